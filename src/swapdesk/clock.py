@@ -1,0 +1,83 @@
+"""The only place that reads the time. A Clock is passed in everywhere else.
+
+Sandbox time is wall time plus an offset that only grows; validity, deadlines and the
+48-hour window follow it. Durations inside one process use ``monotonic``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Time as a collaborator: ``now`` is aware UTC, ``monotonic`` is seconds of this process."""
+
+    def now(self) -> datetime: ...
+
+    def monotonic(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class SystemClock:
+    """Wall time plus an offset in seconds (0 for a live profile)."""
+
+    def __init__(self, offset: float = 0.0) -> None:
+        self._offset = timedelta(seconds=offset)
+
+    @property
+    def offset(self) -> float:
+        return self._offset.total_seconds()
+
+    def advance_to(self, offset: float) -> None:
+        """Raise the offset; a smaller one is ignored, so time never runs backward."""
+        wanted = timedelta(seconds=offset)
+        if wanted > self._offset:
+            self._offset = wanted
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self._offset
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class ManualClock:
+    """A clock that stands still until it is moved: for tests, replays and demonstrations."""
+
+    def __init__(self, start: datetime | None = None) -> None:
+        self._now = start or datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
+        self._monotonic = 1_000.0
+        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+
+    def now(self) -> datetime:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    def advance(self, seconds: float) -> None:
+        """Move time forward and wake every sleeper whose time has come."""
+        if seconds < 0:
+            raise ValueError("time never runs backward")
+        self._now += timedelta(seconds=seconds)
+        self._monotonic += seconds
+        due = [f for at, f in self._sleepers if at <= self._monotonic]
+        self._sleepers = [(at, f) for at, f in self._sleepers if at > self._monotonic]
+        for sleeper in due:
+            if not sleeper.done():
+                sleeper.set_result(None)
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._sleepers.append((self._monotonic + seconds, sleeper))
+        await sleeper
