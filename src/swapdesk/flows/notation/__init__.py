@@ -1,0 +1,75 @@
+"""How the desk writes numbers, times and addresses, for the terminal and for the commands.
+
+Plain strings in, plain strings out: no colour, no widget, no locale. Amounts are exact
+``Decimal`` values; only what is drawn is rounded, never what is stored or copied.
+"""
+
+from __future__ import annotations
+
+from swapdesk.flows.notation.addresses import (
+    address_groups,
+    grouped_address,
+    short_address,
+    wrapped_address,
+)
+from swapdesk.flows.notation.amounts import (
+    MINUS,
+    NOTHING,
+    align_on_point,
+    copied_amount,
+    difference,
+    exact_amount,
+    percent,
+    rate_both_ways,
+    table_amount,
+    tracker_amount,
+    usd,
+    usd_market,
+)
+from swapdesk.flows.notation.times import (
+    EXPIRED,
+    Elapsed,
+    age,
+    clock_time,
+    countdown,
+    date,
+    day,
+    duration,
+    elapsed,
+    expected,
+    expected_minutes,
+    iso,
+    short_clock,
+)
+
+__all__ = [
+    "EXPIRED",
+    "MINUS",
+    "NOTHING",
+    "Elapsed",
+    "address_groups",
+    "age",
+    "align_on_point",
+    "clock_time",
+    "copied_amount",
+    "countdown",
+    "date",
+    "day",
+    "difference",
+    "duration",
+    "elapsed",
+    "exact_amount",
+    "expected",
+    "expected_minutes",
+    "grouped_address",
+    "iso",
+    "percent",
+    "rate_both_ways",
+    "short_address",
+    "short_clock",
+    "table_amount",
+    "tracker_amount",
+    "usd",
+    "usd_market",
+    "wrapped_address",
+]
