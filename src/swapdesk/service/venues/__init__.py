@@ -1,0 +1,1 @@
+"""Venues: what fills an order. One adapter protocol, its generic wrappers and the registry."""

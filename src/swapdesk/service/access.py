@@ -1,0 +1,115 @@
+"""Who is calling: API keys, ``partner-id``, scopes and tiers (spec: Authentication; wire decisions 8)."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from swapdesk.wire.account import RateWindows
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.operations import Access
+
+
+class Tier(StrEnum):
+    FREE = "FREE"
+    PRO = "PRO"
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """A key and the SHA-256 of its secret; the secret itself is never kept."""
+
+    key: str
+    secret_digest: bytes
+    scope: Literal["full", "read"] = "full"
+
+
+@dataclass(frozen=True)
+class Partner:
+    """One account of the service; it may hold several keys."""
+
+    partner_id: str
+    name: str
+    tier: Tier
+    keys: tuple[ApiKey, ...]
+    quote_limits: RateWindows
+    exchange_limits: RateWindows
+    suspended: bool = False
+
+
+@dataclass(frozen=True)
+class Caller:
+    """An authenticated request: the partner, and the key unless only ``partner-id`` was sent."""
+
+    partner: Partner
+    key: ApiKey | None
+
+
+class AccessRefused(Exception):
+    """``code`` is the answer; the message never tells which part of a credential was wrong."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def digest(secret: bytes) -> bytes:
+    """SHA-256 of a secret of 32 random bytes, which needs no slow hash."""
+    return hashlib.sha256(secret).digest()
+
+
+_NOBODY = digest(b"no such key")
+_BAD = "The API credentials are missing, malformed or unknown."
+
+
+class Directory:
+    """The partners of the service, found by key and by id."""
+
+    def __init__(self, partners: Iterable[Partner]) -> None:
+        self.partners = {partner.partner_id: partner for partner in partners}
+        self._by_key = {
+            key.key: (partner, key) for partner in self.partners.values() for key in partner.keys
+        }
+
+    def authenticate(
+        self, headers: Mapping[str, str], access: Access, *, writes: bool = False
+    ) -> Caller:
+        """The caller of one request; header names are lower case. Raises AccessRefused.
+
+        With both headers, ``Authorization`` decides. An unknown key costs the same work as a
+        wrong secret.
+        """
+        authorization = headers.get("authorization")
+        if authorization is not None:
+            caller = self._by_credentials(authorization)
+        else:
+            partner_id = headers.get("partner-id")
+            partner = self.partners.get(partner_id) if partner_id is not None else None
+            if partner is None:
+                raise AccessRefused(ErrorCode.INVALID_API_CREDENTIALS, _BAD)
+            if access is Access.KEY:
+                raise AccessRefused(
+                    ErrorCode.PARTNER_ID_NOT_SUPPORTED,
+                    "This operation needs an API key; partner-id alone is read-only.",
+                )
+            caller = Caller(partner, None)
+        if caller.partner.suspended:
+            raise AccessRefused(ErrorCode.ACCESS_DENIED, "This account is suspended.")
+        if writes and caller.key is not None and caller.key.scope == "read":
+            raise AccessRefused(ErrorCode.ACCESS_DENIED, "This API key may only read.")
+        return caller
+
+    def _by_credentials(self, authorization: str) -> Caller:
+        key_text, colon, secret = authorization.partition(":")
+        found = self._by_key.get(key_text)
+        expected = found[1].secret_digest if found else _NOBODY
+        given = digest(secret.encode("utf-8", "surrogateescape"))
+        right = hmac.compare_digest(given, expected)
+        if not (colon and found and right):
+            raise AccessRefused(ErrorCode.INVALID_API_CREDENTIALS, _BAD)
+        return Caller(*found)

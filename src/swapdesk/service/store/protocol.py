@@ -1,0 +1,170 @@
+"""What the service asks of its store: SQLite embedded, PostgreSQL at scale, one protocol.
+
+Every write is one durable transaction with its outbox rows; a method returns after the
+commit. State moves by compare-and-set only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True)
+class StoredQuote:
+    """A quote as it was priced, kept until 15 minutes after it expires.
+
+    ``legs`` names the venue codes in the order of the money: one for standard, two for
+    private. ``middle_token_id`` and ``middle_amount`` describe the hop of a private route.
+    """
+
+    quote_id: str
+    partner_id: str
+    purpose: Literal["exchange", "private_send"]
+    route: Literal["standard", "private"]
+    created: datetime
+    expires: datetime
+    token_in_id: str
+    token_out_id: str
+    amount_in: Decimal
+    amount_out: Decimal
+    amount_in_usd: Decimal | None
+    amount_out_usd: Decimal | None
+    minutes: Decimal
+    legs: tuple[str, ...]
+    middle_token_id: str | None = None
+    middle_amount: Decimal | None = None
+    consumed_by: str | None = None
+
+
+@dataclass(frozen=True)
+class StoredOrder:
+    """The order row, which is the workflow.
+
+    ``status``, ``in_status`` and ``out_status`` are the numbers of the wire; ``rank`` orders
+    displayed states and only grows; ``version`` is the compare-and-set counter. ``due_at`` is
+    when a worker looks next. ``failure_code`` is the answer a twin create gets when no venue
+    opened. ``detail`` holds what has no column of its own, as JSON-ready values.
+    """
+
+    service_id: str
+    record_id: str
+    partner_id: str
+    quote_id: str
+    request_digest: str
+    route: Literal["standard", "private"]
+    created: datetime
+    modified: datetime
+    expires: datetime
+    status: int
+    display_status: str
+    rank: int
+    version: int
+    due_at: datetime | None
+    in_status: int
+    out_status: int | None
+    token_in_id: str
+    token_out_id: str
+    amount_in: Decimal
+    amount_out: Decimal
+    amount_in_usd: Decimal | None
+    amount_out_usd: Decimal | None
+    minutes: Decimal
+    receiver_address: str
+    receiver_tag: str | None
+    refund_address: str | None
+    refund_tag: str | None
+    deposit_address: str | None
+    deposit_tag: str | None
+    legs: tuple[str, ...]
+    middle_token_id: str | None
+    middle_amount: Decimal | None
+    failure_code: str | None = None
+    detail: dict[str, str | bool | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OutboxRow:
+    """One state change to deliver, in commit order."""
+
+    sequence: int
+    service_id: str
+    partner_id: str
+
+
+@dataclass(frozen=True)
+class OrderFilter:
+    """What ``GET /orders`` asks for, with the window already applied to ``since``."""
+
+    partner_id: str
+    since: datetime
+    until: datetime | None
+    statuses: tuple[int, ...]
+    route: Literal["standard", "private"] | None
+    token_in_id: str | None
+    token_out_id: str | None
+    sort: Literal["created", "updated", "amount"]
+    descending: bool
+    offset: int
+    limit: int
+    multi_id: str | None = None
+
+
+class QuoteConsumed(Exception):
+    """The quote was consumed before: ``service_id`` is the order it became."""
+
+    def __init__(self, service_id: str) -> None:
+        super().__init__(service_id)
+        self.service_id = service_id
+
+
+class Store(Protocol):
+    """Durable state of the service. Any method raises StoreUnavailable when it cannot answer."""
+
+    async def save_quotes(self, quotes: Sequence[StoredQuote]) -> None: ...
+
+    async def get_quote(self, partner_id: str, quote_id: str) -> StoredQuote | None: ...
+
+    async def drop_quotes(self, expired_before: datetime) -> int: ...
+
+    async def begin_order(self, order: StoredOrder) -> None:
+        """Consume the quote and insert the order in one commit. Raises QuoteConsumed."""
+        ...
+
+    async def advance_order(self, order: StoredOrder, *, expected_version: int) -> bool:
+        """Write the new state, its outbox row and ``version + 1``; False when someone was first
+        or the rank would fall."""
+        ...
+
+    async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None: ...
+
+    async def list_orders(self, wanted: OrderFilter) -> tuple[list[StoredOrder], int]:
+        """One page and the total of all pages."""
+        ...
+
+    async def claim_due(
+        self, now: datetime, *, owner: str, lease_until: datetime, limit: int
+    ) -> list[StoredOrder]:
+        """Rows whose ``due_at`` has come and that nobody else leases."""
+        ...
+
+    async def next_due(self) -> datetime | None: ...
+
+    async def read_outbox(self, after: int, limit: int) -> list[OutboxRow]: ...
+
+    async def last_outbox(self) -> int: ...
+
+    async def add_requests(self, month: str, counts: dict[str, int]) -> None:
+        """Add to the request counters of partners for a month ``YYYY-MM``."""
+        ...
+
+    async def requests_in_month(self, partner_id: str, month: str) -> int: ...
+
+    async def close(self) -> None: ...
+
+
+class StoreUnavailable(Exception):
+    """The store did not answer; nothing is known to have changed."""

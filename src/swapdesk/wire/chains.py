@@ -1,0 +1,68 @@
+"""Chains (spec: Chain, GET /chains; wire decisions 2.2)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from swapdesk.wire.encoding.codec import Timestamp
+from swapdesk.wire.encoding.numbers import Amount, WireInteger
+from swapdesk.wire.encoding.query import FreeText, QueryBoolean, QueryInteger
+from swapdesk.wire.encoding.text import Display, Identity
+from swapdesk.wire.model import RequestModel, WireModel
+
+ChainName = Annotated[str, Identity(64)]
+"""A chain's ``shortName``: its identifier wherever an endpoint takes a chain. Not always lower case."""
+
+Link = Annotated[str, Identity(500)]
+
+
+class Chain(WireModel):
+    """A chain and how to recognise addresses on it.
+
+    Live rows omit ``created``, ``modified``, ``shortNameV1`` and ``enabled``; this service
+    writes them all (wire decisions 1).
+    """
+
+    NULLABLE = frozenset({"memoNeeded", "chainId"})
+
+    id: Annotated[str, Identity(64)]
+    created: Timestamp | None = None
+    modified: Timestamp | None = None
+    name: Annotated[str, Display(100)]
+    short_name: ChainName
+    short_name_v1: Annotated[str, Identity(64)] | None = Field(default=None, alias="shortNameV1")
+    icon: Link = ""
+    address_validation: Annotated[str, Identity(512)] = ""
+    token_address_validation: Annotated[str, Identity(512)] = ""
+    memo_needed: bool | None = None
+    hash_url: Link | None = None
+    explorer_url: Link = ""
+    address_url: Link = ""
+    priority: Amount = Field(default=99999, validate_default=True)
+    kind: Annotated[str, Identity(32)]
+    chain_id: WireInteger | None = None
+    enabled: bool = True
+
+
+class ChainList(WireModel):
+    chains: list[Chain]
+    total: WireInteger
+    total_pages: WireInteger
+
+
+ChainKind = Annotated[str, FreeText(16)]
+
+
+class ChainQuery(RequestModel):
+    """Filters of ``GET /chains``. ``kind`` and ``name`` are compared without case."""
+
+    has_cex: QueryBoolean | None = None
+    has_dex: QueryBoolean | None = None
+    kind: Annotated[list[ChainKind], Field(max_length=10)] | None = None
+    name: Annotated[str, FreeText(50)] | None = None
+    chain_id: Annotated[QueryInteger, Field(ge=1)] | None = None
+    memo_needed: QueryBoolean | None = None
+    page: Annotated[QueryInteger, Field(ge=1, le=10000)] = 1
+    page_size: Annotated[QueryInteger, Field(ge=1, le=100)] = 100

@@ -1,0 +1,75 @@
+"""Error bodies and the open set of codes (spec: Errors; wire decisions 2.17, 8)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from swapdesk.wire.encoding.text import Display, Identity
+from swapdesk.wire.model import WireModel
+
+
+class ErrorCode(StrEnum):
+    """Codes this service raises. The set is open: a client falls back to the HTTP status."""
+
+    BAD_REQUEST = "BAD_REQUEST"
+    INVALID_API_CREDENTIALS = "INVALID_API_CREDENTIALS"
+    PARTNER_ID_NOT_SUPPORTED = "PARTNER_ID_NOT_SUPPORTED"
+    ACCESS_DENIED = "ACCESS_DENIED"
+    NOT_FOUND = "NOT_FOUND"
+    TOKEN_NOT_FOUND = "TOKEN_NOT_FOUND"
+    TOKEN_DISABLED = "TOKEN_DISABLED"
+    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+    PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
+    UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
+    VALIDATION_ERROR = "VALIDATION_ERROR"
+    AMOUNT_TOO_LOW = "AMOUNT_TOO_LOW"
+    QUOTE_OVER_LIMIT = "QUOTE_OVER_LIMIT"
+    INVALID_SWAP = "INVALID_SWAP"
+    RATE_LIMIT_EXCEEDED = "RATE_LIMIT_EXCEEDED"
+    INTERNAL_SERVER_ERROR = "INTERNAL_SERVER_ERROR"
+    PROVIDER_EXCHANGE_FAILED = "PROVIDER_EXCHANGE_FAILED"
+    SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE"
+
+
+STATUS_OF: dict[ErrorCode, int] = {
+    ErrorCode.BAD_REQUEST: 400,
+    ErrorCode.INVALID_API_CREDENTIALS: 401,
+    ErrorCode.PARTNER_ID_NOT_SUPPORTED: 401,
+    ErrorCode.ACCESS_DENIED: 403,
+    ErrorCode.NOT_FOUND: 404,
+    ErrorCode.TOKEN_NOT_FOUND: 404,
+    ErrorCode.TOKEN_DISABLED: 404,
+    ErrorCode.METHOD_NOT_ALLOWED: 405,
+    ErrorCode.PAYLOAD_TOO_LARGE: 413,
+    ErrorCode.UNSUPPORTED_MEDIA_TYPE: 415,
+    ErrorCode.VALIDATION_ERROR: 422,
+    ErrorCode.AMOUNT_TOO_LOW: 422,
+    ErrorCode.QUOTE_OVER_LIMIT: 422,
+    ErrorCode.INVALID_SWAP: 422,
+    ErrorCode.RATE_LIMIT_EXCEEDED: 429,
+    ErrorCode.INTERNAL_SERVER_ERROR: 500,
+    ErrorCode.PROVIDER_EXCHANGE_FAILED: 502,
+    ErrorCode.SERVICE_UNAVAILABLE: 503,
+}
+
+
+class FieldProblem(WireModel):
+    """Why one input was refused; ``value`` is what the caller sent, when something was sent."""
+
+    message: Annotated[str, Display(500)]
+    value: Any | None = None
+
+
+class ErrorBody(WireModel):
+    """The plain error. Branch on ``code``, never on ``message``; quote ``request_id`` to support."""
+
+    message: Annotated[str, Display(1000)]
+    code: Annotated[str, Identity(64)]
+    request_id: Annotated[str, Identity(128)] | None = None
+
+
+class ValidationBody(ErrorBody):
+    """The 422 body. ``fields`` is keyed by input name, nested ones by path, and may be empty."""
+
+    fields: dict[str, FieldProblem]

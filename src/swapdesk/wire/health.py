@@ -1,0 +1,15 @@
+"""Health of the service (spec: GET /health; wire decisions 6)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from swapdesk.wire.encoding.codec import Timestamp
+from swapdesk.wire.encoding.text import Identity
+from swapdesk.wire.model import WireModel
+
+
+class Health(WireModel):
+    status: Annotated[str, Identity(32)]
+    version: Annotated[str, Identity(32)]
+    time: Timestamp

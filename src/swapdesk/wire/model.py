@@ -1,0 +1,52 @@
+"""Base classes of everything on the wire.
+
+A response ignores fields it does not know, because fields are added over time
+(spec: Versioning 2). A request body or a parameter set is closed: an unknown name is
+refused (wire decisions 1 and 8).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+from pydantic.alias_generators import to_camel
+
+
+class WireModel(BaseModel):
+    """A response object. Absent and null mean the same when read.
+
+    When written, a field that is None is left out, unless the specification gives the
+    null a meaning (``NULLABLE``: contract address of a native coin, limits that do not exist).
+    """
+
+    model_config = ConfigDict(
+        extra="ignore",
+        frozen=True,
+        defer_build=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        serialize_by_alias=True,
+        hide_input_in_errors=True,
+    )
+
+    NULLABLE: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = handler(self)
+        return {k: v for k, v in written.items() if v is not None or k in self.NULLABLE}
+
+
+class RequestModel(BaseModel):
+    """A request body or a set of parameters: closed and strict."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        defer_build=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        serialize_by_alias=True,
+        hide_input_in_errors=True,
+    )

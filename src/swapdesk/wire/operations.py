@@ -1,0 +1,282 @@
+"""The table of operations: every operation of the API once.
+
+From it come the service's routes, validation, error documentation and OpenAPI document, the
+client's calls, ``swapdesk api``, and the tests of access and documentation. A row is added
+together with its handler. Paths are relative to ``{base_url}/v2`` (spec: Endpoints).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from swapdesk.wire.account import RateLimits
+from swapdesk.wire.chains import ChainList, ChainQuery
+from swapdesk.wire.errors import ErrorCode as E
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+from swapdesk.wire.health import Health
+from swapdesk.wire.orders import Order, OrderList, OrderPath, OrderQuery
+from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
+from swapdesk.wire.providers import ProviderQuery, SwapProvider
+from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuoteList, QuoteList, QuoteQuery
+from swapdesk.wire.tokens import Token, TokenPath, TokenQuery, TokenSearchResult
+
+BODY_LIMIT = 256 * 1024
+"""Largest request body the service reads, in bytes."""
+
+
+class Access(StrEnum):
+    """Who may call (wire decisions 8, Access)."""
+
+    OPEN = "open"
+    READ = "read"
+    """API key or ``partner-id``."""
+    KEY = "key"
+    """API key only."""
+
+
+class RateClass(StrEnum):
+    NONE = "none"
+    READ = "read"
+    QUOTE = "quote"
+    EXCHANGE = "exchange"
+
+
+class PriceTier(StrEnum):
+    """What a call costs a caller who pays per request (wire decisions 2.16)."""
+
+    FREE = "free"
+    READ = "read"
+    STATUS = "status"
+    QUOTE = "quote"
+    EXCHANGE = "exchange"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row. ``result`` is anything a pydantic TypeAdapter takes; ``result_limit`` the largest
+    answer a client reads, in bytes; ``deadline`` the client's total time for a call, in seconds."""
+
+    name: str
+    method: Literal["GET", "POST"]
+    path: str
+    summary: str
+    access: Access
+    rate_class: RateClass
+    price_tier: PriceTier
+    result: Any
+    path_parameters: type[BaseModel] | None = None
+    query: type[BaseModel] | None = None
+    body: type[BaseModel] | None = None
+    errors: tuple[E, ...] = ()
+    result_limit: int = 1 << 20
+    deadline: float = 10.0
+    links: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def writes(self) -> bool:
+        return self.method == "POST"
+
+
+_ALWAYS = (E.INTERNAL_SERVER_ERROR, E.SERVICE_UNAVAILABLE)
+_CREDENTIALS = (E.INVALID_API_CREDENTIALS, E.ACCESS_DENIED, E.RATE_LIMIT_EXCEEDED)
+_READ = (*_CREDENTIALS, E.VALIDATION_ERROR, *_ALWAYS)
+_KEY_READ = (E.PARTNER_ID_NOT_SUPPORTED, *_READ)
+_TOKENS = (E.TOKEN_NOT_FOUND, E.TOKEN_DISABLED)
+_WRITE = (
+    E.BAD_REQUEST,
+    E.PAYLOAD_TOO_LARGE,
+    E.UNSUPPORTED_MEDIA_TYPE,
+    *_KEY_READ,
+)
+_CREATE = (E.INVALID_SWAP, E.TOKEN_DISABLED, E.PROVIDER_EXCHANGE_FAILED, *_WRITE)
+
+_MIB = 1 << 20
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        "health",
+        "GET",
+        "/health",
+        "Health of the service",
+        Access.OPEN,
+        RateClass.NONE,
+        PriceTier.FREE,
+        Health,
+        errors=_ALWAYS,
+    ),
+    Operation(
+        "openapi",
+        "GET",
+        "/openapi.json",
+        "The OpenAPI 3.0 description of this service",
+        Access.READ,
+        RateClass.READ,
+        PriceTier.FREE,
+        dict[str, Any],
+        errors=(*_CREDENTIALS, E.VALIDATION_ERROR, *_ALWAYS),
+        result_limit=4 * _MIB,
+    ),
+    Operation(
+        "list_chains",
+        "GET",
+        "/chains",
+        "Enabled chains",
+        Access.READ,
+        RateClass.READ,
+        PriceTier.READ,
+        ChainList,
+        query=ChainQuery,
+        errors=_READ,
+        result_limit=8 * _MIB,
+    ),
+    Operation(
+        "list_tokens",
+        "GET",
+        "/tokens",
+        "Search tokens",
+        Access.READ,
+        RateClass.READ,
+        PriceTier.READ,
+        TokenSearchResult,
+        query=TokenQuery,
+        errors=_READ,
+        result_limit=8 * _MIB,
+    ),
+    Operation(
+        "get_token",
+        "GET",
+        "/tokens/{id}",
+        "One token",
+        Access.READ,
+        RateClass.READ,
+        PriceTier.READ,
+        Token,
+        path_parameters=TokenPath,
+        errors=(E.TOKEN_NOT_FOUND, *_READ),
+    ),
+    Operation(
+        "list_swaps",
+        "GET",
+        "/swaps",
+        "Swap providers",
+        Access.READ,
+        RateClass.READ,
+        PriceTier.READ,
+        list[SwapProvider],
+        query=ProviderQuery,
+        errors=_READ,
+    ),
+    Operation(
+        "get_pair_limits",
+        "GET",
+        "/minMax",
+        "Smallest and largest amounts of a pair, by route type",
+        Access.READ,
+        RateClass.READ,
+        PriceTier.READ,
+        PairLimits,
+        query=PairLimitsQuery,
+        errors=(*_TOKENS, *_READ),
+    ),
+    Operation(
+        "get_quotes",
+        "GET",
+        "/quotes",
+        "Quotes of every route type for a pair and an amount",
+        Access.READ,
+        RateClass.QUOTE,
+        PriceTier.QUOTE,
+        QuoteList,
+        query=QuoteQuery,
+        errors=(*_TOKENS, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
+        result_limit=2 * _MIB,
+        deadline=20.0,
+    ),
+    Operation(
+        "get_private_send_quotes",
+        "GET",
+        "/quotes/private-send",
+        "Quotes for sending a token privately to another wallet",
+        Access.READ,
+        RateClass.QUOTE,
+        PriceTier.QUOTE,
+        PrivateSendQuoteList,
+        query=PrivateSendQuery,
+        errors=(*_TOKENS, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
+        result_limit=2 * _MIB,
+        deadline=20.0,
+    ),
+    Operation(
+        "create_exchange",
+        "POST",
+        "/exchanges",
+        "Create an order from a quote",
+        Access.KEY,
+        RateClass.EXCHANGE,
+        PriceTier.EXCHANGE,
+        Order,
+        body=ExchangeRequest,
+        errors=_CREATE,
+        deadline=30.0,
+        links={"get_order": "service_id"},
+    ),
+    Operation(
+        "create_private_send",
+        "POST",
+        "/exchanges/private-send",
+        "Create a private send from its quote",
+        Access.KEY,
+        RateClass.EXCHANGE,
+        PriceTier.EXCHANGE,
+        Order,
+        body=PrivateSendRequest,
+        errors=_CREATE,
+        deadline=30.0,
+        links={"get_order": "service_id"},
+    ),
+    Operation(
+        "get_order",
+        "GET",
+        "/orders/{serviceId}",
+        "Order details, within 48 hours of creation",
+        Access.READ,
+        RateClass.READ,
+        PriceTier.STATUS,
+        Order,
+        path_parameters=OrderPath,
+        errors=(E.NOT_FOUND, *_READ),
+    ),
+    Operation(
+        "list_orders",
+        "GET",
+        "/orders",
+        "Orders of the last 48 hours",
+        Access.KEY,
+        RateClass.READ,
+        PriceTier.STATUS,
+        OrderList,
+        query=OrderQuery,
+        errors=_KEY_READ,
+        result_limit=8 * _MIB,
+    ),
+    Operation(
+        "get_rate_limits",
+        "GET",
+        "/rateLimits",
+        "Effective limits of the calling partner",
+        Access.KEY,
+        RateClass.READ,
+        PriceTier.READ,
+        RateLimits,
+        errors=_KEY_READ,
+    ),
+)
+
+BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
+
+STREAM_PATH = "/ws"
+"""Path of the WebSocket with order updates; API key only (spec: Events)."""

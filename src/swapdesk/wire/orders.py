@@ -1,0 +1,183 @@
+"""Orders, their states and their lists (spec: Order, States; wire decisions 2.8, 2.9, 2.19)."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from swapdesk.wire.chains import Link
+from swapdesk.wire.encoding.codec import Timestamp
+from swapdesk.wire.encoding.dialect import alias
+from swapdesk.wire.encoding.ids import ObjectId, OrderId
+from swapdesk.wire.encoding.numbers import Amount, WireInteger
+from swapdesk.wire.encoding.query import QueryBoolean, QueryInteger, QueryTime
+from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
+from swapdesk.wire.model import RequestModel, WireModel
+from swapdesk.wire.providers import ProviderCode
+from swapdesk.wire.quotes import SortOrder
+from swapdesk.wire.tokens import Token
+
+
+class OrderStatus(IntEnum):
+    """Numeric state; the member name is its label."""
+
+    INITIALIZING = -2
+    NEW = -1
+    WAITING = 0
+    CONFIRMING = 1
+    EXCHANGING = 2
+    ANONYMIZING = 3
+    FINISHED = 4
+    EXPIRED = 5
+    FAILED = 6
+    REFUNDED = 7
+    DELETED = 8
+
+
+class DisplayStatus(StrEnum):
+    WAITING_FOR_DEPOSIT = "WAITING_FOR_DEPOSIT"
+    DEPOSIT_DETECTED = "DEPOSIT_DETECTED"
+    EXCHANGE_IN_PROGRESS = "EXCHANGE_IN_PROGRESS"
+    SENDING_TO_INTERMEDIARY = "SENDING_TO_INTERMEDIARY"
+    REACHED_INTERMEDIARY = "REACHED_INTERMEDIARY"
+    INITIATING_SECOND_EXCHANGE = "INITIATING_SECOND_EXCHANGE"
+    SECOND_EXCHANGE_IN_PROGRESS = "SECOND_EXCHANGE_IN_PROGRESS"
+    SENDING_TO_RECEIVER = "SENDING_TO_RECEIVER"
+    SWAP_COMPLETED = "SWAP_COMPLETED"
+    EXPIRED = "EXPIRED"
+    FAILED = "FAILED"
+    REFUNDED = "REFUNDED"
+    DELETED = "DELETED"
+
+
+class LegStatus(IntEnum):
+    """State of one leg; the member name is its label."""
+
+    NEW = 0
+    WAITING = 1
+    CONFIRMING = 2
+    EXCHANGING = 3
+    SENDING = 4
+    FINISHED = 5
+    FAILED = 6
+    REFUNDED = 7
+    VERIFYING = 8
+    EXPIRED = 9
+    FALLBACK = 10
+
+
+TERMINAL_DISPLAY = frozenset(
+    {
+        DisplayStatus.SWAP_COMPLETED,
+        DisplayStatus.EXPIRED,
+        DisplayStatus.FAILED,
+        DisplayStatus.REFUNDED,
+        DisplayStatus.DELETED,
+    }
+)
+
+
+class Order(WireModel):
+    """An order as order details, the list and the stream return it.
+
+    What to pay is ``in_amount`` exactly as returned. ``expires`` is a deposit deadline, not a
+    rate lock. ``display_status`` is preferred over ``status`` and only moves forward. Every
+    field but the id is optional for a reader, because deleted and minimal orders exist.
+    """
+
+    NULLABLE = frozenset({"receiverTag"})
+
+    service_id: OrderId = Field(
+        validation_alias=alias("serviceId"), serialization_alias="serviceId"
+    )
+    id: Annotated[str, Identity(64)] | None = None
+    created: Timestamp | None = None
+    modified: Timestamp | None = None
+    expires: Timestamp | None = None
+    receiver_address: Annotated[str, Identity(200)] | None = None
+    receiver_tag: Annotated[str, Identity(64)] | None = None
+    deposit_address: Annotated[str, Identity(200)] | None = None
+    deposit_tag: Annotated[str, Identity(64)] | None = Field(
+        default=None, validation_alias=alias("depositTag"), serialization_alias="depositTag"
+    )
+    refund_address: Annotated[str, Identity(200)] | None = None
+    intermediate_refund_address: Annotated[str, Identity(200)] | None = None
+    status: WireInteger | None = None
+    status_label: Annotated[str, Display(64)] | None = None
+    display_status: Annotated[str, OpenEnum(DisplayStatus)] | None = None
+    in_status: WireInteger | None = None
+    in_status_label: Annotated[str, Display(64)] | None = None
+    in_created: Timestamp | None = None
+    out_status: WireInteger | None = None
+    out_status_label: Annotated[str, Display(64)] | None = None
+    out_created: Timestamp | None = None
+    anonymous: bool | None = None
+    is_dex: bool = False
+    fixed: bool = False
+    in_: ProviderCode | None = Field(default=None, alias="in")
+    swap_name: Annotated[str, Display(100)] | None = None
+    in_amount: Amount | None = None
+    in_symbol: Annotated[str, Display(64)] | None = None
+    in_amount_usd: Amount | None = None
+    out_amount: Amount | None = None
+    out_symbol: Annotated[str, Display(64)] | None = None
+    out_amount_usd: Amount | None = None
+    quoted_in_amount: Amount | None = None
+    quoted_out_amount: Amount | None = None
+    in_token_id: ObjectId | None = None
+    out_token_id: ObjectId | None = None
+    in_token: Token | None = None
+    out_token: Token | None = None
+    eta: Amount | None = None
+    hash_url: Link | None = None
+    in_transaction_out_hash: Annotated[str, Identity(200)] | None = Field(
+        default=None,
+        validation_alias=alias("inTransactionOutHash"),
+        serialization_alias="inTransactionOutHash",
+    )
+    out_transaction_out_hash: Annotated[str, Identity(200)] | None = None
+    order_finished_received: Timestamp | None = None
+    action_required: bool | None = None
+    non_refundable: bool | None = None
+    rerouted: bool | None = Field(
+        default=None, validation_alias=alias("rerouted"), serialization_alias="rerouted"
+    )
+    refund_hash: Annotated[str, Identity(200)] | None = None
+    refund_chain: Annotated[str, Identity(64)] | None = None
+    refund_amount: Amount | None = None
+    multi_id: Annotated[str, Identity(64)] | None = None
+    metadata: Any | None = None
+
+
+class OrderList(WireModel):
+    orders: list[Order]
+    total: WireInteger
+    total_pages: WireInteger
+
+
+class OrderPath(RequestModel):
+    service_id: OrderId
+
+
+class OrderSort(StrEnum):
+    CREATED = "created"
+    UPDATED = "updated"
+    AMOUNT = "amount"
+
+
+class OrderQuery(RequestModel):
+    """Filters of ``GET /orders``. ``from`` before the 48-hour window is clamped to it."""
+
+    page: Annotated[QueryInteger, Field(ge=1, le=10000)] = 1
+    page_size: Annotated[QueryInteger, Field(ge=1, le=100)] = 100
+    multi_id: Annotated[str, Identity(64)] | None = None
+    status: list[Annotated[QueryInteger, Field(ge=-2, le=8)]] | None = None
+    from_: Annotated[QueryTime | None, Field(alias="from")] = None
+    to: QueryTime | None = None
+    sort_by: OrderSort = OrderSort.CREATED
+    sort_order: SortOrder = SortOrder.DESC
+    anonymous: QueryBoolean | None = None
+    in_token_id: ObjectId | None = None
+    out_token_id: ObjectId | None = None

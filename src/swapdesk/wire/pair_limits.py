@@ -1,0 +1,38 @@
+"""Smallest and largest amounts of a pair (spec: Min and max record, GET /minMax; wire decisions 2.4)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from swapdesk.wire.encoding.numbers import Amount
+from swapdesk.wire.encoding.query import FreeText
+from swapdesk.wire.model import RequestModel, WireModel
+
+
+class Limits(WireModel):
+    """Bounds of one route type: ``min``/``max`` on the amount sent, ``minOut``/``maxOut`` received.
+
+    A foreign service may write ``max`` 0 for "no bound" (wire decisions 2.4).
+    """
+
+    min: Amount
+    max: Amount
+    min_out: Amount | None = None
+    max_out: Amount | None = None
+
+
+class PairLimits(WireModel):
+    """Any bucket may be null in practice although the specification names only ``dex``."""
+
+    NULLABLE = frozenset({"cex", "dex", "private"})
+
+    cex: Limits | None = None
+    dex: Limits | None = None
+    private: Limits | None = None
+
+
+class PairLimitsQuery(RequestModel):
+    """Each side is a token id or a symbol on centralized exchanges (``cexTokenId``)."""
+
+    token_id_from: Annotated[str, FreeText(64)]
+    token_id_to: Annotated[str, FreeText(64)]
