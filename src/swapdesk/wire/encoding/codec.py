@@ -1,0 +1,223 @@
+"""JSON bytes in and out, bounded and exact.
+
+Reading refuses what a tolerant parser lets through: duplicate keys, NaN, deep nesting,
+endless numbers, broken UTF-8. Writing keeps every digit of a Decimal and refuses floats.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from functools import lru_cache
+from itertools import accumulate
+from json.encoder import encode_basestring
+from typing import Any, Literal, NoReturn, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from swapdesk.wire.encoding.numbers import (
+    MAGNITUDE_LIMIT,
+    NumberError,
+    WireNumber,
+    number_token,
+    plain,
+)
+from swapdesk.wire.encoding.text import safe_text
+from swapdesk.wire.encoding.timestamps import Timestamp, parse_rfc3339, rfc3339
+
+__all__ = [
+    "CodecError",
+    "ShapeError",
+    "Timestamp",
+    "decode",
+    "decode_json",
+    "encode_json",
+    "parse_rfc3339",
+    "rfc3339",
+]
+
+T = TypeVar("T")
+Side = Literal["client", "service"]
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 32
+_MAX_FIELDS = 50
+_BRACKETS = b'"[]{}'
+_NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in _BRACKETS)
+_STEPS = bytes.maketrans(b"[{]}", bytes([1, 1, 255, 255]))
+
+
+class CodecError(ValueError):
+    """Bytes that are no acceptable JSON.
+
+    ``code`` is one of too_large, not_utf8, not_json, too_deep, duplicate_key, number, shape.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class ShapeError(CodecError):
+    """JSON of another shape: ``fields`` lists (dotted path, message), never a value."""
+
+    def __init__(self, fields: list[tuple[str, str]]) -> None:
+        shown = "; ".join(f"{path or 'body'}: {message}" for path, message in fields[:3])
+        more = f" and {len(fields) - 3} more" if len(fields) > 3 else ""
+        super().__init__("shape", shown + more)
+        self.fields = fields
+
+
+class _DuplicateKey(ValueError):
+    pass
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
+        raise _DuplicateKey
+    return entries
+
+
+def _constant(name: str) -> NoReturn:
+    raise NumberError(f"{name} is no JSON number")
+
+
+_decoder = json.JSONDecoder(
+    parse_float=number_token,
+    parse_int=number_token,
+    parse_constant=_constant,
+    object_pairs_hook=_object,
+)
+
+
+def _depth(data: bytes) -> int:
+    """The deepest nesting of arrays and objects, read without recursion."""
+    if b"\\" in data:
+        # Pairs first, so that the quote after an escaped backslash still ends its text.
+        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside = b"".join(data.translate(None, _NOT_BRACKETS).split(b'"')[::2])
+    return max(accumulate(array("b", outside.translate(_STEPS))), default=0)
+
+
+def decode_json(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> object:
+    """Plain Python values of one JSON document; numbers are :class:`WireNumber`."""
+    if len(data) > max_bytes:
+        raise CodecError("too_large", f"more than {max_bytes} bytes")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CodecError("not_utf8", f"no UTF-8 at byte {error.start}") from None
+    if text.startswith("\ufeff"):
+        raise CodecError("not_json", "begins with a byte order mark")
+    if _depth(data) > max_depth:
+        raise CodecError("too_deep", f"nested more than {max_depth} deep")
+    try:
+        return _decoder.decode(text)
+    except _DuplicateKey:
+        raise CodecError("duplicate_key", "the same name twice in one object") from None
+    except NumberError as error:
+        raise CodecError("number", str(error)) from None
+    except json.JSONDecodeError as error:
+        raise CodecError("not_json", f"no JSON at character {error.pos}") from None
+
+
+@lru_cache(maxsize=512)
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def path_of(loc: tuple[int | str, ...]) -> str:
+    """``("orders", 0, "amount")`` as ``orders.0.amount``, safe to show."""
+    return ".".join(safe_text(str(part), 64) for part in loc)
+
+
+def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
+    """A decoded value as ``kind``; :class:`ShapeError` names every field that is wrong."""
+    adapter = kind if isinstance(kind, TypeAdapter) else _adapter(kind)
+    try:
+        checked: T = adapter.validate_python(value, context={"side": side})
+        return checked
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        fields = [(path_of(e["loc"]), e["msg"]) for e in found[:_MAX_FIELDS]]
+    # Outside the handler: the original error carries the input, which is not ours to log.
+    raise ShapeError(fields)
+
+
+def decode(
+    kind: type[T] | TypeAdapter[T],
+    data: bytes,
+    *,
+    side: Side,
+    max_bytes: int = MAX_BYTES,
+    max_depth: int = MAX_DEPTH,
+) -> T:
+    """JSON bytes as ``kind``, text rewritten for the ``side`` that reads it."""
+    value = decode_json(data, max_bytes=max_bytes, max_depth=max_depth)
+    return validate(kind, value, side=side)
+
+
+def _integer(value: int) -> str:
+    if abs(value) >= 10 ** (MAGNITUDE_LIMIT + 1):
+        raise NumberError("is too large or too small")
+    return int.__repr__(value)
+
+
+_SCALARS: dict[type, Callable[[Any], str]] = {
+    str: encode_basestring,
+    WireNumber: str,
+    Decimal: plain,
+    int: _integer,
+    bool: lambda value: "true" if value else "false",
+    type(None): lambda value: "null",
+    datetime: lambda value: f'"{rfc3339(value)}"',
+}
+
+
+def _write(value: Any, out: list[str], model_options: dict[str, Any]) -> None:
+    scalar = _SCALARS.get(type(value))
+    if scalar is not None:
+        out.append(scalar(value))
+    elif isinstance(value, dict):
+        separator = "{"
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"a JSON name must be a text, not {type(key).__name__}")
+            out.append(f"{separator}{encode_basestring(key)}:")
+            _write(item, out, model_options)
+            separator = ","
+        out.append("}" if value else "{}")
+    elif isinstance(value, (list, tuple)):
+        separator = "["
+        for item in value:
+            out.append(separator)
+            _write(item, out, model_options)
+            separator = ","
+        out.append("]" if value else "[]")
+    elif isinstance(value, BaseModel):
+        _write(value.model_dump(by_alias=True, **model_options), out, model_options)
+    elif isinstance(value, Enum):
+        _write(value.value, out, model_options)
+    else:
+        for kind in (str, datetime, Decimal):
+            if isinstance(value, kind):
+                out.append(_SCALARS[kind](value))
+                return
+        raise TypeError(f"{type(value).__name__} has no exact JSON form")
+
+
+def encode_json(value: object, *, exclude_none: bool = False, exclude_unset: bool = False) -> bytes:
+    """UTF-8 JSON without blanks; Decimals digit for digit, times as RFC 3339.
+
+    Models are written under their wire names; the two options apply to models only.
+    Raises TypeError for a float (or any unknown type) and NumberError out of bounds.
+    """
+    out: list[str] = []
+    _write(value, out, {"exclude_none": exclude_none, "exclude_unset": exclude_unset})
+    # Half a surrogate pair becomes its escape, which inside a text is the same JSON value.
+    return "".join(out).encode("utf-8", "backslashreplace")

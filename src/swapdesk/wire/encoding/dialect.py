@@ -1,0 +1,28 @@
+"""Names the public service uses where the specification has another: read both, write ours.
+
+Source: wire decisions 2.8 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pydantic import AliasChoices
+
+VENDOR_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "serviceId": ("houdiniId",),
+        "serviceIds": ("houdiniIds",),
+        "depositTag": ("senderTag",),
+        "rerouted": ("reRouted", "isRerouted"),
+        "inTransactionOutHash": ("inTransactionInHash", "transactionHash"),
+        "actionRequired": ("ffSetEmergency",),
+    }
+)
+"""The specification's name, then the names also accepted, best first."""
+
+
+def alias(name: str) -> AliasChoices:
+    """All names under which ``name`` is read; the specification's own comes first."""
+    return AliasChoices(name, *VENDOR_NAMES.get(name, ()))

@@ -1,0 +1,55 @@
+"""Ids of orders, rows and quotes: their form, how new ones are drawn, how they enter a URL."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Annotated
+from urllib.parse import quote
+
+from swapdesk.wire.encoding.text import Identity, UnsafeText
+
+ORDER_ID_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
+OBJECT_ID_PATTERN = r"^[a-fA-F0-9]{24}$"
+
+OrderId = Annotated[str, Identity(64, pattern=ORDER_ID_PATTERN)]
+"""An order or multi-order id (spec: Order ``serviceId``)."""
+
+ObjectId = Annotated[str, Identity(24, pattern=OBJECT_ID_PATTERN)]
+"""A token or chain row id: 24 hexadecimal digits."""
+
+QuoteId = Annotated[str, Identity(128)]
+"""A quote id, opaque to the client."""
+
+# The short-uuid alphabet: no 0, 1, I, O, l. 57 ** 22 is a little over 2 ** 128.
+_ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_ORDER_ID_LENGTH = 22
+_SEGMENT = re.compile(ORDER_ID_PATTERN, re.ASCII)
+
+
+def new_order_id(rng: random.Random) -> str:
+    """22 characters of the short-uuid alphabet, 128 bits (wire decisions 1, "Order id shape")."""
+    # 64 bits more than needed keep the remainder unbiased.
+    number = rng.getrandbits(192) % len(_ALPHABET) ** _ORDER_ID_LENGTH
+    letters = []
+    for _ in range(_ORDER_ID_LENGTH):
+        number, digit = divmod(number, len(_ALPHABET))
+        letters.append(_ALPHABET[digit])
+    return "".join(letters)
+
+
+def new_object_id(rng: random.Random) -> str:
+    """24 hexadecimal digits."""
+    return f"{rng.getrandbits(96):024x}"
+
+
+def new_quote_id(rng: random.Random) -> str:
+    """24 random hexadecimal digits, in no order of time (wire decisions 8, "Quotes")."""
+    return f"{rng.getrandbits(96):024x}"
+
+
+def safe_segment(text: str) -> str:
+    """One id as one URL path segment; :class:`UnsafeText` for anything that is not an id."""
+    if _SEGMENT.fullmatch(text) is None:
+        raise UnsafeText("an id has 1 to 64 letters, digits, _ or -")
+    return quote(text, safe="")

@@ -1,0 +1,248 @@
+"""Exact amounts: the digits on the wire, the Decimal inside, the same digits back.
+
+An amount is never a float. Bounds come before any arithmetic, because turning
+``1e999999`` into an integer takes half a minute.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import (
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+    DivisionByZero,
+    Inexact,
+    InvalidOperation,
+    Overflow,
+)
+from typing import Annotated, Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+TOKEN_LIMIT = 90
+MAGNITUDE_LIMIT = 40
+SCALE_LIMIT = 40
+INTEGER_LIMIT = 2**53
+
+_TOKEN = re.compile(r"-?(?:0|[1-9][0-9]{0,39})(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?")
+_INTEGER_TOKEN = re.compile(r"-?(?:0|[1-9][0-9]{0,15})")
+
+MONEY = Context(prec=80, traps=[Inexact, InvalidOperation, Overflow, DivisionByZero])
+"""Exact work: a result that does not fit raises instead of being rounded."""
+
+ROUGH = Context(prec=60, traps=[InvalidOperation, Overflow, DivisionByZero])
+"""Divisions, rates and shares: 60 digits, rounded half to even."""
+
+_WIDE = Context(prec=200, traps=[InvalidOperation, Overflow, DivisionByZero])
+
+
+class NumberError(ValueError):
+    """A number outside the bounds or the grammar of the wire."""
+
+
+class WireNumber(str):
+    """The exact text of one JSON number token."""
+
+    __slots__ = ()
+
+
+def number_token(text: str) -> WireNumber:
+    """Check one JSON number token; :class:`NumberError` when it is too long or too large."""
+    if len(text) > TOKEN_LIMIT:
+        raise NumberError(f"a number of {len(text)} characters")
+    if _TOKEN.fullmatch(text) is None:
+        raise NumberError("a number outside the accepted form")
+    return WireNumber(text)
+
+
+def bounded(amount: Decimal) -> Decimal:
+    """``amount`` itself when it is finite and within 40 digits each side of the point."""
+    if not amount.is_finite():
+        raise NumberError("must be a finite number")
+    exponent = amount.as_tuple().exponent
+    if not isinstance(exponent, int) or -exponent > SCALE_LIMIT:
+        raise NumberError(f"must have at most {SCALE_LIMIT} decimals")
+    if not -MAGNITUDE_LIMIT <= amount.adjusted() <= MAGNITUDE_LIMIT:
+        raise NumberError("is too large or too small")
+    return amount
+
+
+def _amount_of(value: object, *, text_allowed: bool) -> Decimal:
+    if isinstance(value, WireNumber):
+        return bounded(Decimal(value))
+    if isinstance(value, Decimal):
+        return bounded(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) >= 10 ** (MAGNITUDE_LIMIT + 1):
+            raise NumberError("is too large or too small")
+        return Decimal(value)
+    if text_allowed and isinstance(value, str):
+        # Some servers quote their amounts; the grammar is that of a JSON number.
+        return bounded(Decimal(number_token(value)))
+    raise NumberError("must be a number")
+
+
+def _integer_of(value: object, *, decimal_allowed: bool) -> int:
+    if isinstance(value, bool):
+        raise NumberError("must be an integer")
+    if isinstance(value, int):
+        number = value
+    elif isinstance(value, WireNumber) and _INTEGER_TOKEN.fullmatch(value):
+        number = int(value)
+    elif decimal_allowed and isinstance(value, (WireNumber, Decimal)):
+        amount = bounded(Decimal(value))
+        if amount != amount.to_integral_value():
+            raise NumberError("must be an integer")
+        number = int(amount)
+    else:
+        raise NumberError("must be an integer")
+    if abs(number) >= INTEGER_LIMIT:
+        raise NumberError("must be an integer below 2^53")
+    return number
+
+
+class NumberSchema:
+    """Marker that reads one kind of number with ``read``; its JSON schema is ``json_type``."""
+
+    def __init__(self, read: Callable[[object], Any], json_type: str) -> None:
+        self._read = read
+        self._json_type = json_type
+
+    def _validate(self, value: object) -> Any:
+        try:
+            return self._read(value)
+        except NumberError as error:
+            raise PydanticCustomError("number", "{reason}", {"reason": str(error)}) from None
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._validate)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"type": self._json_type}
+
+
+Amount = Annotated[Decimal, NumberSchema(lambda v: _amount_of(v, text_allowed=True), "number")]
+"""A number of an answer: a JSON number, or the same digits as a text; scale kept."""
+
+BodyNumber = Annotated[Decimal, NumberSchema(lambda v: _amount_of(v, text_allowed=False), "number")]
+"""A number of a request body: only a real JSON number."""
+
+WireInteger = Annotated[
+    int, NumberSchema(lambda v: _integer_of(v, decimal_allowed=True), "integer")
+]
+"""An integer of an answer, below 2^53; ``18.0`` is 18."""
+
+BodyInteger = Annotated[
+    int, NumberSchema(lambda v: _integer_of(v, decimal_allowed=False), "integer")
+]
+"""An integer of a request body, below 2^53, written without point or exponent."""
+
+
+def plain(d: Decimal) -> str:
+    """All digits, never scientific notation; the scale is kept (``1.50`` stays ``1.50``)."""
+    return format(bounded(d), "f")
+
+
+@dataclass(slots=True)
+class AmountError(ValueError):
+    """Why a typed amount is refused: ``code``, the sentence to show, the 0-based position."""
+
+    code: str
+    message: str
+    position: int
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def _comma(text: str) -> AmountError:
+    position = text.index(",")
+    whole = text.replace(",", "")
+    point = text.replace(",", ".")
+    if not re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", whole) or len(text) > 60:
+        return AmountError("comma", 'A comma is not part of an amount. Write "1.5".', position)
+    if text.count(",") > 1 or "." in text:
+        advice = whole
+    elif re.fullmatch(r"[1-9][0-9]{0,2},[0-9]{3}", text):
+        advice = f"{point} or {whole}"  # 1,000 is one or a thousand: not ours to guess
+    else:
+        advice = point if point[0] != "." else "0" + point
+    return AmountError("comma", f'"{text}": write {advice}.', position)
+
+
+def parse_amount(text: str, *, decimals: int | None = None, symbol: str = "This token") -> Decimal:
+    """The amount a person typed; raises :class:`AmountError`.
+
+    Grammar ``^(0|[1-9][0-9]*)(\\.[0-9]+)?$``, ASCII, at most 40 digits each side, at most
+    ``decimals`` digits after the point. Source: wire decisions 8, "Query values".
+    """
+    if not text:
+        raise AmountError("empty", "Type an amount.", 0)
+    if text[0] in "+-":
+        raise AmountError("sign", "An amount has no sign.", 0)
+    for position, ch in enumerate(text):
+        if ch == ",":
+            raise _comma(text)
+        if ch in "eE" and position and text[position - 1] in "0123456789.":
+            raise AmountError("exponent", "Write all digits, without an exponent.", position)
+        if ch not in "0123456789.":
+            shown = f'"{ch}"' if ch.isprintable() and ch != " " else f"U+{ord(ch):04X}"
+            raise AmountError("character", f"{shown} is not part of an amount.", position)
+    whole, point, fraction = text.partition(".")
+    if "." in fraction:
+        second = len(whole) + 1 + fraction.index(".")
+        raise AmountError("character", "An amount has one point.", second)
+    if not whole:
+        raise AmountError("character", "Write a digit before the point.", 0)
+    if point and not fraction:
+        raise AmountError("character", "Write a digit after the point.", len(whole))
+    if len(whole) > 1 and whole[0] == "0":
+        raise AmountError("leading_zero", "An amount does not begin with 0 and a digit.", 0)
+    if len(whole) > MAGNITUDE_LIMIT or len(fraction) > SCALE_LIMIT:
+        position = MAGNITUDE_LIMIT if len(whole) > MAGNITUDE_LIMIT else len(whole) + 1 + SCALE_LIMIT
+        message = f"An amount has at most {MAGNITUDE_LIMIT} digits on each side of the point."
+        raise AmountError("too_long", message, position)
+    if decimals is not None and len(fraction) > decimals:
+        message = f"{symbol} has {decimals} decimals. {text} has {len(fraction)}."
+        raise AmountError("too_many_decimals", message, len(whole) + 1 + decimals)
+    return Decimal(text)
+
+
+def to_base_units(amount: Decimal, decimals: int) -> int:
+    """The amount in the token's smallest unit, exactly; :class:`NumberError` if it has more."""
+    scaled = _WIDE.scaleb(bounded(amount), decimals)
+    if scaled != scaled.to_integral_value(context=_WIDE):
+        raise NumberError(f"{plain(amount)} has more than {decimals} decimals")
+    return int(scaled)
+
+
+def from_base_units(units: int, decimals: int) -> Decimal:
+    """Smallest units as an amount with exactly ``decimals`` digits after the point."""
+    return _WIDE.scaleb(Decimal(units), -decimals)
+
+
+def quantize(amount: Decimal, decimals: int, *, up: bool) -> Decimal:
+    """Cut to ``decimals`` digits, toward plus infinity (to pay) or minus infinity (to get)."""
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    if not amount.is_finite() or abs(amount.adjusted()) > 2 * MAGNITUDE_LIMIT:
+        raise NumberError("is too large or too small")
+    return amount.quantize(Decimal(1).scaleb(-decimals), rounding=rounding, context=_WIDE)
+
+
+def as_double(d: Decimal) -> Decimal:
+    """What a server that keeps doubles would hold: the shortest digits of the nearest double."""
+    return Decimal(repr(float(bounded(d))))
+
+
+def survives_double(d: Decimal) -> bool:
+    """Whether a server that keeps doubles returns the very same amount."""
+    return as_double(d) == d

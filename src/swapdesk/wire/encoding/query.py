@@ -1,0 +1,246 @@
+"""Query strings: read strictly by the service, written by the client, one model for both.
+
+Source: wire decisions 8, "Query values".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from functools import lru_cache
+from typing import Annotated, Any, TypeVar, get_args, get_origin
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+)
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema, ErrorDetails, core_schema
+
+from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, NumberError, NumberSchema, bounded, plain
+from swapdesk.wire.encoding.text import Identity
+from swapdesk.wire.encoding.timestamps import TimestampSchema, rfc3339
+
+M = TypeVar("M", bound=BaseModel)
+
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,15})")
+_NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,39})(?:\.[0-9]{1,40})?")
+
+
+def _integer(value: object) -> int:
+    if isinstance(value, str) and _INTEGER.fullmatch(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= INTEGER_LIMIT:
+        raise NumberError("must be an integer")
+    return value
+
+
+def _number(value: object) -> Decimal:
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        return Decimal(value)
+    if isinstance(value, Decimal):
+        return bounded(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return bounded(Decimal(value))
+    raise NumberError("must be a number like 1.5")
+
+
+def _boolean(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value == "true":
+        return True
+    if value == "false":
+        return False
+    raise NumberError("must be true or false")
+
+
+QueryInteger = Annotated[int, NumberSchema(_integer, "integer")]
+"""``^-?(0|[1-9][0-9]*)$``, below 2^53."""
+
+QueryNumber = Annotated[Decimal, NumberSchema(_number, "number")]
+"""``^(0|[1-9][0-9]*)(\\.[0-9]+)?$``, at most 40 digits each side."""
+
+QueryBoolean = Annotated[bool, NumberSchema(_boolean, "boolean")]
+"""``true`` or ``false``."""
+
+QueryTime = Annotated[datetime, TimestampSchema()]
+"""RFC 3339 or ``YYYY-MM-DD``; without an offset UTC."""
+
+
+class FreeText:
+    """Marker for what a person types to search (any script): no control character, bounded."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._identity = Identity(limit)
+
+    def _validate(self, value: object) -> str:
+        return self._identity.check(value)
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._validate)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"type": "string", "maxLength": self.limit}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """What is wrong with one parameter, and the text that was sent (None when missing)."""
+
+    message: str
+    value: str | None
+
+
+class QueryError(ValueError):
+    """Every wrong parameter of a request, by its name on the wire."""
+
+    def __init__(self, fields: dict[str, FieldProblem]) -> None:
+        super().__init__("; ".join(f"{name}: {p.message}" for name, p in fields.items()))
+        self.fields = fields
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameter:
+    names: tuple[str, ...]
+    many: bool
+    ascii_only: bool
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    yield annotation
+    for argument in get_args(annotation):
+        yield from _parts(argument)
+
+
+def wire_names(name: str, field: FieldInfo) -> tuple[str, ...]:
+    """The names under which one field is read, the specification's own first."""
+    source = field.validation_alias or field.alias or name
+    if isinstance(source, AliasChoices):
+        return tuple(choice for choice in source.choices if isinstance(choice, str))
+    return (source,) if isinstance(source, str) else (name,)
+
+
+@lru_cache(maxsize=256)
+def _parameters(model: type[BaseModel]) -> tuple[_Parameter, ...]:
+    found = []
+    for name, field in model.model_fields.items():
+        parts = [*_parts(field.annotation), *field.metadata]
+        many = any(get_origin(part) is list for part in parts)
+        free = any(isinstance(part, FreeText) for part in parts)
+        found.append(_Parameter(wire_names(name, field), many, not free))
+    return tuple(found)
+
+
+def _problem(parameter: _Parameter, values: list[str]) -> FieldProblem | None:
+    for value in values:
+        if not value:
+            return FieldProblem("must not be empty", value)
+        if parameter.ascii_only and not value.isascii():
+            return FieldProblem("must be ASCII", value)
+    if len(values) > 1 and not parameter.many:
+        return FieldProblem("must be given once", values[1])
+    return None
+
+
+def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
+    """The decoded name and value pairs of a query string as ``model``.
+
+    A name repeats only for a list; ``a,b`` is one value. Unknown names, empty values and
+    wrong values raise one :class:`QueryError` that names them all.
+    """
+    by_name = {name: p for p in _parameters(model) for name in p.names}
+    sent: dict[str, list[str]] = {}
+    spelled: dict[str, str] = {}
+    problems: dict[str, FieldProblem] = {}
+    for name, value in pairs:
+        parameter = by_name.get(name)
+        if parameter is None:
+            problems.setdefault(name, FieldProblem("is no parameter of this operation", value))
+            continue
+        sent.setdefault(parameter.names[0], []).append(value)
+        spelled.setdefault(parameter.names[0], name)
+    accepted: dict[str, Any] = {}
+    refused: set[str] = set()
+    for canonical, values in sent.items():
+        parameter = by_name[canonical]
+        problem = _problem(parameter, values)
+        if problem is not None:
+            problems[spelled[canonical]] = problem
+            refused.add(canonical)
+        else:
+            accepted[canonical] = values if parameter.many else values[0]
+    try:
+        parsed = model.model_validate(accepted, by_alias=True, by_name=False)
+    except ValidationError as error:
+        parsed = None
+        for detail in error.errors(include_url=False):
+            name = _name_of(detail, by_name)
+            if name in refused:
+                continue
+            shown = spelled.get(name, name)
+            missing = detail["type"] == "missing"
+            message = "is required" if missing else _sentence(detail["msg"])
+            problems.setdefault(shown, FieldProblem(message, _value_at(sent.get(name), detail)))
+    if parsed is None or problems:
+        raise QueryError(problems)
+    return parsed
+
+
+def _name_of(detail: ErrorDetails, by_name: dict[str, _Parameter]) -> str:
+    """The wire name an error belongs to; a rule over the whole model names it in ``field``."""
+    if detail["loc"]:
+        first = str(detail["loc"][0])
+        return by_name[first].names[0] if first in by_name else first
+    return str(detail.get("ctx", {}).get("field", ""))
+
+
+def _value_at(values: list[str] | None, detail: ErrorDetails) -> str | None:
+    if not values:
+        return None
+    index = detail["loc"][1] if len(detail["loc"]) > 1 else 0
+    return values[index] if isinstance(index, int) and index < len(values) else values[0]
+
+
+def _sentence(message: str) -> str:
+    """pydantic's bounds in the words of the other messages."""
+    return message.replace("Input should be", "must be", 1).removeprefix("Value error, ")
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, Decimal):
+        return plain(value)
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    if isinstance(value, (int, str)):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no query form")
+
+
+def encode_query(model: BaseModel) -> list[tuple[str, str]]:
+    """The pairs to send: only what was set and is not None; a list repeats its name."""
+    pairs: list[tuple[str, str]] = []
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        if value is None or name not in model.model_fields_set:
+            continue
+        wire_name = field.serialization_alias or wire_names(name, field)[0]
+        values = value if isinstance(value, (list, tuple)) else [value]
+        pairs.extend((wire_name, _written(item)) for item in values)
+    return pairs

@@ -1,0 +1,206 @@
+"""Text that came over the wire: what may be shown, and what may name something.
+
+Display text is rewritten until a terminal can show it without harm. Identity text (ids,
+symbols, addresses, tags) is never rewritten: it is exact or it is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Any
+from unicodedata import category
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from swapdesk.wire.encoding.numbers import WireNumber
+
+_UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_LINE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# Printable by category, yet invisible or empty on a terminal: fillers, the blank Braille
+# cell, the grapheme joiner, the Khmer inherent vowels and the Mongolian selectors.
+_INVISIBLE = frozenset(
+    "\u3164\u115f\u1160\uffa0\u2800\u034f\u17b4\u17b5\u00ad\u180b\u180c\u180d\u180f"
+)
+_MARKS_PER_BASE = 2
+# A hostile text of dropped marks must not be walked to its end.
+_SCAN_PER_CHARACTER = 8
+
+
+class UnsafeText(ValueError):
+    """Identity text with a character, a blank edge or a length that no identity has."""
+
+
+def _is_selector(ch: str) -> bool:
+    return "\ufe00" <= ch <= "\ufe0f" or "\U000e0100" <= ch <= "\U000e01ef"
+
+
+def is_unsafe(ch: str) -> bool:
+    """Whether one character can steer, hide or reorder what a terminal shows."""
+    return category(ch) in _UNSAFE_CATEGORIES or ch in _INVISIBLE or _is_selector(ch)
+
+
+def safe_text(s: str, limit: int) -> str:
+    """Text a terminal can show: at most ``limit`` characters, every unsafe one spelled out.
+
+    Unsafe characters become ``<U+XXXX>``, every kind of blank a space, more than two
+    combining marks on one base are dropped, a cut ends with an ellipsis.
+    """
+    if s.isascii() and s.isprintable():
+        return s if len(s) <= limit else s[: limit - 1] + "…"
+    pieces: list[str] = []
+    length = 0
+    marks = _MARKS_PER_BASE + 1  # a leading mark has no base of its own
+    cut = len(s) > limit * _SCAN_PER_CHARACTER
+    for ch in s[: limit * _SCAN_PER_CHARACTER]:
+        kind = category(ch)
+        if kind[0] == "M" and not (ch in _INVISIBLE or _is_selector(ch)):
+            marks += 1
+            if marks > _MARKS_PER_BASE:
+                if pieces:
+                    continue
+                piece = f"<U+{ord(ch):04X}>"
+            else:
+                piece = ch
+        elif kind in _UNSAFE_CATEGORIES or ch in _INVISIBLE or _is_selector(ch):
+            piece = f"<U+{ord(ch):04X}>"
+            marks = _MARKS_PER_BASE
+        else:
+            piece = " " if kind == "Zs" else ch
+            marks = 0
+        pieces.append(piece)
+        length += len(piece)
+        if length > limit:
+            cut = True
+            break
+    if not cut:
+        return "".join(pieces)
+    while pieces and length > limit - 1:
+        length -= len(pieces.pop())
+    return "".join(pieces) + "…"
+
+
+def identity_text(s: str, limit: int) -> str:
+    """The text itself, unchanged, or :class:`UnsafeText`."""
+    if len(s) > limit:
+        raise UnsafeText(f"at most {limit} characters, not {len(s)}")
+    if s != s.strip():
+        raise UnsafeText("no blank at the beginning or the end")
+    if s.isascii() and s.isprintable():
+        return s
+    marks = _MARKS_PER_BASE
+    for position, ch in enumerate(s):
+        kind = category(ch)
+        if is_unsafe(ch) or (kind == "Zs" and ch != " "):
+            raise UnsafeText(f"character U+{ord(ch):04X} at {position + 1} is not allowed")
+        marks = marks + 1 if kind[0] == "M" else 0
+        if marks > _MARKS_PER_BASE:
+            raise UnsafeText(f"too many combining marks at {position + 1}")
+    return s
+
+
+def filter_line(text: str) -> str:
+    """The last line before the terminal: no control, format or separator character passes."""
+    if text.isprintable():
+        return text
+    return "".join("\ufffd" if category(ch) in _LINE_CATEGORIES else ch for ch in text)
+
+
+def _require_text(value: object) -> str:
+    if not isinstance(value, str) or isinstance(value, WireNumber):
+        raise PydanticCustomError("text", "must be a text")
+    return value
+
+
+class Display:
+    """Marker for text that people read: rewritten by :func:`safe_text` on the client side.
+
+    On the service side it passes unchanged, except that half a surrogate pair, which no
+    answer could carry, is refused.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+
+    def _validate(self, value: object, info: core_schema.ValidationInfo) -> str:
+        text = _require_text(value)
+        if info.context is not None and info.context.get("side") == "client":
+            return safe_text(text, self.limit)
+        if not text.isascii() and any("\ud800" <= ch <= "\udfff" for ch in text):
+            raise PydanticCustomError("text", "holds half of a surrogate pair")
+        return text
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.with_info_plain_validator_function(self._validate)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"type": "string"}
+
+
+class Identity:
+    """Marker for text that names something: checked on both sides, never rewritten.
+
+    ``limit`` is in characters; ``pattern`` must match the whole text.
+    """
+
+    def __init__(self, limit: int, *, pattern: str | None = None) -> None:
+        self.limit = limit
+        self.pattern = pattern
+        self._compiled = re.compile(pattern, re.ASCII) if pattern is not None else None
+
+    def check(self, value: object) -> str:
+        """The text of ``value``, or a validation error that does not quote it."""
+        text = _require_text(value)
+        try:
+            identity_text(text, self.limit)
+        except UnsafeText as error:
+            raise PydanticCustomError("identity", "{reason}", {"reason": str(error)}) from None
+        if self._compiled is not None and self._compiled.fullmatch(text) is None:
+            raise PydanticCustomError("pattern", "must match {pattern}", {"pattern": self.pattern})
+        return text
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.check)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        json_schema: dict[str, Any] = {"type": "string", "maxLength": self.limit}
+        if self.pattern is not None:
+            json_schema["pattern"] = self.pattern
+        return json_schema
+
+
+class OpenEnum:
+    """Marker for a set that may grow: known values are documented, unknown ones kept as text."""
+
+    LIMIT = 64
+
+    def __init__(self, values: type[StrEnum]) -> None:
+        self.values = tuple(member.value for member in values)
+        self._known = {value: value for value in self.values}
+        self._identity = Identity(self.LIMIT)
+
+    def _validate(self, value: object) -> str:
+        if isinstance(value, str) and not isinstance(value, WireNumber):
+            known = self._known.get(value)
+            if known is not None:
+                return known
+        return self._identity.check(value)
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._validate)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.values)}
