@@ -1,0 +1,124 @@
+"""What the user confirmed, frozen. Every later server object is checked against it.
+
+An Intent is made once, at the review, and never changes; what is shown for confirmation,
+journaled, posted and compared is this one object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Literal
+
+from swapdesk.wire.encoding.codec import rfc3339
+from swapdesk.wire.encoding.numbers import plain
+from swapdesk.wire.tokens import Token
+
+Route = Literal["standard", "private"]
+
+
+class IntentKind(StrEnum):
+    """Which create call the intent leads to."""
+
+    EXCHANGE = "exchange"
+    PRIVATE_SEND = "private_send"
+
+
+@dataclass(frozen=True)
+class TokenFacts:
+    """The identity of a token as confirmed: id and contract, with its chain in words."""
+
+    id: str
+    symbol: str
+    chain: str
+    chain_name: str
+    kind: str
+    contract: str | None
+    decimals: int
+
+    @classmethod
+    def of(cls, token: Token) -> TokenFacts:
+        chain = token.chain_data
+        return cls(
+            id=token.id.lower(),
+            symbol=token.symbol,
+            chain=chain.short_name,
+            chain_name=chain.name,
+            kind=chain.kind,
+            contract=token.address,
+            decimals=token.decimals,
+        )
+
+
+@dataclass(frozen=True)
+class Intent:
+    """One confirmed swap or private send. Amounts are exact, in token units.
+
+    ``amount_out`` is what the quote paid out, ``net_amount_out`` what it was ranked by.
+    ``memo_waived`` records the typed waiver for a chain whose addresses usually need a memo.
+    """
+
+    id: str
+    kind: IntentKind
+    frozen_at: datetime
+    token_in: TokenFacts
+    token_out: TokenFacts
+    amount_in: Decimal
+    amount_out: Decimal
+    net_amount_out: Decimal
+    route: Route
+    provider: str | None
+    provider_name: str | None
+    quote_id: str
+    valid_until: datetime
+    minutes: Decimal | None
+    recipient: str
+    recipient_label: str | None
+    memo: str | None
+    memo_waived: bool
+    refund_address: str | None
+    refund_memo: str | None
+
+    @property
+    def fingerprint(self) -> str:
+        """What makes two intents the same payment: pair, amount, recipient and memo."""
+        facts = "\n".join(
+            (
+                self.kind,
+                self.token_in.id,
+                self.token_out.id,
+                plain(self.amount_in),
+                self.recipient,
+                self.memo or "",
+            )
+        )
+        return hashlib.sha256(facts.encode()).hexdigest()[:16]
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON-ready form for the journal; amounts as exact decimal text."""
+        return {name: _plain_value(value) for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Intent:
+        """The intent as it was journaled."""
+        values = dict(data)
+        for name in ("token_in", "token_out"):
+            values[name] = TokenFacts(**values[name])
+        for name in ("amount_in", "amount_out", "net_amount_out"):
+            values[name] = Decimal(values[name])
+        values["minutes"] = None if values["minutes"] is None else Decimal(values["minutes"])
+        for name in ("frozen_at", "valid_until"):
+            values[name] = datetime.fromisoformat(values[name])
+        values["kind"] = IntentKind(values["kind"])
+        return cls(**values)
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return plain(value)
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    return value
