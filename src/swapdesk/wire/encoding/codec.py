@@ -12,7 +12,6 @@ from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
-from functools import lru_cache
 from itertools import accumulate
 from json.encoder import encode_basestring
 from typing import Any, Literal, NoReturn, TypeVar
@@ -26,7 +25,7 @@ from swapdesk.wire.encoding.numbers import (
     number_token,
     plain,
 )
-from swapdesk.wire.encoding.text import safe_text
+from swapdesk.wire.encoding.refusals import path_of, sentence
 from swapdesk.wire.encoding.timestamps import Timestamp, parse_rfc3339, rfc3339
 
 __all__ = [
@@ -126,14 +125,14 @@ def decode_json(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
         raise CodecError("not_json", f"no JSON at character {error.pos}") from None
 
 
-@lru_cache(maxsize=512)
+_adapters: dict[Any, TypeAdapter[Any]] = {}
+
+
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
-
-
-def path_of(loc: tuple[int | str, ...]) -> str:
-    """``("orders", 0, "amount")`` as ``orders.0.amount``, safe to show."""
-    return ".".join(safe_text(str(part), 64) for part in loc)
+    adapter = _adapters.get(kind)
+    if adapter is None:
+        adapter = _adapters.setdefault(kind, TypeAdapter(kind))
+    return adapter
 
 
 def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
@@ -143,8 +142,8 @@ def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
         checked: T = adapter.validate_python(value, context={"side": side})
         return checked
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        fields = [(path_of(e["loc"]), e["msg"]) for e in found[:_MAX_FIELDS]]
+        found = error.errors(include_url=False, include_input=False)
+        fields = [(path_of(e["loc"]), sentence(e)) for e in found[:_MAX_FIELDS]]
     # Outside the handler: the original error carries the input, which is not ours to log.
     raise ShapeError(fields)
 

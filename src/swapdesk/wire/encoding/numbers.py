@@ -21,8 +21,10 @@ from decimal import (
 )
 from typing import Annotated, Any
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from swapdesk.wire.encoding.readers import plain_reader
 
 TOKEN_LIMIT = 90
 MAGNITUDE_LIMIT = 40
@@ -122,12 +124,7 @@ class NumberSchema:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._validate)
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        return {"type": self._json_type}
+        return plain_reader(self._validate, {"type": self._json_type})
 
 
 Amount = Annotated[Decimal, NumberSchema(lambda v: _amount_of(v, text_allowed=True), "number")]

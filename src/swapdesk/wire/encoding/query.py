@@ -17,14 +17,13 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 from pydantic import (
     AliasChoices,
     BaseModel,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
     ValidationError,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import CoreSchema, ErrorDetails, core_schema
+from pydantic_core import ErrorDetails
 
 from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, NumberError, NumberSchema, bounded, plain
+from swapdesk.wire.encoding.refusals import sentence
 from swapdesk.wire.encoding.text import Identity
 from swapdesk.wire.encoding.timestamps import TimestampSchema, rfc3339
 
@@ -75,25 +74,8 @@ QueryTime = Annotated[datetime, TimestampSchema()]
 """RFC 3339 or ``YYYY-MM-DD``; without an offset UTC."""
 
 
-class FreeText:
-    """Marker for what a person types to search (any script): no control character, bounded."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._identity = Identity(limit)
-
-    def _validate(self, value: object) -> str:
-        return self._identity.check(value)
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._validate)
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        return {"type": "string", "maxLength": self.limit}
+class FreeText(Identity):
+    """Marker for what a person types to search: any script, no control character, bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +173,8 @@ def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
             if name in refused:
                 continue
             shown = spelled.get(name, name)
-            missing = detail["type"] == "missing"
-            message = "is required" if missing else _sentence(detail["msg"])
-            problems.setdefault(shown, FieldProblem(message, _value_at(sent.get(name), detail)))
+            text = _value_at(sent.get(name), detail)
+            problems.setdefault(shown, FieldProblem(sentence(detail), text))
     if parsed is None or problems:
         raise QueryError(problems)
     return parsed
@@ -212,11 +193,6 @@ def _value_at(values: list[str] | None, detail: ErrorDetails) -> str | None:
         return None
     index = detail["loc"][1] if len(detail["loc"]) > 1 else 0
     return values[index] if isinstance(index, int) and index < len(values) else values[0]
-
-
-def _sentence(message: str) -> str:
-    """pydantic's bounds in the words of the other messages."""
-    return message.replace("Input should be", "must be", 1).removeprefix("Value error, ")
 
 
 def _written(value: object) -> str:

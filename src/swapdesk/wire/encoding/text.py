@@ -11,10 +11,11 @@ from enum import StrEnum
 from typing import Any
 from unicodedata import category
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from swapdesk.wire.encoding.numbers import WireNumber
+from swapdesk.wire.encoding.readers import plain_reader, schema_metadata
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _LINE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -134,12 +135,9 @@ class Display:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.with_info_plain_validator_function(self._validate)
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        return {"type": "string"}
+        return core_schema.with_info_plain_validator_function(
+            self._validate, metadata=schema_metadata({"type": "string"})
+        )
 
 
 class Identity:
@@ -167,15 +165,10 @@ class Identity:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.check)
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
         json_schema: dict[str, Any] = {"type": "string", "maxLength": self.limit}
         if self.pattern is not None:
             json_schema["pattern"] = self.pattern
-        return json_schema
+        return plain_reader(self.check, json_schema)
 
 
 class OpenEnum:
@@ -198,9 +191,4 @@ class OpenEnum:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._validate)
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        return {"type": "string", "enum": list(self.values)}
+        return plain_reader(self._validate, {"type": "string", "enum": list(self.values)})

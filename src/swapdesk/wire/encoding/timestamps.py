@@ -6,10 +6,11 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Annotated, Any
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from swapdesk.wire.encoding.numbers import WireNumber
+from swapdesk.wire.encoding.readers import plain_reader
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
@@ -75,12 +76,7 @@ class TimestampSchema:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._validate)
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        return {"type": "string", "format": "date-time"}
+        return plain_reader(self._validate, {"type": "string", "format": "date-time"})
 
 
 Timestamp = Annotated[datetime, TimestampSchema()]
