@@ -1,0 +1,56 @@
+"""Base58 and Base58Check over a chosen alphabet.
+
+Lengths are bounded by the callers; decoding a text is quadratic in its length.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+BITCOIN_ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+XRP_ALPHABET = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
+
+
+class Base58Error(ValueError):
+    """The text is not base58 of this alphabet, or its checksum does not hold."""
+
+
+def encode(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
+    """Bytes to base58; every leading zero byte is one leading zero digit."""
+    number = int.from_bytes(payload, "big")
+    digits = []
+    while number:
+        number, digit = divmod(number, 58)
+        digits.append(alphabet[digit])
+    zeros = len(payload) - len(payload.lstrip(b"\0"))
+    return alphabet[0] * zeros + "".join(reversed(digits))
+
+
+def decode(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
+    """Base58 to bytes. Raises Base58Error for a character outside the alphabet."""
+    number = 0
+    for character in text:
+        digit = alphabet.find(character)
+        if digit < 0:
+            raise Base58Error("a character outside the alphabet")
+        number = number * 58 + digit
+    zeros = len(text) - len(text.lstrip(alphabet[0]))
+    return b"\0" * zeros + number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
+def checksum(payload: bytes) -> bytes:
+    """The first four bytes of SHA-256 taken twice."""
+    return hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4]
+
+
+def encode_check(payload: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
+    return encode(payload + checksum(payload), alphabet)
+
+
+def decode_check(text: str, alphabet: str = BITCOIN_ALPHABET) -> bytes:
+    """The payload (version bytes included) without its checksum, else Base58Error."""
+    whole = decode(text, alphabet)
+    payload, tail = whole[:-4], whole[-4:]
+    if len(whole) < 5 or checksum(payload) != tail:
+        raise Base58Error("the checksum does not hold")
+    return payload

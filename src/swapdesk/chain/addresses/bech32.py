@@ -1,0 +1,100 @@
+"""Bech32 and Bech32m, and the segregated witness addresses built on them (BIP 173, BIP 350)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+CHARSET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+BECH32 = 1
+BECH32M = 0x2BC830A3
+MAX_LENGTH = 90
+"""BIP 173: beyond 90 characters the code no longer detects what it promises."""
+
+_GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
+
+
+class Bech32Error(ValueError):
+    """Not a bech32 text. ``fault`` is one of case, form, character, checksum, variant, program."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+def _polymod(values: Iterable[int]) -> int:
+    check = 1
+    for value in values:
+        top = check >> 25
+        check = (check & 0x1FFFFFF) << 5 ^ value
+        for bit, generator in enumerate(_GENERATOR):
+            if top >> bit & 1:
+                check ^= generator
+    return check
+
+
+def _expanded(prefix: str) -> list[int]:
+    return [ord(c) >> 5 for c in prefix] + [0] + [ord(c) & 31 for c in prefix]
+
+
+def encode(prefix: str, values: list[int], constant: int) -> str:
+    """Human-readable prefix and 5-bit values to text with the checksum of ``constant``."""
+    remainder = _polymod([*_expanded(prefix), *values, 0, 0, 0, 0, 0, 0]) ^ constant
+    tail = [remainder >> 5 * (5 - i) & 31 for i in range(6)]
+    return prefix + "1" + "".join(CHARSET[v] for v in [*values, *tail])
+
+
+def decode(text: str) -> tuple[str, list[int], int]:
+    """Prefix, 5-bit values without the checksum, and which constant it holds for."""
+    if text.lower() != text and text.upper() != text:
+        raise Bech32Error("case")
+    text = text.lower()
+    separator = text.rfind("1")
+    if separator < 1 or separator + 7 > len(text) or len(text) > MAX_LENGTH:
+        raise Bech32Error("form")
+    prefix, data = text[:separator], text[separator + 1 :]
+    if any(not 33 <= ord(c) <= 126 for c in prefix) or any(c not in CHARSET for c in data):
+        raise Bech32Error("character")
+    values = [CHARSET.index(c) for c in data]
+    constant = _polymod([*_expanded(prefix), *values])
+    if constant not in (BECH32, BECH32M):
+        raise Bech32Error("checksum")
+    return prefix, values[:-6], constant
+
+
+def regroup(values: Iterable[int], width: int, target: int, *, pad: bool) -> list[int]:
+    """Groups of ``width`` bits to groups of ``target`` bits; padding must be short and zero."""
+    accumulator = bits = 0
+    result = []
+    for value in values:
+        accumulator = accumulator << width | value
+        bits += width
+        while bits >= target:
+            bits -= target
+            result.append(accumulator >> bits & (1 << target) - 1)
+        accumulator &= (1 << bits) - 1
+    if pad:
+        if bits:
+            result.append(accumulator << target - bits & (1 << target) - 1)
+    elif bits >= width or accumulator:
+        raise Bech32Error("program")
+    return result
+
+
+def encode_witness(prefix: str, version: int, program: bytes) -> str:
+    constant = BECH32 if version == 0 else BECH32M
+    return encode(prefix, [version, *regroup(program, 8, 5, pad=True)], constant)
+
+
+def decode_witness(prefix: str, text: str) -> tuple[int, bytes]:
+    """Witness version and program of an address with this prefix, by all rules of BIP 350."""
+    found, values, constant = decode(text)
+    if found != prefix or not values:
+        raise Bech32Error("form")
+    version, program = values[0], bytes(regroup(values[1:], 5, 8, pad=False))
+    if version > 16 or not 2 <= len(program) <= 40:
+        raise Bech32Error("program")
+    if version == 0 and len(program) not in (20, 32):
+        raise Bech32Error("program")
+    if constant != (BECH32 if version == 0 else BECH32M):
+        raise Bech32Error("variant")
+    return version, program

@@ -1,0 +1,115 @@
+"""Check a recipient or refund address: the local gate, which no server rule can widen."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection
+
+from swapdesk.chain.addresses.recognition import FAMILIES, Family, recognise, secret_warning
+from swapdesk.chain.addresses.verdict import AddressProblem, AddressVerdict
+
+KINDS: tuple[str, ...] = ("evm", "sol", "bitcoin", "xmr", "xrp")
+"""Kinds of chains whose addresses are decoded here (spec: Chain.kind)."""
+
+MAX_LENGTH = 256
+
+_NAMED = {" ": "a space", "\n": "a line break", "\r": "a line break", "\t": "a tab"}
+
+
+def check_address(
+    kind: str,
+    text: str,
+    *,
+    chain_name: str | None = None,
+    symbol: str | None = None,
+    contracts: Collection[str] = (),
+) -> AddressVerdict:
+    """Is ``text`` an address a payout of ``symbol`` on ``chain_name`` can go to?
+
+    Nothing is trimmed or repaired. ``contracts`` are token contracts of the chain, refused
+    as recipients. A kind not in KINDS gives ``unknown_kind`` and is not ok. Never raises on
+    any text.
+    """
+    family = FAMILIES.get(kind)
+    if family is None:
+        chain = chain_name or "this chain"
+        return AddressVerdict(
+            False, kind, "unknown_kind", f"Addresses of {chain} cannot be checked here."
+        )
+    chain = chain_name or family.chain
+    try:
+        _require_plain(text)
+        reading = family.read(text)
+        _refuse_contract(reading.normalized, contracts)
+    except AddressProblem as problem:
+        return _refusal(family, text, problem, chain, symbol)
+    return AddressVerdict(
+        True,
+        kind,
+        "valid",
+        f"{chain} {reading.noun}, {reading.proof}",
+        None,
+        reading.warnings,
+        reading.normalized,
+    )
+
+
+def same_address(kind: str, one: str, other: str) -> bool:
+    """True when both texts are the same address; spelling in another case may be the same one."""
+    first, second = check_address(kind, one), check_address(kind, other)
+    if first.ok and second.ok:
+        return first.normalized == second.normalized
+    return one == other
+
+
+def _require_plain(text: str) -> None:
+    if not text:
+        raise AddressProblem("empty", "No address yet.", whole=True)
+    if len(text) > MAX_LENGTH:
+        raise AddressProblem(
+            "length", f"it has {len(text):,} characters, and no address has more than {MAX_LENGTH}"
+        )
+    for place, character in enumerate(text, start=1):
+        if not "!" <= character <= "~":
+            raise AddressProblem(
+                "unsafe", f"character {place} is {_named(character)}, which no address uses", place
+            )
+    if ":" in text:
+        place = text.index(":") + 1
+        raise AddressProblem("unsafe", "it is a link. Paste the address alone", place)
+
+
+def _named(character: str) -> str:
+    """A name in words: the character itself never reaches a screen."""
+    if character in _NAMED:
+        return _NAMED[character]
+    name = unicodedata.name(character, "")
+    point = f"U+{ord(character):04X}"
+    return f"{point} ({name.lower()})" if name else point
+
+
+def _refuse_contract(address: str, contracts: Collection[str]) -> None:
+    folds = address.startswith("0x")
+    known = {contract.lower() if folds else contract for contract in contracts}
+    if (address.lower() if folds else address) in known:
+        raise AddressProblem(
+            "unsafe",
+            "This is the contract of a token, not a wallet. What is sent to it is lost.",
+            whole=True,
+        )
+
+
+def _refusal(
+    family: Family, text: str, problem: AddressProblem, chain: str, symbol: str | None
+) -> AddressVerdict:
+    code, reason, position = problem.code, problem.sentence(chain), problem.position
+    if code not in ("empty", "unsafe") and len(text) <= MAX_LENGTH:
+        secret = secret_warning(text)
+        found = recognise(text, family.kind) if secret is None else None
+        if secret is not None:
+            code, reason, position = "unsafe", secret, None
+        elif found is not None:
+            subject = f"{symbol} on {chain}" if symbol else chain
+            code, position = "other_chain", None
+            reason = f"This is {found}. {subject} needs {family.needs}."
+    return AddressVerdict(False, family.kind, code, reason, position)

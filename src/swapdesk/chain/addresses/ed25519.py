@@ -1,0 +1,21 @@
+"""Whether 32 bytes are a point of the Ed25519 curve (RFC 8032, 5.1.3). No keys, no signing."""
+
+from __future__ import annotations
+
+_P = 2**255 - 19
+_D = -121665 * pow(121666, -1, _P) % _P
+
+
+def is_point(key: bytes) -> bool:
+    """True when the compressed key decodes to a point, with a canonical y coordinate."""
+    if len(key) != 32:
+        return False
+    number = int.from_bytes(key, "little")
+    sign, y = number >> 255, number & (1 << 255) - 1
+    if y >= _P:
+        return False
+    above, below = (y * y - 1) % _P, (_D * y * y + 1) % _P
+    square = above * pow(below, -1, _P) % _P
+    if square == 0:
+        return sign == 0
+    return pow(square, (_P - 1) // 2, _P) == 1

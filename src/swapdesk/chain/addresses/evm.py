@@ -1,0 +1,79 @@
+"""Addresses of Ethereum and the chains that share its form, with the checksum of EIP-55."""
+
+from __future__ import annotations
+
+from swapdesk.chain.addresses.verdict import (
+    AddressProblem,
+    Reading,
+    require_alphabet,
+    wrong_checksum,
+    wrong_length,
+    wrong_start,
+)
+
+LENGTH = 42
+NO_CHECKSUM = (
+    "This spelling carries no checksum, so a typing error cannot be seen. Compare every group."
+)
+
+_HEXADECIMAL = "0123456789abcdefABCDEF"
+_LAST_RESERVED = 0x1FF
+"""Precompiled contracts are numbered from 1; the highest in use is 0x100."""
+_LOST = {
+    "0x000000000000000000000000000000000000dead": "a burn address. What is sent to it is lost",
+    "0xdead000000000000000042069420694206942069": "a burn address. What is sent to it is lost",
+    "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee": (
+        "the placeholder for a chain's own coin. What is sent to it is lost"
+    ),
+}
+
+
+def keccak(payload: bytes) -> bytes:
+    """Keccak-256, the padding Ethereum and Monero use (not SHA3-256)."""
+    from Crypto.Hash import keccak as algorithm
+
+    return bytes(algorithm.new(digest_bits=256, data=payload).digest())
+
+
+def checksummed(address: str) -> str:
+    """The EIP-55 spelling of ``0x`` and 40 hexadecimal digits of any case."""
+    digits = address[2:].lower()
+    nibbles = keccak(digits.encode("ascii")).hex()
+    spelled = (
+        digit.upper() if int(nibble, 16) >= 8 else digit
+        for digit, nibble in zip(digits, nibbles, strict=False)
+    )
+    return "0x" + "".join(spelled)
+
+
+def read(text: str) -> Reading:
+    """The address with its EIP-55 spelling. Raises AddressProblem."""
+    if not text.startswith("0x"):
+        raise wrong_start("0x")
+    require_alphabet(text, _HEXADECIMAL, "hexadecimal", 2)
+    if len(text) != LENGTH:
+        raise wrong_length(len(text), str(LENGTH))
+    _refuse_lost(text.lower())
+    digits = text[2:]
+    normalized = checksummed(text)
+    if digits in (digits.lower(), digits.upper()) and text != normalized:
+        return Reading(normalized, proof="no checksum in this spelling", warnings=(NO_CHECKSUM,))
+    if digits.isdigit():
+        return Reading(normalized, proof="no checksum in digits alone", warnings=(NO_CHECKSUM,))
+    if text != normalized:
+        raise wrong_checksum()
+    return Reading(normalized)
+
+
+def _refuse_lost(address: str) -> None:
+    number = int(address, 16)
+    if number == 0:
+        raise AddressProblem(
+            "unsafe", "This is the zero address. What is sent to it is lost.", whole=True
+        )
+    if number <= _LAST_RESERVED:
+        raise AddressProblem(
+            "unsafe", "This address belongs to the chain itself. Nobody holds its key.", whole=True
+        )
+    if address in _LOST:
+        raise AddressProblem("unsafe", f"This is {_LOST[address]}.", whole=True)

@@ -1,0 +1,46 @@
+"""Solana addresses: 32 bytes in base58, without any checksum."""
+
+from __future__ import annotations
+
+from swapdesk.chain.addresses import base58
+from swapdesk.chain.addresses.ed25519 import is_point
+from swapdesk.chain.addresses.verdict import (
+    AddressProblem,
+    Reading,
+    require_alphabet,
+    wrong_length,
+)
+
+SHORTEST, LONGEST = 32, 44
+NO_CHECKSUM = (
+    "A Solana address carries no checksum, so a typing error cannot be seen. Compare every group."
+)
+OFF_CURVE = (
+    "This address belongs to a program, not to a key. Only that program can move what it gets."
+)
+
+_PROGRAMS = {
+    "11111111111111111111111111111111": "the system program",
+    "1nc1nerator11111111111111111111111111111111": "the incinerator",
+    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA": "the token program",
+    "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb": "the token program",
+    "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL": "the token account program",
+    "ComputeBudget111111111111111111111111111111": "the compute budget program",
+    "So11111111111111111111111111111111111111112": "the wrapped SOL token",
+}
+
+
+def read(text: str) -> Reading:
+    """The address. A warning always says that no checksum stands behind it."""
+    require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
+    if not SHORTEST <= len(text) <= LONGEST:
+        raise wrong_length(len(text), f"{SHORTEST} to {LONGEST}")
+    if text in _PROGRAMS:
+        raise AddressProblem(
+            "unsafe", f"This is {_PROGRAMS[text]}. What is sent to it is lost.", whole=True
+        )
+    key = base58.decode(text)
+    if len(key) != 32:
+        raise AddressProblem("length", f"it holds {len(key)} bytes instead of 32")
+    warnings = (NO_CHECKSUM,) if is_point(key) else (NO_CHECKSUM, OFF_CURVE)
+    return Reading(text, proof="this chain has no checksum", warnings=warnings)

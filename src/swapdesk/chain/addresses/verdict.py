@@ -1,0 +1,91 @@
+"""What a check of an address says, and how the desk words it.
+
+A verdict names the place and the reason. It never proposes a corrected character: a
+proposal that is accepted without looking is a payment to a stranger.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CHECKSUM_SENTENCE = "The checksum of this address is wrong. Paste it again from where it came from."
+
+
+@dataclass(frozen=True)
+class AddressVerdict:
+    """The answer about one text on one kind of chain.
+
+    ``code`` is one of valid, empty, character, length, checksum, prefix, other_chain, unsafe,
+    pattern, unknown_kind. ``reason`` is a sentence for the screen. ``position`` counts
+    characters from 1. ``normalized`` is the one spelling to compare and to send, empty
+    unless ``ok``. ``warnings`` are sentences that never block.
+    """
+
+    ok: bool
+    kind: str
+    code: str
+    reason: str
+    position: int | None = None
+    warnings: tuple[str, ...] = ()
+    normalized: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text that is an address of its kind: its canonical spelling and what was proven."""
+
+    normalized: str
+    noun: str = "address"
+    proof: str = "checksum correct"
+    warnings: tuple[str, ...] = ()
+
+
+class AddressProblem(ValueError):
+    """Why a text is no address of a kind.
+
+    ``clause`` ends the sentence "Not a Bitcoin address: ..." unless ``whole`` is set, when
+    it is the complete message.
+    """
+
+    def __init__(
+        self, code: str, clause: str, position: int | None = None, *, whole: bool = False
+    ) -> None:
+        super().__init__(clause)
+        self.code = code
+        self.clause = clause
+        self.position = position
+        self.whole = whole
+
+    def sentence(self, chain: str) -> str:
+        """The message for a chain's name: ``Not a Bitcoin address: character 23 is ...``."""
+        if self.whole:
+            return self.clause
+        return f"Not {with_article(chain)} address: {self.clause}."
+
+
+def with_article(name: str) -> str:
+    """``a Bitcoin``, ``an Ethereum``, ``an XRP``: abbreviations are read letter by letter."""
+    spelled = name[:2].isupper() and name[:1] in "AEFHILMNORSX"
+    return f"{'an' if spelled or name[:1] in 'AEIOaeio' else 'a'} {name}"
+
+
+def wrong_checksum() -> AddressProblem:
+    return AddressProblem("checksum", CHECKSUM_SENTENCE, whole=True)
+
+
+def wrong_length(length: int, expected: str) -> AddressProblem:
+    return AddressProblem("length", f"it has {length:,} characters instead of {expected}")
+
+
+def wrong_start(expected: str) -> AddressProblem:
+    return AddressProblem("prefix", f"it does not start with {expected}", 1)
+
+
+def require_alphabet(text: str, alphabet: str, name: str, start: int = 0) -> None:
+    """Raise AddressProblem at the first character from index ``start`` outside ``alphabet``."""
+    for index in range(start, len(text)):
+        if text[index] not in alphabet:
+            place = index + 1
+            raise AddressProblem(
+                "character", f'character {place} is "{text[index]}", which {name} never uses', place
+            )

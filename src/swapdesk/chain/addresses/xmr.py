@@ -1,0 +1,96 @@
+"""Monero main network addresses: standard, integrated and subaddresses.
+
+Monero's base58 works in blocks of 8 bytes to 11 characters, so a length is exact and a
+leading zero needs no special digit. The checksum is the first four bytes of Keccak-256.
+"""
+
+from __future__ import annotations
+
+from swapdesk.chain.addresses import base58
+from swapdesk.chain.addresses.ed25519 import is_point
+from swapdesk.chain.addresses.evm import keccak
+from swapdesk.chain.addresses.verdict import (
+    AddressProblem,
+    Reading,
+    require_alphabet,
+    wrong_checksum,
+    wrong_length,
+    wrong_start,
+)
+
+STANDARD, INTEGRATED, SUBADDRESS = 18, 19, 42
+TEST_NETWORKS = frozenset({53, 54, 63, 24, 25, 36})
+
+_NOUNS = {STANDARD: "address", INTEGRATED: "integrated address", SUBADDRESS: "subaddress"}
+_LENGTHS = {95: 69, 106: 77}
+_BLOCK_CHARACTERS = (0, 2, 3, 5, 6, 7, 9, 10, 11)
+"""Characters that hold 0 to 8 bytes."""
+
+
+def encode_blocks(payload: bytes) -> str:
+    """Bytes to Monero's base58."""
+    parts = []
+    for start in range(0, len(payload), 8):
+        block = payload[start : start + 8]
+        width = _BLOCK_CHARACTERS[len(block)]
+        number = int.from_bytes(block, "big")
+        digits = ""
+        for _ in range(width):
+            number, digit = divmod(number, 58)
+            digits = base58.BITCOIN_ALPHABET[digit] + digits
+        parts.append(digits)
+    return "".join(parts)
+
+
+def decode_blocks(text: str) -> bytes:
+    """Monero's base58 to bytes. Raises Base58Error for a block that holds too much."""
+    parts = []
+    for start in range(0, len(text), 11):
+        block = text[start : start + 11]
+        if len(block) not in _BLOCK_CHARACTERS:
+            raise base58.Base58Error("a block of impossible length")
+        size = _BLOCK_CHARACTERS.index(len(block))
+        number = 0
+        for character in block:
+            digit = base58.BITCOIN_ALPHABET.find(character)
+            if digit < 0:
+                raise base58.Base58Error("a character outside the alphabet")
+            number = number * 58 + digit
+        if number >> 8 * size:
+            raise base58.Base58Error("a block that overflows")
+        parts.append(number.to_bytes(size, "big"))
+    return b"".join(parts)
+
+
+def encode_address(network: int, body: bytes) -> str:
+    """Network byte and keys (and payment id) to an address with its checksum."""
+    payload = bytes([network]) + body
+    return encode_blocks(payload + keccak(payload)[:4])
+
+
+def decode_address(text: str) -> tuple[int, bytes]:
+    """Network byte and body of any network's address, else Base58Error."""
+    whole = decode_blocks(text)
+    if len(whole) not in _LENGTHS.values() or keccak(whole[:-4])[:4] != whole[-4:]:
+        raise base58.Base58Error("the checksum does not hold")
+    return whole[0], whole[1:-4]
+
+
+def read(text: str) -> Reading:
+    """The address, named by its form. Raises AddressProblem."""
+    if text[:1] not in ("4", "8"):
+        raise wrong_start("4 or 8")
+    require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
+    if len(text) not in _LENGTHS:
+        raise wrong_length(len(text), "95 or 106")
+    try:
+        network, body = decode_address(text)
+    except base58.Base58Error:
+        raise wrong_checksum() from None
+    if network not in _NOUNS or (network == INTEGRATED) != (len(body) == 72):
+        raise AddressProblem("prefix", "its first characters are not of the main network", 1)
+    if not (is_point(body[:32]) and is_point(body[32:64])):
+        raise AddressProblem(
+            "unsafe", "The keys in this address are not keys. Nobody can spend from it.", whole=True
+        )
+    return Reading(text, noun=_NOUNS[network])

@@ -1,0 +1,73 @@
+"""XRP Ledger classic addresses; an X-address is recognised and refused.
+
+The desk sends address and destination tag as two fields, so a form that hides a tag inside
+the address would let the two disagree.
+"""
+
+from __future__ import annotations
+
+from swapdesk.chain.addresses import base58
+from swapdesk.chain.addresses.verdict import (
+    AddressProblem,
+    Reading,
+    require_alphabet,
+    wrong_checksum,
+    wrong_length,
+    wrong_start,
+)
+
+SHORTEST, LONGEST = 25, 35
+ACCOUNT_VERSION = b"\x00"
+X_ADDRESS_VERSIONS = {b"\x05\x44": "main", b"\x04\x93": "test"}
+
+_SPECIAL = frozenset(
+    {
+        "rrrrrrrrrrrrrrrrrrrrrhoLvTp",
+        "rrrrrrrrrrrrrrrrrrrrBZbvji",
+        "rrrrrrrrrrrrrrrrrNAMEtxvNvQ",
+        "rrrrrrrrrrrrrrrrrrrn5RM1rHd",
+        "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh",
+    }
+)
+"""Accounts zero, one, names, not-a-number and genesis: nobody holds them."""
+
+
+def is_x_address(text: str) -> bool:
+    """True for an X-address of either network with a correct checksum."""
+    if text[:1] not in ("X", "T") or len(text) != 47:
+        return False
+    try:
+        payload = base58.decode_check(text, base58.XRP_ALPHABET)
+    except base58.Base58Error:
+        return False
+    return payload[:2] in X_ADDRESS_VERSIONS and len(payload) == 31
+
+
+def read(text: str) -> Reading:
+    """The classic address. Raises AddressProblem."""
+    if is_x_address(text):
+        raise AddressProblem(
+            "prefix",
+            "This is an X-address: it holds a destination tag inside. "
+            "Give the address that starts with r, and the tag in its own field.",
+            1,
+            whole=True,
+        )
+    if not text.startswith("r"):
+        raise wrong_start("r")
+    require_alphabet(text, base58.XRP_ALPHABET, "an XRP address")
+    if not SHORTEST <= len(text) <= LONGEST:
+        raise wrong_length(len(text), f"{SHORTEST} to {LONGEST}")
+    try:
+        payload = base58.decode_check(text, base58.XRP_ALPHABET)
+    except base58.Base58Error:
+        raise wrong_checksum() from None
+    if len(payload) != 21 or payload[:1] != ACCOUNT_VERSION:
+        raise AddressProblem("prefix", "it holds no account", 1)
+    if text in _SPECIAL:
+        raise AddressProblem(
+            "unsafe",
+            "This account belongs to the ledger itself. What is sent to it is lost.",
+            whole=True,
+        )
+    return Reading(text)
