@@ -1,0 +1,42 @@
+"""What is printed when the desk stops by a defect: where it happened, and no secret.
+
+No local variable is ever shown, and the text of the exception is cut, redacted and filtered,
+because it may quote an answer of a service.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+
+from swapdesk.wire.encoding.text import filter_line
+
+REDACTED = "«redacted»"
+CLOSING = "The desk stopped by a defect. Orders go on without it and are here at the next start."
+
+_LIMIT = 4_000
+_NAMED = re.compile(
+    r"(?i)\b(authorization|proxy-authorization|cookie|api[-_ ]?key|api[-_ ]?secret|secret|password"
+    r"|passphrase|private[-_ ]?key|mnemonic|seed|(?:control|sandbox)[-_ ]?token)"
+    r"(['\"]?\s*[:=]\s*)(?:(['\"]).*?\3|(?:bearer\s+)?[^\s,'\")}\]]+)"
+)
+_RAW_KEY = re.compile(r"\b(?:0x)?[0-9a-fA-F]{64,}\b")
+_PAIR = re.compile(r"(?i)\b(bearer|basic)\s+\S+")
+
+
+def redacted(text: str) -> str:
+    """The text without values of secret names and without bare 32-byte hexadecimal keys."""
+    text = _NAMED.sub(rf"\1\2{REDACTED}", text)
+    text = _PAIR.sub(rf"\1 {REDACTED}", text)
+    return _RAW_KEY.sub(REDACTED, text)
+
+
+def crash_report(error: BaseException) -> str:
+    """The stack with source lines, the exception cut to 4,000 characters, one closing sentence."""
+    report = traceback.TracebackException.from_exception(error, capture_locals=False, limit=-30)
+    stack = redacted("".join(report.stack.format()))
+    said = "".join(report.format_exception_only())
+    if len(said) > _LIMIT:
+        said = said[:_LIMIT] + "…\n"
+    rows = (stack + redacted(said)).split("\n")
+    return "\n".join(filter_line(row) for row in rows) + "\n" + CLOSING

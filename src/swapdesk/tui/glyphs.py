@@ -1,0 +1,97 @@
+"""The glyphs of the desk, one cell each, and their ASCII forms.
+
+Widgets always write the Unicode glyph; ``ascii_text`` turns a finished row into ASCII without
+moving anything, so both sets share one layout.
+"""
+
+from __future__ import annotations
+
+import locale
+from enum import Enum
+
+CURSOR = "▌"
+WAITING = "○"
+MOVING = "◐"
+DONE = "●"
+TROUBLE = "▲"
+REFUSED = "✗"
+REFUNDED = "←"
+ENDED = "–"
+STALE = "◌"
+VALID = "✓"
+UNKNOWN = "?"
+HEAVY = "━"
+RULE = "─"
+SANDBOX_RULE = "╌"
+LIVE_RULE = "━"
+BECOMES = "→"
+ABOUT = "≈"
+CUT = "…"
+NOTHING = "—"
+DOT = "·"
+BARS = "▁▂▃▄▅▆▇█"
+
+
+class GlyphSet(Enum):
+    """``glyphs`` in the configuration."""
+
+    UNICODE = "unicode"
+    ASCII = "ascii"
+
+
+_ONE_CELL = {
+    CURSOR: ">",
+    WAITING: "o",
+    MOVING: "~",
+    DONE: "*",
+    TROUBLE: "!",
+    REFUSED: "x",
+    REFUNDED: "<",
+    ENDED: "-",
+    STALE: ".",
+    VALID: "+",
+    HEAVY: "=",
+    RULE: "-",
+    SANDBOX_RULE: "-",
+    BECOMES: ">",
+    ABOUT: "~",
+    CUT: ".",
+    NOTHING: "-",
+    DOT: "|",
+    "−": "-",
+    "↑": "^",
+    "↓": "v",
+    "•": "*",
+    "«": "<",
+    "»": ">",
+    "�": "?",
+    **dict.fromkeys(BARS, "#"),
+}
+_TWO_CELLS = {BECOMES: "->", CUT: ".."}
+
+
+def ascii_forms(text: str) -> list[str]:
+    """For each character of a row its ASCII form; joined they are as wide as the row.
+
+    ``→`` and ``…`` become two cells when a later gap of two or more spaces can give one up, so
+    no column moves; without such a gap they take their one-cell form.
+    """
+    forms = [_ONE_CELL.get(char, char) for char in text]
+    taken = 0
+    for at, char in enumerate(text):
+        if char not in _TWO_CELLS:
+            continue
+        gap = text.find("  ", max(at, taken))
+        if gap >= 0:
+            forms[at] = _TWO_CELLS[char]
+            forms[gap] = ""
+            taken = gap + 1
+            while taken < len(text) and text[taken] == " ":
+                taken += 1
+    return forms
+
+
+def automatic_set(encoding: str | None = None) -> GlyphSet:
+    """ASCII when the locale cannot write UTF-8."""
+    name = (encoding or locale.getpreferredencoding(False)).lower().replace("-", "")
+    return GlyphSet.UNICODE if name == "utf8" else GlyphSet.ASCII

@@ -1,0 +1,98 @@
+"""The base of every widget that draws lines of spans, and repaints only the cells that change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.cells import cell_len
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from swapdesk.tui.painting import paint
+from swapdesk.tui.spans import Line
+
+
+class LinesView(Widget):
+    """Draws :meth:`lines`. A subclass keeps its data and calls :meth:`redraw` after a change.
+
+    Two cells at both sides stay free (the left one belongs to the cursor bar).
+    """
+
+    DEFAULT_CSS = """
+    LinesView {
+        width: 1fr;
+        height: auto;
+        padding: 0 2;
+    }
+    """
+
+    def __init__(self, **place: Any) -> None:
+        """``place``: ``id``, ``classes`` and the other arguments of a Textual widget."""
+        super().__init__(**{"markup": False, **place})
+        self._laid: list[Line] = []
+        self._laid_width = -1
+
+    def lines(self, width: int) -> list[Line]:
+        """The rows at this width, each at most ``width`` cells. Free of side effects."""
+        return []
+
+    def redraw(self) -> None:
+        """Lay out again; repaint from the first to the last cell that differs in each row."""
+        if not self.is_mounted or self._laid_width <= 0:
+            return
+        width = self._laid_width
+        before, after = self._laid, self.lines(width)
+        self._laid = after
+        if len(before) != len(after):
+            self.refresh(layout=True)
+            return
+        for y, (old, new) in enumerate(zip(before, after, strict=True)):
+            changed = changed_cells(old, new)
+            if changed is not None:
+                start, end = changed
+                self.refresh(Region(start, y, max(1, min(end, width) - start), 1))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._at(width))
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        width = self.size.width
+        rows = self._at(width)
+        return paint(self.app, rows[y] if y < len(rows) else [], width, base)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._laid_width = -1
+
+    def _at(self, width: int) -> list[Line]:
+        if width != self._laid_width:
+            self._laid = self.lines(width)
+            self._laid_width = width
+        return self._laid
+
+
+def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
+    """First and last-plus-one cell that differ, None when the rows are equal."""
+    if old == new:
+        return None
+    before, after = _cells(old), _cells(new)
+    longest = max(len(before), len(after))
+    before += [(" ", "", False)] * (longest - len(before))
+    after += [(" ", "", False)] * (longest - len(after))
+    places = [at for at in range(longest) if before[at] != after[at]]
+    return (places[0], places[-1] + 1) if places else None
+
+
+def _cells(line: Line) -> list[tuple[str, str, bool]]:
+    cells: list[tuple[str, str, bool]] = []
+    for span in line:
+        for char in span.text:
+            size = cell_len(char)
+            if size == 0 and cells:
+                # A combining mark belongs to the cell before it.
+                last = cells.pop()
+                cells.append((last[0] + char, last[1], last[2]))
+            cells.extend([(char, span.role, span.bold)] * size)
+    return cells

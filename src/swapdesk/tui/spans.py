@@ -1,0 +1,179 @@
+"""Text with roles, laid out in cells: what every widget draws before colours exist.
+
+A ``Line`` is a list of ``Span``. Text from outside is data: a span never interprets markup and
+shows each control or invisible character as one replacement cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+
+from swapdesk.tui.glyphs import CUT, RULE, ascii_forms
+
+REPLACEMENT = "�"
+
+
+@dataclass(slots=True)
+class Span:
+    """Text in one role. ``role`` is a name of ``themes/README.md``."""
+
+    text: str
+    role: str = "foreground"
+    bold: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.text.isprintable():
+            self.text = printable(self.text)
+
+
+Line = list[Span]
+LineLike = str | Span | Sequence[Span]
+
+
+def printable(text: str) -> str:
+    """The text with every unprintable character replaced, so that its width can be counted."""
+    return "".join(
+        char if char.isprintable() else " " if char.isspace() and char != "\n" else REPLACEMENT
+        for char in text
+    )
+
+
+def line_of(content: LineLike, role: str = "foreground") -> Line:
+    """A line from a text, a span or spans."""
+    if isinstance(content, str):
+        return [Span(content, role)] if content else []
+    if isinstance(content, Span):
+        return [content]
+    return list(content)
+
+
+def width_of(content: LineLike) -> int:
+    """Width in cells."""
+    return sum(cell_len(span.text) for span in line_of(content))
+
+
+def plain_text(line: Iterable[Span]) -> str:
+    return "".join(span.text for span in line)
+
+
+def ascii_line(line: Line) -> Line:
+    """The line with every glyph of the desk in ASCII, exactly as many cells wide."""
+    forms = ascii_forms(plain_text(line))
+    shown: Line = []
+    at = 0
+    for span in line:
+        end = at + len(span.text)
+        shown.append(Span("".join(forms[at:end]), span.role, span.bold))
+        at = end
+    return shown
+
+
+def cut(content: LineLike, width: int) -> Line:
+    """At most ``width`` cells; a longer line ends with ``…``. For words, never for numbers."""
+    line = line_of(content)
+    if width_of(line) <= width:
+        return line
+    if width <= 0:
+        return []
+    room = width - 1
+    shown: Line = []
+    for span in line:
+        size = cell_len(span.text)
+        if size <= room:
+            shown.append(span)
+            room -= size
+            continue
+        text = set_cell_size(span.text, room).rstrip()
+        shown.append(Span(text + CUT, span.role, span.bold))
+        break
+    return shown
+
+
+def fill(content: LineLike, width: int, role: str = "foreground") -> Line:
+    """Exactly ``width`` cells: cut or padded at the right."""
+    line = cut(content, width)
+    rest = width - width_of(line)
+    return [*line, Span(" " * rest, role)] if rest > 0 else line
+
+
+def push_right(content: LineLike, width: int) -> Line:
+    """Exactly ``width`` cells with the content at the right edge."""
+    line = cut(content, width)
+    rest = width - width_of(line)
+    return [Span(" " * rest), *line] if rest > 0 else line
+
+
+def spread(left: LineLike, right: LineLike, width: int, gap: int = 2) -> Line:
+    """Left and right part in ``width`` cells; the right part stays whole, the left is cut."""
+    end = line_of(right)
+    size = width_of(end)
+    if not size:
+        return fill(left, width)
+    room = width - size - gap
+    if room <= 0:
+        return fill(end, width)
+    return [*fill(left, room), Span(" " * gap), *end]
+
+
+def ruled(label: LineLike, fact: LineLike, width: int) -> Line:
+    """``Label ───── fact``: a muted word, a rule running right, an optional fact."""
+    start = line_of(label, "muted")
+    end = line_of(fact, "muted")
+    taken = width_of(start) + width_of(end) + (1 if start else 0) + (1 if end else 0)
+    if taken + 1 > width:
+        return spread(start, end, width, gap=1)
+    return [
+        *start,
+        Span((" " if start else "") + RULE * (width - taken) + (" " if end else ""), "rule"),
+        *end,
+    ]
+
+
+def rule(width: int) -> Line:
+    return [Span(RULE * width, "rule")]
+
+
+def joined(parts: Iterable[LineLike], gap: str = "   ") -> Line:
+    """Parts beside one another, empty ones left out."""
+    line: Line = []
+    for part in parts:
+        spans = line_of(part)
+        if not spans:
+            continue
+        if line:
+            line.append(Span(gap))
+        line.extend(spans)
+    return line
+
+
+def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
+    """Words in rows of at most ``width`` cells; a word longer than a row is broken.
+
+    Rows after the first begin ``indent`` cells further right.
+    """
+    rows: list[Line] = [[]]
+    used = 0
+    room = max(1, width - indent)
+    for span in line_of(content):
+        for word in _WORD.findall(span.text):
+            parts = chop_cells(word, room) if cell_len(word) > room else [word]
+            for part in parts:
+                if used and used + cell_len(part) > width:
+                    if part == " " * len(part):
+                        continue
+                    rows.append([Span(" " * indent)] if indent else [])
+                    used = 0
+                if not used and len(rows) > 1 and part.isspace():
+                    continue
+                if not used and len(rows) > 1:
+                    used = indent
+                rows[-1].append(Span(part, span.role, span.bold))
+                used += cell_len(part)
+    return rows
+
+
+_WORD = re.compile(r" +|[^ ]+")
