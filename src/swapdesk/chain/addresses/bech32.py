@@ -45,6 +45,9 @@ def encode(prefix: str, values: list[int], constant: int) -> str:
 
 def decode(text: str) -> tuple[str, list[int], int]:
     """Prefix, 5-bit values without the checksum, and which constant it holds for."""
+    if not text.isascii():
+        # Some other letters fold to ASCII ones: the Kelvin sign to k.
+        raise Bech32Error("character")
     if text.lower() != text and text.upper() != text:
         raise Bech32Error("case")
     text = text.lower()

@@ -1,0 +1,46 @@
+"""Addresses made to be mistaken for another one (address poisoning).
+
+An attacker grinds an address whose ends equal those of one the victim has paid, because
+people compare the ends.
+"""
+
+from __future__ import annotations
+
+END = 4
+
+_PREFIXES = ("0x", "bc1q", "bc1p")
+"""Every address of its form begins so: they say nothing and are left out of the comparison."""
+
+
+def looks_like(candidate: str, known: str) -> bool:
+    """True when both are different addresses whose first and last four characters agree.
+
+    Compared without prefix and without case. A pair that differs only in case looks alike
+    too, except where case means nothing (EVM, bech32).
+    """
+    one, other = _body(candidate), _body(known)
+    if min(len(one), len(other)) < 2 * END or _spelling(candidate) == _spelling(known):
+        return False
+    one, other = one.lower(), other.lower()
+    return one[:END] == other[:END] and one[-END:] == other[-END:]
+
+
+def differing_characters(one: str, other: str) -> int:
+    """How many places differ, the surplus of the longer one included."""
+    first, second = _spelling(one), _spelling(other)
+    differing = sum(a != b for a, b in zip(first, second, strict=False))
+    return differing + abs(len(first) - len(second))
+
+
+def _prefix(address: str) -> str:
+    lowered = address[:END].lower()
+    return next((p for p in _PREFIXES if lowered.startswith(p)), "")
+
+
+def _body(address: str) -> str:
+    return address[len(_prefix(address)) :]
+
+
+def _spelling(address: str) -> str:
+    """The address where case has been taken out if it carries no meaning on its chain."""
+    return address.lower() if _prefix(address) else address
