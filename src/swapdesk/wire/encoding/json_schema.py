@@ -11,12 +11,7 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-_BOUNDS = {
-    "ge": "minimum",
-    "gt": "exclusiveMinimum",
-    "le": "maximum",
-    "lt": "exclusiveMaximum",
-}
+from swapdesk.wire.encoding.readers import BOUNDS
 
 
 class WireJsonSchema(GenerateJsonSchema):
@@ -27,7 +22,7 @@ class WireJsonSchema(GenerateJsonSchema):
 
     def generate_inner(self, schema: Any) -> JsonSchemaValue:
         json_schema = super().generate_inner(schema)
-        for ours, theirs in _BOUNDS.items():
+        for ours, theirs in BOUNDS.items():
             if ours in json_schema:
                 json_schema[theirs] = _number(json_schema.pop(ours))
         return json_schema

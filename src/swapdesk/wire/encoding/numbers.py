@@ -24,7 +24,7 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from swapdesk.wire.encoding.readers import plain_reader
+from swapdesk.wire.encoding.readers import reader
 
 TOKEN_LIMIT = 90
 MAGNITUDE_LIMIT = 40
@@ -124,7 +124,7 @@ class NumberSchema:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return plain_reader(self._validate, {"type": self._json_type})
+        return reader(self._validate, {"type": self._json_type}, source, handler)
 
 
 Amount = Annotated[Decimal, NumberSchema(lambda v: _amount_of(v, text_allowed=True), "number")]

@@ -5,14 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+BOUNDS = {
+    "ge": "minimum",
+    "gt": "exclusiveMinimum",
+    "le": "maximum",
+    "lt": "exclusiveMaximum",
+    "min_length": "minLength",
+    "max_length": "maxLength",
+}
+"""pydantic's name of a bound, then JSON Schema's."""
 
-def schema_metadata(json_schema: dict[str, Any]) -> dict[str, Any]:
-    """Core schema metadata under which a custom-read type has ``json_schema``."""
-    return {"pydantic_js_functions": [lambda _schema, _handler: dict(json_schema)]}
 
+def reader(
+    read: Callable[..., Any],
+    json_schema: dict[str, Any],
+    source: Any,
+    handler: GetCoreSchemaHandler,
+    *,
+    with_context: bool = False,
+) -> CoreSchema:
+    """A type read by ``read`` and described by ``json_schema``.
 
-def plain_reader(read: Callable[[Any], Any], json_schema: dict[str, Any]) -> CoreSchema:
-    """A type read by ``read`` alone and described by ``json_schema``."""
-    return core_schema.no_info_plain_validator_function(read, metadata=schema_metadata(json_schema))
+    In ``x: Amount = Field(1, ge=1)`` pydantic puts the bound before the marker, so it sits
+    in the inner schema: that one must go on validating, or the bound would be lost silently.
+    """
+    inner: dict[str, Any] = dict(handler(source))
+    bounds = {theirs: inner[ours] for ours, theirs in BOUNDS.items() if ours in inner}
+    described = {**json_schema, **bounds}
+    metadata = {"pydantic_js_functions": [lambda _schema, _handler: dict(described)]}
+    if inner.keys() <= {"type", "microseconds_precision", "metadata"}:
+        if with_context:
+            return core_schema.with_info_plain_validator_function(read, metadata=metadata)
+        return core_schema.no_info_plain_validator_function(read, metadata=metadata)
+    bounded: Any = inner
+    if with_context:
+        return core_schema.with_info_before_validator_function(read, bounded, metadata=metadata)
+    return core_schema.no_info_before_validator_function(read, bounded, metadata=metadata)

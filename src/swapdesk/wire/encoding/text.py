@@ -15,7 +15,7 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from swapdesk.wire.encoding.numbers import WireNumber
-from swapdesk.wire.encoding.readers import plain_reader, schema_metadata
+from swapdesk.wire.encoding.readers import reader
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _LINE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -135,9 +135,7 @@ class Display:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.with_info_plain_validator_function(
-            self._validate, metadata=schema_metadata({"type": "string"})
-        )
+        return reader(self._validate, {"type": "string"}, source, handler, with_context=True)
 
 
 class Identity:
@@ -168,7 +166,7 @@ class Identity:
         json_schema: dict[str, Any] = {"type": "string", "maxLength": self.limit}
         if self.pattern is not None:
             json_schema["pattern"] = self.pattern
-        return plain_reader(self.check, json_schema)
+        return reader(self.check, json_schema, source, handler)
 
 
 class OpenEnum:
@@ -191,4 +189,6 @@ class OpenEnum:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return plain_reader(self._validate, {"type": "string", "enum": list(self.values)})
+        return reader(
+            self._validate, {"type": "string", "enum": list(self.values)}, source, handler
+        )

@@ -10,7 +10,7 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from swapdesk.wire.encoding.numbers import WireNumber
-from swapdesk.wire.encoding.readers import plain_reader
+from swapdesk.wire.encoding.readers import reader
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
@@ -76,7 +76,7 @@ class TimestampSchema:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return plain_reader(self._validate, {"type": "string", "format": "date-time"})
+        return reader(self._validate, {"type": "string", "format": "date-time"}, source, handler)
 
 
 Timestamp = Annotated[datetime, TimestampSchema()]

@@ -1,0 +1,176 @@
+"""Text from a server: nothing unsafe reaches a screen, nothing unsafe names anything."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from enum import StrEnum
+from typing import Annotated
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from corpus import Case, load
+from swapdesk.wire.encoding.json_schema import WireJsonSchema
+from swapdesk.wire.encoding.numbers import WireNumber
+from swapdesk.wire.encoding.text import (
+    Display,
+    Identity,
+    OpenEnum,
+    UnsafeText,
+    filter_line,
+    identity_text,
+    is_unsafe,
+    safe_text,
+)
+
+CLIENT = {"side": "client"}
+SERVICE = {"side": "service"}
+UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+class Light(StrEnum):
+    RED = "RED"
+    GREEN = "GREEN"
+
+
+def of(case: Case) -> str:
+    return case.id
+
+
+@pytest.mark.parametrize("case", load("markup", "text"), ids=of)
+def test_hostile_text_is_shown_spelled_out(case: Case) -> None:
+    shown = safe_text(case.text, 200)
+    if "display" in case.expect:
+        assert shown == case.expect["display"]
+    else:
+        assert len(shown) <= case.expect["display_at_most"]
+        assert shown.endswith("…")
+    assert shown.isprintable()
+
+
+@pytest.mark.parametrize("case", load("text"), ids=of)
+def test_hostile_text_names_nothing(case: Case) -> None:
+    if case.expect["identity"] == "kept":
+        assert identity_text(case.text, 200) == case.text
+    else:
+        with pytest.raises(UnsafeText):
+            identity_text(case.text, 1_000_000)
+
+
+def test_no_code_point_escapes_either_layer() -> None:
+    for start in range(0, sys.maxunicode + 1, 64):
+        for point in range(start, start + 64):
+            ch = chr(point)
+            shown = safe_text(ch, 20)
+            if not shown.isprintable() or is_unsafe(shown[0]):
+                raise AssertionError(f"U+{point:04X} shown as {shown!r}")
+            if is_unsafe(ch) and shown != f"<U+{point:04X}>":
+                raise AssertionError(f"U+{point:04X} hidden as {shown!r}")
+        block = "".join(map(chr, range(start, start + 64)))
+        filtered = filter_line(block)
+        assert len(filtered) == len(block)
+        left = {unicodedata.category(ch) for ch in filtered}
+        assert not left & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+@given(st.text(st.characters(codec=None), max_size=60), st.integers(1, 30))
+def test_shown_text_is_bounded_printable_and_stable(text: str, limit: int) -> None:
+    shown = safe_text(text, limit)
+    assert len(shown) <= limit
+    assert not any(is_unsafe(ch) for ch in shown)
+    assert safe_text(shown, limit) == shown
+
+
+@given(st.text(max_size=60))
+def test_identity_is_the_text_or_nothing(text: str) -> None:
+    try:
+        assert identity_text(text, 40) == text
+    except UnsafeText:
+        assert (
+            len(text) > 40
+            or text != text.strip()
+            or any(is_unsafe(ch) or unicodedata.category(ch)[0] in "ZM" for ch in text)
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("Ærø münzé", "Ærø münzé"),
+        ("a\u00a0b\u3000c", "a b c"),
+        ("e\u0301\u0302\u0303\u0304", "e\u0301\u0302"),
+        ("\u0301x", "<U+0301>x"),
+        ("a\ufe0fb", "a<U+FE0F>b"),
+        ("x\u3164y\u2800z", "x<U+3164>y<U+2800>z"),
+        ("日本語", "日本語"),
+    ],
+)
+def test_what_is_kept_and_what_is_spelled_out(text: str, shown: str) -> None:
+    assert safe_text(text, 40) == shown
+
+
+def test_a_cut_never_splits_a_spelled_character() -> None:
+    assert safe_text("ab\x1bcd", 8) == "ab…"
+    assert safe_text("x" * 11, 10) == "x" * 9 + "…"
+    assert safe_text("x" * 10, 10) == "x" * 10
+    assert safe_text("é" * 10, 10) == "é" * 10
+    assert safe_text("é" * 11, 10) == "é" * 9 + "…"
+
+
+@pytest.mark.parametrize("text", [" a", "a ", "a\u00a0b", "a\u0301\u0302\u0303", "x" * 21, "a\tb"])
+def test_identity_refuses_what_it_may_not_rewrite(text: str) -> None:
+    with pytest.raises(UnsafeText):
+        identity_text(text, 20)
+
+
+def test_display_is_rewritten_on_the_client_only() -> None:
+    name = TypeAdapter(Annotated[str, Display(20)])
+    assert name.validate_python("US\u200bDC", context=CLIENT) == "US<U+200B>DC"
+    assert name.validate_python("US\u200bDC", context=SERVICE) == "US\u200bDC"
+    assert name.validate_python("x" * 500, context=SERVICE) == "x" * 500
+    assert name.validate_python("x" * 500) == "x" * 500
+    assert name.validate_python("\ud800", context=CLIENT) == "<U+D800>"
+    with pytest.raises(ValidationError):
+        name.validate_python("\ud800", context=SERVICE)
+
+
+@pytest.mark.parametrize("value", [5, None, True, b"a", ["a"], WireNumber("5")])
+def test_only_text_is_text(value: object) -> None:
+    for marker in (Display(20), Identity(20), OpenEnum(Light)):
+        with pytest.raises(ValidationError):
+            TypeAdapter(Annotated[str, marker]).validate_python(value, context=CLIENT)
+
+
+@pytest.mark.parametrize("context", [CLIENT, SERVICE, None])
+def test_identity_is_checked_on_both_sides(context: dict[str, str] | None) -> None:
+    token_id = TypeAdapter(Annotated[str, Identity(64, pattern=r"^[a-fA-F0-9]{24}$")])
+    good = "6689b73ec90e45f3b3e51566"
+    assert token_id.validate_python(good, context=context) == good
+    for bad in ("", good + "\n", good[:-1], good + "0", good[:-1] + "١", "../../admin", "x" * 65):
+        with pytest.raises(ValidationError) as caught:
+            token_id.validate_python(bad, context=context)
+        message = caught.value.errors()[0]["msg"]
+        assert not bad or bad not in message
+
+
+def test_an_unknown_enum_value_is_kept_as_text() -> None:
+    light = TypeAdapter(Annotated[str, OpenEnum(Light)])
+    assert light.validate_python("RED") == "RED"
+    assert light.validate_python("BLUE") == "BLUE"
+    for bad in ("R\x1bD", "x" * 65, " RED"):
+        with pytest.raises(ValidationError):
+            light.validate_python(bad)
+
+
+def test_json_schemas_of_the_markers() -> None:
+    def schema(marker: object) -> dict[str, object]:
+        return TypeAdapter(Annotated[str, marker]).json_schema(schema_generator=WireJsonSchema)
+
+    assert schema(Display(20)) == {"type": "string"}
+    assert schema(Identity(20)) == {"type": "string", "maxLength": 20}
+    assert schema(Identity(9, pattern="^a$"))["pattern"] == "^a$"
+    assert schema(OpenEnum(Light)) == {"type": "string", "enum": ["RED", "GREEN"]}
