@@ -83,16 +83,21 @@ class StoredOrder:
     middle_token_id: str | None
     middle_amount: Decimal | None
     failure_code: str | None = None
+    attempt: int = 0
+    """How often in a row a venue gave no answer; the back-off grows with it."""
     detail: dict[str, str | bool | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class OutboxRow:
-    """One state change to deliver, in commit order."""
+    """One state change to deliver, in commit order; ``version`` is the order's after it."""
 
     sequence: int
     service_id: str
     partner_id: str
+    version: int
+    status: int
+    rank: int
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,6 @@ class OrderFilter:
     descending: bool
     offset: int
     limit: int
-    multi_id: str | None = None
 
 
 class QuoteConsumed(Exception):
@@ -119,6 +123,14 @@ class QuoteConsumed(Exception):
     def __init__(self, service_id: str) -> None:
         super().__init__(service_id)
         self.service_id = service_id
+
+
+class QuoteGone(Exception):
+    """The quote is not in the store: unknown, foreign or dropped after it expired."""
+
+
+class StoreUnavailable(Exception):
+    """The store did not answer; nothing is known to have changed."""
 
 
 class Store(Protocol):
@@ -131,12 +143,30 @@ class Store(Protocol):
     async def drop_quotes(self, expired_before: datetime) -> int: ...
 
     async def begin_order(self, order: StoredOrder) -> None:
-        """Consume the quote and insert the order in one commit. Raises QuoteConsumed."""
+        """Consume the quote and insert the order in one commit.
+
+        Raises QuoteConsumed, or QuoteGone for a quote of nobody or of another partner.
+        """
         ...
 
-    async def advance_order(self, order: StoredOrder, *, expected_version: int) -> bool:
-        """Write the new state, its outbox row and ``version + 1``; False when someone was first
-        or the rank would fall."""
+    async def order_of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
+        """The one order a quote became, also after the quote itself was dropped."""
+        ...
+
+    async def advance_order(
+        self, order: StoredOrder, *, expected_version: int, announce: bool = True
+    ) -> bool:
+        """Write the new state, its outbox row and ``expected_version + 1``, and end the lease.
+
+        False when someone was first or the rank would fall. ``announce=False`` leaves out the
+        outbox row: for a change nobody outside sees.
+        """
+        ...
+
+    async def postpone_order(
+        self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
+    ) -> None:
+        """End the owner's lease without a change of state and look again at ``due_at``."""
         ...
 
     async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None: ...
@@ -157,6 +187,12 @@ class Store(Protocol):
 
     async def last_outbox(self) -> int: ...
 
+    async def outbox_beyond(self, sequence: int) -> None:
+        """Return once there may be rows after ``sequence``. A wake-up, not a promise."""
+        ...
+
+    async def drop_outbox(self, committed_before: datetime) -> int: ...
+
     async def add_requests(self, month: str, counts: dict[str, int]) -> None:
         """Add to the request counters of partners for a month ``YYYY-MM``."""
         ...
@@ -164,7 +200,3 @@ class Store(Protocol):
     async def requests_in_month(self, partner_id: str, month: str) -> int: ...
 
     async def close(self) -> None: ...
-
-
-class StoreUnavailable(Exception):
-    """The store did not answer; nothing is known to have changed."""

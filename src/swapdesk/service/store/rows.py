@@ -1,0 +1,78 @@
+"""Quotes and orders as rows of SQLite, and back."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from swapdesk.service.store.protocol import StoredOrder, StoredQuote
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+_TIMES = frozenset({"created", "modified", "expires", "due_at"})
+_AMOUNTS = frozenset(
+    {"amount_in", "amount_out", "amount_in_usd", "amount_out_usd", "minutes", "middle_amount"}
+)
+
+QUOTE_COLUMNS = tuple(field.name for field in fields(StoredQuote))
+ORDER_COLUMNS = tuple(field.name for field in fields(StoredOrder))
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970 UTC, exact."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment_of(value: int) -> datetime:
+    return _EPOCH + value * _MICROSECOND
+
+
+def amount_key(amount: Decimal) -> str:
+    """An amount as 81 characters whose text order is the order of the numbers."""
+    return format(amount, "081.40f")
+
+
+def values_of(record: StoredQuote | StoredOrder, columns: tuple[str, ...]) -> dict[str, Any]:
+    """Column values of a record, by name."""
+    return {name: _stored(name, getattr(record, name)) for name in columns}
+
+
+def quote_of(row: sqlite3.Row) -> StoredQuote:
+    return StoredQuote(**{name: _loaded(name, row[name]) for name in QUOTE_COLUMNS})
+
+
+def order_of(row: sqlite3.Row) -> StoredOrder:
+    return StoredOrder(**{name: _loaded(name, row[name]) for name in ORDER_COLUMNS})
+
+
+def _stored(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if name in _TIMES:
+        return micros(value)
+    if name in _AMOUNTS:
+        return format(value, "f")
+    if name == "legs":
+        return ",".join(value)
+    if name == "detail":
+        return json.dumps(value, separators=(",", ":"), sort_keys=True)
+    return value
+
+
+def _loaded(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if name in _TIMES:
+        return moment_of(value)
+    if name in _AMOUNTS:
+        return Decimal(value)
+    if name == "legs":
+        return tuple(value.split(","))
+    if name == "detail":
+        return json.loads(value)
+    return value

@@ -1,0 +1,340 @@
+"""The embedded store: SQLite in WAL mode, one writer, a separate connection for reading.
+
+``partner_id`` stands in every WHERE that serves a partner, and the forward-only rule is the
+predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (spec: Rules that hold 1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from swapdesk.service.store.protocol import (
+    OrderFilter,
+    OutboxRow,
+    QuoteConsumed,
+    QuoteGone,
+    StoredOrder,
+    StoredQuote,
+    StoreUnavailable,
+)
+from swapdesk.service.store.rows import (
+    ORDER_COLUMNS,
+    QUOTE_COLUMNS,
+    amount_key,
+    micros,
+    moment_of,
+    order_of,
+    quote_of,
+    values_of,
+)
+from swapdesk.service.store.schema import configure, prepare
+from swapdesk.service.store.writer import Writer
+
+T = TypeVar("T")
+
+_SORT = {"created": "created", "updated": "modified", "amount": "amount_key"}
+# Identity of an order, which no later write may change.
+_FIXED = frozenset({"service_id", "record_id", "partner_id", "quote_id", "request_digest"})
+_CHANGING = (*(name for name in ORDER_COLUMNS if name not in _FIXED), "amount_key")
+
+
+def _insert(table: str, columns: Sequence[str]) -> str:
+    names = ", ".join(columns)
+    marks = ", ".join(f":{name}" for name in columns)
+    return f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - our own names
+
+
+_INSERT_QUOTE = _insert("quotes", QUOTE_COLUMNS)
+_INSERT_ORDER = _insert("orders", (*ORDER_COLUMNS, "amount_key"))
+_ADVANCE = (
+    "UPDATE orders SET "  # noqa: S608 - column names are ours
+    + ", ".join(f"{name} = :{name}" for name in _CHANGING)
+    + ", lease_owner = NULL, lease_until = NULL"
+    + " WHERE service_id = :service_id AND version = :expected AND rank <= :rank"
+)
+_ANNOUNCE = (
+    "INSERT INTO outbox (service_id, partner_id, version, status, rank, committed)"
+    " VALUES (:service_id, :partner_id, :version, :status, :rank, :modified)"
+)
+_CLAIM = (
+    "UPDATE orders SET lease_owner = :owner, lease_until = :until WHERE service_id IN ("
+    " SELECT service_id FROM orders WHERE due_at <= :now"
+    " AND (lease_until IS NULL OR lease_until <= :now) ORDER BY due_at LIMIT :limit)"
+    " RETURNING *"
+)
+
+
+class SqliteStore:
+    """A Store in one file. Create it with :meth:`open`, end it with :meth:`close`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._readers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
+        self._reading = _connect(path, writes=False)
+        self._grown: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+        self._writer = Writer(_connect(path, writes=True), self._wake)
+
+    @classmethod
+    def open(cls, path: Path | str) -> SqliteStore:
+        """Open or create the file; raises SchemaError when it is damaged or too new."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.closing(_connect(path, writes=True)) as connection:
+            prepare(connection)
+        return cls(path)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._writer.close)
+        self._readers.shutdown(wait=True)
+        self._reading.close()
+
+    # Quotes
+
+    async def save_quotes(self, quotes: Sequence[StoredQuote]) -> None:
+        rows = [values_of(quote, QUOTE_COLUMNS) for quote in quotes]
+        if rows:
+            await self._write(lambda db: db.executemany(_INSERT_QUOTE, rows).rowcount)
+
+    async def get_quote(self, partner_id: str, quote_id: str) -> StoredQuote | None:
+        def read(db: sqlite3.Connection) -> StoredQuote | None:
+            row = db.execute(
+                "SELECT * FROM quotes WHERE partner_id = ? AND quote_id = ?",
+                (partner_id, quote_id),
+            ).fetchone()
+            return None if row is None else quote_of(row)
+
+        return await self._read(read)
+
+    async def drop_quotes(self, expired_before: datetime) -> int:
+        limit = micros(expired_before)
+        return await self._write(
+            lambda db: db.execute("DELETE FROM quotes WHERE expires < ?", (limit,)).rowcount
+        )
+
+    # Orders
+
+    async def begin_order(self, order: StoredOrder) -> None:
+        values = values_of(order, ORDER_COLUMNS) | {"amount_key": amount_key(order.amount_in)}
+
+        def begin(db: sqlite3.Connection) -> None:
+            taken = db.execute(
+                "UPDATE quotes SET consumed_by = :service_id WHERE quote_id = :quote_id"
+                " AND partner_id = :partner_id AND consumed_by IS NULL",
+                values,
+            ).rowcount
+            if taken:
+                db.execute(_INSERT_ORDER, values)
+                return
+            row = db.execute(
+                "SELECT consumed_by FROM quotes"
+                " WHERE quote_id = :quote_id AND partner_id = :partner_id",
+                values,
+            ).fetchone()
+            if row is None:
+                raise QuoteGone(order.quote_id)
+            raise QuoteConsumed(row["consumed_by"])
+
+        await self._write(begin)
+
+    async def order_of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
+        return await self._one_order("partner_id = ? AND quote_id = ?", (partner_id, quote_id))
+
+    async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None:
+        return await self._one_order("partner_id = ? AND service_id = ?", (partner_id, service_id))
+
+    async def advance_order(
+        self, order: StoredOrder, *, expected_version: int, announce: bool = True
+    ) -> bool:
+        values = values_of(order, ORDER_COLUMNS) | {
+            "amount_key": amount_key(order.amount_in),
+            "expected": expected_version,
+            "version": expected_version + 1,
+        }
+
+        def advance(db: sqlite3.Connection) -> bool:
+            if not db.execute(_ADVANCE, values).rowcount:
+                return False
+            if announce:
+                db.execute(_ANNOUNCE, values)
+            return True
+
+        return await self._write(advance)
+
+    async def postpone_order(
+        self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
+    ) -> None:
+        due = None if due_at is None else micros(due_at)
+        await self._write(
+            lambda db: (
+                db.execute(
+                    "UPDATE orders SET due_at = ?, attempt = ?, lease_owner = NULL, lease_until = NULL"
+                    " WHERE service_id = ? AND lease_owner = ?",
+                    (due, attempt, service_id, owner),
+                ).rowcount
+            )
+        )
+
+    async def list_orders(self, wanted: OrderFilter) -> tuple[list[StoredOrder], int]:
+        terms = ["partner_id = ?", "created >= ?"]
+        values: list[str | int] = [wanted.partner_id, micros(wanted.since)]
+        if wanted.until is not None:
+            terms.append("created <= ?")
+            values.append(micros(wanted.until))
+        if wanted.statuses:
+            terms.append(f"status IN ({', '.join('?' * len(wanted.statuses))})")
+            values.extend(wanted.statuses)
+        for column in ("route", "token_in_id", "token_out_id"):
+            value = getattr(wanted, column)
+            if value is not None:
+                terms.append(f"{column} = ?")
+                values.append(value)
+        where = " AND ".join(terms)
+        direction = "DESC" if wanted.descending else "ASC"
+        order_by = f"{_SORT[wanted.sort]} {direction}, rowid {direction}"
+
+        def read(db: sqlite3.Connection) -> tuple[list[StoredOrder], int]:
+            db.execute("BEGIN")  # one snapshot for the page and its total
+            try:
+                (total,) = db.execute(
+                    f"SELECT COUNT(*) FROM orders WHERE {where}",  # noqa: S608 - columns are ours
+                    values,
+                ).fetchone()
+                rows = db.execute(
+                    f"SELECT * FROM orders WHERE {where}"  # noqa: S608 - columns are ours
+                    f" ORDER BY {order_by} LIMIT ? OFFSET ?",
+                    [*values, wanted.limit, wanted.offset],
+                ).fetchall()
+            finally:
+                db.execute("COMMIT")
+            return [order_of(row) for row in rows], total
+
+        return await self._read(read)
+
+    # Worker
+
+    async def claim_due(
+        self, now: datetime, *, owner: str, lease_until: datetime, limit: int
+    ) -> list[StoredOrder]:
+        values = {
+            "now": micros(now),
+            "owner": owner,
+            "until": micros(lease_until),
+            "limit": limit,
+        }
+        return await self._write(
+            lambda db: [order_of(row) for row in db.execute(_CLAIM, values).fetchall()]
+        )
+
+    async def next_due(self) -> datetime | None:
+        def read(db: sqlite3.Connection) -> datetime | None:
+            (due,) = db.execute(
+                "SELECT MIN(MAX(due_at, COALESCE(lease_until, 0))) FROM orders"
+                " WHERE due_at IS NOT NULL"
+            ).fetchone()
+            return None if due is None else moment_of(due)
+
+        return await self._read(read)
+
+    # Outbox
+
+    async def read_outbox(self, after: int, limit: int) -> list[OutboxRow]:
+        def read(db: sqlite3.Connection) -> list[OutboxRow]:
+            rows = db.execute(
+                "SELECT sequence, service_id, partner_id, version, status, rank FROM outbox"
+                " WHERE sequence > ? ORDER BY sequence LIMIT ?",
+                (after, limit),
+            )
+            return [OutboxRow(*row) for row in rows]
+
+        return await self._read(read)
+
+    async def last_outbox(self) -> int:
+        return await self._read(_last_outbox)
+
+    async def outbox_beyond(self, sequence: int) -> None:
+        event = asyncio.Event()
+        listener = (asyncio.get_running_loop(), event)
+        self._grown.add(listener)
+        try:
+            # Only after listening: a commit between the two would be missed otherwise.
+            if await self._read(_last_outbox) <= sequence:
+                await event.wait()
+        finally:
+            self._grown.discard(listener)
+
+    async def drop_outbox(self, committed_before: datetime) -> int:
+        limit = micros(committed_before)
+        return await self._write(
+            lambda db: db.execute("DELETE FROM outbox WHERE committed < ?", (limit,)).rowcount
+        )
+
+    # Request counters
+
+    async def add_requests(self, month: str, counts: dict[str, int]) -> None:
+        rows = [(partner_id, month, count) for partner_id, count in counts.items()]
+        await self._write(
+            lambda db: (
+                db.executemany(
+                    "INSERT INTO requests (partner_id, month, count) VALUES (?, ?, ?)"
+                    " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+                    rows,
+                ).rowcount
+            )
+        )
+
+    async def requests_in_month(self, partner_id: str, month: str) -> int:
+        def read(db: sqlite3.Connection) -> int:
+            row = db.execute(
+                "SELECT count FROM requests WHERE partner_id = ? AND month = ?",
+                (partner_id, month),
+            ).fetchone()
+            return 0 if row is None else int(row["count"])
+
+        return await self._read(read)
+
+    # Below the surface
+
+    async def _one_order(self, where: str, values: tuple[str, str]) -> StoredOrder | None:
+        def read(db: sqlite3.Connection) -> StoredOrder | None:
+            row = db.execute(
+                f"SELECT * FROM orders WHERE {where}",  # noqa: S608 - two literals above
+                values,
+            ).fetchone()
+            return None if row is None else order_of(row)
+
+        return await self._read(read)
+
+    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._writer.submit(work)
+
+    async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._readers, work, self._reading)
+        except (sqlite3.Error, RuntimeError) as error:
+            raise StoreUnavailable(str(error)) from error
+
+    def _wake(self) -> None:
+        """Tell the tailers, from the writer's thread, that there may be something new."""
+        for loop, event in tuple(self._grown):
+            with contextlib.suppress(RuntimeError):  # that loop has ended
+                loop.call_soon_threadsafe(event.set)
+
+
+def _last_outbox(db: sqlite3.Connection) -> int:
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").fetchone()
+    return 0 if row is None else int(row["seq"])
+
+
+def _connect(path: Path, *, writes: bool) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    configure(connection, writes=writes)
+    return connection
