@@ -1,0 +1,181 @@
+"""Verdicts and their wording: the place, the reason, never a correction."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address
+from swapdesk.chain.addresses.ed25519 import is_point
+from swapdesk.chain.addresses.verdict import CHECKSUM_SENTENCE, with_article
+from swapdesk.chain.addresses.xmr import decode_address, encode_address
+
+EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+BITCOIN = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
+XRP = "rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh"
+SOL = "vines1vzrYbzLMRdu58ou5XTby4qAqVRLmqo36NKPTg"
+XMR = (
+    "888tNkZrPN6JsEgekjMnABU4TBzc2Dt29EPAvkRx"
+    "bANsAnjyPbb3iQ1YBRk1UXcdRsiKc9dhwMVgN5S9cQUiyoogDavup3H"
+)
+ADDRESSES = {"evm": EVM, "sol": SOL, "bitcoin": BITCOIN, "xmr": XMR, "xrp": XRP}
+
+
+def test_a_character_is_named_with_its_place() -> None:
+    verdict = check_address("bitcoin", "bc1qar0srrr7xfkvy5l643oydnw9re59gtzzwf5mdq")
+    assert verdict.reason == 'Not a Bitcoin address: character 23 is "o", which bech32 never uses.'
+    assert (verdict.code, verdict.position, verdict.ok) == ("character", 23, False)
+
+
+def test_another_chain_is_named() -> None:
+    verdict = check_address("evm", BITCOIN, chain_name="Ethereum", symbol="ETH")
+    assert verdict.code == "other_chain"
+    assert verdict.reason == (
+        "This is a Bitcoin address. ETH on Ethereum needs one that starts with 0x."
+    )
+
+
+@pytest.mark.parametrize("asked", KINDS)
+@pytest.mark.parametrize("given", KINDS)
+def test_every_kind_recognises_every_other(asked: str, given: str) -> None:
+    verdict = check_address(asked, ADDRESSES[given])
+    assert verdict.ok == (asked == given)
+    if asked != given:
+        assert verdict.code == "other_chain"
+        assert verdict.normalized == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "code", "part"),
+    [
+        ("evm", EVM.replace("aA", "AA"), "checksum", CHECKSUM_SENTENCE),
+        ("bitcoin", BITCOIN[:-1] + "p", "checksum", CHECKSUM_SENTENCE),
+        ("xmr", XMR[:50] + "2" + XMR[51:], "checksum", CHECKSUM_SENTENCE),
+        ("xrp", XRP[:-1] + "p", "checksum", CHECKSUM_SENTENCE),
+        ("evm", EVM[:-1], "length", "it has 41 characters instead of 42"),
+        ("evm", EVM + "0", "length", "43 characters"),
+        ("bitcoin", BITCOIN[:-1], "length", "41 characters"),
+        ("sol", SOL[:20], "length", "20 characters"),
+        ("xmr", XMR[:-1], "length", "94 characters instead of 95 or 106"),
+        ("xrp", XRP[:12], "length", "12 characters"),
+        ("evm", "0X" + EVM[2:], "prefix", "does not start with 0x"),
+        ("evm", "0x5aAeg6053F3E94C9b9A09f33669435E7Ef1BeAed", "character", 'character 7 is "g"'),
+        ("sol", "0" + SOL[1:], "character", 'character 1 is "0"'),
+        ("xrp", "r0" + XRP[2:], "character", 'character 2 is "0"'),
+        ("bitcoin", "Bc1" + BITCOIN[3:], "character", "never mixes upper and lower case"),
+        ("bitcoin", "bc1" + BITCOIN[3:].upper(), "character", 'character 4 is "Q"'),
+        ("bitcoin", "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx", "other_chain", "test network"),
+        ("bitcoin", "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn", "other_chain", "test network"),
+        ("evm", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "other_chain", "a Tron address"),
+        ("xrp", "X7AcgcsBL6XDcUb289X4mJ8djcdyKaB5hJDWMArnXr61cqZ", "prefix", "destination tag"),
+        ("evm", "X7AcgcsBL6XDcUb289X4mJ8djcdyKaB5hJDWMArnXr61cqZ", "other_chain", "X-address"),
+        ("evm", "0x" + "0" * 40, "unsafe", "zero address"),
+        ("evm", "0x" + "0" * 39 + "1", "unsafe", "the chain itself"),
+        ("evm", "0x000000000000000000000000000000000000dEaD", "unsafe", "burn address"),
+        ("evm", "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "unsafe", "placeholder"),
+        ("sol", "1" * 32, "unsafe", "system program"),
+        ("sol", "So11111111111111111111111111111111111111112", "unsafe", "wrapped SOL"),
+        ("bitcoin", "1BitcoinEaterAddressDontSendf59kuE", "unsafe", "burn address"),
+        ("bitcoin", "1111111111111111111114oLvT2", "unsafe", "burn address"),
+        ("xrp", "rrrrrrrrrrrrrrrrrrrrrhoLvTp", "unsafe", "the ledger itself"),
+        ("xrp", "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh", "unsafe", "the ledger itself"),
+        ("doge", "D7Y55Lh6", "unknown_kind", "cannot be checked here"),
+        ("evm", "", "empty", "No address yet"),
+    ],
+)
+def test_refusals(kind: str, text: str, code: str, part: str) -> None:
+    verdict = check_address(kind, text)
+    assert (verdict.ok, verdict.code, verdict.normalized) == (False, code, "")
+    assert part in verdict.reason
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "5KYZdUEo39z3FPrtuX2QbbwGnNP5zTd7yyr2SC1j299sBCnWjss",
+        "sn259rEFXrQrWyx3Q7XneWcwV6dfL",
+        "e9873d79c6d87dc0fb6a5778633389f4453213303da61f20bd67fc233aa33262",
+        "0xe9873d79c6d87dc0fb6a5778633389f4453213303da61f20bd67fc233aa33262",
+    ],
+)
+def test_a_pasted_secret_is_named_and_not_repeated(kind: str, secret: str) -> None:
+    verdict = check_address(kind, secret)
+    assert (verdict.ok, verdict.code) == (False, "unsafe")
+    assert "private key" in verdict.reason
+    assert secret not in verdict.reason
+
+
+@pytest.mark.parametrize("spelling", [EVM.lower(), "0x" + EVM[2:].upper()])
+def test_an_evm_spelling_without_checksum_warns(spelling: str) -> None:
+    verdict = check_address("evm", spelling, chain_name="Base")
+    assert verdict.ok
+    assert verdict.normalized == EVM
+    assert len(verdict.warnings) == 1
+    assert "checksum" in verdict.warnings[0]
+    assert "checksum correct" not in verdict.reason
+
+
+def test_solana_always_warns_and_a_program_address_warns_more() -> None:
+    assert len(check_address("sol", SOL).warnings) == 1
+    off_curve = check_address("sol", "5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1")
+    assert off_curve.ok
+    assert len(off_curve.warnings) == 2
+    assert "program" in off_curve.warnings[1]
+
+
+def test_curve_points_are_those_of_the_chain_library() -> None:
+    pubkey = pytest.importorskip("solders.pubkey").Pubkey
+    rng = random.Random(25519)
+    keys = [rng.randbytes(32) for _ in range(300)]
+    assert [is_point(key) for key in keys] == [pubkey(key).is_on_curve() for key in keys]
+
+
+def test_a_valid_verdict_names_the_chain() -> None:
+    assert check_address("evm", EVM, chain_name="Base").reason == "Base address, checksum correct"
+    assert check_address("xmr", XMR).reason == "Monero subaddress, checksum correct"
+
+
+def test_token_contracts_are_refused_in_any_case() -> None:
+    usdc = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+    verdict = check_address("evm", usdc, contracts={usdc.lower()})
+    assert (verdict.ok, verdict.code) == (False, "unsafe")
+    assert "contract of a token" in verdict.reason
+    assert check_address("evm", EVM, contracts={usdc}).ok
+
+
+def test_monero_keys_must_be_points() -> None:
+    candidates = [bytes([n, *[0] * 31]) for n in range(2, 99)]
+    no_point = next(key for key in candidates if not is_point(key))
+    verdict = check_address("xmr", encode_address(18, no_point * 2))
+    assert (verdict.ok, verdict.code) == (False, "unsafe")
+
+
+def test_monero_test_network_is_named() -> None:
+    body = decode_address(XMR)[1]
+    verdict = check_address("xmr", encode_address(53, body))
+    assert verdict.code == "other_chain"
+    assert "test network" in verdict.reason
+    assert not check_address("xmr", encode_address(19, body)).ok
+
+
+def test_same_address_ignores_only_meaningless_case() -> None:
+    assert same_address("evm", EVM, EVM.lower())
+    assert same_address("bitcoin", BITCOIN, BITCOIN.upper())
+    assert not same_address("xrp", XRP, XRP.lower())
+    assert not same_address("evm", EVM, "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Bitcoin", "a Bitcoin"),
+        ("Ethereum", "an Ethereum"),
+        ("XRP Ledger", "an XRP Ledger"),
+        ("BNB Smart Chain", "a BNB Smart Chain"),
+        ("Solana", "a Solana"),
+    ],
+)
+def test_articles(name: str, expected: str) -> None:
+    assert with_article(name) == expected

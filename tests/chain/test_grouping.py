@@ -1,0 +1,96 @@
+"""Groups of four, short forms, and addresses that only look alike."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swapdesk.chain.addresses.decoding import KINDS
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.grouping import differing_groups, grouped, groups, short, wrap_groups
+from swapdesk.chain.addresses.lookalike import differing_characters, looks_like
+
+EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+BOB = "0x5aAe71c0D28b03Aa5512e9F407bE6c3dEf1BeAed"
+BITCOIN = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
+
+
+def test_groups() -> None:
+    assert grouped(EVM) == "0x 5aAe b605 3F3E 94C9 b9A0 9f33 6694 35E7 Ef1B eAed"
+    assert grouped("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh") == (
+        "rEb8 TK3g Bgk5 auZk wc6s Hnwr GVJH 8Dua Lh"
+    )
+    assert groups("") == []
+    assert groups("0x") == ["0x"]
+
+
+@given(text=st.text(max_size=120), per_line=st.integers(1, 12))
+def test_nothing_is_lost_in_groups(text: str, per_line: int) -> None:
+    assert "".join(groups(text)) == text
+    rejoined = "".join(line.strip(" ") for line in wrap_groups(text, per_line))
+    assert rejoined.replace(" ", "") == text.replace(" ", "")
+
+
+def test_lines_break_at_groups_and_continue_under_the_first() -> None:
+    assert wrap_groups(EVM, 4) == [
+        "0x 5aAe b605 3F3E 94C9",
+        "   b9A0 9f33 6694 35E7",
+        "   Ef1B eAed",
+    ]
+    assert wrap_groups(BITCOIN, 6) == [
+        "bc1q ar0s rrr7 xfkv y5l6 43ly",
+        "dnw9 re59 gtzz wf5m dq",
+    ]
+    monero = derive_address("xmr", bytes(32))
+    assert [len(line) for line in wrap_groups(monero, 12)] == [59, 58]
+    with pytest.raises(ValueError, match="at least one"):
+        wrap_groups(EVM, 0)
+
+
+def test_short_forms() -> None:
+    assert short("0x71C7656EC7ab88b098defB751B7401B5f6d8976F") == "0x 71C7 …976F"
+    assert short(BITCOIN) == "bc1q …5mdq"
+    assert short("abcd1234") == "abcd 1234"
+
+
+def test_differing_groups() -> None:
+    assert differing_groups(EVM, EVM) == []
+    assert differing_groups(EVM, EVM.lower()) == []
+    assert differing_groups(EVM, BOB) == [2, 3, 4, 5, 6, 7, 8]
+    assert differing_groups("rEb8TK3g", "rEb8tK3gXX") == [1, 2]
+
+
+def test_look_alikes() -> None:
+    assert looks_like(EVM, BOB)
+    assert looks_like(EVM.lower(), BOB)
+    assert not looks_like(EVM, EVM)
+    assert not looks_like(EVM, EVM.lower())
+    assert not looks_like(BITCOIN, BITCOIN.upper())
+    assert not looks_like("", EVM)
+    assert not looks_like("0x5aAe", EVM)
+    assert looks_like("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh", "rEb8tK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
+
+
+def test_differing_characters() -> None:
+    assert differing_characters(EVM, EVM.lower()) == 0
+    assert differing_characters("rEb8TK3g", "rEb8tK3gXX") == 3
+    assert differing_characters(EVM, BOB) == sum(
+        a != b for a, b in zip(EVM.lower(), BOB.lower(), strict=True)
+    )
+    assert 0 < differing_characters(EVM, BOB) <= 28
+
+
+def test_made_look_alikes_are_found_and_strangers_are_not() -> None:
+    rng = random.Random(4)
+    for kind in KINDS:
+        known = derive_address(kind, rng.randbytes(32))
+        keep = 8 if kind == "bitcoin" else 6
+        for _ in range(400):
+            stranger = derive_address(kind, rng.randbytes(32))
+            poisoned = known[:keep] + stranger[keep:-4][: len(known) - keep - 4] + known[-4:]
+            assert looks_like(poisoned, known)
+            assert not looks_like(stranger, known)
+            assert differing_characters(poisoned, known) > 0
