@@ -1,0 +1,157 @@
+"""Places on disk: where the desk keeps what, and the modes of what holds secrets.
+
+``SWAPDESK_HOME`` holds everything when it is set; without it the configuration, the data and
+the logs stand where the platform keeps them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PROFILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
+PRIVATE_FILE_LIMIT = 64 * 1024
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class UnsafePlace(OSError):
+    """A file or directory that someone else could read, replace or redirect."""
+
+
+@dataclass(frozen=True)
+class ProfilePlaces:
+    """What one profile keeps; nothing is read across profiles."""
+
+    root: Path
+
+    @property
+    def journal(self) -> Path:
+        return self.root / "journal.db"
+
+    @property
+    def catalog(self) -> Path:
+        return self.root / "catalog.db"
+
+    @property
+    def address_book(self) -> Path:
+        return self.root / "address_book.toml"
+
+    @property
+    def keys(self) -> Path:
+        return self.root / "keys"
+
+
+@dataclass(frozen=True)
+class Home:
+    """The three roots, one and the same directory under ``SWAPDESK_HOME``."""
+
+    config: Path
+    data: Path
+    logs: Path
+
+    @classmethod
+    def at(cls, root: Path) -> Home:
+        return cls(config=root, data=root, logs=root / "logs")
+
+    @property
+    def config_file(self) -> Path:
+        return self.config / "config.toml"
+
+    @property
+    def themes(self) -> Path:
+        return self.config / "themes"
+
+    @property
+    def sandbox(self) -> Path:
+        return self.data / "sandbox"
+
+    @property
+    def sandbox_run_file(self) -> Path:
+        """The ready line of the sandbox that runs on this home (0600)."""
+        return self.sandbox / "run.json"
+
+    def profile(self, place: str) -> ProfilePlaces:
+        """The places of one profile; ValueError for a name that is no plain directory name."""
+        if PROFILE_NAME.fullmatch(place) is None:
+            raise ValueError("a profile name has 1 to 64 letters, digits, '.', '_' or '-'")
+        return ProfilePlaces(self.data / "profiles" / place)
+
+
+def find_home(environ: Mapping[str, str]) -> Home:
+    """``SWAPDESK_HOME``, else the platform's own directories."""
+    chosen = environ.get("SWAPDESK_HOME", "")
+    if chosen:
+        return Home.at(Path(chosen).expanduser().absolute())
+    import platformdirs
+
+    return Home(
+        config=platformdirs.user_config_path("swapdesk", appauthor=False),
+        data=platformdirs.user_data_path("swapdesk", appauthor=False),
+        logs=platformdirs.user_log_path("swapdesk", appauthor=False),
+    )
+
+
+def private_directory(path: Path) -> Path:
+    """Make ``path`` (0700) with its parents, or check that it is ours alone."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        path.mkdir(mode=0o700)
+    except FileExistsError:
+        _refuse_shared(path, path.lstat(), directory=True)
+    return path
+
+
+def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
+    """Write a new file 0600. FileExistsError when it exists, unless ``replace``.
+
+    A replacement is written beside the old file and moved over it, so that a reader and a
+    crash see one of the two, whole.
+    """
+    target = path.with_name(f".{path.name}.{os.getpid()}.new") if replace else path
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    if replace:
+        target.unlink(missing_ok=True)
+    descriptor = os.open(target, flags, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if replace:
+            os.replace(target, path)
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+
+
+def read_private(path: Path, limit: int = PRIVATE_FILE_LIMIT) -> bytes:
+    """The content of a file that holds a secret.
+
+    :class:`UnsafePlace` for a symbolic link, anything but a regular file, a foreign owner,
+    rights for group or others, or more than ``limit`` bytes.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    if path.is_symlink():
+        raise UnsafePlace(f"{path} is a symbolic link")
+    descriptor = os.open(path, flags)
+    with os.fdopen(descriptor, "rb") as file:
+        _refuse_shared(path, os.fstat(file.fileno()), directory=False)
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise UnsafePlace(f"{path} is larger than {limit} bytes")
+    return content
+
+
+def _refuse_shared(path: Path, status: os.stat_result, *, directory: bool) -> None:
+    right_kind = stat.S_ISDIR(status.st_mode) if directory else stat.S_ISREG(status.st_mode)
+    if not right_kind:
+        raise UnsafePlace(f"{path} is no {'directory' if directory else 'regular file'}")
+    if hasattr(os, "getuid") and status.st_uid != os.getuid():
+        raise UnsafePlace(f"{path} belongs to another user")
+    if os.name == "posix" and status.st_mode & _OTHERS:
+        wanted = "0700" if directory else "0600"
+        raise UnsafePlace(f"{path} is open to other users: chmod {wanted[1:]} {path}")

@@ -1,0 +1,282 @@
+"""Configuration: which profile, every value with its origin, and what is wrong in the file.
+
+Precedence of values: option > environment > profile > default. The profile is the option,
+else ``SWAPDESK_PROFILE``, else ``profile`` in ``config.toml``, else ``sandbox``: the desk is
+never live by accident. ``SWAPDESK_API_URL`` without a chosen profile makes an unnamed live
+profile keyed by its URL. Reading is pure: nothing is created and nothing is sent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
+
+from swapdesk.config_file import ConfigFile, ConfigProblem, nearest, read_config
+from swapdesk.paths import PROFILE_NAME, Home, ProfilePlaces, UnsafePlace, read_private
+
+T = TypeVar("T")
+
+SANDBOX = "sandbox"
+DEFAULT_THEME = "ink"
+DEFAULT_OUTPUT_TOLERANCE = Decimal(1)
+
+
+class Origin(StrEnum):
+    """Where a value came from."""
+
+    OPTION = "option"
+    ENVIRONMENT = "environment"
+    PROFILE = "profile"
+    FILE = "config.toml"
+    DEFAULT = "default"
+
+
+class SettingsError(Exception):
+    """A choice that cannot be followed, for example a profile that does not exist."""
+
+
+class Secret:
+    """A text that no repr, log line, format or pickle shows; :meth:`reveal` hands it out."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    def __str__(self) -> str:
+        return "***"
+
+    def __format__(self, spec: str) -> str:
+        return format("***", spec)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._text))
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError("a secret is never pickled or copied into a message")
+
+
+@dataclass(frozen=True)
+class Value(Generic[T]):
+    """One value and its origin; ``name`` is the variable or option it was read from."""
+
+    value: T
+    origin: Origin
+    name: str = ""
+
+    def __str__(self) -> str:
+        return "" if self.value is None else str(self.value)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line said; None where it said nothing."""
+
+    profile: str | None = None
+    theme: str | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything the desk was told. ``url`` and credentials are None in the sandbox profile,
+    which takes them from the ready line of its sandbox."""
+
+    home: Home
+    profile: Value[str]
+    live: bool
+    places: ProfilePlaces
+    url: Value[str | None]
+    key: Value[str | None]
+    secret: Value[Secret | None]
+    partner_id: Value[str | None]
+    rpc: Value[Mapping[str, str]]
+    theme: Value[str]
+    output_tolerance: Value[Decimal]
+    """Percent by which a created order's output may be lower than confirmed."""
+    control_url: Value[str | None]
+    control_token: Value[Secret | None]
+    problems: tuple[ConfigProblem, ...] = field(default=())
+
+    def rows(self) -> Iterator[tuple[str, str, str]]:
+        """(name, value, origin) for ``config show``; secrets are masked."""
+        yield "home", str(self.home.data), self._home_origin()
+        for name in (
+            "profile",
+            "url",
+            "key",
+            "secret",
+            "partner_id",
+            "rpc",
+            "theme",
+            "output_tolerance",
+            "control_url",
+            "control_token",
+        ):
+            value: Value[Any] = getattr(self, name)
+            shown = "" if value.value is None else str(value.value)
+            if name == "key" and value.value is not None:
+                shown = f"…{shown[-4:]}" if len(shown) > 8 else "***"
+            if name == "rpc":
+                shown = ", ".join(f"{chain}={url}" for chain, url in value.value.items())
+            origin = f"{value.origin} {value.name}".strip()
+            yield name, shown, origin
+
+    def _home_origin(self) -> str:
+        same = self.home.config == self.home.data
+        return "environment SWAPDESK_HOME" if same else Origin.DEFAULT.value
+
+
+def load_settings(
+    environ: Mapping[str, str], home: Home, options: Options | None = None
+) -> Settings:
+    """Read ``config.toml`` and the environment.
+
+    What is wrong inside the file never raises: it stands in ``problems`` with file, line and
+    nearest name. :class:`SettingsError` when the chosen profile does not exist.
+    """
+    options = options or Options()
+    config = read_config(home.config_file)
+    environ = {name: value for name, value in environ.items() if value != ""}
+    return _Reading(environ, home, options, config).settings()
+
+
+class _Reading:
+    """One pass over the sources."""
+
+    def __init__(
+        self, environ: Mapping[str, str], home: Home, options: Options, config: ConfigFile
+    ) -> None:
+        self.environ = environ
+        self.home = home
+        self.options = options
+        self.config = config
+        self.problems = list(config.problems)
+
+    def settings(self) -> Settings:
+        profile, unnamed = self._profile()
+        name = profile.value
+        row: Mapping[str, Any] = {} if unnamed else self.config.profiles.get(name, {})
+        live = unnamed or name != SANDBOX
+        url: Value[str | None] = Value(None, Origin.DEFAULT)
+        place = name
+        if live:
+            url = self._text("SWAPDESK_API_URL", row, "url")
+            if not unnamed and url.origin is Origin.ENVIRONMENT and url.value != row.get("url"):
+                # The credentials and the journal of a profile belong to its own service only.
+                place = place_of_url(str(url.value))
+                row = {k: v for k, v in row.items() if k not in ("key", "secret_file")}
+                row = {k: v for k, v in row.items() if k != "partner_id"}
+        elif "SWAPDESK_API_URL" in self.environ:
+            self._problem("SWAPDESK_API_URL", "is not used: the profile is sandbox")
+        absent: Value[str | None] = Value(None, Origin.DEFAULT)
+        key = self._text("SWAPDESK_API_KEY", row, "key") if live else absent
+        no_secret: Value[Secret | None] = Value(None, Origin.DEFAULT)
+        token = self.environ.get("SWAPDESK_CONTROL_TOKEN")
+        return Settings(
+            home=self.home,
+            profile=profile,
+            live=live,
+            places=self.home.profile(place),
+            url=url,
+            key=key,
+            secret=self._secret(row, key) if live else no_secret,
+            partner_id=self._text("SWAPDESK_PARTNER_ID", row, "partner_id") if live else absent,
+            rpc=self._set("rpc", row, {}),
+            theme=(
+                Value(self.options.theme, Origin.OPTION, "--theme")
+                if self.options.theme is not None
+                else self._set("theme", row, DEFAULT_THEME)
+            ),
+            output_tolerance=self._set("output_tolerance", row, DEFAULT_OUTPUT_TOLERANCE),
+            control_url=self._text("SWAPDESK_CONTROL_URL", {}, ""),
+            control_token=(
+                Value(Secret(token), Origin.ENVIRONMENT, "SWAPDESK_CONTROL_TOKEN")
+                if token is not None
+                else no_secret
+            ),
+            problems=tuple(self.problems),
+        )
+
+    def _profile(self) -> tuple[Value[str], bool]:
+        """The profile, and whether it is the unnamed one."""
+        if self.options.profile is not None:
+            chosen = Value(self.options.profile, Origin.OPTION, "--profile")
+        elif "SWAPDESK_PROFILE" in self.environ:
+            chosen = Value(self.environ["SWAPDESK_PROFILE"], Origin.ENVIRONMENT, "SWAPDESK_PROFILE")
+        elif "SWAPDESK_API_URL" in self.environ:
+            place = place_of_url(self.environ["SWAPDESK_API_URL"])
+            return Value(place, Origin.ENVIRONMENT, "SWAPDESK_API_URL"), True
+        elif "profile" in self.config.top:
+            chosen = Value(self.config.top["profile"], Origin.FILE)
+        else:
+            return Value(SANDBOX, Origin.DEFAULT), False
+        known = (SANDBOX, *self.config.profiles)
+        if chosen.value not in known or PROFILE_NAME.fullmatch(chosen.value) is None:
+            close = nearest(chosen.value, known)
+            hint = f"; did you mean {close}?" if close else f"; known: {', '.join(known)}"
+            raise SettingsError(f"there is no profile {chosen.value!r}{hint}")
+        return chosen, False
+
+    def _text(self, variable: str, row: Mapping[str, Any], key: str) -> Value[str | None]:
+        if variable in self.environ:
+            return Value(self.environ[variable], Origin.ENVIRONMENT, variable)
+        if key in row:
+            return Value(str(row[key]), Origin.PROFILE)
+        return Value(None, Origin.DEFAULT)
+
+    def _set(self, key: str, row: Mapping[str, Any], default: T) -> Value[T]:
+        if key in row:
+            return Value(row[key], Origin.PROFILE)
+        if key in self.config.top:
+            return Value(self.config.top[key], Origin.FILE)
+        return Value(default, Origin.DEFAULT)
+
+    def _secret(self, row: Mapping[str, Any], key: Value[str | None]) -> Value[Secret | None]:
+        absent: Value[Secret | None] = Value(None, Origin.DEFAULT)
+        variable = "SWAPDESK_API_SECRET"
+        if variable in self.environ:
+            return Value(Secret(self.environ[variable]), Origin.ENVIRONMENT, variable)
+        if "secret_file" not in row:
+            return absent
+        if key.origin is Origin.ENVIRONMENT and key.value != row.get("key"):
+            self._problem("SWAPDESK_API_KEY", f"needs {variable}: secret_file is for another key")
+            return absent
+        file = self.home.config / Path(str(row["secret_file"])).expanduser()
+        try:
+            text = read_private(file).decode("utf-8").strip()
+        except (UnsafePlace, OSError) as error:
+            self._problem("secret_file", error.strerror or str(error))
+            return absent
+        except UnicodeDecodeError:
+            self._problem("secret_file", "is no text")
+            return absent
+        return Value(Secret(text), Origin.PROFILE, "secret_file") if text else absent
+
+    def _problem(self, key: str, message: str) -> None:
+        environment = key.startswith("SWAPDESK_")
+        file = None if environment else self.home.config_file
+        line = None if environment else self.config.line_of(key)
+        self.problems.append(ConfigProblem(file, line, key, message))
+
+
+def place_of_url(url: str) -> str:
+    """The directory name of the unnamed profile of one service: its host and a digest."""
+    host = urlsplit(url).hostname or "unknown"
+    plain = "".join(ch if ch.isascii() and (ch.isalnum() or ch in ".-") else "-" for ch in host)
+    digest = hashlib.sha256(url.rstrip("/").encode()).hexdigest()[:12]
+    return f"at-{plain[:40]}-{digest}"
