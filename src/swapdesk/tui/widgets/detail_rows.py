@@ -1,0 +1,172 @@
+"""Facts: a muted label, a value, an optional note at the right. Addresses stand in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rich.cells import cell_len
+from textual.binding import Binding, BindingType
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+
+from swapdesk.flows.notation import wrapped_address
+from swapdesk.tui.glyphs import CURSOR
+from swapdesk.tui.lines_view import LinesView
+from swapdesk.tui.painting import paint, selected_style
+from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, spread, width_of, wrapped
+
+MARGIN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One label and its value. ``address`` is drawn in groups and wrapped, never cut.
+
+    ``was`` is the former value, shown after the word; ``note`` stands at the right edge;
+    ``below`` are muted rows under the value. ``copy`` is what a copy key takes (default: the
+    address). An empty fact (no label, no value) is an empty row.
+    """
+
+    label: str = ""
+    value: LineLike = ""
+    address: str = ""
+    note: LineLike = ""
+    was: str = ""
+    below: Sequence[LineLike] = ()
+    key: str = ""
+    copy: str = ""
+    bold: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.key or self.label
+
+    @property
+    def copied(self) -> str:
+        return self.copy or self.address
+
+
+class DetailRows(LinesView):
+    """Facts below one another; with ``selectable`` a cursor walks over those with a value."""
+
+    DEFAULT_CSS = """
+    DetailRows { padding: 0; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("enter", "choose", "choose", show=False),
+    ]
+
+    @dataclass
+    class Chosen(Message):
+        """``enter`` on a fact."""
+
+        rows: DetailRows
+        fact: Fact
+
+        @property
+        def control(self) -> DetailRows:
+            return self.rows
+
+    def __init__(
+        self, facts: Sequence[Fact] = (), *, selectable: bool = False, label: int = 0, **place: Any
+    ) -> None:
+        """``label`` is the width of the labels in cells; 0 takes the longest."""
+        super().__init__(**place)
+        self.can_focus = selectable
+        self.facts = tuple(facts)
+        self._label = label
+        self._key = next((fact.name for fact in self.facts if fact.label), "")
+
+    @property
+    def current(self) -> Fact | None:
+        """The fact under the cursor, None when the rows cannot be selected."""
+        if not self.can_focus:
+            return None
+        return next((fact for fact in self.facts if fact.name == self._key and fact.label), None)
+
+    def show(self, facts: Sequence[Fact]) -> None:
+        self.facts = tuple(facts)
+        if self.current is None:
+            self._key = next((fact.name for fact in self.facts if fact.label), "")
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return [line for _, line in self._named(width)]
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        width = self.size.width
+        rows = self._named(width)
+        name, line = rows[y] if y < len(rows) else ("", [])
+        if self.has_focus and name and name == self._key:
+            ground = base + selected_style(self.app)
+            return paint(self.app, [Span(CURSOR, "accent"), *line[1:]], width, ground)
+        return paint(self.app, line, width, base)
+
+    def on_focus(self) -> None:
+        self.refresh(Region(0, 0, self.size.width, self.size.height))
+
+    def on_blur(self) -> None:
+        self.refresh(Region(0, 0, self.size.width, self.size.height))
+
+    def action_move(self, steps: int) -> None:
+        names = [fact.name for fact in self.facts if fact.label]
+        if not names:
+            return
+        at = names.index(self._key) if self._key in names else 0
+        self._key = names[min(len(names) - 1, max(0, at + steps))]
+        self.refresh(Region(0, 0, self.size.width, self.size.height))
+
+    def action_choose(self) -> None:
+        if self.current is not None:
+            self.post_message(self.Chosen(self, self.current))
+
+    def _named(self, width: int) -> list[tuple[str, Line]]:
+        size = self._label or label_width(self.facts)
+        return [
+            (fact.name, [Span(" "), Span(" "), *line])
+            for fact in self.facts
+            for line in fact_lines(fact, width - 2 * MARGIN, size)
+        ]
+
+
+def label_width(facts: Sequence[Fact]) -> int:
+    """The longest label and three cells of gap."""
+    return max((cell_len(fact.label) for fact in facts), default=0) + 3
+
+
+def facts_lines(facts: Sequence[Fact], width: int, label: int = 0) -> list[Line]:
+    size = label or label_width(facts)
+    return [line for fact in facts for line in fact_lines(fact, width, size)]
+
+
+def fact_lines(fact: Fact, width: int, label: int) -> list[Line]:
+    """The rows of one fact; the value begins ``label`` cells in."""
+    room = max(4, width - label)
+    head = Span(fact.label.ljust(label), "muted")
+    indent = Span(" " * label)
+    if fact.address:
+        rows: list[Line] = [
+            [Span(row, "foreground", fact.bold)] for row in wrapped_address(fact.address, room)
+        ]
+    else:
+        value = line_of(fact.value)
+        if fact.bold:
+            value = [Span(span.text, span.role, True) for span in value]
+        if fact.was:
+            value = [*value, Span(f"  was {fact.was}", "muted")]
+        rows = wrapped(value, room)
+    note = line_of(fact.note, "muted")
+    if note and width_of(rows[0]) + 2 + width_of(note) <= room:
+        rows[0] = spread(rows[0], note, room)
+    elif note:
+        rows.append(cut(note, room))
+    for extra in fact.below:
+        rows += wrapped(line_of(extra, "muted"), room)
+    return [[head if at == 0 else indent, *row] for at, row in enumerate(rows)]

@@ -1,0 +1,72 @@
+"""How much of a limit or of a time is used, as a line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from swapdesk.tui.glyphs import HEAVY, RULE, TROUBLE
+from swapdesk.tui.lines_view import LinesView
+from swapdesk.tui.spans import Line, Span, joined
+
+WARN_PERCENT = 80
+
+
+@dataclass(frozen=True, slots=True)
+class GaugeState:
+    """``used`` of ``limit`` in one unit; ``reset`` is a text as ``41s``."""
+
+    used: int
+    limit: int
+    reset: str = ""
+    label: str = ""
+
+
+class Gauge(LinesView):
+    """A gauge of 24 to 48 cells with its numbers."""
+
+    DEFAULT_CSS = """
+    Gauge { height: 1; }
+    """
+
+    def __init__(self, state: GaugeState, **place: Any) -> None:
+        super().__init__(**place)
+        self.state = state
+
+    def show(self, state: GaugeState) -> None:
+        self.state = state
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return [gauge_line(self.state, width)]
+
+
+def bar_spans(part: float, cells: int, role: str = "accent") -> Line:
+    """A bar of ``cells`` cells, ``part`` (0 to 1) of it heavy. Any use shows at least one cell."""
+    part = min(1.0, max(0.0, part))
+    heavy = round(part * cells)
+    if part > 0:
+        heavy = max(1, heavy)
+    if part < 1:
+        heavy = min(cells - 1, heavy)
+    return [Span(HEAVY * heavy, role), Span(RULE * (cells - heavy), "rule")]
+
+
+def gauge_line(state: GaugeState, width: int) -> Line:
+    share = state.used * 100 // state.limit if state.limit > 0 else 100
+    role = "accent" if share < WARN_PERCENT else "status-waiting"
+    if share >= 100:
+        role = "status-trouble"
+    mark = f"{TROUBLE} " if share >= WARN_PERCENT else "  "
+    numbers: Line = [
+        Span(f"{state.used:,}".rjust(6)),
+        Span(" of ", "muted"),
+        Span(f"{state.limit:,}".rjust(6)),
+        Span("  "),
+        Span(f"{mark}{share}%".rjust(6), "muted" if share < WARN_PERCENT else role),
+    ]
+    cells = min(48, max(24, width - 52))
+    reset = [Span("resets ", "muted"), Span(state.reset.rjust(5))] if state.reset else []
+    label: Line = [Span(state.label.ljust(9), "muted")] if state.label else []
+    part = state.used / state.limit if state.limit > 0 else 1.0
+    return joined([[*label, *bar_spans(part, cells, role)], numbers, reset], "  ")

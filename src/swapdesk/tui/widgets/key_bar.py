@@ -1,0 +1,74 @@
+"""The bottom row: at most six keys that work now, and ``?``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from swapdesk.tui.lines_view import LinesView
+from swapdesk.tui.spans import Line, Span, spread, width_of
+
+HELP_WORD = "keys"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHint:
+    """One key as shown: ``r`` ``refresh`` ``1 quote``.
+
+    ``cost`` and ``locked`` follow the verb after a comma; a locked verb is drawn without accent.
+    """
+
+    key: str
+    verb: str
+    cost: str = ""
+    locked: str = ""
+
+    @property
+    def text(self) -> str:
+        after = self.locked or self.cost
+        return f"{self.verb}, {after}" if after else self.verb
+
+
+class KeyBar(LinesView):
+    """Keys bottom left, ``? keys`` bottom right."""
+
+    DEFAULT_CSS = """
+    KeyBar {
+        height: 1;
+        background: $surface;
+    }
+    """
+
+    def __init__(self, hints: Sequence[KeyHint] = (), **place: Any) -> None:
+        super().__init__(**place)
+        self.hints = tuple(hints)
+
+    def show(self, hints: Sequence[KeyHint]) -> None:
+        if tuple(hints) != self.hints:
+            self.hints = tuple(hints)
+            self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return [key_line(self.hints, width)]
+
+
+def key_line(hints: Sequence[KeyHint], width: int) -> Line:
+    """Six keys, five below 100 cells of screen, four below 80; fewer when they do not fit.
+
+    ``width`` is the content width: four cells less than the screen.
+    """
+    most = 6 if width >= 96 else 5 if width >= 76 else 4
+    right = [Span("?", "accent", bold=True), Span(f" {HELP_WORD}", "muted")]
+    room = width - width_of(right) - 2
+    left: Line = []
+    for hint in hints[:most]:
+        part = [
+            Span(hint.key, "muted" if hint.locked else "accent", bold=not hint.locked),
+            Span(f" {hint.text}", "muted"),
+        ]
+        gap = [Span("   ")] if left else []
+        if width_of(left) + width_of(gap) + width_of(part) > room:
+            break
+        left += [*gap, *part]
+    return spread(left, right, width)

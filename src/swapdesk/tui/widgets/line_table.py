@@ -1,0 +1,339 @@
+"""A table on Textual's line API: only visible rows are built, only changed cells are written.
+
+The cursor belongs to a row key. Rows that move, come or go never move it to another row unless
+its own row is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from swapdesk.tui.glyphs import CURSOR
+from swapdesk.tui.lines_view import changed_cells
+from swapdesk.tui.painting import paint, role_style, selected_style
+from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule
+from swapdesk.tui.widgets.section_label import section_line
+from swapdesk.tui.widgets.table_layout import (
+    Blank,
+    Cell,
+    Column,
+    Prose,
+    Row,
+    Section,
+    TableLayout,
+    TableRow,
+)
+
+__all__ = ["Blank", "Cell", "Column", "LineTable", "Prose", "Row", "Section", "TableRow"]
+
+MARGIN = 2
+_END = 10**9
+
+
+class LineTable(ScrollView, can_focus=True):
+    """Heads, a thin rule, rows. Fixed columns; 50,000 rows cost no more than 50."""
+
+    DEFAULT_CSS = """
+    LineTable {
+        height: 1fr;
+        width: 1fr;
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size: 0 0;
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("ctrl+d", "half_page(1)", "half a page down", show=False),
+        Binding("ctrl+u", "half_page(-1)", "half a page up", show=False),
+        Binding("pagedown", "page(1)", "page down", show=False),
+        Binding("pageup", "page(-1)", "page up", show=False),
+        Binding("home", f"move({-_END})", "first row", show=False),
+        Binding("end", f"move({_END})", "last row", show=False),
+        Binding("enter", "choose", "choose", show=False),
+    ]
+
+    @dataclass
+    class Highlighted(Message):
+        """The cursor stands on another row."""
+
+        table: LineTable
+        key: str
+
+        @property
+        def control(self) -> LineTable:
+            return self.table
+
+    @dataclass
+    class Chosen(Message):
+        """``enter`` on a row."""
+
+        table: LineTable
+        key: str
+
+        @property
+        def control(self) -> LineTable:
+            return self.table
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        *,
+        heads: bool = True,
+        head_rule: bool = True,
+        empty: LineLike = "",
+        **place: Any,
+    ) -> None:
+        """``empty`` is the sentence drawn while there are no rows (also: what is being asked)."""
+        super().__init__(**place)
+        self._layout = TableLayout(columns)
+        self._heads = heads
+        self._head_rule = heads and head_rule
+        self._empty = line_of(empty, "muted")
+        self._rows: list[TableRow] = []
+        self._at: dict[str, int] = {}
+        self._cursor = -1
+
+    # what stands in the table
+
+    @property
+    def rows(self) -> Sequence[TableRow]:
+        return self._rows
+
+    @property
+    def cursor_key(self) -> str | None:
+        """The key of the row under the cursor, None in a table without selectable rows."""
+        return self._rows[self._cursor].key if self._cursor >= 0 else None
+
+    @property
+    def cursor_row(self) -> Row | None:
+        row = self._rows[self._cursor] if self._cursor >= 0 else None
+        return row if isinstance(row, Row) else None
+
+    @property
+    def head_height(self) -> int:
+        return int(self._heads) + int(self._head_rule)
+
+    def set_columns(self, columns: Sequence[Column]) -> None:
+        """Other columns or heads; the rows stay."""
+        self._layout = TableLayout(columns)
+        for row in self._rows:
+            self._layout.measure(row)
+        self.refresh()
+
+    def set_empty(self, sentence: LineLike) -> None:
+        """The sentence for a table without rows: empty, loading or the reason of an error."""
+        self._empty = line_of(sentence, "muted")
+        if not self._rows:
+            self.refresh()
+
+    def set_rows(self, rows: Iterable[TableRow]) -> None:
+        """Replace all rows. The cursor stays on its key; visible rows that differ are repainted.
+
+        :class:`ValueError` when two rows have one key.
+        """
+        before, kept = self._rows, self.cursor_key
+        old_cursor = self._cursor
+        self._rows = list(rows)
+        self._at = {row.key: at for at, row in enumerate(self._rows)}
+        if len(self._at) != len(self._rows):
+            raise ValueError("two rows have the same key")
+        widths = self._layout.placed(self._width) if self._width > 0 else []
+        self._layout.forget()
+        for row in self._rows:
+            self._layout.measure(row)
+        self._cursor = self._cursor_after(kept, old_cursor)
+        if self.is_mounted:
+            moved = self._width <= 0 or widths != self._layout.placed(self._width)
+            self._fit()
+            if moved or not before or not self._rows:
+                self.refresh()
+            else:
+                self._repaint_changes(before, old_cursor)
+            self._show_cursor()
+        if self.cursor_key is not None and self.cursor_key != kept:
+            self.post_message(self.Highlighted(self, self.cursor_key))
+
+    def update_row(self, row: TableRow) -> None:
+        """Replace the row of the same key in place; :class:`KeyError` when there is none."""
+        at = self._at[row.key]
+        before = self._rows[at]
+        self._rows[at] = row
+        if self._layout.measure(row):
+            self.refresh()
+            return
+        if at == self._cursor and not row.selectable:
+            self._cursor = self._cursor_after(None, at)
+            self.refresh()
+            return
+        self._repaint(at, self._row_line(before), self._row_line(row))
+
+    def move_to(self, key: str) -> bool:
+        """Put the cursor on a row; False when the key is not there or cannot be selected."""
+        at = self._at.get(key)
+        if at is None or not self._rows[at].selectable:
+            return False
+        self._put_cursor(at)
+        return True
+
+    # keys
+
+    def action_move(self, steps: int) -> None:
+        target = self._selectable_from(self._cursor, steps)
+        if target >= 0:
+            self._put_cursor(target)
+
+    def action_half_page(self, direction: int) -> None:
+        self.action_move(direction * max(1, (self.size.height - self.head_height) // 2))
+
+    def action_page(self, direction: int) -> None:
+        self.action_move(direction * max(1, self.size.height - self.head_height - 1))
+
+    def action_choose(self) -> None:
+        if self.cursor_key is not None:
+            self.post_message(self.Chosen(self, self.cursor_key))
+
+    def on_click(self, event: events.Click) -> None:
+        at = int(self.scroll_offset.y) + event.y - self.head_height
+        if event.y >= self.head_height and at < len(self._rows) and self._rows[at].selectable:
+            self._put_cursor(at)
+
+    # drawing
+
+    def on_mount(self) -> None:
+        self._fit()
+
+    def on_resize(self) -> None:
+        self._fit()
+        self._show_cursor()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self.head_height + max(1, len(self._rows))
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        width = self.size.width
+        line, selected = self._line_at(y)
+        ground = base + selected_style(self.app) if selected else base
+        if not selected:
+            return paint(self.app, [Span(" " * MARGIN), *line], width, base)
+        bar = CURSOR if self.has_focus or self.screen.focused is None else " "
+        strip = paint(self.app, [Span(" "), *line], width - 1, ground)
+        first = paint(self.app, [Span(bar, "accent")], 1, ground + role_style(self.app, "accent"))
+        return Strip.join([first, strip])
+
+    def on_focus(self) -> None:
+        self._refresh_row(self._cursor)
+
+    def on_blur(self) -> None:
+        self._refresh_row(self._cursor)
+
+    @property
+    def _width(self) -> int:
+        return self.size.width - 2 * MARGIN
+
+    def _line_at(self, y: int) -> tuple[Line, bool]:
+        if self._heads and y == 0:
+            return self._layout.head(self._width), False
+        if self._head_rule and y == 1:
+            return rule(self._width), False
+        at = int(self.scroll_offset.y) + y - self.head_height
+        if not self._rows and at == 0:
+            return fill(self._empty, self._width), False
+        if not 0 <= at < len(self._rows):
+            return [], False
+        return self._row_line(self._rows[at]), at == self._cursor
+
+    def _row_line(self, row: TableRow) -> Line:
+        if isinstance(row, Row):
+            return self._layout.line(row, self._width)
+        if isinstance(row, Section):
+            return section_line(row.label, row.fact, self._width, row.stale)
+        return fill(line_of(row.text), self._width) if isinstance(row, Prose) else []
+
+    def _fit(self) -> None:
+        wanted = Size(self.size.width, len(self._rows) + self.head_height)
+        if self.virtual_size != wanted:
+            self.virtual_size = wanted
+            if self.styles.height is not None and self.styles.height.is_auto:
+                self.refresh(layout=True)
+
+    def _repaint_changes(self, before: list[TableRow], old_cursor: int) -> None:
+        top = int(self.scroll_offset.y)
+        for at in range(top, top + max(0, self.size.height - self.head_height)):
+            old = self._row_line(before[at]) if at < len(before) else []
+            new = self._row_line(self._rows[at]) if at < len(self._rows) else []
+            if (at == old_cursor) != (at == self._cursor):
+                self._refresh_row(at)
+            else:
+                self._repaint(at, old, new)
+
+    def _repaint(self, at: int, old: Line, new: Line) -> None:
+        y = at - int(self.scroll_offset.y) + self.head_height
+        changed = changed_cells(old, new)
+        if changed is not None and self.head_height <= y < self.size.height:
+            start, end = changed
+            self.refresh(Region(MARGIN + start, y, end - start, 1))
+
+    def _refresh_row(self, at: int) -> None:
+        y = at - int(self.scroll_offset.y) + self.head_height
+        if at >= 0 and self.head_height <= y < self.size.height:
+            self.refresh(Region(0, y, self.size.width, 1))
+
+    # the cursor
+
+    def _put_cursor(self, at: int) -> None:
+        if at == self._cursor:
+            return
+        before, self._cursor = self._cursor, at
+        self._show_cursor()
+        self._refresh_row(before)
+        self._refresh_row(at)
+        self.post_message(self.Highlighted(self, self._rows[at].key))
+
+    def _show_cursor(self) -> None:
+        room = self.size.height - self.head_height
+        if self._cursor < 0 or room <= 0:
+            return
+        top = int(self.scroll_offset.y)
+        # The label above the first row of a group comes into view with it.
+        first = self._cursor
+        while first and not self._rows[first - 1].selectable and self._cursor - first < room - 1:
+            first -= 1
+        if first < top:
+            self.scroll_to(y=first, animate=False, immediate=True)
+        elif self._cursor >= top + room:
+            self.scroll_to(y=self._cursor - room + 1, animate=False, immediate=True)
+
+    def _selectable_from(self, start: int, steps: int) -> int:
+        """The row ``steps`` away, then the nearest selectable one in that direction or back."""
+        if not self._rows or not steps:
+            return start
+        forward = 1 if steps > 0 else -1
+        wanted = min(len(self._rows) - 1, max(0, start + steps))
+        for direction in (forward, -forward):
+            at = wanted
+            while 0 <= at < len(self._rows):
+                if self._rows[at].selectable:
+                    return at
+                at += direction
+        return -1
+
+    def _cursor_after(self, key: str | None, old: int) -> int:
+        at = self._at.get(key) if key is not None else None
+        if at is not None and self._rows[at].selectable:
+            return at
+        return self._selectable_from(min(max(old, 0), len(self._rows)) - 1, 1)

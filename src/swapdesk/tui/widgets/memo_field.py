@@ -1,0 +1,68 @@
+"""Memo, destination tag or comment: under the name its chain gives it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from swapdesk.tui.spans import LineLike
+from swapdesk.tui.widgets.check_line import Check, Verdict
+from swapdesk.tui.widgets.labelled_field import LabelledField
+from swapdesk.tui.widgets.text_field import TextField
+
+WAIVER = "NO MEMO"
+"""Typed instead of a memo when the receiving wallet has none."""
+
+
+class MemoNeed(Enum):
+    """What the chain of the address says about memos."""
+
+    NOT_USED = "not used"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+class MemoField(LabelledField):
+    """``label`` is the chain's word: ``Destination tag``. Not used: one row and no field."""
+
+    DEFAULT_CSS = """
+    MemoField.-not-used TextField, MemoField.-not-used Checks { display: none; }
+    """
+
+    def __init__(
+        self, label: str, need: MemoNeed, *, chain: str, limit: int = 128, **place: Any
+    ) -> None:
+        super().__init__(label, TextField(limit=limit), note=_note(need, chain), **place)
+        self.need = need
+        self.set_class(need is MemoNeed.NOT_USED, "-not-used")
+        self.field.disabled = need is MemoNeed.NOT_USED
+
+    @property
+    def waived(self) -> bool:
+        return self.need is MemoNeed.REQUIRED and self.value == WAIVER
+
+    @property
+    def memo(self) -> str | None:
+        """The memo to send: None when it is not used, waived or empty."""
+        if self.need is MemoNeed.NOT_USED or self.waived or not self.value:
+            return None
+        return self.value
+
+    def show_need(self, who: str) -> bool:
+        """Say what is missing; True when the field needs nothing more."""
+        word = self._label.label.lower()
+        if self.need is MemoNeed.REQUIRED and not self.value:
+            said = f'{who} needs a {word}. Type "{WAIVER}" if this wallet has none.'
+            self.show_checks([Check(Verdict.REFUSED, said)])
+            return False
+        if self.waived:
+            self.show_checks([Check(Verdict.WARNING, f"Sent without a {word}, as you typed.")])
+        else:
+            self.show_checks([])
+        return True
+
+
+def _note(need: MemoNeed, chain: str) -> LineLike:
+    if need is MemoNeed.NOT_USED:
+        return f"not used on {chain}"
+    return f"{need.value} on {chain}"

@@ -1,0 +1,69 @@
+"""Where the funds are and who acts next: on every screen, never hidden, never scrolled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from swapdesk.tui.lines_view import LinesView
+from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, spread, width_of
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyState:
+    """``where`` follows the word Funds, ``next_`` the word Next; both are sentences without them.
+
+    ``where_short`` is the place alone, used when both halves do not fit. ``urgent`` makes the
+    next step bold (a deadline under two minutes).
+    """
+
+    where: str
+    next_: str = ""
+    where_short: str = ""
+    urgent: bool = False
+
+
+class MoneyLine(LinesView):
+    """The row above the keys."""
+
+    DEFAULT_CSS = """
+    MoneyLine {
+        height: 1;
+        background: $surface;
+    }
+    """
+
+    def __init__(self, state: MoneyState, **place: Any) -> None:
+        super().__init__(**place)
+        self.state = state
+        self._notice: LineLike = ""
+
+    def show(self, state: MoneyState) -> None:
+        if state != self.state:
+            self.state = state
+            self.redraw()
+
+    def lay_over(self, notice: LineLike) -> None:
+        """A notice in place of the left half, on screens without a row for it; empty ends it."""
+        self._notice = notice
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return [money_line(self.state, width, self._notice)]
+
+
+def money_line(state: MoneyState, width: int, notice: LineLike = "") -> Line:
+    """Both halves if they fit; else the right one whole and the left in its short form."""
+    right: Line = []
+    if state.next_:
+        right = [Span("Next ", "muted"), Span(state.next_, "foreground", bold=state.urgent)]
+    left = _funds(state.where)
+    if notice:
+        left = line_of(notice)
+    elif width_of(left) + 2 + width_of(right) > width and state.where_short:
+        left = _funds(state.where_short)
+    return spread(left, right, width) if right else fill(left, width)
+
+
+def _funds(where: str) -> Line:
+    return [Span("Funds ", "muted"), Span(where)] if where else []

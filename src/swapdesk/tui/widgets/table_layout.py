@@ -1,0 +1,222 @@
+"""Columns, rows and their arrangement in cells; pure, so that goldens need no terminal.
+
+A column keeps its width while rows change. When the screen is too narrow the columns with the
+lowest priority go, whole; a number is never cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rich.cells import cell_len
+
+from swapdesk.flows.notation.amounts import split_at_point
+from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, push_right, width_of
+
+Align = Literal["left", "right", "point"]
+KEEP = 1_000
+"""The priority of a column that never goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """``width`` in cells without the ``gap`` before it; ``priority``: the lowest goes first.
+
+    ``point`` columns align on the decimal point and grow to what their rows need. ``unit`` is
+    the width of a symbol after the number: the cell text is then ``2,500 XRP``, the symbol
+    is muted in its own place, and the head ends with it. ``grow`` takes a share of free cells.
+    """
+
+    key: str
+    label: str
+    width: int
+    align: Align = "left"
+    priority: int = KEEP
+    role: str = "foreground"
+    gap: int = 2
+    grow: int = 0
+    unit: int = 0
+
+
+Cell = LineLike
+
+
+@dataclass(slots=True)
+class Row:
+    """One selectable row. ``cells`` by column key; a missing one is empty.
+
+    ``tail`` replaces all cells from column ``tail_from`` on (a reason over several columns).
+    ``role`` draws every plain cell in that role (an expired row: ``muted``).
+    """
+
+    key: str
+    cells: Mapping[str, Cell]
+    role: str = ""
+    tail: Cell = ""
+    tail_from: str = ""
+    selectable: bool = True
+
+
+@dataclass(slots=True)
+class Section:
+    """A label inside the table: ``Open ───── 5``; ``stale`` as in ``SectionLabel``."""
+
+    key: str
+    label: str
+    fact: str = ""
+    stale: str = ""
+    selectable: bool = field(default=False, init=False)
+
+
+@dataclass(slots=True)
+class Blank:
+    """An empty row between groups."""
+
+    key: str
+    selectable: bool = field(default=False, init=False)
+
+
+@dataclass(slots=True)
+class Prose:
+    """A row of running text: the second line of a reason, a sentence in the table."""
+
+    key: str
+    text: LineLike
+    selectable: bool = field(default=False, init=False)
+
+
+TableRow = Row | Section | Blank | Prose
+
+
+@dataclass(slots=True)
+class Measure:
+    """Cells needed left of and from the point on, for one column."""
+
+    left: int = 0
+    right: int = 0
+
+
+class TableLayout:
+    """Which columns are shown at a width, and where."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = tuple(columns)
+        self._points = {column.key: Measure() for column in columns if column.align == "point"}
+        self._width = -1
+        self._placed: list[tuple[Column, int]] = []
+
+    def measure(self, row: TableRow) -> bool:
+        """Let point columns grow to this row; True when a width changed."""
+        if not isinstance(row, Row):
+            return False
+        grown = False
+        for column in self.columns:
+            need = self._points.get(column.key)
+            content = row.cells.get(column.key)
+            if need is None or not content:
+                continue
+            whole, rest, number = split_at_point(_number(column, _text(content))[0])
+            left, right = (cell_len(whole), cell_len(rest)) if number else (0, 0)
+            if left > need.left or right > need.right:
+                need.left, need.right = max(left, need.left), max(right, need.right)
+                grown = True
+        if grown:
+            self._width = -1
+        return grown
+
+    def forget(self) -> None:
+        """Start measuring anew, when all rows are replaced."""
+        self._points = {key: Measure() for key in self._points}
+        self._width = -1
+
+    def placed(self, width: int) -> list[tuple[Column, int]]:
+        """The shown columns with their widths in order."""
+        if width == self._width:
+            return self._placed
+        shown = list(self.columns)
+        while len(shown) > 1 and self._needed(shown) > width:
+            weakest = min(shown, key=lambda column: column.priority)
+            if weakest.priority >= KEEP:
+                break
+            shown.remove(weakest)
+        free = max(0, width - self._needed(shown))
+        shares = sum(column.grow for column in shown)
+        self._placed = [
+            (
+                column,
+                self._size(column) + (free * column.grow // shares if shares else 0),
+            )
+            for column in shown
+        ]
+        self._width = width
+        return self._placed
+
+    def head(self, width: int) -> Line:
+        """The column heads; heads of numbers end where their column ends, symbol included."""
+        line: Line = []
+        for at, (column, size) in enumerate(self.placed(width)):
+            if at:
+                line.append(Span(" " * column.gap))
+            label = [Span(column.label, "muted")]
+            line += fill(label, size) if column.align == "left" else push_right(label, size)
+        return line
+
+    def line(self, row: Row, width: int) -> Line:
+        """One row, exactly the placed columns."""
+        line: Line = []
+        for at, (column, size) in enumerate(self.placed(width)):
+            if at:
+                line.append(Span(" " * column.gap))
+            if row.tail and column.key == row.tail_from:
+                used = width_of(line)
+                return [*line, *cut(line_of(row.tail, row.role or "foreground"), width - used)]
+            role = row.role or column.role
+            line += self._cell(column, row.cells.get(column.key, ""), size, role)
+        return line
+
+    def _cell(self, column: Column, content: Cell, size: int, role: str) -> Line:
+        spans = line_of(content, role)
+        if column.align == "left":
+            return fill(spans, size)
+        if column.align == "right" and not column.unit:
+            return push_right(spans, size)
+        number, unit = _number(column, "".join(span.text for span in spans))
+        style = spans[0] if spans else Span("", role)
+        room = size - (column.unit + 1 if column.unit else 0)
+        whole, rest, is_number = split_at_point(number)
+        if column.align == "point" and is_number:
+            right = self._points[column.key].right
+            text = (whole + rest + " " * (right - cell_len(rest))).rjust(room)
+        else:
+            text = " " * max(0, room - cell_len(number)) + number
+        line = [Span(text, style.role, style.bold)]
+        if column.unit:
+            line += [Span(" "), *fill([Span(unit, "muted")], column.unit)]
+        return line
+
+    def _size(self, column: Column) -> int:
+        need = self._points.get(column.key)
+        if need is None:
+            return column.width
+        unit = column.unit + 1 if column.unit else 0
+        return max(column.width, need.left + need.right + unit)
+
+    def _needed(self, columns: Sequence[Column]) -> int:
+        gaps = sum(column.gap for column in columns[1:])
+        return gaps + sum(self._size(column) for column in columns)
+
+
+def _text(content: Cell) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(span.text for span in line_of(content))
+
+
+def _number(column: Column, text: str) -> tuple[str, str]:
+    """The number and, in a column with units, the symbol after its last space."""
+    if not column.unit or " " not in text:
+        return text, ""
+    number, _, unit = text.rpartition(" ")
+    return number, unit
