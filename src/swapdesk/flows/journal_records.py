@@ -1,0 +1,69 @@
+"""What the journal holds: states of intents and of their requests, and orders as last known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.process_identity import ProcessIdentity
+from swapdesk.wire.orders import Order
+
+Source = Literal["create", "read", "stream", "list", "journal"]
+"""Where a state of an order was seen."""
+
+
+class IntentState(StrEnum):
+    OPEN = "open"
+    CREATED = "created"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    NOT_CREATED = "not_created"
+    ABANDONED = "abandoned"
+
+
+class StepState(StrEnum):
+    """Only PREPARED may be dropped silently; SENT without an outcome counts as UNKNOWN."""
+
+    PREPARED = "PREPARED"
+    SENT = "SENT"
+    ACKED = "ACKED"
+    REFUSED = "REFUSED"
+    UNKNOWN = "UNKNOWN"
+    RESOLVED_YES = "RESOLVED_YES"
+    RESOLVED_NO = "RESOLVED_NO"
+    ABANDONED_BY_USER = "ABANDONED_BY_USER"
+
+
+@dataclass(frozen=True)
+class JournaledStep:
+    intent_id: str
+    seq: int
+    name: str
+    state: StepState
+    sent_at: datetime | None
+    status: int | None
+    request_id: str | None
+    code: str | None
+
+
+@dataclass(frozen=True)
+class JournaledIntent:
+    intent: Intent
+    state: IntentState
+    owner: ProcessIdentity
+
+
+@dataclass(frozen=True)
+class JournaledOrder:
+    """An order as last known. ``withheld`` says why its deposit address must not be shown."""
+
+    order: Order
+    intent_id: str | None
+    ended: bool
+    withheld: str | None
+    first_seen: datetime
+    seen_at: datetime
+    source: str

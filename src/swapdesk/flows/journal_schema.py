@@ -1,0 +1,55 @@
+"""Tables of the journal. Nothing in them is ever deleted by the desk: the service forgets
+an order after 48 hours, the person who paid it does not."""
+
+SCHEMA_VERSION = 1
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS intent (
+    id           TEXT PRIMARY KEY,
+    kind         TEXT NOT NULL,
+    created      TEXT NOT NULL,
+    fingerprint  TEXT NOT NULL,
+    frozen       TEXT NOT NULL,
+    state        TEXT NOT NULL,
+    owner_pid    INTEGER NOT NULL,
+    owner_start  INTEGER NOT NULL,
+    version      INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX IF NOT EXISTS intent_by_state ON intent (state, created);
+
+CREATE TABLE IF NOT EXISTS step (
+    intent_id    TEXT NOT NULL REFERENCES intent (id),
+    seq          INTEGER NOT NULL,
+    name         TEXT NOT NULL,
+    state        TEXT NOT NULL,
+    digest       TEXT NOT NULL,
+    sent_at      TEXT,
+    status       INTEGER,
+    request_id   TEXT,
+    code         TEXT,
+    result       TEXT,
+    PRIMARY KEY (intent_id, seq)
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS known_order (
+    service_id   TEXT PRIMARY KEY,
+    intent_id    TEXT,
+    last         TEXT NOT NULL,
+    display      TEXT,
+    ended        INTEGER NOT NULL DEFAULT 0,
+    withheld     TEXT,
+    first_seen   TEXT NOT NULL,
+    seen_at      TEXT NOT NULL,
+    source       TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS known_order_by_intent ON known_order (intent_id);
+
+CREATE TABLE IF NOT EXISTS event (
+    id           INTEGER PRIMARY KEY,
+    service_id   TEXT NOT NULL,
+    at           TEXT NOT NULL,
+    source       TEXT NOT NULL,
+    raw          TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS event_by_order ON event (service_id, id);
+"""

@@ -1,0 +1,131 @@
+"""Whether a created order is what was confirmed.
+
+A hard difference hides the deposit address for good; less output than confirmed hides it
+until the user confirms the new amount. The same comparison runs on the answer of the
+create and again on the order as the service repeats it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from swapdesk.flows.intent import Intent, TokenFacts
+from swapdesk.wire.encoding.numbers import ROUGH, plain
+from swapdesk.wire.orders import Order
+from swapdesk.wire.tokens import Token
+
+AMOUNT_TOLERANCE = Decimal(1) / Decimal(10_000)
+"""How far ``inAmount`` may exceed the intent: one part in ten thousand."""
+
+LOWER_TOLERANCE = Decimal(1)
+"""Percent of the confirmed output that may be missing without asking again."""
+
+SHORTEST_DEADLINE = timedelta(seconds=30)
+
+
+@dataclass(frozen=True)
+class OrderCheck:
+    """``hard`` differences forbid paying; ``lower_by`` is in percent of the confirmed output."""
+
+    hard: tuple[str, ...]
+    lower_by: Decimal | None
+    provider_changed: bool
+
+    @property
+    def payable(self) -> bool:
+        return not self.hard and self.lower_by is None
+
+    @property
+    def withheld(self) -> str | None:
+        """Why the deposit address stays hidden, in one sentence; None when it may be shown."""
+        if self.hard:
+            return f"This order is not what you confirmed: {'; '.join(self.hard)}."
+        if self.lower_by is not None:
+            return (
+                f"This order gives {self.lower_by:.2f}% less than you confirmed."
+                " The address stays hidden until you accept that."
+            )
+        return None
+
+
+def check_order(
+    intent: Intent, order: Order, *, now: datetime, lower_tolerance: Decimal = LOWER_TOLERANCE
+) -> OrderCheck:
+    """Compare an order with the intent it was created for."""
+    hard: list[str] = []
+    if not _same_token(intent.token_in, order.in_token_id, order.in_token):
+        hard.append("the token to send differs")
+    if not _same_token(intent.token_out, order.out_token_id, order.out_token):
+        hard.append("the token to receive differs")
+    if order.receiver_address is None or not same_address(
+        intent.token_out.kind, order.receiver_address, intent.recipient
+    ):
+        hard.append("the recipient differs")
+    if (order.receiver_tag or None) != (intent.memo or None):
+        hard.append("the memo of the recipient differs")
+    if intent.refund_address is not None and (
+        order.refund_address is None
+        or not same_address(intent.token_in.kind, order.refund_address, intent.refund_address)
+    ):
+        hard.append("the refund address differs")
+    if order.anonymous is not (intent.route == "private"):
+        hard.append(
+            "it is not private" if intent.route == "private" else "it takes the private route"
+        )
+    if order.in_amount is None or order.in_amount <= 0:
+        hard.append("it does not say what to pay")
+    elif order.in_amount > intent.amount_in * (1 + AMOUNT_TOLERANCE):
+        hard.append(
+            f"it asks for {plain(order.in_amount)} {intent.token_in.symbol}"
+            f" instead of {plain(intent.amount_in)}"
+        )
+    if order.expires is None or order.expires - now < SHORTEST_DEADLINE:
+        hard.append("its deadline is too near")
+    return OrderCheck(
+        hard=tuple(hard),
+        lower_by=_lower_by(intent, order, lower_tolerance),
+        provider_changed=order.in_ is not None and order.in_ != intent.provider,
+    )
+
+
+def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
+    """What differs between the created order and the service's own repetition of it."""
+    differs = []
+    if created.deposit_address != read.deposit_address:
+        differs.append("the service repeats another deposit address")
+    if (created.deposit_tag or None) != (read.deposit_tag or None):
+        differs.append("the service repeats another deposit memo")
+    if created.in_amount != read.in_amount:
+        differs.append("the service repeats another amount to pay")
+    return tuple(differs)
+
+
+def same_address(kind: str, one: str, other: str) -> bool:
+    """Whether two texts are the same address; hexadecimal and bech32 ignore case."""
+    if kind == "evm":
+        return one.lower() == other.lower()
+    if kind in ("bitcoin", "ltc") and one.lower()[:3] in ("bc1", "tb1", "ltc"):
+        return one.lower() == other.lower()
+    return one == other
+
+
+def _same_token(wanted: TokenFacts, token_id: str | None, token: Token | None) -> bool:
+    if token is not None:
+        if token.id.lower() != wanted.id or token.chain_data.short_name != wanted.chain:
+            return False
+        if (token.address or "").lower() != (wanted.contract or "").lower():
+            return False
+    if token_id is not None and token_id.lower() != wanted.id:
+        return False
+    return token_id is not None or token is not None
+
+
+def _lower_by(intent: Intent, order: Order, tolerance: Decimal) -> Decimal | None:
+    if order.out_amount is None or intent.amount_out <= 0:
+        return None
+    missing = ROUGH.divide(
+        ROUGH.subtract(intent.amount_out, order.out_amount) * 100, intent.amount_out
+    )
+    return missing if missing > tolerance else None

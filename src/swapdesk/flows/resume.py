@@ -1,0 +1,61 @@
+"""Unfinished business at the start: what a crash, a kill or a lost answer left open.
+
+Runs before anything new may be created. An intent that never left is dropped; one that
+left is looked up at the service; an order whose repetition was interrupted is read again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from swapdesk.flows.exchange import Created, ExchangeFlow, NotCreated, Unknown
+from swapdesk.flows.folding import display_of, ended
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal_records import StepState
+
+
+@dataclass
+class ResumeReport:
+    """What was found, by intent. ``elsewhere`` belong to another desk that still runs."""
+
+    found: list[tuple[Intent, Created]] = field(default_factory=list)
+    not_created: list[Intent] = field(default_factory=list)
+    unknown: list[tuple[Intent, Unknown]] = field(default_factory=list)
+    elsewhere: list[Intent] = field(default_factory=list)
+
+    @property
+    def empty(self) -> bool:
+        return not (self.found or self.not_created or self.unknown)
+
+
+async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
+    """Settle every unfinished intent whose owner is gone. Never posts anything."""
+    report = ResumeReport()
+    for entry in journal.intents.unfinished():
+        intent = entry.intent
+        if not journal.intents.adopt(intent.id):
+            report.elsewhere.append(intent)
+            continue
+        step = journal.intents.step(intent.id)
+        if step is None or step.state is StepState.PREPARED or step.sent_at is None:
+            journal.intents.mark_refused(intent.id, code="NOT_SENT")
+            report.not_created.append(intent)
+            continue
+        if step.state is StepState.SENT:
+            journal.intents.mark_unknown(intent.id, code="INTERRUPTED")
+        outcome = await flow.resolve(intent, step.sent_at)
+        if isinstance(outcome, Created):
+            report.found.append((intent, outcome))
+        elif isinstance(outcome, NotCreated):
+            report.not_created.append(intent)
+        else:
+            report.unknown.append((intent, outcome))
+    for known in journal.orders.all():
+        if known.withheld is None or known.intent_id is None or ended(display_of(known.order)):
+            continue
+        confirmed = journal.intents.get(known.intent_id)
+        if confirmed is not None and "not repeated" in known.withheld:
+            again = await flow.confirm_again(confirmed.intent, known.order)
+            report.found.append((confirmed.intent, again))
+    return report

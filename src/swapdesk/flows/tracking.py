@@ -1,0 +1,272 @@
+"""Every order this desk knows, followed live and remembered for longer than the service does.
+
+States from the stream, from polling and from the journal are folded forward only, committed
+to the journal and then announced. A terminal state seen on the stream counts as confirmed
+only after REST repeats it. An order is never given up because of a fault of our own network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.errors import ClientError, NotFound
+from swapdesk.client.live import Gap, OrderSeen, OrderStream, StateChanged, StreamState
+from swapdesk.clock import Clock
+from swapdesk.flows.folding import contradicts, display_of, ended, fold
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.journal_records import Source
+from swapdesk.flows.order_state import OrderState, describe, short_id
+from swapdesk.wire.orders import Order
+
+log = logging.getLogger(__name__)
+
+KNOWN_TO_API = timedelta(hours=48)
+"""How long the service answers for an order (spec: Limits)."""
+
+FLUSH_SECONDS = 0.05
+"""States that arrive within this time become one commit and one announcement."""
+
+
+@dataclass(frozen=True)
+class TrackedOrder:
+    """One order with all that is known: ``withheld`` says why its address must stay hidden."""
+
+    order: Order
+    intent: Intent | None
+    withheld: str | None
+    ended: bool
+    seen_at: datetime
+    source: Source
+
+    @property
+    def service_id(self) -> str:
+        return self.order.service_id
+
+    @property
+    def short_id(self) -> str:
+        return short_id(self.order.service_id)
+
+    def state(self, now: datetime) -> OrderState:
+        return describe(self.order, now=now)
+
+    def archived(self, now: datetime) -> bool:
+        """Whether the service no longer answers for it."""
+        return self.order.created is not None and now - self.order.created > KNOWN_TO_API
+
+
+class Tracker:
+    """Call :meth:`load` at the start, :meth:`run` in a task, and read :meth:`orders`."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        api: PartnerApi,
+        clock: Clock,
+        stream: OrderStream,
+        *,
+        flush_seconds: float = FLUSH_SECONDS,
+    ) -> None:
+        self._journal = journal
+        self._api = api
+        self._clock = clock
+        self._stream = stream
+        self._flush_seconds = flush_seconds
+        self._known: dict[str, TrackedOrder] = {}
+        self._pending: dict[str, tuple[Order, Source, bool]] = {}
+        self._flush: asyncio.Task[None] | None = None
+        self._confirming: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._listeners: list[asyncio.Queue[str | None]] = []
+        self.stream_state: StreamState = stream.state
+        self.stream_since: datetime = clock.now()
+
+    def load(self) -> None:
+        """Take what the journal knows."""
+        for entry in self._journal.orders.all():
+            self._known[entry.order.service_id] = TrackedOrder(
+                order=entry.order,
+                intent=self._intent_of(entry.intent_id),
+                withheld=entry.withheld,
+                ended=entry.ended,
+                seen_at=entry.seen_at,
+                source="journal",
+            )
+
+    def orders(self) -> list[TrackedOrder]:
+        """Open orders with the nearest deadline first, then ended ones, newest first."""
+        late = datetime.max.replace(tzinfo=self._clock.now().tzinfo)
+        early = datetime.min.replace(tzinfo=self._clock.now().tzinfo)
+        running = [o for o in self._known.values() if not ended(display_of(o.order))]
+        over = [o for o in self._known.values() if ended(display_of(o.order))]
+        running.sort(key=lambda o: (o.order.expires or late, o.service_id))
+        over.sort(key=lambda o: (o.order.created or early, o.service_id), reverse=True)
+        return running + over
+
+    def get(self, service_id: str) -> TrackedOrder | None:
+        return self._known.get(service_id)
+
+    @property
+    def open_count(self) -> int:
+        return sum(not ended(display_of(o.order)) for o in self._known.values())
+
+    def adopt(self, service_id: str) -> TrackedOrder | None:
+        """Take an order the journal has just recorded, as a create does, and announce it."""
+        entry = self._journal.orders.get(service_id)
+        if entry is None:
+            return self._known.get(service_id)
+        tracked = TrackedOrder(
+            order=entry.order,
+            intent=self._intent_of(entry.intent_id),
+            withheld=entry.withheld,
+            ended=entry.ended,
+            seen_at=entry.seen_at,
+            source="create",
+        )
+        before = self._known.get(service_id)
+        if before is not None:
+            merged = fold(before.order, entry.order) or before.order
+            tracked = replace(tracked, order=merged, ended=before.ended or tracked.ended)
+        self._known[service_id] = tracked
+        self._announce(service_id)
+        return tracked
+
+    async def read(self, service_id: str) -> TrackedOrder | None:
+        """Ask the service for one order now. Raises ClientError; 404 keeps what is known."""
+        try:
+            order = await self._api.get_order(service_id)
+        except NotFound:
+            if service_id in self._known:
+                return self._known[service_id]
+            raise
+        self._apply(order, "read")
+        await self._commit()
+        return self._known[service_id]
+
+    async def run(self) -> None:
+        """Follow the stream until cancelled."""
+        try:
+            async for event in self._stream.events():
+                if isinstance(event, OrderSeen):
+                    source: Source = "stream" if event.source == "stream" else "list"
+                    self._apply(event.order, source)
+                    self._schedule_flush()
+                elif isinstance(event, StateChanged):
+                    self.stream_state, self.stream_since = event.state, event.since
+                    self._announce(None)
+                elif isinstance(event, Gap):
+                    log.info("order stream resumed after a gap")
+        finally:
+            for task in (*self._tasks, *([self._flush] if self._flush else [])):
+                task.cancel()
+
+    async def changes(self) -> AsyncIterator[frozenset[str]]:
+        """Ids that changed since the last look, coalesced; an empty set means the stream state."""
+        queue: asyncio.Queue[str | None] = asyncio.Queue()
+        self._listeners.append(queue)
+        try:
+            while True:
+                changed = {await queue.get()}
+                while not queue.empty():
+                    changed.add(queue.get_nowait())
+                yield frozenset(name for name in changed if name is not None)
+        finally:
+            self._listeners.remove(queue)
+
+    # Inside
+
+    def _apply(self, order: Order, source: Source) -> None:
+        before = self._known.get(order.service_id)
+        confirmed = source in ("read", "list") and ended(display_of(order))
+        now = self._clock.now()
+        if before is None:
+            self._known[order.service_id] = TrackedOrder(
+                order=order,
+                intent=None,
+                withheld=None,
+                ended=confirmed,
+                seen_at=now,
+                source=source,
+            )
+            self._pending[order.service_id] = (order, source, confirmed)
+        else:
+            self._refuse_contradiction(before, order)
+            before = self._known[order.service_id]
+            merged = fold(before.order, order)
+            same_end = display_of(before.order) == display_of(order)
+            newly_confirmed = confirmed and same_end and not before.ended
+            if merged is None and not newly_confirmed:
+                self._known[order.service_id] = replace(before, seen_at=now, source=source)
+                return
+            kept = merged or before.order
+            over = before.ended or (confirmed and display_of(kept) == display_of(order))
+            self._known[order.service_id] = replace(
+                before, order=kept, ended=over, seen_at=now, source=source
+            )
+            self._pending[order.service_id] = (kept, source, over)
+        if not confirmed and ended(display_of(self._known[order.service_id].order)):
+            self._confirm_end(order.service_id)
+
+    def _refuse_contradiction(self, before: TrackedOrder, seen: Order) -> None:
+        reason = contradicts(before.order, seen)
+        if reason is None:
+            return
+        withheld = f"Do not pay this order: {reason}."
+        log.warning("order %s contradicts what is known: %s", before.short_id, reason)
+        self._known[before.service_id] = replace(before, withheld=withheld)
+        try:
+            self._journal.orders.withhold(before.service_id, withheld)
+        except JournalUnavailable as error:
+            log.error("the journal did not take a warning: %s", error)
+        self._announce(before.service_id)
+
+    def _confirm_end(self, service_id: str) -> None:
+        tracked = self._known[service_id]
+        if tracked.ended or service_id in self._confirming:
+            return
+        self._confirming.add(service_id)
+
+        async def confirm() -> None:
+            try:
+                await self.read(service_id)
+            except ClientError as error:
+                log.info("the end of order %s is not confirmed yet: %s", service_id, error)
+            finally:
+                self._confirming.discard(service_id)
+
+        task = asyncio.create_task(confirm(), name=f"confirm-end-{short_id(service_id)}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _schedule_flush(self) -> None:
+        if self._pending and (self._flush is None or self._flush.done()):
+            self._flush = asyncio.create_task(self._flush_soon(), name="journal-flush")
+
+    async def _flush_soon(self) -> None:
+        await self._clock.sleep(self._flush_seconds)
+        await self._commit()
+
+    async def _commit(self) -> None:
+        pending, self._pending = self._pending, {}
+        if not pending:
+            return
+        try:
+            self._journal.orders.record(pending.values())
+        except JournalUnavailable as error:
+            log.error("the journal did not take %d orders: %s", len(pending), error)
+        for service_id in pending:
+            self._announce(service_id)
+
+    def _announce(self, service_id: str | None) -> None:
+        for queue in self._listeners:
+            queue.put_nowait(service_id)
+
+    def _intent_of(self, intent_id: str | None) -> Intent | None:
+        entry = self._journal.intents.get(intent_id) if intent_id else None
+        return entry.intent if entry else None

@@ -1,0 +1,224 @@
+"""The messages of the desk in one place: what happened, where the money is, who acts next.
+
+Present tense, exact numbers, no blame, no promise. Error codes have cause, place of the
+money and next actor; an unknown code falls back to its HTTP status (spec: Errors).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.orders import DisplayStatus
+
+Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
+"""What the glyph and colour of a state say; the word says it without them."""
+
+
+@dataclass(frozen=True)
+class StateWords:
+    """``short`` fits a table cell, ``sentence`` reads alone."""
+
+    short: str
+    sentence: str
+    level: Level
+
+
+STATES: dict[str, StateWords] = {
+    DisplayStatus.WAITING_FOR_DEPOSIT: StateWords(
+        "Waiting for you", "Waiting for the deposit", "waiting"
+    ),
+    DisplayStatus.DEPOSIT_DETECTED: StateWords(
+        "Deposit seen", "The deposit was seen and is being confirmed", "moving"
+    ),
+    DisplayStatus.EXCHANGE_IN_PROGRESS: StateWords(
+        "Exchanging", "The exchange is in progress", "moving"
+    ),
+    DisplayStatus.SENDING_TO_INTERMEDIARY: StateWords(
+        "To the middle", "The first exchange sends to the second", "moving"
+    ),
+    DisplayStatus.REACHED_INTERMEDIARY: StateWords(
+        "At the middle", "The funds reached the second exchange", "moving"
+    ),
+    DisplayStatus.INITIATING_SECOND_EXCHANGE: StateWords(
+        "Second exchange starts", "The second exchange confirms the funds", "moving"
+    ),
+    DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS: StateWords(
+        "Second exchange", "The second exchange is in progress", "moving"
+    ),
+    DisplayStatus.SENDING_TO_RECEIVER: StateWords(
+        "Sending to you", "The payout is on its way", "moving"
+    ),
+    DisplayStatus.SWAP_COMPLETED: StateWords("Completed", "The payout arrived", "done"),
+    DisplayStatus.EXPIRED: StateWords(
+        "Expired", "No deposit came in time; the order is closed", "expired"
+    ),
+    DisplayStatus.FAILED: StateWords("Failed", "The order failed", "trouble"),
+    DisplayStatus.REFUNDED: StateWords("Refunded", "The deposit came back", "back"),
+    DisplayStatus.DELETED: StateWords("Deleted", "The order was deleted", "expired"),
+}
+
+ON_HOLD = StateWords("On hold", "On hold for a compliance check", "trouble")
+
+STANDARD_STAGES: tuple[str, ...] = ("waiting", "seen", "exchange", "sending", "done")
+PRIVATE_STAGES: tuple[str, ...] = (
+    "waiting",
+    "seen",
+    "exchange 1",
+    "to middle",
+    "at middle",
+    "second",
+    "exchange 2",
+    "sending",
+    "done",
+)
+
+STANDARD_STAGE_OF: dict[str, int] = {
+    DisplayStatus.WAITING_FOR_DEPOSIT: 0,
+    DisplayStatus.DEPOSIT_DETECTED: 1,
+    DisplayStatus.EXCHANGE_IN_PROGRESS: 2,
+    DisplayStatus.SENDING_TO_RECEIVER: 3,
+    DisplayStatus.SWAP_COMPLETED: 4,
+}
+PRIVATE_STAGE_OF: dict[str, int] = {
+    DisplayStatus.WAITING_FOR_DEPOSIT: 0,
+    DisplayStatus.DEPOSIT_DETECTED: 1,
+    DisplayStatus.EXCHANGE_IN_PROGRESS: 2,
+    DisplayStatus.SENDING_TO_INTERMEDIARY: 3,
+    DisplayStatus.REACHED_INTERMEDIARY: 4,
+    DisplayStatus.INITIATING_SECOND_EXCHANGE: 5,
+    DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS: 6,
+    DisplayStatus.SENDING_TO_RECEIVER: 7,
+    DisplayStatus.SWAP_COMPLETED: 8,
+}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One kind of failure: the cause, where the money is, and who acts next."""
+
+    cause: str
+    money: str
+    next: str
+
+
+IN_WALLET = "in your wallet"
+NOTHING_SENT = "in your wallet; nothing was sent"
+
+FAILURES: dict[str, Failure] = {
+    ErrorCode.BAD_REQUEST: Failure(
+        "The service could not read the request.", NOTHING_SENT, "you: report this with the id"
+    ),
+    ErrorCode.INVALID_API_CREDENTIALS: Failure(
+        "The service does not accept this key.", NOTHING_SENT, "you: check key and secret"
+    ),
+    ErrorCode.PARTNER_ID_NOT_SUPPORTED: Failure(
+        "This needs an API key; partner-id alone is read-only.",
+        NOTHING_SENT,
+        "you: configure a key for this profile",
+    ),
+    ErrorCode.ACCESS_DENIED: Failure(
+        "This key may not do that.", NOTHING_SENT, "you: use another key or ask the service"
+    ),
+    ErrorCode.NOT_FOUND: Failure(
+        "The service does not know this id, or it is older than 48 hours.",
+        "where the journal of this desk last saw it",
+        "you: look in the journal with orders list",
+    ),
+    ErrorCode.TOKEN_NOT_FOUND: Failure(
+        "The service does not know this token.", IN_WALLET, "you: choose another token"
+    ),
+    ErrorCode.TOKEN_DISABLED: Failure(
+        "This token or its chain is disabled at the moment.",
+        IN_WALLET,
+        "you: choose another token, or wait",
+    ),
+    ErrorCode.VALIDATION_ERROR: Failure(
+        "The service refused an input.", NOTHING_SENT, "you: correct the named field"
+    ),
+    ErrorCode.AMOUNT_TOO_LOW: Failure(
+        "The amount is below the smallest one any route takes.", IN_WALLET, "you: send more"
+    ),
+    ErrorCode.QUOTE_OVER_LIMIT: Failure(
+        "The amount is above the largest one any route takes.", IN_WALLET, "you: send less"
+    ),
+    ErrorCode.INVALID_SWAP: Failure(
+        "This quote ended or cannot be used.", IN_WALLET, "you: ask for new quotes"
+    ),
+    ErrorCode.RATE_LIMIT_EXCEEDED: Failure(
+        "The calls of this window are used up.", IN_WALLET, "you: wait for the window to reset"
+    ),
+    ErrorCode.INTERNAL_SERVER_ERROR: Failure(
+        "The service had an internal error.", IN_WALLET, "the service; quote the request id"
+    ),
+    ErrorCode.PROVIDER_EXCHANGE_FAILED: Failure(
+        "No exchange accepted the order.", IN_WALLET, "you: ask for new quotes"
+    ),
+    ErrorCode.SERVICE_UNAVAILABLE: Failure(
+        "The service cannot answer right now.", IN_WALLET, "the service, then you"
+    ),
+    "FIXED_RATE_NOT_ALLOWED": Failure(
+        "This account may not use fixed rates.", IN_WALLET, "you: take a floating rate"
+    ),
+    "FIXED_RATE_QUOTE_EXPIRED": Failure(
+        "The fixed rate ended before the order was made.", IN_WALLET, "you: ask for new quotes"
+    ),
+    "ALREADY_SUBMITTED": Failure(
+        "This was submitted before.", "with the first submission", "the service"
+    ),
+    "STATIC_DEPOSIT_IN_USE": Failure(
+        "The exchange has no free deposit address for this route.",
+        IN_WALLET,
+        "you: take another route, or wait",
+    ),
+}
+
+_BY_STATUS: dict[int, ErrorCode] = {
+    400: ErrorCode.BAD_REQUEST,
+    401: ErrorCode.INVALID_API_CREDENTIALS,
+    403: ErrorCode.ACCESS_DENIED,
+    404: ErrorCode.NOT_FOUND,
+    405: ErrorCode.BAD_REQUEST,
+    409: ErrorCode.INVALID_SWAP,
+    413: ErrorCode.BAD_REQUEST,
+    415: ErrorCode.BAD_REQUEST,
+    422: ErrorCode.VALIDATION_ERROR,
+    429: ErrorCode.RATE_LIMIT_EXCEEDED,
+    500: ErrorCode.INTERNAL_SERVER_ERROR,
+    502: ErrorCode.PROVIDER_EXCHANGE_FAILED,
+    503: ErrorCode.SERVICE_UNAVAILABLE,
+}
+
+UNREACHABLE = Failure("The service cannot be reached.", NOTHING_SENT, "you: try again")
+OUTCOME_UNKNOWN = Failure(
+    "The service did not answer. It may have created the order.",
+    "in your wallet; nothing was paid",
+    "the desk: it looks for the order before anything is tried again",
+)
+NOT_CREATED = Failure(
+    "The service shows no such order.",
+    "in your wallet; nothing was paid",
+    "you: ask for new quotes",
+)
+ANSWER_REFUSED = Failure(
+    "The answer of the service could not be used.", IN_WALLET, "you: try again or report it"
+)
+NO_JOURNAL = Failure(
+    "The journal cannot be written, so nothing is sent.",
+    NOTHING_SENT,
+    "you: make room or mend the file",
+)
+
+
+def failure_of(code: str, status: int | None) -> Failure:
+    """What to say of an error: by code, else by status, else as an answer of no use."""
+    if code in FAILURES:
+        return FAILURES[code]
+    if status is not None:
+        known = _BY_STATUS.get(status)
+        if known is None and status >= 500:
+            known = ErrorCode.INTERNAL_SERVER_ERROR
+        if known is not None:
+            return FAILURES[known]
+    return ANSWER_REFUSED
