@@ -82,6 +82,7 @@ def test_every_kind_recognises_every_other(asked: str, given: str) -> None:
         ("xrp", "rrrrrrrrrrrrrrrrrrrrrhoLvTp", "unsafe", "the ledger itself"),
         ("xrp", "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh", "unsafe", "the ledger itself"),
         ("doge", "D7Y55Lh6", "unknown_kind", "cannot be checked here"),
+        ("bitcoin", "bitcoin:" + BITCOIN, "unsafe", "it is a link. Paste the address alone."),
         ("evm", "", "empty", "No address yet"),
     ],
 )
