@@ -139,7 +139,10 @@ def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
     """A decoded value as ``kind``; :class:`ShapeError` names every field that is wrong."""
     adapter = kind if isinstance(kind, TypeAdapter) else _adapter(kind)
     try:
-        checked: T = adapter.validate_python(value, context={"side": side})
+        # Python names of fields are ours alone: on the wire only the aliases count.
+        checked: T = adapter.validate_python(
+            value, context={"side": side}, by_alias=True, by_name=False
+        )
         return checked
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
