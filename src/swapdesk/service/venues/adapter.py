@@ -142,7 +142,7 @@ class CentralizedVenue(Protocol):
         ...
 
     async def find(self, key: str) -> DepositInstruction | None:
-        """What ``open`` created under this key; None when it created nothing. Raises VenueFailure."""
+        """What ``open`` created under this key; None when nothing. Raises VenueFailure."""
         ...
 
     async def report(self, key: str) -> LegReport | None:

@@ -1,0 +1,185 @@
+"""Chains and tokens in memory: lookup, search, and pages encoded once.
+
+A Catalog never changes; a new version of the reference data is a new Catalog (spec: GET /tokens,
+GET /chains; wire decisions 2.1, 2.2, 8 "Query values").
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Literal
+
+from swapdesk.service.errors import ServiceError
+from swapdesk.wire.chains import Chain, ChainQuery
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.tokens import Token, TokenQuery
+
+Side = Literal["from", "to", "token"]
+
+_PAGES_KEPT = 256
+_PAGE_BYTES_KEPT = 64 * 1024 * 1024
+_LAST = Decimal("Infinity")
+
+
+def page_count(total: int, page_size: int) -> int:
+    """How many pages ``total`` rows fill; 0 for none."""
+    return -(-total // page_size)
+
+
+def _order(token: Token) -> tuple[Decimal, Decimal, str, str]:
+    priority = _LAST if token.priority is None else token.priority
+    rank = _LAST if token.rank is None else token.rank
+    return (priority, rank, token.symbol, token.id)
+
+
+class Catalog:
+    """The reference data of one version of the world.
+
+    ``keywords`` gives extra search terms by token id; they are matched and never shown.
+    """
+
+    def __init__(
+        self,
+        chains: Iterable[Chain],
+        tokens: Iterable[Token],
+        keywords: Mapping[str, str] | None = None,
+    ) -> None:
+        self.chains: tuple[Chain, ...] = tuple(
+            sorted(chains, key=lambda chain: (chain.priority, chain.name, chain.id))
+        )
+        self.tokens: tuple[Token, ...] = tuple(sorted(tokens, key=_order))
+        self._chains = {chain.short_name.casefold(): chain for chain in self.chains}
+        self._by_id = {token.id.lower(): token for token in self.tokens}
+        self._by_cex_id: dict[str, Token] = {}
+        for token in self.tokens:
+            if token.cex_token_id:
+                self._by_cex_id.setdefault(token.cex_token_id.casefold(), token)
+        words = keywords or {}
+        self._haystacks = {
+            token.id: "\n".join(
+                (
+                    token.name,
+                    token.symbol,
+                    token.address or "",
+                    token.cex_token_id,
+                    words.get(token.id, ""),
+                )
+            ).casefold()
+            for token in self.tokens
+        }
+        self._cex_chains = {token.chain.casefold() for token in self.tokens if token.has_cex}
+        self._dex_chains = {token.chain.casefold() for token in self.tokens if token.has_dex}
+        self._encoded: dict[str, bytes] = {}
+        self._pages: OrderedDict[str, bytes] = OrderedDict()
+        self._page_bytes = 0
+
+    def token(self, token_id: str) -> Token | None:
+        """The token of a 24-hex id, in either case."""
+        return self._by_id.get(token_id.lower())
+
+    def token_by_cex_id(self, cex_token_id: str) -> Token | None:
+        """The first token, in listing order, with this identifier on centralized exchanges."""
+        return self._by_cex_id.get(cex_token_id.casefold())
+
+    def chain(self, short_name: str) -> Chain | None:
+        return self._chains.get(short_name.casefold())
+
+    def routable(self, token: Token) -> bool:
+        """Whether the token and its chain are both enabled."""
+        chain = self.chain(token.chain)
+        return token.enabled and chain is not None and chain.enabled
+
+    def enabled_token(self, token_id: str, side: Side) -> Token:
+        """The token, or TOKEN_NOT_FOUND / TOKEN_DISABLED whose message names the side."""
+        return self._enabled(self.token(token_id), side)
+
+    def enabled_side(self, text: str, side: Side) -> Token:
+        """As :meth:`enabled_token`, by token id or ``cexTokenId`` (spec: GET /minMax)."""
+        return self._enabled(self.token(text) or self.token_by_cex_id(text), side)
+
+    def _enabled(self, token: Token | None, side: Side) -> Token:
+        named = "The token" if side == "token" else f"The token in '{side}'"
+        if token is None:
+            raise ServiceError(ErrorCode.TOKEN_NOT_FOUND, f"{named} is not known.")
+        if not self.routable(token):
+            what = f"{named} ({token.symbol} on {token.chain_data.name})"
+            raise ServiceError(ErrorCode.TOKEN_DISABLED, f"{what} is not swappable at present.")
+        return token
+
+    def search(self, query: TokenQuery) -> tuple[list[Token], int]:
+        """One page of the tokens that match every filter, and how many match in all."""
+        term = query.term.casefold() if query.term is not None else None
+        chain = query.chain.casefold() if query.chain is not None else None
+        symbol = query.symbol.casefold() if query.symbol is not None else None
+        address = query.address.casefold() if query.address is not None else None
+        flags = [
+            (name, wanted)
+            for name in ("mainnet", "has_cex", "has_dex", "has_self_private", "has_bundler")
+            if (wanted := getattr(query, name)) is not None
+        ]
+        found = [
+            token
+            for token in self.tokens
+            if (query.unverified or not token.unverified or address is not None)
+            and (address is None or (token.address or "").casefold() == address)
+            and (chain is None or token.chain_data.short_name.casefold() == chain)
+            and (symbol is None or token.symbol.casefold() == symbol)
+            and all(getattr(token, name) == wanted for name, wanted in flags)
+            and (term is None or term in self._haystacks[token.id])
+        ]
+        start = (query.page - 1) * query.page_size
+        return found[start : start + query.page_size], len(found)
+
+    def list_chains(self, query: ChainQuery) -> tuple[list[Chain], int]:
+        """One page of the enabled chains that match every filter, and how many match in all."""
+        kinds = {kind.casefold() for kind in query.kind} if query.kind is not None else None
+        name = query.name.casefold() if query.name is not None else None
+        found = [
+            chain
+            for chain in self.chains
+            if chain.enabled
+            and (query.has_cex is None or self._has(chain, self._cex_chains) == query.has_cex)
+            and (query.has_dex is None or self._has(chain, self._dex_chains) == query.has_dex)
+            and (kinds is None or chain.kind.casefold() in kinds)
+            and (
+                name is None or name in chain.name.casefold() or name in chain.short_name.casefold()
+            )
+            and (query.chain_id is None or chain.chain_id == query.chain_id)
+            and (query.memo_needed is None or bool(chain.memo_needed) == query.memo_needed)
+        ]
+        start = (query.page - 1) * query.page_size
+        return found[start : start + query.page_size], len(found)
+
+    @staticmethod
+    def _has(chain: Chain, names: set[str]) -> bool:
+        return chain.short_name.casefold() in names
+
+    def encoded_token(self, token: Token) -> bytes:
+        """The token as JSON, encoded at most once."""
+        encoded = self._encoded.get(token.id)
+        if encoded is None:
+            encoded = self._encoded[token.id] = encode_json(token)
+        return encoded
+
+    def encoded_page(self, query: TokenQuery) -> bytes:
+        """The body of ``GET /tokens``; whole pages are kept, least recently used dropped."""
+        # The page answers the parameters, so their defaults must not split the key.
+        key = query.model_dump_json()
+        page = self._pages.get(key)
+        if page is not None:
+            self._pages.move_to_end(key)
+            return page
+        tokens, total = self.search(query)
+        page = b'{"tokens":[%b],"total":%d,"totalPages":%d}' % (
+            b",".join(map(self.encoded_token, tokens)),
+            total,
+            page_count(total, query.page_size),
+        )
+        self._pages[key] = page
+        self._page_bytes += len(page)
+        while len(self._pages) > _PAGES_KEPT or self._page_bytes > _PAGE_BYTES_KEPT:
+            self._page_bytes -= len(self._pages.popitem(last=False)[1])
+        return page

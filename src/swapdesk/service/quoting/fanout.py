@@ -1,0 +1,80 @@
+"""One deadline over many questions: wait for nearly all of them, never for the slowest.
+
+Wire decisions 8, "Quotes": 0.6 s for everything, then 90 % of the rows expected is enough,
+falling every 0.3 s; after 2.0 s whatever is there is the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from swapdesk.clock import Clock
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+# Until this many seconds have passed, at least this share of the answers is waited for.
+STEPS = ((0.6, 1.0), (0.9, 0.9), (1.2, 0.8), (1.5, 0.7), (1.8, 0.6), (2.0, 0.5))
+
+
+@dataclass(frozen=True)
+class Gathered(Generic[T]):
+    """One entry per question, None for no answer; ``waited`` in seconds."""
+
+    answers: list[T | None]
+    waited: float
+
+
+async def gather(clock: Clock, questions: Sequence[Coroutine[Any, Any, T]]) -> Gathered[T]:
+    """Ask everything at once and keep what came in time; the rest is cancelled.
+
+    A question must not raise: a failure is an answer of its own kind. One that raises all the
+    same is logged and counts as unanswered.
+    """
+    if not questions:
+        return Gathered([], 0.0)
+    tasks = [asyncio.ensure_future(question) for question in questions]
+    left = len(tasks)
+    some = asyncio.Event()
+
+    def one_more(_: asyncio.Future[T]) -> None:
+        nonlocal left
+        left -= 1
+        some.set()
+
+    for task in tasks:
+        task.add_done_callback(one_more)
+    begin = clock.monotonic()
+    waited = 0.0
+    try:
+        for until, share in STEPS:
+            timer = asyncio.ensure_future(clock.sleep(until - waited))
+            timer.add_done_callback(lambda _: some.set())
+            try:
+                while left > (1 - share) * len(tasks) and not timer.done():
+                    some.clear()
+                    await some.wait()
+            finally:
+                timer.cancel()
+            if left <= (1 - share) * len(tasks):
+                break
+            waited = until
+        return Gathered([_answer(task) for task in tasks], clock.monotonic() - begin)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _answer(task: asyncio.Future[T]) -> T | None:
+    if not task.done() or task.cancelled():
+        return None
+    defect = task.exception()
+    if defect is not None:
+        _log.error("a question of the fan-out raised %r", defect, exc_info=defect)
+        return None
+    return task.result()

@@ -1,0 +1,27 @@
+"""US dollars: what an amount is worth, and how much of a token one swap may carry."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from swapdesk.wire.encoding.numbers import ROUGH, quantize
+from swapdesk.wire.tokens import Token
+
+SWAP_CAP_USD = Decimal(400_000)
+"""Largest swap on centralized routes (spec: Limits)."""
+
+_USD_DECIMALS = 6
+
+
+def in_usd(token: Token, amount: Decimal) -> Decimal | None:
+    """The value of ``amount``; None where the token has no price."""
+    if token.price is None:
+        return None
+    return quantize(ROUGH.multiply(amount, token.price), _USD_DECIMALS, up=False)
+
+
+def swap_cap(token: Token) -> Decimal | None:
+    """The largest amount of the token worth at most 400,000 USD; None without a price."""
+    if token.price is None or token.price <= 0:
+        return None
+    return quantize(ROUGH.divide(SWAP_CAP_USD, token.price), token.decimals, up=False)
