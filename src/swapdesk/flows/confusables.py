@@ -1,0 +1,172 @@
+"""Symbols made to be mistaken for another one: look-alike letters, hidden characters.
+
+A symbol is not an identity, but people read it as one. Two texts that draw alike have the
+same ``skeleton``; a text that mixes scripts or hides characters has a ``suspicion``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import StrEnum
+from functools import lru_cache
+
+PLAIN_SYMBOL = re.compile(r"[A-Za-z0-9.$+_-]{1,20}", re.ASCII)
+"""Symbols drawn without a badge."""
+
+_SPELLED = re.compile(r"<U\+[0-9A-F]{4,6}>")
+_SEPARATORS = re.compile(r"[\s\-_.$+·•'’`´|/\\]+")
+
+
+class Suspicion(StrEnum):
+    """Why a text may be drawn like another one; the value is the phrase to show."""
+
+    HIDDEN = "has hidden characters"
+    MIXED_SCRIPT = "mixes letters of several scripts"
+    LOOK_ALIKE = "is written in look-alike letters"
+    UNUSUAL = "has unusual characters"
+
+
+# For each Latin letter or digit the characters of other scripts that draw like it. Full-width,
+# mathematical and circled forms are not listed: compatibility decomposition removes them.
+_DRAWN_LIKE: dict[str, str] = {
+    "A": "ΑАᎪᗅꓮ𐊠ꭺ",
+    "B": "ΒВᏴᗷꓐꞴ𐊂Ᏼʙв",
+    "C": "ϹСᏟꓚⲤ𐊢Ⅽⅽᑕ",
+    "D": "ᎠᗞꓓᗪⅮꭰ",
+    "E": "ΕЕᎬꓰⴹ𐊆ꭼ⋿",
+    "F": "Ϝ𐊇ꓝᖴꞘ",
+    "G": "ԌᏀᏳꓖɢ",
+    "H": "ΗНᎻᕼꓧⲎнʜ",
+    "I": "ΙІӀⅠⵏꓲⲒ",
+    "J": "ЈᎫᒍꓙͿᴊ",
+    "K": "ΚКᏦⲔꓗᛕκкᴋ",
+    "L": "ᏞᒪꓡⅬⳐʟ",
+    "M": "ΜМᎷᗰⲘꓟⅯϺмᴍ",
+    "N": "ΝⲚꓠɴ",
+    "O": "ΟОՕⲞꓳ〇ⵔ𐊒Ⴍօоοσօ",
+    "P": "ΡРᏢⲢꓑᑭрρ",
+    "Q": "ⵕԚ",
+    "R": "ᎡᏒᖇꓣƦʀᴦгꭱ",
+    "S": "ЅՏᏕꓢᏚѕꜱ",
+    "T": "ΤТᎢⲦꓔтτᴛ⊤",
+    "U": "ՍꓴᑌሀᴜυՍս",
+    "V": "ѴᏙⅤꓦᐯνѵᴠ",
+    "W": "ᎳᏔꓪԜшѡᴡԝ",
+    "X": "ΧХⅩⲬꓫ᙭хχ",
+    "Y": "ΥҮⲨꓬᎩуүγʏ",
+    "Z": "ΖᏃꓜᴢ",
+    "a": "аɑαⲁ",
+    "b": "ƄЬᏏᖯ",
+    "c": "сϲⲥᴄⅽ",
+    "d": "ԁᏧᑯⅾ",
+    "e": "еҽℯєе℮",
+    "f": "ꞙẝϝ",
+    "g": "ɡցᶃ",
+    "h": "һհᏂ",
+    "i": "іıɩιⅰꙇӏ",
+    "j": "јϳ",
+    "k": "ⲕ",
+    "l": "ⅼǀⵏ",
+    "m": "ⅿ",
+    "n": "ոռηп",
+    "o": "ᴏօ",
+    "p": "ⲣ⍴р",
+    "q": "ԛգզ",
+    "r": "ꭇꭈг",
+    "s": "ƽꮪ",
+    "t": "ⲧ",
+    "u": "ꞟսυ",
+    "v": "ⅴꮩ",
+    "w": "ɯաꮃ",
+    "x": "ⅹ᙮×",
+    "y": "ỿყу",
+    "z": "ꮓ",
+    "0": "𐓂০੦૦୦౦൦๐໐၀",
+    "1": "١۱",
+    "2": "ƧϨᒿꙄ",
+    "3": "ЗӠƷȜꝪⳌ",
+    "4": "Ꮞ",
+    "5": "Ƽ",
+    "6": "бᏮⳒ",
+    "8": "Ȣ৪੪",
+    "9": "৭੧୨",
+    "$": "＄﹩",
+}
+_LATIN_OF = {ord(other): latin for latin, others in _DRAWN_LIKE.items() for other in others}
+# In Latin itself: TR39 takes 0 for O, and 1 and | for l and I.
+_ONE_FORM = str.maketrans({"0": "o", "1": "l", "|": "l", "I": "l"})
+_SCRIPTS = (
+    "LATIN",
+    "CYRILLIC",
+    "GREEK",
+    "ARMENIAN",
+    "CHEROKEE",
+    "COPTIC",
+    "LISU",
+    "GEORGIAN",
+    "HEBREW",
+    "ARABIC",
+    "CANADIAN",
+    "CARIAN",
+    "TIFINAGH",
+)
+
+
+def bare(text: str) -> str:
+    """The text without spelled-out hidden characters, marks, blanks and punctuation."""
+    visible = _SPELLED.sub("", text)
+    if not visible.isascii():
+        visible = unicodedata.normalize("NFKD", visible)
+        visible = "".join(c for c in visible if unicodedata.category(c)[0] not in "MC")
+    return _SEPARATORS.sub("", visible)
+
+
+@lru_cache(maxsize=65_536)
+def skeleton(text: str) -> frozenset[str]:
+    """What the text may be read as; two texts that share a member draw alike.
+
+    One member compares without case, the other keeps case and joins ``0 O`` and ``1 I l |``.
+    """
+    latin = bare(text).translate(_LATIN_OF)
+    return frozenset((latin.casefold(), latin.translate(_ONE_FORM).replace("O", "o")))
+
+
+def draws_like(one: str, other: str) -> bool:
+    """Whether two different or equal texts can be mistaken for one another."""
+    if not bare(one) or not bare(other):
+        return False
+    return not skeleton(one).isdisjoint(skeleton(other))
+
+
+def suspicion(text: str) -> Suspicion | None:
+    """Why the text deserves a badge, or None for a plain symbol or an honest foreign name."""
+    if _SPELLED.search(text) or any(unicodedata.category(c) in ("Cf", "Cc") for c in text):
+        return Suspicion.HIDDEN
+    if text.isascii():
+        return None
+    letters = [c for c in unicodedata.normalize("NFC", text) if c.isalpha()]
+    scripts = {_script(c) for c in letters} - {""}
+    if "LATIN" in scripts and scripts & (set(_SCRIPTS) - {"LATIN"}):
+        return Suspicion.MIXED_SCRIPT
+    foreign = [c for c in letters if not c.isascii()]
+    if any(unicodedata.normalize("NFKC", c).isascii() for c in foreign):
+        return Suspicion.UNUSUAL
+    if letters and all(c.isascii() or ord(c) in _LATIN_OF for c in letters):
+        return Suspicion.LOOK_ALIKE
+    return None
+
+
+def is_plain(symbol: str) -> bool:
+    """Whether the symbol is drawn without a badge and code points."""
+    return PLAIN_SYMBOL.fullmatch(symbol) is not None
+
+
+def code_points(text: str) -> str:
+    """``U+0405 U+0053``: what a suspicious symbol really consists of."""
+    return " ".join(f"U+{ord(c):04X}" for c in text)
+
+
+def _script(character: str) -> str:
+    name = unicodedata.name(character, "")
+    return next((script for script in _SCRIPTS if name.startswith(script)), "")
