@@ -40,6 +40,13 @@ def of(case: Case) -> str:
     return case.id
 
 
+def test_the_first_forty_hostile_cases_are_there() -> None:
+    cases = load()
+    assert len({case.id for case in cases}) == len(cases) == 40
+    assert all(case.category and case.expect for case in cases)
+    assert len(load("text")[11].text) == 200_000
+
+
 @pytest.mark.parametrize("case", load("markup", "text"), ids=of)
 def test_hostile_text_is_shown_spelled_out(case: Case) -> None:
     shown = safe_text(case.text, 200)

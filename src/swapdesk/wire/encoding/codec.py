@@ -45,6 +45,8 @@ Side = Literal["client", "service"]
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
 _MAX_FIELDS = 50
+# A list of a million wrong entries is not worth a million sentences.
+_MAX_ERRORS = 2000
 _BRACKETS = b'"[]{}'
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in _BRACKETS)
 _STEPS = bytes.maketrans(b"[{]}", bytes([1, 1, 255, 255]))
@@ -99,7 +101,9 @@ def _depth(data: bytes) -> int:
     if b"\\" in data:
         # Pairs first, so that the quote after an escaped backslash still ends its text.
         data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    outside = b"".join(data.translate(None, _NOT_BRACKETS).split(b'"')[::2])
+    # Two quotes side by side close and open nothing; what is left of the texts is few.
+    kept = data.translate(None, _NOT_BRACKETS).replace(b'""', b"")
+    outside = b"".join(kept.split(b'"')[::2])
     return max(accumulate(array("b", outside.translate(_STEPS))), default=0)
 
 
@@ -113,7 +117,7 @@ def decode_json(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
         raise CodecError("not_utf8", f"no UTF-8 at byte {error.start}") from None
     if text.startswith("\ufeff"):
         raise CodecError("not_json", "begins with a byte order mark")
-    if _depth(data) > max_depth:
+    if data.count(b"[") + data.count(b"{") > max_depth and _depth(data) > max_depth:
         raise CodecError("too_deep", f"nested more than {max_depth} deep")
     try:
         return _decoder.decode(text)
@@ -145,8 +149,11 @@ def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
         )
         return checked
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
-        fields = [(path_of(e["loc"]), sentence(e)) for e in found[:_MAX_FIELDS]]
+        if error.error_count() > _MAX_ERRORS:
+            fields = [("", f"{error.error_count()} fields are wrong")]
+        else:
+            found = error.errors(include_url=False, include_input=False)
+            fields = [(path_of(e["loc"]), sentence(e)) for e in found[:_MAX_FIELDS]]
     # Outside the handler: the original error carries the input, which is not ours to log.
     raise ShapeError(fields)
 

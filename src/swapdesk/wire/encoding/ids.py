@@ -18,8 +18,8 @@ OrderId = Annotated[str, Identity(64, pattern=ORDER_ID_PATTERN)]
 ObjectId = Annotated[str, Identity(24, pattern=OBJECT_ID_PATTERN)]
 """A token or chain row id: 24 hexadecimal digits."""
 
-QuoteId = Annotated[str, Identity(128)]
-"""A quote id, opaque to the client."""
+QuoteId = Annotated[str, Identity(128, pattern=r"^[!-~]{1,128}$")]
+"""A quote id, opaque to the client: printable ASCII without blanks."""
 
 # The short-uuid alphabet: no 0, 1, I, O, l. 57 ** 22 is a little over 2 ** 128.
 _ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
