@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from swapdesk.chain.addresses.decoding import same_address
 from swapdesk.flows.intent import Intent, TokenFacts
 from swapdesk.wire.encoding.numbers import ROUGH, plain
 from swapdesk.wire.orders import Order
@@ -100,15 +101,6 @@ def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
     if created.in_amount != read.in_amount:
         differs.append("the service repeats another amount to pay")
     return tuple(differs)
-
-
-def same_address(kind: str, one: str, other: str) -> bool:
-    """Whether two texts are the same address; hexadecimal and bech32 ignore case."""
-    if kind == "evm":
-        return one.lower() == other.lower()
-    if kind in ("bitcoin", "ltc") and one.lower()[:3] in ("bc1", "tb1", "ltc"):
-        return one.lower() == other.lower()
-    return one == other
 
 
 def _same_token(wanted: TokenFacts, token_id: str | None, token: Token | None) -> bool:

@@ -11,11 +11,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from swapdesk.chain.addresses.decoding import same_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.intent import Intent
-from swapdesk.flows.order_check import AMOUNT_TOLERANCE, same_address
+from swapdesk.flows.order_check import AMOUNT_TOLERANCE
 from swapdesk.wire.orders import Order, OrderQuery
 
 SKEW = timedelta(seconds=120)

@@ -1,0 +1,63 @@
+"""Where a desk connects: a live service from its settings, or the sandbox of its home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from swapdesk.client.credentials import Credentials
+from swapdesk.settings import Secret, Settings
+
+
+class NotConfigured(Exception):
+    """The profile lacks what a connection needs; the message names the key to set."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """``control`` is the sandbox's control URL and token; None for a live service."""
+
+    url: str
+    credentials: Credentials
+    partner: str
+    control: tuple[str, Secret] | None = None
+
+    @property
+    def read_only(self) -> bool:
+        return not self.credentials.writes
+
+
+def live_connection(settings: Settings) -> Connection:
+    """The connection of a live profile. Raises NotConfigured."""
+    if settings.url.value is None:
+        raise NotConfigured(f"profile {settings.profile.value} has no url")
+    if settings.key.value is not None and settings.secret.value is not None:
+        credentials = Credentials.of_key(settings.key.value, settings.secret.value)
+        partner = f"key …{settings.key.value[-4:]}"
+    elif settings.partner_id.value is not None:
+        credentials = Credentials.read_only(settings.partner_id.value)
+        partner = "read only"
+    else:
+        raise NotConfigured(
+            f"profile {settings.profile.value} has no key with secret_file and no partner_id"
+        )
+    return Connection(settings.url.value, credentials, partner, _attached(settings))
+
+
+def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = None) -> Connection:
+    """The connection of a running sandbox; the desk is its first PRO partner."""
+    partner = next(p for p in ready["partners"] if p["tier"] == "PRO")
+    control = (str(ready["control"]), Secret(str(ready["controlToken"])))
+    return Connection(
+        url=str(ready["url"]),
+        credentials=Credentials.of_key(str(partner["apiKey"]), str(partner["apiSecret"])),
+        partner=str(partner.get("name") or partner["partnerId"]),
+        control=(_attached(settings) if settings else None) or control,
+    )
+
+
+def _attached(settings: Settings) -> tuple[str, Secret] | None:
+    if settings.control_url.value is None or settings.control_token.value is None:
+        return None
+    return settings.control_url.value, settings.control_token.value
