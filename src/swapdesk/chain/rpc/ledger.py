@@ -1,0 +1,106 @@
+"""Client of a ledger node: chains without a virtual machine and the venues that use them.
+
+One long-lived client; every call has a deadline. Failures say what is known: nothing was
+sent, the outcome is unknown, or the node refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from swapdesk.chain.rpc.methods import TOKEN_HEADER, Method
+from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
+
+ANSWER_LIMIT = 8 << 20
+
+
+class LedgerError(Exception):
+    """A call to the node failed."""
+
+
+class LedgerUnreachable(LedgerError):
+    """No connection: the request never left."""
+
+
+class LedgerUncertain(LedgerError):
+    """The request left and no usable answer came back."""
+
+
+class LedgerRefused(LedgerError):
+    """The node answered with an error; nothing happened there. ``code`` is an RpcCode."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class LedgerClient:
+    """Calls a node at ``url`` with its ``token``. ``deadline`` bounds a whole call, in seconds."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        deadline: float = 5.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._url = url
+        self._deadline = deadline
+        self._ids = count(1)
+        self._http = httpx.AsyncClient(
+            headers={TOKEN_HEADER: token, "accept-encoding": "identity"},
+            timeout=deadline,
+            trust_env=False,
+            follow_redirects=False,
+            limits=httpx.Limits(max_connections=64, max_keepalive_connections=16),
+            transport=transport,
+        )
+
+    async def __aenter__(self) -> LedgerClient:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def call(self, method: Method, **params: object) -> Any:
+        """The result as plain JSON values; numbers are WireNumber. Raises LedgerError."""
+        body = encode_json(
+            {"jsonrpc": "2.0", "id": next(self._ids), "method": method.value, "params": params}
+        )
+        try:
+            async with asyncio.timeout(self._deadline):
+                answer = await self._http.post(
+                    self._url, content=body, headers={"content-type": "application/json"}
+                )
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+            raise LedgerUnreachable(f"the node cannot be reached: {error!r}") from error
+        except (httpx.HTTPError, TimeoutError) as error:
+            raise LedgerUncertain(f"no answer to {method}: {error!r}") from error
+        if answer.status_code != 200:
+            raise LedgerUncertain(f"{method} was answered with status {answer.status_code}")
+        try:
+            document = decode_json(answer.content, max_bytes=ANSWER_LIMIT)
+        except CodecError as error:
+            raise LedgerUncertain(f"{method} was answered with no JSON: {error}") from error
+        if not isinstance(document, dict):
+            raise LedgerUncertain(f"{method} was answered with another shape")
+        refusal = document.get("error")
+        if isinstance(refusal, dict):
+            raise LedgerRefused(int(refusal["code"]), str(refusal["message"]))
+        if "result" not in document:
+            raise LedgerUncertain(f"{method} was answered without a result")
+        return document["result"]

@@ -1,0 +1,202 @@
+"""The world of the sandbox as the service's catalogue sees it: chains, tokens, who trades what."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
+
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.sandbox.asset_rows import ASSETS, AssetRow
+from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
+from swapdesk.sandbox.hostile_rows import HOSTILE_ROWS
+from swapdesk.sandbox.scans import scan_of
+from swapdesk.sandbox.token_rows import HONEST_ROWS, TokenRow
+from swapdesk.sandbox.venue_rows import VENUE_ROWS, VenueRow
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.tokens import Token
+
+_CREATED = datetime(2024, 7, 6, 21, 14, 22, tzinfo=UTC)
+_CENT = Decimal("0.01")
+
+INTERMEDIARIES = (("monero", "XMR"), ("ethereum", "ETH"), ("bitcoin", "BTC"))
+"""Where the two legs of a private route may meet, as chain and symbol, best first."""
+
+
+@dataclass(frozen=True)
+class WorldToken:
+    """A token with what the simulation knows beyond the catalogue."""
+
+    token_id: str
+    row: TokenRow
+    chain: ChainRow
+    asset: AssetRow | None
+    address: str | None
+
+    @property
+    def tradable(self) -> bool:
+        """Whether exchanges take it at all."""
+        return self.row.traded and self.asset is not None
+
+
+def seed_bytes(*parts: object) -> bytes:
+    """Thirty-two bytes out of a path of names."""
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
+
+
+def object_id(*parts: object) -> str:
+    """24 hexadecimal digits out of a path of names."""
+    return seed_bytes("object", *parts).hex()[:24]
+
+
+@lru_cache(maxsize=1)
+def chains_by_name() -> dict[str, ChainRow]:
+    return {row.short_name: row for row in CHAIN_ROWS}
+
+
+def _address_of(row: TokenRow, chain: ChainRow) -> str | None:
+    if row.native:
+        return None
+    return row.address or derive_address(
+        chain.kind, seed_bytes("contract", chain.short_name, row.name)
+    )
+
+
+@lru_cache(maxsize=1)
+def world_tokens() -> dict[str, WorldToken]:
+    """Every token by id; the same in every process and at every start."""
+    tokens = {}
+    for row in (*HONEST_ROWS, *HOSTILE_ROWS):
+        chain = chains_by_name()[row.chain]
+        token_id = row.token_id or object_id("token", row.chain, row.symbol, row.name)
+        asset = ASSETS[row.asset] if row.asset is not None else None
+        tokens[token_id] = WorldToken(token_id, row, chain, asset, _address_of(row, chain))
+    return tokens
+
+
+def find_token(chain: str, symbol: str) -> WorldToken:
+    """The first token of that symbol on a chain. Raises KeyError."""
+    for token in world_tokens().values():
+        if token.row.chain == chain and token.row.symbol == symbol:
+            return token
+    raise KeyError(f"{symbol}.{chain}")
+
+
+def trades(venue: VenueRow, token: WorldToken) -> bool:
+    """Whether the exchange maps the token."""
+    return (
+        token.tradable
+        and token.row.asset not in venue.without
+        and token.chain.short_name not in venue.without_chains
+    )
+
+
+def provider_of(venue: VenueRow) -> SwapProvider:
+    return SwapProvider(
+        id=object_id("venue", venue.code),
+        name=venue.name,
+        short_name=venue.code,
+        tx_url=f"https://{venue.name.lower()}.example/tx/",
+        enabled=venue.enabled,
+        deprecated=venue.deprecated,
+        logo_url=f"https://{venue.name.lower()}.example/logo.svg",
+    )
+
+
+def build_chains() -> list[Chain]:
+    """Every chain of the catalogue, disabled ones too."""
+    return [_chain(place, row) for place, row in enumerate(CHAIN_ROWS)]
+
+
+def _chain(place: int, row: ChainRow) -> Chain:
+    return Chain(
+        id=object_id("chain", row.short_name),
+        created=_CREATED,
+        modified=_CREATED,
+        name=row.name,
+        short_name=row.short_name,
+        short_name_v1=row.short_name.upper(),
+        icon=f"https://icons.example/chains/{row.short_name}.svg",
+        address_validation=row.address_pattern,
+        token_address_validation=row.contract_pattern,
+        memo_needed=row.needs_memo,
+        explorer_url=f"{row.explorer}/{row.transaction_page}/{{txHash}}",
+        address_url=f"{row.explorer}/{row.address_page}/{{address}}",
+        priority=Decimal(place),
+        kind=row.kind,
+        chain_id=row.chain_id,
+        enabled=row.enabled,
+    )
+
+
+def build_tokens(chains: list[Chain], now: datetime) -> list[Token]:
+    """Every token of the catalogue; ages of security scans count from ``now``."""
+    by_name = {chain.short_name: chain for chain in chains}
+    return [_token(token, by_name[token.row.chain], now) for token in world_tokens().values()]
+
+
+def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
+    row, asset = token.row, token.asset
+    listed = asset if asset is not None and asset.listed else None
+    price = listed.price if listed else Decimal(row.price) if row.price else None
+    supply = listed.supply if listed else None
+    cap = (supply * listed.price).quantize(_CENT) if listed and supply is not None else None
+    mappings = sum(venue.enabled and trades(venue, token) for venue in VENUE_ROWS)
+    has_cex = token.tradable and mappings > 0
+    on_chain = row.on_chain and token.chain.kind in ("evm", "sol")
+    return Token(
+        id=token.token_id,
+        icon=f"https://icons.example/tokens/{token.token_id}.svg",
+        address=token.address,
+        chain=row.chain,
+        chain_data=chain,
+        decimals=row.decimals,
+        symbol=row.symbol,
+        name=row.name,
+        created=_CREATED,
+        modified=now - timedelta(hours=1),
+        description=row.description,
+        mainnet=row.native,
+        enabled=row.enabled and token.chain.enabled,
+        unverified=row.unverified,
+        has_dex=on_chain,
+        has_cex=has_cex,
+        has_bundler=on_chain and has_cex,
+        # Computed as the specification says: CEX support and two enabled mappings or more.
+        has_self_private=has_cex and mappings >= 2,
+        cex_token_id=_exchange_symbol(token) if has_cex else "",
+        rank=None if listed is None or listed.rank is None else Decimal(listed.rank),
+        cg_id=listed.market_id if listed else None,
+        market_cap_change24h=listed.change if listed else None,
+        circulating_supply=supply,
+        price=price,
+        market_cap=cap,
+        volume=listed.volume if listed else None,
+        fdv=cap,
+        change=listed.change if listed else Decimal("-71.80") if row.price else None,
+        priority=_priority(token),
+        warning_message=row.warning,
+        security_scan=scan_of(row.scan, now),
+    )
+
+
+def _exchange_symbol(token: WorldToken) -> str:
+    """``ETH`` at home, ``ETHBASE`` elsewhere, as exchanges write it."""
+    at_home = token.asset is not None and token.asset.home == token.row.chain
+    symbol = token.row.symbol.upper()
+    return symbol if at_home else symbol + token.row.chain.upper()
+
+
+def _priority(token: WorldToken) -> Decimal | None:
+    """Lower first: the home token of an asset before its copies, then by the chain's place."""
+    if token.asset is None or token.row.unverified:
+        return None
+    place = list(ASSETS).index(token.asset.code) * 100
+    if token.row.symbol != token.asset.code:
+        place += 50
+    if token.asset.home != token.row.chain:
+        place += 10 + list(chains_by_name()).index(token.row.chain)
+    return Decimal(place)
