@@ -143,6 +143,29 @@ def test_any_value_comes_back_as_it_was(value: Any) -> None:
     json.loads(data)
 
 
+def depth_of(value: Any) -> int:
+    if isinstance(value, dict):
+        return 1 + max(map(depth_of, value.values()), default=0)
+    return 1 + max(map(depth_of, value), default=0) if isinstance(value, list) else 0
+
+
+hostile_text = st.text('[]{}"\\,:\n', max_size=6)
+nested = st.recursive(
+    hostile_text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(hostile_text, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300)
+@given(nested)
+def test_depth_counts_brackets_and_never_text(value: Any) -> None:
+    data, depth = encode_json(value), depth_of(value)
+    assert decode_json(data, max_depth=depth) == value
+    if depth:
+        assert refusal(data, max_depth=depth - 1) == "too_deep"
+
+
 @settings(max_examples=400)
 @given(st.binary(max_size=60) | st.text('{}[]",:\\u0123456789.eE+-truefalsnN ', max_size=40))
 def test_any_bytes_are_read_or_refused(data: bytes | str) -> None:
