@@ -51,6 +51,7 @@ class SafeApp(App[ReturnType]):
     ) -> None:
         self._palettes = load_palettes(user_themes, theme_file)
         self.glyph_set = glyph_set or automatic_set()
+        self.keymap: dict[str, str] = {}
         self._control_filter = ControlFilter()
         super().__init__(driver_class=driver_class)
         self.animation_level = "none"
@@ -72,6 +73,11 @@ class SafeApp(App[ReturnType]):
     def theme_names(self) -> list[str]:
         """The desk's own and the user's palettes, for a choice."""
         return sorted(self._palettes.themes)
+
+    def use_keymap(self, keymap: dict[str, str]) -> None:
+        """Keys by command id, checked by ``commands.keymap`` beforehand."""
+        self.keymap = dict(keymap)
+        self.set_keymap(self.keymap)
 
     def notify(
         self,

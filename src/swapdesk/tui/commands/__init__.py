@@ -1,0 +1,1 @@
+"""Verbs of the desk: one class each, from which key, footer, palette and help are made."""

@@ -37,7 +37,7 @@ class AddressInput(LabelledField):
         wrong: frozenset[int] = frozenset(),
         alike: Alike | None = None,
     ) -> None:
-        """``wrong``: positions from 0 to mark in the field; ``alike``: the pair under the checks."""
+        """``wrong``: positions from 0 to mark; ``alike``: the pair under the checks."""
         self.field.mark(wrong)
         self._checks.show(checks, alike_lines(self.value, alike) if alike else ())
 

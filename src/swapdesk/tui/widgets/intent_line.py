@@ -9,7 +9,7 @@ from typing import Any
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from swapdesk.tui.glyphs import REFUSED, TROUBLE, VALID
+from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, wrapped
 from swapdesk.tui.widgets.text_field import TextField
@@ -24,7 +24,7 @@ class Reading(Enum):
     """How far a line was understood: glyph and role."""
 
     EMPTY = ("", "muted")
-    INCOMPLETE = ("", "muted")
+    INCOMPLETE = (DOT, "muted")
     AMBIGUOUS = (TROUBLE, "status-waiting")
     VALID = (VALID, "status-done")
     REFUSED = (REFUSED, "status-trouble")
@@ -40,7 +40,7 @@ class Reading(Enum):
 
 @dataclass(frozen=True, slots=True)
 class IntentReading:
-    """``text`` and its ``right`` end (the value in USD), muted ``below``, wrong ``marked`` places."""
+    """``text``, its ``right`` end (the value in USD), muted ``below``, wrong ``marked`` places."""
 
     reading: Reading = Reading.EMPTY
     text: LineLike = ""

@@ -40,8 +40,12 @@ class KeyBar(LinesView):
     }
     """
 
-    def __init__(self, hints: Sequence[KeyHint] = (), **place: Any) -> None:
+    def __init__(
+        self, hints: Sequence[KeyHint] = (), *, help_key: bool = True, **place: Any
+    ) -> None:
+        """``help_key``: whether ``?`` works here (not in an overlay)."""
         super().__init__(**place)
+        self._help_key = help_key
         self.hints = tuple(hints)
 
     def show(self, hints: Sequence[KeyHint]) -> None:
@@ -50,16 +54,18 @@ class KeyBar(LinesView):
             self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        return [key_line(self.hints, width)]
+        return [key_line(self.hints, width, help_key=self._help_key)]
 
 
-def key_line(hints: Sequence[KeyHint], width: int) -> Line:
+def key_line(hints: Sequence[KeyHint], width: int, *, help_key: bool = True) -> Line:
     """Six keys, five below 100 cells of screen, four below 80; fewer when they do not fit.
 
     ``width`` is the content width: four cells less than the screen.
     """
     most = 6 if width >= 96 else 5 if width >= 76 else 4
-    right = [Span("?", "accent", bold=True), Span(f" {HELP_WORD}", "muted")]
+    right: Line = []
+    if help_key:
+        right = [Span("?", "accent", bold=True), Span(f" {HELP_WORD}", "muted")]
     room = width - width_of(right) - 2
     left: Line = []
     for hint in hints[:most]:

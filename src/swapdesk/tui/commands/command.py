@@ -1,0 +1,87 @@
+"""One verb is one class: its key, its words, its help.
+
+A screen lists its commands; the framework derives the binding (with an id for keymaps), the
+footer entry, the palette entry and the help row, and calls ``do_<name>`` of the screen.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.binding import Binding
+
+from swapdesk.tui.widgets.key_bar import KeyHint
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether a verb works now: ``cost`` stands beside it, ``locked`` says why it does not.
+
+    ``hidden`` verbs have no key at this moment.
+    """
+
+    cost: str = ""
+    locked: str = ""
+    hidden: bool = False
+    verb: str = ""
+
+
+READY = Standing()
+HIDDEN = Standing(hidden=True)
+
+
+class Command:
+    """Subclass with a docstring (the help sentence), ``KEY`` and ``VERB``."""
+
+    KEY: ClassVar[str] = ""
+    """Textual's key name; several joined by commas, the first one is shown."""
+    VERB: ClassVar[str] = ""
+    """Two or three words for the footer: ``copy address``."""
+    SHOWN_KEY: ClassVar[str] = ""
+    """How the key is written when it is not its name: ``?``."""
+    FOOTER: ClassVar[bool] = True
+    MONEY: ClassVar[bool] = False
+    """Counts only on a still screen and for the step that was shown."""
+    EVERYWHERE: ClassVar[bool] = False
+    """Works on every screen; listed apart in the help and never in the footer."""
+
+    @classmethod
+    def id(cls) -> str:
+        """The name in keymaps: ``copy-address`` for ``CopyAddress``."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+    @classmethod
+    def method(cls) -> str:
+        """The method of the screen that does it: ``do_copy_address``."""
+        return f"do_{cls.id().replace('-', '_')}"
+
+    @classmethod
+    def help(cls) -> str:
+        """The help sentence: the first line of the docstring."""
+        text = inspect.cleandoc(cls.__doc__ or cls.VERB)
+        return text.splitlines()[0]
+
+    @classmethod
+    def shown_key(cls) -> str:
+        return cls.SHOWN_KEY or cls.KEY.split(",")[0]
+
+    @classmethod
+    def text(cls) -> str:
+        """The palette entry: the verb, its first letter large."""
+        return cls.VERB[:1].upper() + cls.VERB[1:]
+
+    @classmethod
+    def binding(cls) -> Binding:
+        return Binding(
+            cls.KEY, f"command('{cls.id()}')", cls.VERB, show=False, id=cls.id(), tooltip=cls.help()
+        )
+
+    @classmethod
+    def hint(cls, standing: Standing = READY, key: str = "") -> KeyHint:
+        """The footer entry in its present state; ``key`` when a keymap changed it."""
+        return KeyHint(
+            key or cls.shown_key(), standing.verb or cls.VERB, standing.cost, standing.locked
+        )

@@ -1,0 +1,82 @@
+"""Verbs that work on every screen outside text."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from swapdesk.tui.commands.command import Command
+
+
+class _Everywhere(Command):
+    EVERYWHERE: ClassVar[bool] = True
+    FOOTER: ClassVar[bool] = False
+
+
+class NewSwap(_Everywhere):
+    """Start a swap on the first screen."""
+
+    KEY = "n"
+    VERB = "new swap"
+
+
+class PrivateSend(_Everywhere):
+    """Start a private send."""
+
+    KEY = "p"
+    VERB = "private send"
+
+
+class Tokens(_Everywhere):
+    """Look for a token."""
+
+    KEY = "t"
+    VERB = "tokens"
+
+
+class Orders(_Everywhere):
+    """Open orders and those that ended."""
+
+    KEY = "o"
+    VERB = "orders"
+
+
+class Keys(_Everywhere):
+    """Every key of this screen and of the desk."""
+
+    KEY = "question_mark"
+    SHOWN_KEY = "?"
+    VERB = "keys"
+
+
+class Palette(_Everywhere):
+    """Find a verb by its name."""
+
+    KEY = "ctrl+p"
+    VERB = "find a command"
+
+
+class Back(_Everywhere):
+    """Back to the screen before."""
+
+    KEY = "escape"
+    SHOWN_KEY = "esc"
+    VERB = "back"
+
+
+class Quit(_Everywhere):
+    """Leave the desk. Orders go on without it."""
+
+    KEY = "q"
+    VERB = "quit"
+
+
+EVERYWHERE: tuple[type[Command], ...] = (
+    NewSwap,
+    PrivateSend,
+    Tokens,
+    Orders,
+    Keys,
+    Palette,
+    Back,
+    Quit,
+)

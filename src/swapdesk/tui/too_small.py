@@ -1,0 +1,27 @@
+"""One line instead of a broken picture when the terminal is smaller than the desk needs."""
+
+from __future__ import annotations
+
+from swapdesk.tui.lines_view import LinesView
+from swapdesk.tui.spans import Line, Span, wrapped
+
+LEAST_WIDTH = 60
+LEAST_HEIGHT = 15
+
+
+def is_too_small(width: int, height: int) -> bool:
+    return width < LEAST_WIDTH or height < LEAST_HEIGHT
+
+
+class TooSmall(LinesView):
+    """Shown alone; everything else comes back by itself."""
+
+    DEFAULT_CSS = """
+    TooSmall { display: none; padding: 0; }
+    """
+
+    def lines(self, width: int) -> list[Line]:
+        size = self.app.size
+        need = f"This desk needs {LEAST_WIDTH} x {LEAST_HEIGHT}."
+        said = f"{need} You have {size.width} x {size.height}."
+        return wrapped([Span(said)], width)

@@ -1,0 +1,68 @@
+"""One sentence about what just happened, in the row above the money line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from swapdesk.tui.glyphs import REFUSED, SANDBOX_RULE, TROUBLE
+from swapdesk.tui.lines_view import LinesView
+from swapdesk.tui.spans import Line, Span, cut
+
+
+class Weight(Enum):
+    """How much a notice matters; named as Textual's severities."""
+
+    INFORMATION = ("information", "", "foreground")
+    WARNING = ("warning", f"{TROUBLE} ", "status-waiting")
+    ERROR = ("error", f"{REFUSED} ", "status-trouble")
+
+    @classmethod
+    def of(cls, severity: str) -> Weight:
+        """The weight of a Textual severity; an unknown word is information."""
+        return next((weight for weight in cls if weight.value[0] == severity), cls.INFORMATION)
+
+    @property
+    def mark(self) -> str:
+        return self.value[1]
+
+    @property
+    def role(self) -> str:
+        return self.value[2]
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeState:
+    """``text`` is one sentence; an empty one shows the frame rule of the world instead."""
+
+    text: str = ""
+    weight: Weight = Weight.INFORMATION
+    rule: str = SANDBOX_RULE
+    rule_role: str = "frame-sandbox"
+
+
+class NoticeRow(LinesView):
+    """The bottom frame rule, and the notice in its place."""
+
+    DEFAULT_CSS = """
+    NoticeRow { height: 1; padding: 0; }
+    """
+
+    def __init__(self, state: NoticeState | None = None, **place: Any) -> None:
+        super().__init__(**place)
+        self.state = state or NoticeState()
+
+    def show(self, state: NoticeState) -> None:
+        if state != self.state:
+            self.state = state
+            self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        if not self.state.text:
+            return [[Span(self.state.rule * width, self.state.rule_role)]]
+        return [[Span("  "), *cut(notice_line(self.state), width - 4)]]
+
+
+def notice_line(state: NoticeState) -> Line:
+    return [Span(f"{state.weight.mark}{state.text}", state.weight.role)]
