@@ -1,0 +1,118 @@
+"""Who calls, and to which origin that may be said (spec: Authentication)."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import httpx
+
+from swapdesk.settings import Secret
+
+VERSION_PATH = "/v2"
+
+
+class CredentialsError(ValueError):
+    """Credentials or an address that no request should carry."""
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """An API key with its secret, or a partner id that may only read, or nothing."""
+
+    api_key: str | None = None
+    api_secret: Secret | None = None
+    partner_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.api_key is None) != (self.api_secret is None):
+            raise CredentialsError("an API key and its secret belong together")
+        key, partner = self.api_key, self.partner_id
+        secret = self.api_secret.reveal() if self.api_secret is not None else None
+        for name, value in (("key", key), ("secret", secret), ("partner id", partner)):
+            if value is None:
+                continue
+            if not value or not value.isascii() or not value.isprintable() or " " in value:
+                raise CredentialsError(f"the {name} must be printable ASCII without blanks")
+        if key is not None and ":" in key:
+            raise CredentialsError("the key must not hold a colon")
+
+    @classmethod
+    def of_key(cls, api_key: str, api_secret: str | Secret) -> Credentials:
+        secret = api_secret if isinstance(api_secret, Secret) else Secret(api_secret)
+        return cls(api_key=api_key, api_secret=secret)
+
+    @classmethod
+    def read_only(cls, partner_id: str) -> Credentials:
+        return cls(partner_id=partner_id)
+
+    @property
+    def writes(self) -> bool:
+        """Whether orders can be created and listed, and the stream opened."""
+        return self.api_key is not None
+
+    def headers(self) -> dict[str, str]:
+        """The one header to send; with both, ``Authorization`` alone decides."""
+        if self.api_key is not None and self.api_secret is not None:
+            return {"Authorization": f"{self.api_key}:{self.api_secret.reveal()}"}
+        return {"partner-id": self.partner_id} if self.partner_id is not None else {}
+
+    def secrets(self) -> tuple[str, ...]:
+        """Texts that must not be stored or shown."""
+        secret = self.api_secret.reveal() if self.api_secret is not None else None
+        return tuple(text for text in (secret, self.api_key) if text is not None)
+
+    def __repr__(self) -> str:
+        if self.api_key is not None:
+            return f"Credentials(key …{self.api_key[-4:] if len(self.api_key) > 8 else ''})"
+        return "Credentials(partner-id ***)" if self.partner_id is not None else "Credentials()"
+
+
+def service_url(base_url: str) -> httpx.URL:
+    """The address of the API with its ``/v2``, checked.
+
+    https everywhere, http on loopback only; no user, query or fragment.
+    """
+    try:
+        url = httpx.URL(base_url)
+    except (httpx.InvalidURL, ValueError):
+        raise CredentialsError("the service URL is no URL") from None
+    if url.scheme not in ("http", "https") or not url.host:
+        raise CredentialsError("the service URL must begin with https://")
+    if url.userinfo or url.query or url.fragment:
+        raise CredentialsError("the service URL has no user, query or fragment")
+    if url.scheme == "http" and not is_loopback(url.host):
+        raise CredentialsError("http:// is for this machine only; use https://")
+    path = url.path.rstrip("/")
+    if any(part in (".", "..") for part in path.split("/")):
+        raise CredentialsError("the service URL has no . or .. in its path")
+    return url.copy_with(path=path if path.endswith(VERSION_PATH) else path + VERSION_PATH)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def origin_of(url: httpx.URL) -> tuple[str, str, int | None]:
+    port = url.port or {"https": 443, "http": 80}.get(url.scheme)
+    return url.scheme, url.host, port
+
+
+class OriginAuth(httpx.Auth):
+    """Adds the credentials to requests of one origin and to no other."""
+
+    def __init__(self, credentials: Credentials, url: httpx.URL) -> None:
+        self._credentials = credentials
+        self._origin = origin_of(url)
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        if origin_of(request.url) == self._origin:
+            request.headers.update(self._credentials.headers())
+        yield request

@@ -1,0 +1,228 @@
+"""What can go wrong with a call, as one tree.
+
+``ClientError`` is the root. Every error says whether the request may have left (``sent``), and
+for a writing call whether its outcome is known (``definite``)::
+
+    ClientError
+      RequestRefused      no such operation, or an id that is no id; nothing was sent
+      Unreachable         nothing was sent: no connection, no TLS, deadline before the request
+      NoAnswer            a reading call left and no whole answer came; asking again is harmless
+      AnswerRefused       a reading call was answered with what no client should read
+      OutcomeUnknown      a writing call left and nobody knows whether it was carried out
+      ApiError            the service refused, with a code or at least a status
+        BadRequest        400, 405, 413, 415 and every other 4xx
+        AccessError       401, 403
+        PaymentRequired   402
+        NotFound          404
+        Conflict          409
+        ValidationFailed  422, with ``fields``
+          AmountOutOfRange, QuoteUnusable
+        RateLimited       429, with ``retry_after``
+        ServiceFailed     5xx of a reading call
+
+The classes follow the code where it is known and the HTTP status otherwise (spec: Errors).
+What each means for a writing call: a refusal (4xx) is definite, a failure of the service, a
+lost or unreadable answer is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from swapdesk.wire.errors import ErrorCode, FieldProblem
+
+
+class ClientError(Exception):
+    """Root of the tree. ``definite`` is False only when a write may or may not have happened."""
+
+    sent: bool = False
+    definite: bool = True
+
+    def __init__(self, message: str, *, sent: bool | None = None) -> None:
+        super().__init__(message)
+        if sent is not None:
+            self.sent = sent
+
+
+class RequestRefused(ClientError):
+    """The request cannot be made: no such operation, an id that is no id, a wrong body size."""
+
+
+class Unreachable(ClientError):
+    """Nothing was sent: no connection, no TLS, or the deadline passed before the request."""
+
+
+class NoAnswer(ClientError):
+    """A reading call left and was not answered in full: deadline, reset, cut body."""
+
+    sent = True
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What is known of an answer that cannot be used. ``begin`` is safe to show."""
+
+    status: int
+    content_type: str = ""
+    begin: str = ""
+    request_id: str | None = None
+
+
+class AnswerRefused(ClientError):
+    """A redirect, a content encoding, too many bytes, no JSON, or JSON of another shape.
+
+    ``reason`` is one of redirect, content_encoding, too_large, not_json, wrong_shape.
+    """
+
+    sent = True
+
+    def __init__(self, message: str, reason: str, answer: Answered) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.answer = answer
+
+    @property
+    def status(self) -> int:
+        return self.answer.status
+
+    @property
+    def request_id(self) -> str | None:
+        return self.answer.request_id
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The body of an error, as far as it could be read. ``message`` is safe to show."""
+
+    status: int
+    code: str | None = None
+    message: str = ""
+    request_id: str | None = None
+    fields: Mapping[str, FieldProblem] = field(default_factory=dict)
+    retry_after: float | None = None
+    """Seconds, from the header or the body."""
+
+
+class ApiError(ClientError):
+    """The service said no. Branch on the class or on ``code``, never on the message."""
+
+    sent = True
+
+    def __init__(self, refusal: Refusal) -> None:
+        name = refusal.code or f"HTTP {refusal.status}"
+        super().__init__(f"{name}: {refusal.message}" if refusal.message else name)
+        self.refusal = refusal
+        self.status = refusal.status
+        self.code = refusal.code
+        self.message = refusal.message
+        self.request_id = refusal.request_id
+        self.fields = refusal.fields
+
+
+class BadRequest(ApiError):
+    """The request itself is wrong; repeating it is useless."""
+
+
+class AccessError(ApiError):
+    """The credentials are missing, wrong, or not enough (401, 403)."""
+
+
+class PaymentRequired(ApiError):
+    """The service wants to be paid per request (402; spec: Errors 6)."""
+
+
+class NotFound(ApiError):
+    """Unknown, foreign or older than 48 hours alike; or a token that is disabled (404)."""
+
+
+class Conflict(ApiError):
+    """The call does not fit the present state (409)."""
+
+
+class ValidationFailed(ApiError):
+    """The input was refused (422); ``fields`` says where and why, and may be empty."""
+
+
+class AmountOutOfRange(ValidationFailed):
+    """``AMOUNT_TOO_LOW`` or ``QUOTE_OVER_LIMIT``."""
+
+
+class QuoteUnusable(ValidationFailed):
+    """``INVALID_SWAP``: unknown, expired, used, or of the other kind of create."""
+
+
+class RateLimited(ApiError):
+    """429. ``retry_after`` is in seconds, None when the service did not say."""
+
+    @property
+    def retry_after(self) -> float | None:
+        return self.refusal.retry_after
+
+
+class ServiceFailed(ApiError):
+    """The service failed (5xx). From a writing call it comes inside :class:`OutcomeUnknown`."""
+
+
+class OutcomeUnknown(ClientError):
+    """A writing call left, and no answer says whether it was carried out.
+
+    Never send it again by yourself: look at the orders first. ``reason`` is what happened: a
+    :class:`NoAnswer`, :class:`AnswerRefused` or :class:`ServiceFailed`.
+    """
+
+    sent = True
+    definite = False
+
+    def __init__(self, operation: str, reason: NoAnswer | AnswerRefused | ApiError) -> None:
+        super().__init__(f"{operation}: outcome unknown ({reason})")
+        self.operation = operation
+        self.reason = reason
+
+    @property
+    def status(self) -> int | None:
+        return None if isinstance(self.reason, NoAnswer) else self.reason.status
+
+    @property
+    def code(self) -> str | None:
+        return self.reason.code if isinstance(self.reason, ApiError) else None
+
+    @property
+    def request_id(self) -> str | None:
+        return None if isinstance(self.reason, NoAnswer) else self.reason.request_id
+
+
+_BY_CODE: Mapping[str, type[ApiError]] = {
+    ErrorCode.INVALID_API_CREDENTIALS: AccessError,
+    ErrorCode.PARTNER_ID_NOT_SUPPORTED: AccessError,
+    ErrorCode.ACCESS_DENIED: AccessError,
+    ErrorCode.NOT_FOUND: NotFound,
+    ErrorCode.TOKEN_NOT_FOUND: NotFound,
+    ErrorCode.TOKEN_DISABLED: NotFound,
+    ErrorCode.VALIDATION_ERROR: ValidationFailed,
+    ErrorCode.AMOUNT_TOO_LOW: AmountOutOfRange,
+    ErrorCode.QUOTE_OVER_LIMIT: AmountOutOfRange,
+    ErrorCode.INVALID_SWAP: QuoteUnusable,
+    ErrorCode.RATE_LIMIT_EXCEEDED: RateLimited,
+}
+_BY_STATUS: Mapping[int, type[ApiError]] = {
+    401: AccessError,
+    402: PaymentRequired,
+    403: AccessError,
+    404: NotFound,
+    409: Conflict,
+    422: ValidationFailed,
+    429: RateLimited,
+}
+
+
+def api_error(refusal: Refusal) -> ApiError:
+    """The error of a refusal: by code within 4xx, else by status.
+
+    The status decides between refusal and failure, so that no code in a body turns a
+    failure of the service into a definite answer.
+    """
+    if refusal.status >= 500:
+        return ServiceFailed(refusal)
+    by_status = _BY_STATUS.get(refusal.status, BadRequest)
+    return _BY_CODE.get(refusal.code or "", by_status)(refusal)

@@ -1,0 +1,125 @@
+"""Every request and its answer, redacted when written, bounded, never on disk."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+MASK = "***"
+_SECRET_HEADERS = frozenset(
+    {"authorization", "partner-id", "cookie", "set-cookie", "x-api-key", "payment-signature"}
+)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One attempt. Bodies are cut to the log's limit; ``outcome`` is empty for an answer below
+    400 and otherwise the name of what went wrong. ``ms`` is from request to last byte."""
+
+    number: int
+    at: datetime
+    operation: str
+    method: str
+    target: str
+    attempt: int
+    request_headers: tuple[tuple[str, str], ...]
+    request_body: bytes
+    status: int | None
+    request_id: str | None
+    answer_headers: tuple[tuple[str, str], ...]
+    answer_body: bytes
+    answer_size: int
+    ms: float
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What the transport knows of one attempt, before redaction."""
+
+    at: datetime
+    operation: str
+    method: str
+    target: str
+    attempt: int
+    request_headers: Mapping[str, str]
+    request_body: bytes
+    status: int | None
+    request_id: str | None
+    answer_headers: Mapping[str, str]
+    answer_body: bytes
+    ms: float
+    outcome: str
+
+
+class ExchangeLog:
+    """A ring of the newest exchanges, within ``entries`` and ``total_bytes`` of bodies."""
+
+    def __init__(
+        self, *, entries: int = 500, body_bytes: int = 64 * 1024, total_bytes: int = 8 << 20
+    ) -> None:
+        self._ring: deque[Exchange] = deque()
+        self._entries = entries
+        self._body_bytes = body_bytes
+        self._total_bytes = total_bytes
+        self._held = 0
+        self._number = 0
+        self._secrets: set[str] = set()
+
+    def hide(self, *secrets: str) -> None:
+        """Texts to mask wherever they appear in later exchanges."""
+        self._secrets.update(text for text in secrets if len(text) >= 4)
+
+    def record(self, attempt: Attempt) -> None:
+        self._number += 1
+        entry = Exchange(
+            number=self._number,
+            at=attempt.at,
+            operation=attempt.operation,
+            method=attempt.method,
+            target=self._text(attempt.target),
+            attempt=attempt.attempt,
+            request_headers=self._headers(attempt.request_headers),
+            request_body=self._body(attempt.request_body),
+            status=attempt.status,
+            request_id=attempt.request_id,
+            answer_headers=self._headers(attempt.answer_headers),
+            answer_body=self._body(attempt.answer_body),
+            answer_size=len(attempt.answer_body),
+            ms=attempt.ms,
+            outcome=attempt.outcome,
+        )
+        self._ring.append(entry)
+        self._held += _size(entry)
+        while self._ring and (len(self._ring) > self._entries or self._held > self._total_bytes):
+            self._held -= _size(self._ring.popleft())
+
+    def __iter__(self) -> Iterator[Exchange]:
+        """Oldest first."""
+        return iter(tuple(self._ring))
+
+    def __len__(self) -> int:
+        return len(self._ring)
+
+    def _text(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, MASK)
+        return text
+
+    def _headers(self, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+        return tuple(
+            (name, MASK if name.lower() in _SECRET_HEADERS else self._text(value))
+            for name, value in headers.items()
+        )
+
+    def _body(self, body: bytes) -> bytes:
+        # Masked before it is cut, so that no half of a secret stands at the edge.
+        for secret in self._secrets:
+            body = body.replace(secret.encode(), MASK.encode())
+        return body[: self._body_bytes]
+
+
+def _size(entry: Exchange) -> int:
+    return len(entry.request_body) + len(entry.answer_body) + 1024

@@ -1,0 +1,373 @@
+"""The order stream: told when it can be, asking when it cannot, and honest about which.
+
+On every connection it subscribes first, holds back what arrives, reads all orders of the
+window, and then applies what was held back. A healthy stream is no proof of completeness, so
+it asks as well, every 30 s; while the socket is down, every 10 s.
+
+    async with OrderStream(None, credentials, clock, api, random.Random(seed)) as stream:
+        async for event in stream:
+            ...
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Iterable
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
+from swapdesk.client.errors import (
+    AccessError,
+    ClientError,
+    NoAnswer,
+    NotFound,
+    RateLimited,
+    ServiceFailed,
+    Unreachable,
+)
+from swapdesk.client.stream_events import (
+    Gap,
+    OrderMissing,
+    OrderSeen,
+    Source,
+    StateChanged,
+    StreamEvent,
+    StreamState,
+    StreamTimes,
+)
+from swapdesk.client.stream_socket import (
+    OrderSocket,
+    SocketLost,
+    checked_stream_url,
+    stream_url,
+)
+from swapdesk.clock import Clock
+from swapdesk.wire.orders import Order, OrderQuery, OrderSort
+from swapdesk.wire.quotes import SortOrder
+
+log = logging.getLogger(__name__)
+
+PAGE_SIZE = 100
+MAX_PAGES = 100
+HELD_BACK = 5_000
+WAITING_EVENTS = 1_000
+
+
+class OrderStream:
+    """An async iterator of :data:`StreamEvent`, for ever, until it is closed.
+
+    ``url`` None derives the address from the API's. A reader that is slow holds the socket
+    back; nothing is dropped.
+    """
+
+    def __init__(
+        self,
+        url: str | None,
+        credentials: Credentials,
+        clock: Clock,
+        api: PartnerApi,
+        rng: random.Random,
+        *,
+        times: StreamTimes | None = None,
+    ) -> None:
+        self.url = stream_url(api.url) if url is None else checked_stream_url(url)
+        self.refused: str | None = None
+        """Why the stream will not be tried again, when the credentials were refused."""
+        self.unusable_frames = 0
+        self._credentials = credentials
+        self._clock = clock
+        self._api = api
+        self._rng = rng
+        self._times = times or StreamTimes()
+        self._events: asyncio.Queue[StreamEvent | None] = asyncio.Queue(WAITING_EVENTS)
+        self._watched: dict[str, None] = {}
+        self._held: deque[Order] | None = None
+        self._reading = asyncio.Lock()
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._state = StreamState.RESUMING
+        self._connected = False
+        self._heard = clock.monotonic()
+        self._answered: float | None = None
+        self._due = self._heard + self._times.poll_down
+        self._heard_at = clock.now()
+        self._lost_at: datetime | None = None
+        self._lost_because = ""
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._run(), name="order stream")
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        event = await self._events.get() if self._running() else self._left_over()
+        if event is None:
+            if self._task is not None and self._task.done() and not self._task.cancelled():
+                self._task.result()
+            raise StopAsyncIteration
+        return event
+
+    @property
+    def state(self) -> StreamState:
+        """The present state; a live socket that was silent for 30 s is not live."""
+        quiet = self._clock.monotonic() - self._heard > self._times.quiet_limit
+        return StreamState.RESUMING if self._state is StreamState.LIVE and quiet else self._state
+
+    def age(self) -> float:
+        """Seconds since the last message, pong or answer."""
+        return self._clock.monotonic() - max(self._heard, self._answered or 0.0)
+
+    def watch(self, ids: Iterable[str]) -> None:
+        """Also ask for these orders, which the list of the last 48 hours may not hold."""
+        before = len(self._watched)
+        self._watched.update(dict.fromkeys(ids))
+        if len(self._watched) > before:
+            self._poll_within(0.0)
+
+    def unwatch(self, ids: Iterable[str]) -> None:
+        for service_id in ids:
+            self._watched.pop(service_id, None)
+
+    def refresh(self) -> None:
+        """Ask now."""
+        self._poll_within(0.0)
+
+    # The two loops
+
+    async def _run(self) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._connect_for_ever())
+                group.create_task(self._poll_for_ever())
+        finally:
+            # Wakes a reader that waits for the next event; with a full queue none waits.
+            if not self._events.full():
+                self._events.put_nowait(None)
+
+    async def _connect_for_ever(self) -> None:
+        if not self._credentials.writes:
+            self.refused = "a partner id cannot open the stream"
+            self._poll_within(0.0)
+            return
+        failures = 0
+        while True:
+            live_since: float | None = None
+            try:
+                await self._session()
+            except _SessionEnded as ended:
+                lost, live_since = ended.lost, ended.live_since
+            if live_since is not None:
+                steady = self._clock.monotonic() - live_since >= self._times.steady_after
+                failures = 0 if steady else failures
+                self._lost_at, self._lost_because = self._heard_at, lost.reason
+                await self._enter(StreamState.RESUMING, lost.reason)
+                self._poll_within(self._times.poll_down)
+            else:
+                # Not told, so ask; the answer decides between polling and offline.
+                stale = self._answered is None or self.age() >= self._times.poll_down
+                self._poll_within(0.0 if stale else self._times.poll_down)
+                if self._state is StreamState.RESUMING and not stale:
+                    await self._enter(StreamState.POLLING, lost.reason)
+            if lost.fatal:
+                self.refused = lost.reason
+                log.warning("order stream: %s", lost.reason)
+                self._poll_within(0.0)
+                return
+            await self._clock.sleep(self._delay(failures, lost.retry_after))
+            failures += 1
+
+    def _delay(self, failures: int, told: float | None) -> float:
+        if failures == 0:
+            delay = self._rng.uniform(0.0, self._times.first_jitter)
+        else:
+            most = min(self._times.backoff_cap, self._times.first_jitter * 2.0 ** min(failures, 10))
+            delay = self._rng.uniform(most / 2, most)
+        return max(delay, min(told or 0.0, self._times.longest_retry_after))
+
+    async def _poll_for_ever(self) -> None:
+        while True:
+            wait = self._due - self._clock.monotonic()
+            if wait > 0:
+                await self._sleep_or_wake(wait)
+                continue
+            live = self._connected
+            self._due = self._clock.monotonic() + self._interval()
+            try:
+                await self._read_orders(Source.POLL)
+            except ClientError as error:
+                log.info("order poll: %s", error)
+                if not live and not self._connected:
+                    await self._enter(StreamState.OFFLINE, str(error))
+            else:
+                if not live and not self._connected:
+                    await self._enter(StreamState.POLLING, self.refused or self._lost_because)
+            self._due = self._clock.monotonic() + self._interval()
+
+    def _interval(self) -> float:
+        return self._times.poll_live if self._connected else self._times.poll_down
+
+    def _poll_within(self, seconds: float) -> None:
+        due = self._clock.monotonic() + seconds
+        if due < self._due:
+            self._due = due
+            self._wake.set()
+
+    async def _sleep_or_wake(self, seconds: float) -> None:
+        sleeping = asyncio.ensure_future(self._clock.sleep(seconds))
+        waking = asyncio.ensure_future(self._wake.wait())
+        try:
+            await asyncio.wait({sleeping, waking}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._wake.clear()
+            for task in (sleeping, waking):
+                task.cancel()
+            await asyncio.gather(sleeping, waking, return_exceptions=True)
+
+    # One connection
+
+    async def _session(self) -> None:
+        """Open, subscribe, read up to date, follow. Always ends by :class:`_SessionEnded`."""
+        live_since: list[float] = []
+        lost: SocketLost | None = None
+        try:
+            socket = await OrderSocket.open(
+                self.url, self._credentials, self._clock, self._times, self._heard_now
+            )
+        except SocketLost as error:
+            raise _SessionEnded(error, None) from None
+        try:
+            self._connected = True
+            self._held = deque(maxlen=HELD_BACK)
+            await self._enter(StreamState.RESUMING, "connected")
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._follow(socket))
+                group.create_task(socket.heartbeat())
+                group.create_task(self._catch_up(socket, live_since))
+        except* SocketLost as several:
+            lost = next(e for e in several.exceptions if isinstance(e, SocketLost))
+        finally:
+            self._connected = False
+            self._held = None
+            await socket.close()
+        assert lost is not None
+        raise _SessionEnded(lost, live_since[0] if live_since else None)
+
+    async def _follow(self, socket: OrderSocket) -> None:
+        async for frame in socket.frames():
+            if frame is None:
+                # It may have been an update: ask soon, but not for every bad frame.
+                self.unusable_frames += 1
+                self._poll_within(self._times.poll_down)
+            elif frame.type == "order_update" and frame.data is not None:
+                if self._held is None:
+                    await self._see(frame.data, Source.STREAM)
+                else:
+                    self._held.append(frame.data)
+
+    async def _catch_up(self, socket: OrderSocket, live_since: list[float]) -> None:
+        await socket.subscribe()
+        await socket.acknowledged()
+        if self._lost_at is not None:
+            await self._events.put(Gap(self._lost_at, self._clock.now(), self._lost_because))
+        try:
+            await self._read_orders(Source.SNAPSHOT)
+        except ClientError as error:
+            told = error.retry_after if isinstance(error, RateLimited) else None
+            reason = f"the orders could not be read: {error}"
+            raise SocketLost(reason, retry_after=told) from None
+        self._lost_at = None
+        while self._held:
+            await self._see(self._held.popleft(), Source.STREAM)
+        self._held = None
+        live_since.append(self._clock.monotonic())
+        self._due = self._clock.monotonic() + self._times.poll_live
+        await self._enter(StreamState.LIVE, "")
+
+    # Reading and telling
+
+    async def _read_orders(self, source: Source) -> None:
+        """All orders of the window and every watched one that is not among them."""
+        async with self._reading:
+            seen: set[str] = set()
+            page = 1 if self._credentials.writes else 0
+            while page:
+                # By last update: what moves while pages are read moves forward, never away.
+                found = await self._api.list_orders(
+                    OrderQuery(
+                        page=page,
+                        page_size=PAGE_SIZE,
+                        sort_by=OrderSort.UPDATED,
+                        sort_order=SortOrder.DESC,
+                    )
+                )
+                self._answered = self._clock.monotonic()
+                for order in found.orders:
+                    seen.add(order.service_id)
+                    await self._see(order, source)
+                more = found.orders and page < min(found.total_pages, MAX_PAGES)
+                page = page + 1 if more else 0
+            for service_id in [known for known in self._watched if known not in seen]:
+                await self._read_one(service_id, source)
+
+    async def _read_one(self, service_id: str, source: Source) -> None:
+        try:
+            order = await self._api.get_order(service_id)
+        except NotFound:
+            self._answered = self._clock.monotonic()
+            await self._events.put(OrderMissing(service_id, self._clock.now()))
+        except (Unreachable, NoAnswer, ServiceFailed, RateLimited, AccessError):
+            raise
+        except ClientError as error:
+            # One order that cannot be read does not keep the others from being read.
+            log.warning("order %s: %s", service_id, error)
+        else:
+            self._answered = self._clock.monotonic()
+            await self._see(order, source)
+
+    async def _see(self, order: Order, source: Source) -> None:
+        await self._events.put(OrderSeen(order, source, self._clock.now()))
+
+    async def _enter(self, state: StreamState, reason: str) -> None:
+        if state is not self._state or self._state is StreamState.RESUMING:
+            self._state = state
+            await self._events.put(StateChanged(state, self._clock.now(), reason))
+
+    def _heard_now(self) -> None:
+        self._heard = self._clock.monotonic()
+        self._heard_at = self._clock.now()
+
+    def _running(self) -> bool:
+        return self._task is not None and not (self._task.done() and self._events.empty())
+
+    def _left_over(self) -> StreamEvent | None:
+        return None if self._events.empty() else self._events.get_nowait()
+
+
+class _SessionEnded(Exception):
+    """Why one connection ended, and when it became live, if it did."""
+
+    def __init__(self, lost: SocketLost, live_since: float | None) -> None:
+        super().__init__(lost.reason)
+        self.lost = lost
+        self.live_since = live_since

@@ -1,0 +1,68 @@
+"""The time of the service, from the ``Date`` of its newest answer.
+
+The sandbox tells its time this way, and the desk follows it. A live service is only compared
+with: its skew is shown, and time goes on by the machine's own clock.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+from swapdesk.clock import Clock
+
+# A Date header is cut to whole seconds.
+_RESOLUTION = timedelta(seconds=1)
+
+
+class ServerClock:
+    """A :class:`~swapdesk.clock.Clock`: monotonic time plus the offset of the newest ``Date``.
+
+    Before the first answer it is the clock it stands on.
+    """
+
+    def __init__(self, base: Clock) -> None:
+        self._base = base
+        self._epoch: datetime | None = None
+        """The server's time at the zero of the monotonic clock."""
+
+    def observe(self, date: str | None, *, sent: float, received: float) -> None:
+        """Take the ``Date`` of an answer to a request ``sent`` and ``received`` at these
+        monotonic seconds. An unreadable one is ignored."""
+        stamp = _parse(date)
+        if stamp is None:
+            return
+        # The server read its clock between the two moments, and cut a fraction of a second.
+        low = stamp - timedelta(seconds=received)
+        high = stamp + _RESOLUTION - timedelta(seconds=sent)
+        if self._epoch is None:
+            self._epoch = low + (high - low) / 2
+        else:
+            self._epoch = min(max(self._epoch, low), high)
+
+    def now(self) -> datetime:
+        if self._epoch is None:
+            return self._base.now()
+        return self._epoch + timedelta(seconds=self._base.monotonic())
+
+    def monotonic(self) -> float:
+        return self._base.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await self._base.sleep(seconds)
+
+    def skew(self) -> float | None:
+        """Seconds the service is ahead of the clock beneath; None before the first answer."""
+        if self._epoch is None:
+            return None
+        return (self.now() - self._base.now()).total_seconds()
+
+
+def _parse(date: str | None) -> datetime | None:
+    if not date or len(date) > 64:
+        return None
+    try:
+        stamp = parsedate_to_datetime(date)
+        return stamp.replace(tzinfo=UTC) if stamp.tzinfo is None else stamp.astimezone(UTC)
+    except (ValueError, OverflowError, TypeError):
+        return None

@@ -1,0 +1,200 @@
+"""One WebSocket connection of the order stream, from handshake to loss (spec: Events)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from swapdesk.client.credentials import Credentials, CredentialsError, is_loopback, service_url
+from swapdesk.client.refusals import retry_after
+from swapdesk.client.stream_events import StreamTimes
+from swapdesk.clock import Clock
+from swapdesk.wire.encoding.codec import CodecError, decode, encode_json
+from swapdesk.wire.events import ClientFrame, CloseCode, ServerFrame, StreamError
+from swapdesk.wire.operations import STREAM_PATH
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
+
+MAX_MESSAGE = 256 * 1024
+# A logger of its own: the library's DEBUG lines hold the Authorization header.
+_socket_log = logging.getLogger("swapdesk.client.stream_socket.frames")
+_socket_log.setLevel(logging.WARNING)
+
+
+class SocketLost(Exception):
+    """The connection could not be opened or ended. ``fatal``: the credentials were refused."""
+
+    def __init__(
+        self, reason: str, *, fatal: bool = False, retry_after: float | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.fatal = fatal
+        self.retry_after = retry_after
+
+
+def stream_url(base_url: str) -> str:
+    """The address of the stream that belongs to an API address."""
+    url = service_url(base_url)
+    scheme = "wss" if url.scheme == "https" else "ws"
+    return str(url.copy_with(scheme=scheme, path=url.path + STREAM_PATH))
+
+
+def checked_stream_url(text: str) -> str:
+    """An address given by hand: wss everywhere, ws on this machine only."""
+    try:
+        url = httpx.URL(text)
+    except (httpx.InvalidURL, ValueError):
+        raise CredentialsError("the stream URL is no URL") from None
+    if url.scheme not in ("ws", "wss") or not url.host or url.userinfo:
+        raise CredentialsError("the stream URL must begin with wss://")
+    if url.scheme == "ws" and not is_loopback(url.host):
+        raise CredentialsError("ws:// is for this machine only; use wss://")
+    return str(url)
+
+
+class OrderSocket:
+    """An open connection. ``on_heard`` is called for every message and pong."""
+
+    def __init__(
+        self,
+        connection: ClientConnection,
+        clock: Clock,
+        times: StreamTimes,
+        on_heard: Callable[[], None],
+    ) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._times = times
+        self._on_heard = on_heard
+        self.subscribed = asyncio.Event()
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        credentials: Credentials,
+        clock: Clock,
+        times: StreamTimes,
+        on_heard: Callable[[], None],
+    ) -> OrderSocket:
+        """Connect once, without redirects, proxies or compression; :class:`SocketLost`."""
+        from websockets.asyncio.client import connect
+        from websockets.exceptions import InvalidStatus, WebSocketException
+
+        class Straight(connect):
+            def process_redirect(self, exc: Exception) -> Exception:
+                return exc
+
+        try:
+            connection = await Straight(
+                url,
+                additional_headers=credentials.headers(),
+                compression=None,
+                proxy=None,
+                open_timeout=times.open_within,
+                close_timeout=1.0,
+                # The pings are sent by heartbeat(), on the injected clock.
+                ping_interval=None,
+                max_size=MAX_MESSAGE,
+                logger=_socket_log,
+            )
+        except InvalidStatus as error:
+            status = error.response.status_code
+            wait = retry_after(error.response.headers.get("Retry-After"), clock.now())
+            raise SocketLost(
+                f"the stream answered {status}", fatal=status in (401, 403), retry_after=wait
+            ) from None
+        except (WebSocketException, OSError, TimeoutError, ValueError) as error:
+            raise SocketLost(f"no stream ({type(error).__name__})") from None
+        on_heard()
+        return cls(connection, clock, times, on_heard)
+
+    async def subscribe(self) -> None:
+        """Ask for all orders of the account."""
+        frame = encode_json(ClientFrame(type="subscribe"), exclude_none=True)
+        await self._guarded(self._connection.send(frame.decode("utf-8")))
+
+    async def frames(self) -> AsyncIterator[ServerFrame | None]:
+        """Every message; None for one that cannot be used. Ends with :class:`SocketLost`."""
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            while True:
+                message = await self._connection.recv()
+                self._on_heard()
+                frame = _frame_of(message)
+                if frame is not None and frame.type == "subscribed":
+                    self.subscribed.set()
+                if frame is not None and frame.code == StreamError.AUTH_FAILED:
+                    raise SocketLost("the stream refused the credentials", fatal=True)
+                yield frame
+        except ConnectionClosed as closed:
+            raise _loss(closed) from None
+
+    async def heartbeat(self) -> None:
+        """Ping for ever; :class:`SocketLost` when a pong is late."""
+        while True:
+            await self._clock.sleep(self._times.ping_every)
+            if not await self._in_time(self._pong(), self._times.pong_within):
+                raise SocketLost("the stream fell silent")
+            self._on_heard()
+
+    async def acknowledged(self) -> None:
+        """Wait until the subscription is in force. A service that never says so is believed."""
+        await self._in_time(self.subscribed.wait(), self._times.acknowledged_within)
+
+    async def close(self) -> None:
+        """Hang up without waiting for a peer that may be gone."""
+        if not self._connection.transport.is_closing():
+            self._connection.transport.abort()
+        await self._connection.wait_closed()
+
+    async def _pong(self) -> None:
+        waiter = await self._connection.ping()
+        await waiter
+
+    async def _in_time(self, work: Awaitable[Any], seconds: float) -> bool:
+        """Whether ``work`` ended within ``seconds`` of the clock."""
+        doing = asyncio.ensure_future(self._guarded(work))
+        waiting = asyncio.ensure_future(self._clock.sleep(seconds))
+        try:
+            await asyncio.wait({doing, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            if doing.done():
+                doing.result()
+                return True
+            return False
+        finally:
+            for task in (doing, waiting):
+                task.cancel()
+            await asyncio.gather(doing, waiting, return_exceptions=True)
+
+    async def _guarded(self, work: Awaitable[Any]) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            await work
+        except ConnectionClosed as closed:
+            raise _loss(closed) from None
+
+
+def _frame_of(message: str | bytes) -> ServerFrame | None:
+    if isinstance(message, bytes):
+        return None
+    try:
+        return decode(ServerFrame, message.encode("utf-8"), side="client", max_bytes=MAX_MESSAGE)
+    except (CodecError, UnicodeEncodeError):
+        return None
+
+
+def _loss(closed: Any) -> SocketLost:
+    code = closed.rcvd.code if closed.rcvd is not None else None
+    if code is None:
+        sent = closed.sent.code if closed.sent is not None else None
+        return SocketLost("the stream broke off" if sent is None else f"the stream ended ({sent})")
+    return SocketLost(f"the stream was closed ({code})", fatal=code == CloseCode.AUTH_FAILED)

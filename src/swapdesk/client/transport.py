@@ -1,0 +1,307 @@
+"""One long-lived HTTP client under one set of rules.
+
+No redirects, no proxy or certificate settings from the environment, no cookies, no content
+encoding, one deadline for a whole attempt, a bound on every body, credentials for one origin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from urllib.parse import urlencode
+
+import httpx
+
+from swapdesk import __version__
+from swapdesk.client.credentials import Credentials, OriginAuth, service_url
+from swapdesk.client.errors import (
+    AnswerRefused,
+    ApiError,
+    ClientError,
+    NoAnswer,
+    OutcomeUnknown,
+    RequestRefused,
+    ServiceFailed,
+    Unreachable,
+)
+from swapdesk.client.exchange_log import Attempt, ExchangeLog
+from swapdesk.client.refusals import ERROR_LIMIT, answered, refusal_of
+from swapdesk.client.retry import RetryBudget, RetryPolicy
+from swapdesk.client.server_clock import ServerClock
+from swapdesk.clock import Clock
+from swapdesk.wire.encoding.ids import safe_segment
+from swapdesk.wire.encoding.text import UnsafeText
+from swapdesk.wire.operations import Access, Operation
+
+log = logging.getLogger(__name__)
+
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+# A 4xx that a writing call may also get after it was taken up.
+_UNSURE_4XX = frozenset({408, 425, 499})
+
+
+@dataclass(frozen=True)
+class RawAnswer:
+    """A whole answer of 200 to 299. Header names are lower case; ``ms`` is its last attempt."""
+
+    operation: Operation
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    request_id: str | None
+    ms: float
+
+
+class _Progress:
+    """How far one attempt came."""
+
+    def __init__(self, operation: Operation, *, sent: bool) -> None:
+        self.operation = operation
+        self.sent = sent
+        self.status: int | None = None
+        self.headers: Mapping[str, str] = {}
+        self.body = b""
+
+    async def trace(self, event: str, info: Mapping[str, object]) -> None:
+        if event.endswith("send_request_headers.started"):
+            self.sent = True
+
+
+class ApiTransport:
+    """Sends operations. ``transport`` replaces the network, for example by an ASGI app.
+
+    Raises the tree of :mod:`swapdesk.client.errors` and nothing else of httpx.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        credentials: Credentials,
+        *,
+        clock: Clock,
+        transport: httpx.AsyncBaseTransport | None = None,
+        rng: random.Random | None = None,
+        exchange_log: ExchangeLog | None = None,
+        policy: RetryPolicy | None = None,
+        on_counted: Callable[[Operation], None] | None = None,
+    ) -> None:
+        self.url = service_url(base_url)
+        self.credentials = credentials
+        self.server = clock if isinstance(clock, ServerClock) else ServerClock(clock)
+        self._clock = clock
+        self._rng = rng or random.Random()
+        self._log = exchange_log
+        self._policy = policy or RetryPolicy()
+        self._on_counted = on_counted
+        self.retries = RetryBudget()
+        if exchange_log is not None:
+            exchange_log.hide(*credentials.secrets())
+        self._foreign_transport = transport is not None
+        _keep_quiet("httpx", "httpcore")
+        self._http = httpx.AsyncClient(
+            transport=transport,
+            auth=OriginAuth(credentials, self.url),
+            trust_env=False,
+            follow_redirects=False,
+            timeout=None,
+            cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
+            headers={
+                "Accept": "application/json",
+                "Accept-Encoding": "identity",
+                "User-Agent": f"swapdesk/{__version__}",
+            },
+        )
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def send(
+        self,
+        operation: Operation,
+        *,
+        path: Mapping[str, str] | None = None,
+        query: Sequence[tuple[str, str]] = (),
+        body: bytes | None = None,
+    ) -> RawAnswer:
+        """One call with its retries. The deadline of the operation holds for each attempt."""
+        target = self._target(operation, path or {}, query)
+        self.retries.earn()
+        attempt = 1
+        while True:
+            try:
+                return await self._attempt(operation, target, body, attempt)
+            except ClientError as error:
+                wait = self._policy.wait(error, attempt, writes=operation.writes, rng=self._rng)
+                if wait is None or not self.retries.spend():
+                    raise
+            await self._clock.sleep(wait)
+            attempt += 1
+
+    def _target(
+        self, operation: Operation, path: Mapping[str, str], query: Sequence[tuple[str, str]]
+    ) -> str:
+        """The path and query to ask for. Path values must be ids, whatever their model said."""
+        segments = []
+        for segment in operation.path.split("/"):
+            name = segment[1:-1] if segment.startswith("{") else None
+            try:
+                segments.append(segment if name is None else safe_segment(path[name]))
+            except UnsafeText as error:
+                raise RequestRefused(f"{operation.name}: {error}") from None
+        base = self.url.raw_path.decode("ascii").rstrip("/")
+        written = urlencode(list(query))
+        return base + "/".join(segments) + (f"?{written}" if written else "")
+
+    async def _attempt(
+        self, operation: Operation, target: str, body: bytes | None, attempt: int
+    ) -> RawAnswer:
+        request = self._http.build_request(
+            operation.method,
+            self.url.copy_with(raw_path=target.encode("ascii")),
+            content=body,
+            headers={"Content-Type": "application/json"} if body is not None else None,
+        )
+        progress = _Progress(operation, sent=self._foreign_transport)
+        request.extensions["trace"] = progress.trace
+        at, began = self.server.now(), self._clock.monotonic()
+        error: ClientError | None = None
+        try:
+            return await self._exchange(operation, request, progress, began)
+        except ClientError as raised:
+            error = raised
+            raise
+        finally:
+            if self._on_counted is not None and progress.status not in (None, 429):
+                self._on_counted(operation)
+            if self._log is not None:
+                outcome = type(error).__name__ if error is not None else ""
+                if error is None and progress.status is None:
+                    outcome = "Cancelled"
+                self._log.record(
+                    Attempt(
+                        at=at,
+                        operation=operation.name,
+                        method=operation.method,
+                        target=target,
+                        attempt=attempt,
+                        request_headers=request.headers,
+                        request_body=body or b"",
+                        status=progress.status,
+                        request_id=progress.headers.get("x-request-id"),
+                        answer_headers=progress.headers,
+                        answer_body=progress.body,
+                        ms=(self._clock.monotonic() - began) * 1000.0,
+                        outcome=outcome,
+                    )
+                )
+
+    async def _exchange(
+        self, operation: Operation, request: httpx.Request, progress: _Progress, began: float
+    ) -> RawAnswer:
+        try:
+            async with asyncio.timeout(operation.deadline):
+                await self._receive(operation, request, progress, began)
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as error:
+            raise _lost(progress, error) from error
+        except ClientError as error:
+            raise _for_write(operation, error) from None
+        assert progress.status is not None
+        if progress.status >= 400:
+            refusal = refusal_of(
+                progress.status, progress.headers, progress.body, self.server.now()
+            )
+            raise _for_write(operation, refusal)
+        return RawAnswer(
+            operation=operation,
+            status=progress.status,
+            headers=progress.headers,
+            body=progress.body,
+            request_id=progress.headers.get("x-request-id"),
+            ms=(self._clock.monotonic() - began) * 1000.0,
+        )
+
+    async def _receive(
+        self, operation: Operation, request: httpx.Request, progress: _Progress, began: float
+    ) -> None:
+        """Read one answer into ``progress``, at most as many bytes as its kind may have."""
+        anonymous = httpx.Auth() if operation.access is Access.OPEN else httpx.USE_CLIENT_DEFAULT
+        answer = await self._http.send(request, stream=True, auth=anonymous)
+        try:
+            progress.sent = True
+            progress.status = answer.status_code
+            progress.headers = answer.headers
+            self.server.observe(
+                answer.headers.get("date"), sent=began, received=self._clock.monotonic()
+            )
+            if answer.status_code < 200 or 300 <= answer.status_code < 400:
+                raise _refused(progress, "redirect", f"answered {answer.status_code}")
+            encoding = answer.headers.get("content-encoding", "").strip().lower()
+            if encoding not in ("", "identity"):
+                if answer.status_code >= 400:
+                    return
+                raise _refused(progress, "content_encoding", "the answer is encoded")
+            failed = answer.status_code >= 400
+            limit = ERROR_LIMIT if failed else operation.result_limit
+            taken = bytearray()
+            async for chunk in answer.aiter_raw():
+                taken += chunk
+                if len(taken) > limit:
+                    progress.body = bytes(taken[:1024])
+                    if failed:
+                        return
+                    raise _refused(progress, "too_large", f"the answer exceeds {limit} bytes")
+            progress.body = bytes(taken)
+        finally:
+            await answer.aclose()
+
+
+def _refused(progress: _Progress, reason: str, said: str) -> AnswerRefused:
+    answer = answered(progress.status or 0, progress.headers, progress.body)
+    return AnswerRefused(f"{progress.operation.name}: {said}", reason, answer)
+
+
+def refuse_answer(answer: RawAnswer, reason: str, said: str) -> ClientError:
+    """The error for a whole answer whose content is unusable: not_json or wrong_shape."""
+    seen = answered(answer.status, answer.headers, answer.body)
+    refused = AnswerRefused(f"{answer.operation.name}: {said}", reason, seen)
+    return _for_write(answer.operation, refused)
+
+
+def _for_write(operation: Operation, error: ClientError) -> ClientError:
+    """The same error, or the unknown outcome when a write may have happened."""
+    if not operation.writes:
+        return error
+    unsure = isinstance(error, AnswerRefused | ServiceFailed) or (
+        isinstance(error, ApiError) and error.status in _UNSURE_4XX
+    )
+    if unsure and isinstance(error, AnswerRefused | ApiError):
+        return OutcomeUnknown(operation.name, error)
+    return error
+
+
+def _lost(progress: _Progress, error: Exception) -> ClientError:
+    """No whole answer: nothing was sent, or nobody answered a read, or a write is unknown."""
+    operation = progress.operation
+    # The texts of other libraries may quote the address with its query; the kind is enough.
+    kind = type(error).__name__
+    if isinstance(error, _NOT_SENT) or not progress.sent:
+        certificate = isinstance(error.__cause__, ssl.SSLError) or "CERTIFICATE" in str(error)
+        why = "the certificate was not accepted" if certificate else "no connection"
+        return Unreachable(f"{operation.name}: {why} ({kind})", sent=False)
+    late = isinstance(error, TimeoutError)
+    why = f"no answer within {operation.deadline:g} s" if late else f"the answer broke off ({kind})"
+    lost = NoAnswer(f"{operation.name}: {why}")
+    return OutcomeUnknown(operation.name, lost) if operation.writes else lost
+
+
+def _keep_quiet(*names: str) -> None:
+    """Their INFO and DEBUG lines hold whole URLs."""
+    for name in names:
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.WARNING)
