@@ -35,6 +35,17 @@ WARNING_SECONDS = 10.0
 THEME_ENTRY = "theme:"
 
 
+WIDTHS: list[tuple[int, str]] | None = [
+    (0, "-tiny"),
+    (60, "-small"),
+    (80, "-narrow"),
+    (100, "-normal"),
+    (120, "-roomy"),
+    (160, "-wide"),
+]
+HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (28, "-medium"), (36, "-tall")]
+
+
 class DeskScreen(Screen[None]):
     """Subclasses set ``VERBS``, yield widgets in :meth:`compose_body` and define ``do_*``.
 
@@ -59,20 +70,8 @@ class DeskScreen(Screen[None]):
     DeskScreen.-short .gap { display: none; }
     """
 
-    # Textual declares both without ClassVar.
-    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [
-        (0, "-tiny"),
-        (60, "-small"),
-        (80, "-narrow"),
-        (100, "-normal"),
-        (120, "-roomy"),
-        (160, "-wide"),
-    ]
-    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [
-        (0, "-short"),
-        (28, "-medium"),
-        (36, "-tall"),
-    ]
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
 
     VERBS: ClassVar[tuple[type[Command], ...]] = ()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from swapdesk.flows.notation.addresses import (
     address_groups,
+    differing_groups,
     grouped_address,
     short_address,
     wrapped_address,
@@ -56,6 +57,7 @@ __all__ = [
     "date",
     "day",
     "difference",
+    "differing_groups",
     "duration",
     "elapsed",
     "exact_amount",

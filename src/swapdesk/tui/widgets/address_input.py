@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from swapdesk.flows.notation import address_groups
+from swapdesk.flows.notation import address_groups, differing_groups
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.check_line import Check
 from swapdesk.tui.widgets.labelled_field import LabelledField
@@ -44,18 +44,18 @@ class AddressInput(LabelledField):
 
 def alike_lines(address: str, alike: Alike) -> list[Line]:
     """Both addresses in full; only the groups that differ are bold."""
-    mine, other = address_groups(address), address_groups(alike.address)
+    differing = differing_groups(address, alike.address)
     size = max(len("this"), len(alike.name)) + 2
     return [
-        _alike_line("this", mine, other, size),
-        _alike_line(alike.name, other, mine, size),
+        _alike_line("this", address, differing, size),
+        _alike_line(alike.name, alike.address, differing, size),
     ]
 
 
-def _alike_line(name: str, groups: list[str], against: list[str], size: int) -> Line:
+def _alike_line(name: str, address: str, differing: list[int], size: int) -> Line:
     line: Line = [Span(name.ljust(size), "muted")]
-    for at, group in enumerate(groups):
-        differs = at >= len(against) or against[at] != group
+    for at, group in enumerate(address_groups(address)):
+        differs = at in differing
         gap = " " if at else ""
         role = "status-waiting" if differs else "foreground"
         line.append(Span(gap + group, role, bold=differs))
