@@ -1,0 +1,316 @@
+"""One WebSocket connection: what it watches, what waits to be sent, and its rules.
+
+A reader and a writer run side by side; when one ends, so does the other. At most one update
+per order waits, the latest wins (wire decisions 2.15 and 6).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from swapdesk.clock import Clock
+from swapdesk.service.events.hub import Hub
+from swapdesk.service.store.protocol import StoreUnavailable
+from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, validate
+from swapdesk.wire.events import (
+    MAX_FRAME_BYTES,
+    MAX_WATCHED,
+    SLOW_READER_SECONDS,
+    ClientFrame,
+    CloseCode,
+    StreamError,
+)
+
+log = logging.getLogger(__name__)
+
+FLOOD_SECONDS = 10.0
+FLOOD_FRAMES = 100
+"""More frames than this in FLOOD_SECONDS are refused; twice as many end the connection."""
+
+ABUSE_FRAMES = 10
+"""So many frames in a row that are no message end the connection."""
+
+_LAST_WORD_SECONDS = 10.0
+_SENT_KEPT = 4096
+_PENDING_KEPT = 10_000
+
+
+class _Ended(Exception):
+    """The connection has to be closed with this code."""
+
+    def __init__(self, code: CloseCode) -> None:
+        super().__init__(code.name)
+        self.code = code
+
+
+class _Problem(Exception):
+    """A frame that is answered with an error."""
+
+    def __init__(self, code: StreamError, message: str, ids: list[str] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.ids = ids
+
+
+class Connection:
+    """An accepted and authenticated connection of one partner."""
+
+    def __init__(self, socket: WebSocket, hub: Hub, clock: Clock, partner_id: str) -> None:
+        self.partner_id = partner_id
+        self._socket = socket
+        self._hub = hub
+        self._clock = clock
+        self._all = False
+        self._watched: dict[str, None] = {}
+        self._replies: deque[str] = deque()
+        self._pending: dict[str, float] = {}
+        self._sent: dict[str, int] = {}
+        self._sending_since: float | None = None
+        self._work = asyncio.Event()
+        self._shutdown = asyncio.Event()
+        self._arrivals: deque[float] = deque()
+        self._strikes = 0
+
+    # What the hub says
+
+    def offer(self, service_id: str) -> None:
+        if not (self._all or service_id in self._watched):
+            return
+        # The first waiting time stays: a later change of the same order must not hide it.
+        self._pending.setdefault(service_id, self._clock.monotonic())
+        self._work.set()
+
+    def end(self) -> None:
+        self._shutdown.set()
+
+    # The connection itself
+
+    async def run(self) -> None:
+        """Serve until either side ends, then close with the code that tells why."""
+        self._hub.join(self)
+        tasks = [
+            asyncio.create_task(work)
+            for work in (self._read(), self._write(), self._watch_behind(), self._await_end())
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._hub.leave(self)
+            for task in tasks:
+                task.cancel()
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        await self._close(outcomes, tasks, done)
+
+    async def _close(
+        self,
+        outcomes: list[BaseException | None],
+        tasks: list[asyncio.Task[None]],
+        done: set[asyncio.Task[None]],
+    ) -> None:
+        failures = [o for task, o in zip(tasks, outcomes, strict=True) if task in done]
+        code = CloseCode.INTERNAL
+        for failure in failures:
+            if isinstance(failure, WebSocketDisconnect):
+                return
+            if isinstance(failure, _Ended):
+                code = failure.code
+            else:
+                log.error("stream: connection failed", exc_info=failure)
+        # A reader that takes nothing would not take the close either: it gets ten seconds.
+        goodbye = asyncio.create_task(self._goodbye(code))
+        timer = asyncio.create_task(self._clock.sleep(_LAST_WORD_SECONDS))
+        await asyncio.wait({goodbye, timer}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (goodbye, timer):
+            task.cancel()
+        await asyncio.gather(goodbye, timer, return_exceptions=True)
+
+    async def _goodbye(self, code: CloseCode) -> None:
+        try:
+            await self._socket.close(int(code), code.name)
+        except (WebSocketDisconnect, RuntimeError) as gone:
+            log.debug("stream: already gone: %s", gone)
+
+    async def _await_end(self) -> None:
+        await self._shutdown.wait()
+        raise _Ended(CloseCode.SHUTDOWN)
+
+    async def _watch_behind(self) -> None:
+        """End a reader whose oldest update has waited too long."""
+        while True:
+            await self._clock.sleep(1.0)
+            waiting = [at for at in (self._sending_since, *self._oldest()) if at is not None]
+            if waiting and self._clock.monotonic() - min(waiting) >= SLOW_READER_SECONDS:
+                raise _Ended(CloseCode.SLOW_READER)
+
+    def _oldest(self) -> tuple[float, ...]:
+        return (next(iter(self._pending.values())),) if self._pending else ()
+
+    # Writing
+
+    async def _write(self) -> None:
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            while self._replies or self._pending:
+                await self._write_one()
+
+    async def _write_one(self) -> None:
+        if self._replies:
+            await self._send(self._replies.popleft(), self._clock.monotonic())
+            return
+        service_id = next(iter(self._pending))
+        since = self._pending.pop(service_id)
+        if not (self._all or service_id in self._watched):
+            return
+        try:
+            order = await self._hub.find(self.partner_id, service_id)
+        except StoreUnavailable:
+            # The change is committed; it is told once the store answers again.
+            self._pending.setdefault(service_id, since)
+            await self._clock.sleep(1.0)
+            return
+        if order is None or self._sent.get(service_id, 0) >= order.version:
+            return
+        await self._send(self._hub.frame(order), since)
+        self._sent.pop(service_id, None)
+        self._sent[service_id] = order.version
+        if len(self._sent) > _SENT_KEPT:
+            del self._sent[next(iter(self._sent))]
+
+    async def _send(self, frame: str, since: float) -> None:
+        self._sending_since = since
+        await self._socket.send_text(frame)
+        self._sending_since = None
+
+    def _reply(self, frame: dict[str, object]) -> None:
+        self._replies.append(encode_json(frame).decode())
+        self._work.set()
+
+    def welcome(self) -> None:
+        """Queue the first frame."""
+        self._reply({"type": "welcome", "partnerId": self.partner_id})
+
+    # Reading
+
+    async def _read(self) -> None:
+        while True:
+            message = await self._socket.receive()
+            if message["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(message.get("code", 1005))
+            try:
+                self._count()
+                await self._take(message)
+                self._strikes = 0
+            except _Problem as problem:
+                self._refuse(problem)
+            except StoreUnavailable:
+                raise _Ended(CloseCode.INTERNAL) from None
+
+    def _count(self) -> None:
+        now = self._clock.monotonic()
+        self._arrivals.append(now)
+        while self._arrivals[0] <= now - FLOOD_SECONDS:
+            self._arrivals.popleft()
+        if len(self._arrivals) > 2 * FLOOD_FRAMES or len(self._replies) > 2 * FLOOD_FRAMES:
+            raise _Ended(CloseCode.FLOOD)
+        if len(self._arrivals) > FLOOD_FRAMES:
+            raise _Problem(
+                StreamError.RATE_LIMIT_EXCEEDED,
+                f"More than {FLOOD_FRAMES} messages in {FLOOD_SECONDS:g} seconds.",
+            )
+
+    def _refuse(self, problem: _Problem) -> None:
+        if problem.code in (
+            StreamError.INVALID_JSON,
+            StreamError.INVALID_MESSAGE,
+            StreamError.UNKNOWN_TYPE,
+        ):
+            self._strikes += 1
+            if self._strikes >= ABUSE_FRAMES:
+                raise _Ended(CloseCode.PROTOCOL_ABUSE)
+        answer: dict[str, object] = {
+            "type": "error",
+            "code": problem.code.value,
+            "message": problem.message,
+        }
+        if problem.ids is not None:
+            answer["serviceIds"] = problem.ids
+        self._reply(answer)
+
+    async def _take(self, message: object) -> None:
+        frame = _frame_of(message)
+        if frame.type == "ping":
+            self._reply({"type": "pong"})
+        elif frame.type == "subscribe":
+            await self._subscribe(frame.service_ids)
+        elif frame.type == "unsubscribe":
+            self._unsubscribe(frame.service_ids)
+        else:
+            raise _Problem(
+                StreamError.UNKNOWN_TYPE, "The types are subscribe, unsubscribe and ping."
+            )
+
+    async def _subscribe(self, ids: list[str] | None) -> None:
+        if ids is None:
+            self._all = True
+            self._watched.clear()
+            self._reply({"type": "subscribed", "all": True})
+            return
+        added = dict.fromkeys(ids)
+        if len(self._watched | added) > MAX_WATCHED:
+            raise _Problem(
+                StreamError.SUBSCRIPTION_LIMIT, f"At most {MAX_WATCHED} orders can be watched."
+            )
+        missing = []
+        for service_id in added:
+            if await self._hub.find(self.partner_id, service_id) is None:
+                missing.append(service_id)
+            elif not self._all:
+                self._watched[service_id] = None
+        if missing:
+            self._refuse(_Problem(StreamError.ORDER_NOT_FOUND, "There is no such order.", missing))
+        if self._all:
+            self._reply({"type": "subscribed", "all": True})
+        else:
+            self._reply({"type": "subscribed", "serviceIds": list(self._watched)})
+
+    def _unsubscribe(self, ids: list[str] | None) -> None:
+        if ids is None or self._all:
+            self._watched.clear()
+            self._all = False
+        else:
+            for service_id in ids:
+                self._watched.pop(service_id, None)
+        self._reply({"type": "unsubscribed"})
+
+
+def _frame_of(message: object) -> ClientFrame:
+    text = message.get("text") if isinstance(message, dict) else None
+    if not isinstance(text, str):
+        raise _Problem(StreamError.INVALID_MESSAGE, "A message is a text frame.")
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) > MAX_FRAME_BYTES:
+        raise _Problem(
+            StreamError.INVALID_MESSAGE, f"A message has at most {MAX_FRAME_BYTES} bytes."
+        )
+    try:
+        value = decode_json(data, max_bytes=MAX_FRAME_BYTES)
+    except CodecError as error:
+        raise _Problem(StreamError.INVALID_JSON, f"The message {error}.") from None
+    if not isinstance(value, dict):
+        raise _Problem(StreamError.INVALID_MESSAGE, "A message is a JSON object.")
+    if isinstance(value.get("type"), str) and value["type"] not in (
+        "subscribe",
+        "unsubscribe",
+        "ping",
+    ):
+        raise _Problem(StreamError.UNKNOWN_TYPE, "The types are subscribe, unsubscribe and ping.")
+    try:
+        return validate(ClientFrame, value, side="service")
+    except CodecError as error:
+        raise _Problem(StreamError.INVALID_MESSAGE, str(error)) from None

@@ -1,0 +1,245 @@
+"""The order desk: create, look up and list the orders of a partner.
+
+Create is at most once per quote (wire decisions 2.7): the quote is consumed and the order
+written in one commit, the venues are asked outside any transaction, the deposit address is
+committed, and only then is the request answered. What a crash leaves, the worker finishes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import random
+from datetime import datetime, timedelta
+from typing import Literal
+
+from swapdesk.clock import Clock
+from swapdesk.service.access import Caller
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.errors import ServiceError
+from swapdesk.service.orders.listing import list_orders
+from swapdesk.service.orders.opening import Opening, OutcomeUnknown, RouteFinder
+from swapdesk.service.orders.presentation import Presentation
+from swapdesk.service.orders.recipients import check_destinations
+from swapdesk.service.orders.states import display, rank
+from swapdesk.service.orders.window import visible
+from swapdesk.service.store.protocol import (
+    QuoteConsumed,
+    QuoteGone,
+    Store,
+    StoredOrder,
+    StoredQuote,
+)
+from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.ids import new_object_id, new_order_id
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+from swapdesk.wire.orders import LegStatus, Order, OrderList, OrderQuery, OrderStatus
+
+log = logging.getLogger(__name__)
+
+Purpose = Literal["exchange", "private_send"]
+
+DEPOSIT_TIME = timedelta(minutes=30)
+"""From creation to ``expires``, the deposit deadline."""
+
+CREATE_SECONDS = 20.0
+"""After this long no further venue is tried within the request; the worker goes on."""
+
+_HEAD_START = timedelta(seconds=12)
+# A create asks one venue for up to ten seconds; only then does the worker look.
+_TWIN_WAIT_SECONDS = 25.0
+_TWIN_POLL_SECONDS = 0.2
+
+
+class OrderDesk:
+    """Everything a partner can do with orders. One per process."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        venues: Venues,
+        engine: RouteFinder,
+        clock: Clock,
+        rng: random.Random,
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._clock = clock
+        self._rng = rng
+        self._in_flight: dict[str, asyncio.Event] = {}
+        self.opening = Opening(store, catalog, venues, engine, clock)
+        self.presentation = Presentation(catalog, venues)
+
+    async def create(
+        self, caller: Caller, request: ExchangeRequest | PrivateSendRequest, purpose: Purpose
+    ) -> Order:
+        """The order a quote becomes; the same request again returns the same order.
+
+        Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR, TOKEN_DISABLED,
+        PROVIDER_EXCHANGE_FAILED when no venue opened, SERVICE_UNAVAILABLE when the outcome is
+        not known yet.
+        """
+        partner_id = caller.partner.partner_id
+        digest = _digest(request, purpose)
+        earlier = await self._store.order_of_quote(partner_id, request.quote_id)
+        if earlier is not None:
+            return await self._replay(earlier, digest)
+        quote = self._usable(await self._store.get_quote(partner_id, request.quote_id), purpose)
+        token_in = self._catalog.enabled_token(quote.token_in_id, "from")
+        token_out = self._catalog.enabled_token(quote.token_out_id, "to")
+        check_destinations(request, token_in, token_out)
+        order = self._draft(quote, request, digest)
+        landed = self._in_flight[order.service_id] = asyncio.Event()
+        try:
+            await self._store.begin_order(order)
+            return self._answer(await self._carry(order))
+        except QuoteGone:
+            raise _invalid_swap() from None
+        except QuoteConsumed as consumed:
+            first = await self._store.get_order(partner_id, consumed.service_id)
+            if first is None:
+                raise _invalid_swap() from None
+            return await self._replay(first, digest)
+        finally:
+            del self._in_flight[order.service_id]
+            landed.set()
+
+    async def get(self, caller: Caller, service_id: str) -> Order:
+        """One order of the caller; raises NOT_FOUND alike for unknown, foreign and too old."""
+        order = await self.find(caller.partner.partner_id, service_id)
+        if order is None:
+            raise ServiceError(ErrorCode.NOT_FOUND, "There is no such order.")
+        return self.presentation.order(order)
+
+    async def find(self, partner_id: str, service_id: str) -> StoredOrder | None:
+        """The row of an order the partner may see now."""
+        order = await self._store.get_order(partner_id, service_id)
+        if order is None or not visible(order.created, self._clock.now()):
+            return None
+        return order
+
+    async def list(self, caller: Caller, query: OrderQuery) -> OrderList:
+        """One page of the caller's orders of the last 48 hours."""
+        return await list_orders(
+            self._store, self.presentation, caller.partner.partner_id, query, self._clock.now()
+        )
+
+    def _usable(self, quote: StoredQuote | None, purpose: Purpose) -> StoredQuote:
+        if quote is None or quote.purpose != purpose or quote.expires <= self._clock.now():
+            raise _invalid_swap()
+        return quote
+
+    def _draft(
+        self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest, digest: str
+    ) -> StoredOrder:
+        now = _to_milliseconds(self._clock.now())
+        shown = display(OrderStatus.INITIALIZING, LegStatus.NEW, None, quote.route)
+        private = quote.route == "private"
+        # Drawn per quote, so that a generator that starts over never repeats an order's id.
+        rng = random.Random(f"{self._rng.getrandbits(128)} {quote.quote_id} {now}")
+        detail: dict[str, str | bool | None] = {}
+        if private and request.intermediate_refund_address is not None:
+            detail["intermediateRefundAddress"] = request.intermediate_refund_address
+        return StoredOrder(
+            service_id=new_order_id(rng),
+            record_id=new_object_id(rng),
+            partner_id=quote.partner_id,
+            quote_id=quote.quote_id,
+            request_digest=digest,
+            route=quote.route,
+            created=now,
+            modified=now,
+            expires=now + DEPOSIT_TIME,
+            status=int(OrderStatus.INITIALIZING),
+            display_status=shown.value,
+            rank=rank(shown),
+            version=1,
+            due_at=now + _HEAD_START,
+            in_status=int(LegStatus.NEW),
+            out_status=int(LegStatus.NEW) if private else None,
+            token_in_id=quote.token_in_id,
+            token_out_id=quote.token_out_id,
+            amount_in=quote.amount_in,
+            amount_out=quote.amount_out,
+            amount_in_usd=quote.amount_in_usd,
+            amount_out_usd=quote.amount_out_usd,
+            minutes=quote.minutes,
+            receiver_address=request.address_to,
+            receiver_tag=request.destination_tag or None,
+            refund_address=request.refund_address or None,
+            refund_tag=request.refund_extra_id or None,
+            deposit_address=None,
+            deposit_tag=None,
+            legs=quote.legs,
+            middle_token_id=quote.middle_token_id,
+            middle_amount=quote.middle_amount,
+            detail=detail,
+        )
+
+    async def _carry(self, order: StoredOrder) -> StoredOrder:
+        try:
+            return await self.opening.carry(
+                order, ask_first=False, until=self._clock.monotonic() + CREATE_SECONDS
+            )
+        except OutcomeUnknown as unknown:
+            log.warning("order %s: outcome unknown: %s", order.service_id, unknown)
+            raise _outcome_unknown() from unknown
+
+    async def _replay(self, order: StoredOrder, digest: str) -> Order:
+        """What the first request got, waiting for it while it is under way."""
+        if order.request_digest != digest:
+            raise ServiceError(
+                ErrorCode.INVALID_SWAP, "This quote was already used with other parameters."
+            )
+        deadline = self._clock.monotonic() + _TWIN_WAIT_SECONDS
+        while order.status == OrderStatus.INITIALIZING:
+            landed = self._in_flight.get(order.service_id)
+            if landed is not None:
+                await landed.wait()
+            elif self._clock.monotonic() >= deadline:
+                raise _outcome_unknown()
+            else:
+                await self._clock.sleep(_TWIN_POLL_SECONDS)
+            found = await self._store.get_order(order.partner_id, order.service_id)
+            if found is None:
+                raise _invalid_swap()
+            if landed is not None and found.status == OrderStatus.INITIALIZING:
+                raise _outcome_unknown()
+            order = found
+        return self._answer(order)
+
+    def _answer(self, order: StoredOrder) -> Order:
+        if order.failure_code is not None:
+            raise ServiceError(
+                ErrorCode(order.failure_code),
+                "No exchange opened this order. Nothing was charged; ask for a new quote.",
+            )
+        if order.status == OrderStatus.INITIALIZING:
+            raise _outcome_unknown()
+        return self.presentation.order(order)
+
+
+def _digest(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> str:
+    """The same for two requests that ask for the same order."""
+    body = request.model_dump(mode="python", by_alias=True, exclude_none=True)
+    return hashlib.sha256(encode_json([purpose, dict(sorted(body.items()))])).hexdigest()
+
+
+def _to_milliseconds(moment: datetime) -> datetime:
+    """Cut to what the wire shows, so that ``from=created`` finds the order again."""
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+def _invalid_swap() -> ServiceError:
+    return ServiceError(ErrorCode.INVALID_SWAP, "This quote cannot be used. Ask for a new one.")
+
+
+def _outcome_unknown() -> ServiceError:
+    return ServiceError(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        "It is not known yet whether the order was opened. Repeat the same request to learn it.",
+    )

@@ -1,0 +1,169 @@
+"""The worker: claims orders that are due, asks their venues, commits what changed.
+
+The order row is the workflow. Work happens between two commits, never inside one; a worker
+that dies leaves a lease that runs out, and another goes on from the row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from swapdesk.clock import Clock
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.orders.creation import OrderDesk
+from swapdesk.service.orders.opening import OutcomeUnknown, leg_key
+from swapdesk.service.orders.progress import next_rows
+from swapdesk.service.orders.window import WINDOW
+from swapdesk.service.store.protocol import Store, StoredOrder, StoreUnavailable
+from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
+from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.orders import LegStatus, OrderStatus
+
+log = logging.getLogger(__name__)
+
+LEASE = timedelta(seconds=30)
+BATCH = 64
+BACK_OFF_LIMIT = timedelta(minutes=5)
+SLOW_POLL = (timedelta(seconds=30), timedelta(minutes=10))
+"""How often an ended order is looked at for a late deposit or refund: ever more slowly."""
+
+QUOTES_KEPT = timedelta(minutes=15)
+_OUTBOX_KEPT = timedelta(hours=48)
+_HOUSEKEEPING_SECONDS = 60.0
+_IDLE_SECONDS = 0.5
+_NO_ANSWER = LegReport(LegStatus.WAITING)
+
+_OPEN_ENDED = (OrderStatus.EXPIRED, OrderStatus.FAILED)
+_SECOND_LEG_FROM = (
+    LegStatus.SENDING,
+    LegStatus.FINISHED,
+    LegStatus.FALLBACK,
+)
+
+
+class Worker:
+    """One per process. ``run`` until cancelled, or ``step`` by hand."""
+
+    def __init__(
+        self, store: Store, catalog: Catalog, venues: Venues, clock: Clock, desk: OrderDesk
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._venues = venues
+        self._clock = clock
+        self._desk = desk
+        self._owner = uuid.uuid4().hex
+
+    async def run(self) -> None:
+        """Work until cancelled; a store that does not answer is asked again."""
+        swept = -_HOUSEKEEPING_SECONDS
+        while True:
+            try:
+                due = await self._store.next_due()
+                worked = 0
+                if due is not None and due <= self._clock.now():
+                    worked = await self.step(self._clock.now())
+                if self._clock.monotonic() - swept >= _HOUSEKEEPING_SECONDS:
+                    await self.sweep(self._clock.now())
+                    swept = self._clock.monotonic()
+            except StoreUnavailable as unavailable:
+                log.error("worker: the store does not answer: %s", unavailable)
+                worked = 0
+            if worked < BATCH:
+                await self._clock.sleep(_IDLE_SECONDS)
+
+    async def step(self, now: datetime) -> int:
+        """Claim what is due and work on it; how many orders were looked at."""
+        claimed = await self._store.claim_due(
+            now, owner=self._owner, lease_until=now + LEASE, limit=BATCH
+        )
+        await asyncio.gather(*(self._look(order) for order in claimed))
+        return len(claimed)
+
+    async def sweep(self, now: datetime) -> None:
+        """Drop quotes 15 minutes after they expired and announcements nobody can see."""
+        await self._store.drop_quotes(now - QUOTES_KEPT)
+        await self._store.drop_outbox(now - _OUTBOX_KEPT)
+
+    async def _look(self, order: StoredOrder) -> None:
+        try:
+            if order.status == OrderStatus.INITIALIZING:
+                await self._desk.opening.carry(order, ask_first=True)
+            else:
+                await self._follow(order)
+        except (VenueFailure, OutcomeUnknown) as silence:
+            log.info("order %s: asked in vain: %s", order.service_id, silence)
+            await self._later(order, order.attempt + 1)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            # One order that cannot be worked on must not hold up the others.
+            log.exception("order %s: could not be worked on", order.service_id)
+            await self._later(order, order.attempt + 1)
+
+    async def _follow(self, order: StoredOrder) -> None:
+        first, second = await self._reports(order)
+        now = self._clock.now()
+        rows = next_rows(order, first, second, now)
+        version = order.version
+        for number, row in enumerate(rows, start=1):
+            due = now if number < len(rows) else self._due(row, now)
+            if not await self._store.advance_order(
+                replace(row, due_at=due), expected_version=version
+            ):
+                return
+            version += 1
+        if not rows:
+            await self._store.postpone_order(
+                order.service_id, owner=self._owner, due_at=self._due(order, now), attempt=0
+            )
+
+    async def _reports(self, order: StoredOrder) -> tuple[LegReport, LegReport | None]:
+        first = await self._report(order, order.legs[0], leg_key(order, "in"))
+        if first is None:
+            if order.status != OrderStatus.WAITING:
+                raise Transient("the venue does not know the leg")
+            first = _NO_ANSWER
+        if order.route == "standard":
+            return first, None
+        second = None
+        if first.status in _SECOND_LEG_FROM:
+            second = await self._report(order, order.legs[1], leg_key(order, "out"))
+        return first, second or LegReport(LegStatus.WAITING)
+
+    async def _report(self, order: StoredOrder, code: str, key: str) -> LegReport | None:
+        venue = self._venues.by_code(code)
+        if venue is None:
+            raise Transient(f"venue {code} is not configured")
+        return await venue.report(key)
+
+    async def _later(self, order: StoredOrder, attempt: int) -> None:
+        now = self._clock.now()
+        wait = timedelta(seconds=self._pace(order) * 2 ** min(attempt, 16))
+        if now - order.created > WINDOW or wait > BACK_OFF_LIMIT:
+            wait = BACK_OFF_LIMIT
+        await self._store.postpone_order(
+            order.service_id, owner=self._owner, due_at=now + wait, attempt=attempt
+        )
+
+    def _pace(self, order: StoredOrder) -> float:
+        venue = self._venues.by_code(order.legs[0])
+        return 1.0 if venue is None else venue.poll_seconds
+
+    def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
+        """When to look next: at the venue's pace, slowly once ended, and never again after 48 h."""
+        if order.status in _OPEN_ENDED:
+            due = now + sorted((*SLOW_POLL, (now - order.created) / 10))[1]
+            return due if due <= order.created + WINDOW else None
+        if order.status in (OrderStatus.FINISHED, OrderStatus.REFUNDED, OrderStatus.DELETED):
+            return None
+        if now - order.created > WINDOW:
+            return now + BACK_OFF_LIMIT
+        due = now + timedelta(seconds=self._pace(order))
+        if order.status == OrderStatus.WAITING and now < order.expires:
+            return min(due, order.expires)
+        return due

@@ -1,0 +1,319 @@
+"""From a consumed quote to a deposit address: opening the legs of an order at its venues.
+
+Used twice, by the create request and by the worker that finishes what a crash or a lost
+answer left. Every leg has a key that always means one venue, and a venue returns for a key
+what it created before, so doing it again never opens a second deposit (wire decisions 2.7).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Literal, Protocol
+
+from swapdesk.clock import Clock
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.orders.states import display, rank
+from swapdesk.service.quoting.routes import PricedRoute
+from swapdesk.service.store.protocol import Store, StoredOrder
+from swapdesk.service.venues.adapter import (
+    Ambiguous,
+    DepositInstruction,
+    LegOrder,
+    Rejected,
+    Transient,
+    VenueFailure,
+)
+from swapdesk.service.venues.registry import Venues
+from swapdesk.service.venues.wrappers import GuardedVenue
+from swapdesk.wire.encoding.numbers import ROUGH, quantize
+from swapdesk.wire.encoding.timestamps import rfc3339
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.orders import LegStatus, OrderStatus
+from swapdesk.wire.tokens import Token
+
+log = logging.getLogger(__name__)
+
+Position = Literal["in", "out"]
+
+SECOND_LEG_PATIENCE = timedelta(hours=24)
+"""How much longer the second deposit address of a private order waits than the first."""
+
+
+class RouteFinder(Protocol):
+    """Who prices the next best route when a venue refuses."""
+
+    async def best_legs(
+        self,
+        token_in: Token,
+        token_out: Token,
+        amount: Decimal,
+        route: Literal["standard", "private"],
+        *,
+        exclude: frozenset[tuple[str, ...]],
+    ) -> PricedRoute | None: ...
+
+
+class OutcomeUnknown(Exception):
+    """A venue may or may not have opened a leg; ``find`` by key decides later."""
+
+
+class _Refusal(Exception):
+    """A venue definitely did not open the leg at this position of the route."""
+
+    def __init__(self, position: Position, code: str) -> None:
+        super().__init__(f"{code} refused the {position} leg")
+        self.position = position
+        self.code = code
+
+
+def leg_key(order: StoredOrder, position: Position) -> str:
+    """The key of a leg at its venue; a later try at another venue has its own."""
+    number = _tries(order)
+    return f"{order.service_id}:{position}" + (f"#{number}" if number > 1 else "")
+
+
+def _tries(order: StoredOrder) -> int:
+    """How many routes were tried, this one included: every refusal made one more."""
+    return len(_refusals(order)) + 1
+
+
+def _refusals(order: StoredOrder) -> list[str]:
+    """``in:code`` and ``out:code`` of each leg a venue refused, in order."""
+    listed = order.detail.get("refusals")
+    return listed.split(",") if isinstance(listed, str) and listed else []
+
+
+class Opening:
+    """Opens the legs of orders that have no deposit address yet."""
+
+    def __init__(
+        self, store: Store, catalog: Catalog, venues: Venues, routes: RouteFinder, clock: Clock
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._venues = venues
+        self._routes = routes
+        self._clock = clock
+
+    async def carry(
+        self, order: StoredOrder, *, ask_first: bool, until: float | None = None
+    ) -> StoredOrder:
+        """Bring an order at -2 to waiting, or to failed when no venue opens.
+
+        ``ask_first`` asks each venue what the key already stands for. ``until`` is a monotonic
+        time after which no further venue is tried. Raises OutcomeUnknown. Returns the row as
+        it stands, also when someone else was faster.
+        """
+        while True:
+            try:
+                opened = await self._open_legs(order, ask_first=ask_first)
+            except _Refusal as refusal:
+                if until is not None and self._clock.monotonic() >= until:
+                    raise OutcomeUnknown("no time for another venue") from refusal
+                rerouted = await self._reroute(order, refusal)
+            else:
+                return await self._commit(order, self._waiting(order, *opened))
+            if rerouted is None:
+                return await self._commit(order, self._failed(order))
+            if not await self._store.advance_order(
+                rerouted, expected_version=order.version, announce=False
+            ):
+                return await self._current(order)
+            order = replace(rerouted, version=order.version + 1)
+            ask_first = False
+
+    async def _open_legs(
+        self, order: StoredOrder, *, ask_first: bool
+    ) -> tuple[DepositInstruction, DepositInstruction | None]:
+        """What to pay, and where the second leg waits. The leg that pays out is opened first."""
+        token_in = self._token(order.token_in_id)
+        token_out = self._token(order.token_out_id)
+        refund = (order.refund_address, order.refund_tag)
+        if order.route == "standard":
+            leg = LegOrder(
+                leg_key(order, "in"),
+                token_in,
+                token_out,
+                order.amount_in,
+                order.amount_out,
+                order.receiver_address,
+                order.receiver_tag,
+                *refund,
+                order.expires,
+            )
+            return await self._open(order, "in", order.legs[0], leg, ask_first), None
+        if order.middle_token_id is None or order.middle_amount is None:
+            raise ValueError(f"private order {order.service_id} has no intermediary")
+        middle = self._token(order.middle_token_id)
+        intermediate = order.detail.get("intermediateRefundAddress")
+        second = LegOrder(
+            leg_key(order, "out"),
+            middle,
+            token_out,
+            order.middle_amount,
+            order.amount_out,
+            order.receiver_address,
+            order.receiver_tag,
+            intermediate if isinstance(intermediate, str) else None,
+            None,
+            order.expires + SECOND_LEG_PATIENCE,
+        )
+        out = await self._open(order, "out", order.legs[1], second, ask_first)
+        first = LegOrder(
+            leg_key(order, "in"),
+            token_in,
+            middle,
+            order.amount_in,
+            order.middle_amount,
+            out.address,
+            out.tag,
+            *refund,
+            order.expires,
+        )
+        return await self._open(order, "in", order.legs[0], first, ask_first), out
+
+    async def _open(
+        self,
+        order: StoredOrder,
+        position: Position,
+        code: str,
+        leg: LegOrder,
+        ask_first: bool,
+    ) -> DepositInstruction:
+        venue = self._venue(code)
+        try:
+            found = await venue.find(leg.key) if ask_first else None
+            if found is not None:
+                return found
+            if ask_first and self._clock.now() >= order.expires:
+                raise Rejected("the time to deposit has passed")
+        except VenueFailure as failure:
+            if isinstance(failure, Rejected):
+                raise _Refusal(position, code) from failure
+            raise OutcomeUnknown(f"{code} does not say: {failure.reason}") from failure
+        try:
+            return await venue.open(leg)
+        except (Rejected, Transient) as failure:
+            log.info("order %s: %s refused %s: %s", order.service_id, code, leg.key, failure.reason)
+            raise _Refusal(position, code) from failure
+        except Ambiguous as failure:
+            log.warning("order %s: %s left %s open", order.service_id, code, leg.key)
+            raise OutcomeUnknown(failure.reason) from failure
+
+    async def _reroute(self, order: StoredOrder, refusal: _Refusal) -> StoredOrder | None:
+        """The order on its next best route, or None when no venue is left."""
+        refusals = [*_refusals(order), f"{refusal.position}:{refusal.code}"]
+        if self._clock.now() >= order.expires:
+            return None
+        token_in = self._token(order.token_in_id)
+        token_out = self._token(order.token_out_id)
+        quoted = order.detail.get("quotedInAmount")
+        amount = Decimal(quoted) if isinstance(quoted, str) else order.amount_in
+        route = await self._routes.best_legs(
+            token_in, token_out, amount, order.route, exclude=self._excluded(order, refusals)
+        )
+        if route is None:
+            return None
+        return replace(
+            order,
+            legs=route.legs,
+            amount_in=route.amount_in,
+            amount_out=route.amount_out,
+            amount_out_usd=_in_usd(route.amount_out, token_out),
+            minutes=route.minutes,
+            middle_token_id=route.middle_token_id,
+            middle_amount=route.middle_amount,
+            detail={
+                "quotedInAmount": format(order.amount_in, "f"),
+                "quotedOutAmount": format(order.amount_out, "f"),
+                **order.detail,
+                "refusals": ",".join(refusals),
+                "rerouted": True,
+            },
+        )
+
+    def _excluded(self, order: StoredOrder, refusals: list[str]) -> frozenset[tuple[str, ...]]:
+        """Every route with a venue in the place it refused."""
+        codes = [provider.short_name for provider in self._venues.providers()]
+        excluded: set[tuple[str, ...]] = set()
+        for refusal in refusals:
+            position, _, code = refusal.partition(":")
+            if order.route == "standard":
+                excluded.add((code,))
+            elif position == "in":
+                excluded.update((code, other) for other in codes)
+            else:
+                excluded.update((other, code) for other in codes)
+        return frozenset(excluded)
+
+    def _waiting(
+        self, order: StoredOrder, pay: DepositInstruction, second: DepositInstruction | None
+    ) -> StoredOrder:
+        now = self._clock.now()
+        detail = {**order.detail, "inCreated": rfc3339(now)}
+        if second is not None:
+            detail["outCreated"] = rfc3339(now)
+        return replace(
+            self._at(order, OrderStatus.WAITING, now),
+            in_status=int(LegStatus.WAITING),
+            out_status=None if second is None else int(LegStatus.WAITING),
+            deposit_address=pay.address,
+            deposit_tag=pay.tag,
+            amount_in=pay.amount_in,
+            amount_out=pay.amount_out if second is None else second.amount_out,
+            due_at=now + timedelta(seconds=self._venue(order.legs[0]).poll_seconds),
+            detail=detail,
+        )
+
+    def _failed(self, order: StoredOrder) -> StoredOrder:
+        now = self._clock.now()
+        return replace(
+            self._at(order, OrderStatus.FAILED, now),
+            in_status=int(LegStatus.FAILED),
+            failure_code=ErrorCode.PROVIDER_EXCHANGE_FAILED.value,
+            due_at=None,
+        )
+
+    @staticmethod
+    def _at(order: StoredOrder, status: OrderStatus, now: datetime) -> StoredOrder:
+        shown = display(status, order.in_status, order.out_status, order.route)
+        return replace(
+            order,
+            status=int(status),
+            display_status=shown.value,
+            rank=rank(shown),
+            modified=now,
+            attempt=0,
+        )
+
+    async def _commit(self, order: StoredOrder, changed: StoredOrder) -> StoredOrder:
+        if await self._store.advance_order(changed, expected_version=order.version):
+            return replace(changed, version=order.version + 1)
+        return await self._current(order)
+
+    async def _current(self, order: StoredOrder) -> StoredOrder:
+        found = await self._store.get_order(order.partner_id, order.service_id)
+        if found is None:
+            raise LookupError(f"order {order.service_id} is not in the store")
+        return found
+
+    def _token(self, token_id: str) -> Token:
+        token = self._catalog.token(token_id)
+        if token is None:
+            raise LookupError(f"token {token_id} of an order is not in the catalogue")
+        return token
+
+    def _venue(self, code: str) -> GuardedVenue:
+        venue = self._venues.by_code(code)
+        if venue is None:
+            raise LookupError(f"venue {code} of an order is not configured")
+        return venue
+
+
+def _in_usd(amount: Decimal, token: Token) -> Decimal | None:
+    return (
+        None if token.price is None else quantize(ROUGH.multiply(amount, token.price), 2, up=False)
+    )

@@ -1,0 +1,117 @@
+"""An order row as the Order of the API (spec: Order; wire decisions 2.8).
+
+Private orders name no provider, no intermediary and no hash between the legs: those are
+what the route hides.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from urllib.parse import quote
+
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.encoding.timestamps import parse_rfc3339
+from swapdesk.wire.orders import LegStatus, Order, OrderStatus
+
+
+class Presentation:
+    """Turns rows into answers; pure but for the catalogue and the venues it reads."""
+
+    def __init__(self, catalog: Catalog, venues: Venues) -> None:
+        self._catalog = catalog
+        self._venues = venues
+
+    def order(self, row: StoredOrder) -> Order:
+        """The one object of order details, the list, create and the stream."""
+        token_in = self._catalog.token(row.token_in_id)
+        token_out = self._catalog.token(row.token_out_id)
+        private = row.route == "private"
+        venue = None if private else self._venues.by_code(row.legs[0])
+        deposit_hash = _text(row, "depositHash")
+        payout_hash = _text(row, "payoutHash")
+        link = ""
+        if payout_hash is not None and token_out is not None:
+            link = transaction_link(token_out.chain_data, payout_hash)
+        elif deposit_hash is not None and token_in is not None:
+            link = transaction_link(token_in.chain_data, deposit_hash)
+        return Order(
+            service_id=row.service_id,
+            id=row.record_id,
+            created=row.created,
+            modified=row.modified,
+            expires=row.expires,
+            receiver_address=row.receiver_address,
+            receiver_tag=row.receiver_tag,
+            deposit_address=row.deposit_address,
+            deposit_tag=row.deposit_tag,
+            refund_address=row.refund_address,
+            intermediate_refund_address=_text(row, "intermediateRefundAddress"),
+            status=row.status,
+            status_label=OrderStatus(row.status).name,
+            display_status=row.display_status,
+            in_status=row.in_status,
+            in_status_label=LegStatus(row.in_status).name,
+            in_created=_time(row, "inCreated"),
+            out_status=row.out_status if private else None,
+            out_status_label=(
+                LegStatus(row.out_status).name if private and row.out_status is not None else None
+            ),
+            out_created=_time(row, "outCreated"),
+            anonymous=private,
+            is_dex=False,
+            fixed=False,
+            in_=None if private else row.legs[0],
+            swap_name=None if venue is None else venue.provider.name,
+            in_amount=row.amount_in,
+            in_symbol=None if token_in is None else token_in.symbol,
+            in_amount_usd=row.amount_in_usd,
+            out_amount=row.amount_out,
+            out_symbol=None if token_out is None else token_out.symbol,
+            out_amount_usd=row.amount_out_usd,
+            quoted_in_amount=_amount(row, "quotedInAmount"),
+            quoted_out_amount=_amount(row, "quotedOutAmount"),
+            in_token_id=row.token_in_id,
+            out_token_id=row.token_out_id,
+            in_token=token_in,
+            out_token=token_out,
+            eta=row.minutes,
+            hash_url=link,
+            in_transaction_out_hash=None if private else payout_hash,
+            out_transaction_out_hash=payout_hash if private else None,
+            order_finished_received=_time(row, "finished"),
+            action_required=row.detail.get("actionRequired") is True,
+            rerouted=row.detail.get("rerouted") is True,
+            refund_hash=_text(row, "refundHash"),
+            refund_chain=_text(row, "refundChain"),
+            refund_amount=_amount(row, "refundAmount"),
+        )
+
+
+def transaction_link(chain: Chain, transaction_hash: str) -> str:
+    """A link by the chain's template, ``hashUrl`` before ``explorerUrl``; empty without one."""
+    template = chain.hash_url or chain.explorer_url
+    if not template:
+        return ""
+    segment = quote(transaction_hash, safe="")
+    if "{txHash}" in template:
+        return template.replace("{txHash}", segment)
+    return template + segment
+
+
+def _text(row: StoredOrder, name: str) -> str | None:
+    value = row.detail.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _amount(row: StoredOrder, name: str) -> Decimal | None:
+    value = _text(row, name)
+    return None if value is None else Decimal(value)
+
+
+def _time(row: StoredOrder, name: str) -> datetime | None:
+    value = _text(row, name)
+    return None if value is None else parse_rfc3339(value)

@@ -1,0 +1,148 @@
+"""What venue reports change about an order: pure, from a row and its legs to the next rows.
+
+A report never moves an order backward, and the absence of a report never moves it at all
+(spec: Rules that hold; wire decisions 2.19).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+
+from swapdesk.service.orders.states import (
+    deposit_seen,
+    display,
+    rank,
+    status_of_legs,
+    way,
+)
+from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.venues.adapter import LegReport
+from swapdesk.wire.encoding.timestamps import rfc3339
+from swapdesk.wire.orders import LegStatus, OrderStatus
+
+_PAID = (LegStatus.FINISHED, LegStatus.FALLBACK)
+_GIVEN_UP = frozenset({LegStatus.FAILED, LegStatus.EXPIRED})
+_UNFULFILLED = (OrderStatus.EXPIRED, OrderStatus.FAILED)
+
+
+def next_rows(
+    row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
+) -> list[StoredOrder]:
+    """The rows to commit one after another; empty when nothing changed.
+
+    Intermediate rows differ in their state alone, so that every step is announced; what the
+    reports tell (hashes, amounts, flags) comes with the last one.
+    """
+    target = status_of_legs(first, second)
+    deposited = deposit_seen(first)
+    if target == OrderStatus.WAITING and not deposited and now >= row.expires:
+        target = OrderStatus.EXPIRED
+    if target == OrderStatus.EXPIRED and row.status in (
+        OrderStatus.CONFIRMING,
+        OrderStatus.EXCHANGING,
+        OrderStatus.ANONYMIZING,
+    ):
+        # The money was seen before: whatever the venue calls it, it has to come back.
+        target = OrderStatus.FAILED
+    steps = [] if target == row.status else way(row.status, target, row.route, deposited=deposited)
+    rows = [_passing(row, status, now) for status in steps[:-1]]
+    end = steps[-1] if steps else OrderStatus(row.status)
+    last = _told(row, end, first, second, now)
+    if steps or _shows(last) != _shows(row):
+        rows.append(replace(last, modified=now))
+    # A venue that takes a step back is not followed.
+    reached, kept = row.rank, []
+    for changed in rows:
+        if changed.rank >= reached:
+            reached = changed.rank
+            kept.append(changed)
+    return kept
+
+
+def _shows(row: StoredOrder) -> tuple[object, ...]:
+    return (row.status, row.in_status, row.out_status, row.amount_out, row.detail)
+
+
+def _passing(row: StoredOrder, status: OrderStatus, now: datetime) -> StoredOrder:
+    in_status = {
+        OrderStatus.CONFIRMING: LegStatus.CONFIRMING,
+        OrderStatus.EXCHANGING: LegStatus.EXCHANGING,
+        OrderStatus.ANONYMIZING: LegStatus.FINISHED,
+    }.get(status, LegStatus(row.in_status))
+    return _at(row, status, int(in_status), row.out_status, now)
+
+
+def _told(
+    row: StoredOrder,
+    status: OrderStatus,
+    first: LegReport,
+    second: LegReport | None,
+    now: datetime,
+) -> StoredOrder:
+    in_status = int(first.status)
+    if status == OrderStatus.EXPIRED and first.status in (LegStatus.NEW, LegStatus.WAITING):
+        in_status = int(LegStatus.EXPIRED)
+    if status == OrderStatus.ANONYMIZING and first.status == LegStatus.SENDING:
+        in_status = int(LegStatus.FINISHED)  # the second venue has the money already
+    out_status = row.out_status if second is None else int(second.status)
+    changed = _at(row, status, in_status, out_status, now)
+    paying = first if second is None else second
+    # Before the deposit a venue's figure only follows the market; what was ordered stands.
+    settled = deposit_seen(first) and paying.amount_out is not None
+    amount_out = paying.amount_out if settled and paying.amount_out else row.amount_out
+    detail = row.detail | _found(row, status, first, second)
+    if status == OrderStatus.FINISHED and "finished" not in detail:
+        detail["finished"] = rfc3339(now)
+    return replace(changed, amount_out=amount_out, detail=detail)
+
+
+def _found(
+    row: StoredOrder, status: OrderStatus, first: LegReport, second: LegReport | None
+) -> dict[str, str | bool | None]:
+    """Hashes, refund and flags; what a report leaves out keeps what was known."""
+    paying = first if second is None else second
+    refunded = second if second is not None and second.refund_hash is not None else first
+    found: dict[str, str | bool | None] = {
+        "depositHash": first.deposit_hash,
+        "payoutHash": paying.payout_hash,
+        "refundHash": refunded.refund_hash,
+        "refundChain": refunded.refund_chain,
+        "refundAmount": _text(refunded.refund_amount),
+    }
+    told: dict[str, str | bool | None] = {
+        name: value for name, value in found.items() if value is not None
+    }
+    flagged = row.detail.get("actionRequired")
+    if status in _UNFULFILLED:
+        stranded = (
+            deposit_seen(first)
+            and paying.status not in _PAID
+            and (row.refund_address is None or bool({first.status, paying.status} & _GIVEN_UP))
+        )
+        if stranded or flagged is not None:
+            told["actionRequired"] = stranded or (flagged is True and paying.status not in _PAID)
+    elif flagged is not None:
+        told["actionRequired"] = False
+    return told
+
+
+def _at(
+    row: StoredOrder, status: OrderStatus, in_status: int, out_status: int | None, now: datetime
+) -> StoredOrder:
+    shown = display(status, in_status, out_status, row.route)
+    return replace(
+        row,
+        status=int(status),
+        in_status=in_status,
+        out_status=out_status,
+        display_status=shown.value,
+        rank=rank(shown),
+        modified=now,
+        attempt=0,
+    )
+
+
+def _text(amount: Decimal | None) -> str | None:
+    return None if amount is None else format(amount, "f")

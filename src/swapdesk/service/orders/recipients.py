@@ -1,0 +1,57 @@
+"""Addresses and memos of a create request, checked against the chains they are for.
+
+The local decoder decides, narrowed by the chain's own pattern; a kind of chain without a
+decoder is left to the pattern alone (spec: Chain ``addressValidation``).
+"""
+
+from __future__ import annotations
+
+from swapdesk.chain.addresses.decoding import KINDS
+from swapdesk.chain.addresses.memos import check_memo
+from swapdesk.chain.addresses.patterns import ServerPattern, check_recipient
+from swapdesk.service.errors import ServiceError, invalid
+from swapdesk.wire.exchanges import PrivateSendRequest
+from swapdesk.wire.tokens import Token
+
+
+def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: Token) -> None:
+    """Raise VALIDATION_ERROR naming the field that no payout or refund could reach.
+
+    A chain that needs a memo does not force one here: an own wallet may have none.
+    """
+    _check_address("addressTo", request.address_to, token_out)
+    if request.refund_address is not None:
+        _check_address("refundAddress", request.refund_address, token_in)
+    _check_memo("destinationTag", request.destination_tag, token_out)
+    _check_memo("refundExtraId", request.refund_extra_id, token_in)
+
+
+def _check_address(field: str, text: str, token: Token) -> None:
+    chain = token.chain_data
+    if chain.kind not in KINDS:
+        if ServerPattern(chain.address_validation).matches(text) is False:
+            raise _refusal(field, f"Not an address of {chain.name}.", text)
+        return
+    verdict = check_recipient(
+        chain.kind,
+        text,
+        chain.address_validation,
+        chain_name=chain.name,
+        symbol=token.symbol,
+        contracts=() if token.address is None else (token.address,),
+    )
+    if not verdict.ok:
+        raise _refusal(field, verdict.reason, text)
+
+
+def _check_memo(field: str, text: str | None, token: Token) -> None:
+    if not text:
+        return
+    chain = token.chain_data
+    verdict = check_memo(chain.kind, text, False, chain_name=chain.name, symbol=token.symbol)
+    if not verdict.ok or verdict.normalized != text:
+        raise _refusal(field, verdict.reason or "Not a memo of this chain.", text)
+
+
+def _refusal(field: str, reason: str, text: str) -> ServiceError:
+    return invalid(field, reason, text)

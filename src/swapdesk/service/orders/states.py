@@ -1,0 +1,142 @@
+"""States of an order: which may follow which, what is displayed, and how far it has come.
+
+Pure functions of the three numbers in an order row (spec: States; wire decisions 2.19).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from swapdesk.service.venues.adapter import LegReport
+from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatus
+
+Route = Literal["standard", "private"]
+
+TRANSITIONS: dict[OrderStatus, frozenset[OrderStatus]] = {
+    OrderStatus(before): frozenset(map(OrderStatus, after))
+    for before, after in {
+        -2: (-1, 0, 6, 8),
+        -1: (0, 6, 8),
+        0: (1, 5, 6, 8),
+        1: (2, 6, 7),
+        2: (3, 4, 6, 7),
+        3: (4, 6, 7),
+        4: (),
+        5: (7, 8),
+        6: (7, 8),
+        7: (),
+        8: (),
+    }.items()
+}
+
+_RANKS = {display: rank for rank, display in enumerate(DisplayStatus)}
+_MONEY_PATH: dict[Route, tuple[OrderStatus, ...]] = {
+    "standard": tuple(map(OrderStatus, (0, 1, 2, 4))),
+    "private": tuple(map(OrderStatus, (0, 1, 2, 3, 4))),
+}
+_PAID = frozenset({LegStatus.FINISHED, LegStatus.FALLBACK})
+_DIRECT = {
+    OrderStatus.FINISHED: DisplayStatus.SWAP_COMPLETED,
+    OrderStatus.EXPIRED: DisplayStatus.EXPIRED,
+    OrderStatus.FAILED: DisplayStatus.FAILED,
+    OrderStatus.REFUNDED: DisplayStatus.REFUNDED,
+    OrderStatus.DELETED: DisplayStatus.DELETED,
+}
+_SECOND_LEG = {
+    LegStatus.CONFIRMING: DisplayStatus.INITIATING_SECOND_EXCHANGE,
+    LegStatus.EXCHANGING: DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS,
+    LegStatus.VERIFYING: DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS,
+    LegStatus.SENDING: DisplayStatus.SENDING_TO_RECEIVER,
+}
+# What each state of the leg that holds the money means for the order.
+_BY_FIRST_LEG = {
+    LegStatus.NEW: OrderStatus.WAITING,
+    LegStatus.WAITING: OrderStatus.WAITING,
+    LegStatus.CONFIRMING: OrderStatus.CONFIRMING,
+    LegStatus.EXCHANGING: OrderStatus.EXCHANGING,
+    LegStatus.VERIFYING: OrderStatus.EXCHANGING,
+    LegStatus.SENDING: OrderStatus.EXCHANGING,
+    LegStatus.FAILED: OrderStatus.FAILED,
+    LegStatus.REFUNDED: OrderStatus.REFUNDED,
+    LegStatus.EXPIRED: OrderStatus.EXPIRED,
+}
+
+
+def allowed(before: int, after: int, route: Route) -> bool:
+    """Whether ``after`` may directly follow ``before``; 3 belongs to private orders."""
+    if after == OrderStatus.ANONYMIZING and route == "standard":
+        return False
+    return OrderStatus(after) in TRANSITIONS[OrderStatus(before)]
+
+
+def display(status: int, in_status: int, out_status: int | None, route: Route) -> DisplayStatus:
+    """The displayed state of an order from its numbers."""
+    direct = _DIRECT.get(OrderStatus(status))
+    if direct is not None:
+        return direct
+    if status <= OrderStatus.WAITING:
+        return DisplayStatus.WAITING_FOR_DEPOSIT
+    if status == OrderStatus.CONFIRMING:
+        return DisplayStatus.DEPOSIT_DETECTED
+    if status == OrderStatus.EXCHANGING:
+        if in_status != LegStatus.SENDING:
+            return DisplayStatus.EXCHANGE_IN_PROGRESS
+        if route == "private":
+            return DisplayStatus.SENDING_TO_INTERMEDIARY
+        return DisplayStatus.SENDING_TO_RECEIVER
+    leg = LegStatus(out_status or 0)
+    return _SECOND_LEG.get(leg, DisplayStatus.REACHED_INTERMEDIARY)
+
+
+def rank(shown: DisplayStatus) -> int:
+    """How far a displayed state is along the one way; it never falls."""
+    return _RANKS[shown]
+
+
+def deposit_seen(report: LegReport) -> bool:
+    """Whether money has arrived at the venue for this leg."""
+    return report.deposit_arrived or report.status in (
+        LegStatus.CONFIRMING,
+        LegStatus.EXCHANGING,
+        LegStatus.SENDING,
+        LegStatus.FINISHED,
+        LegStatus.REFUNDED,
+        LegStatus.VERIFYING,
+        LegStatus.FALLBACK,
+    )
+
+
+def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatus:
+    """The order's state that the legs amount to; ``second`` exists on private orders only."""
+    if second is None:
+        if first.status in _PAID:
+            return OrderStatus.FINISHED
+    elif first.status in _PAID or deposit_seen(second):
+        return _status_of_second(second)
+    return _BY_FIRST_LEG[first.status]
+
+
+def _status_of_second(second: LegReport) -> OrderStatus:
+    if second.status in _PAID:
+        return OrderStatus.FINISHED
+    if second.status in (LegStatus.FAILED, LegStatus.EXPIRED):
+        return OrderStatus.FAILED
+    if second.status == LegStatus.REFUNDED:
+        return OrderStatus.REFUNDED
+    return OrderStatus.ANONYMIZING
+
+
+def way(before: int, after: int, route: Route, *, deposited: bool) -> list[OrderStatus]:
+    """The states to pass from ``before`` to ``after``, both the last one included.
+
+    A venue that is asked seldom reports a finished leg whose steps nobody saw; the order
+    passes them all the same. Empty when ``after`` cannot be reached.
+    """
+    start, end = OrderStatus(before), OrderStatus(after)
+    path = _MONEY_PATH[route]
+    if start in path and end in path and path.index(start) < path.index(end):
+        return list(path[path.index(start) + 1 : path.index(end) + 1])
+    ended_badly = end in (OrderStatus.FAILED, OrderStatus.REFUNDED)
+    if start == OrderStatus.WAITING and deposited and ended_badly:
+        return [OrderStatus.CONFIRMING, end]
+    return [end] if allowed(start, end, route) else []
