@@ -123,7 +123,7 @@ class SortOrder(StrEnum):
 class QuoteQuery(RequestModel):
     """Parameters of ``GET /quotes``. The same token on both sides needs ``types=private``."""
 
-    amount: QueryNumber
+    amount: Annotated[QueryNumber, Field(gt=0)]
     from_: Annotated[ObjectId, Field(alias="from")]
     to: ObjectId
     types: list[RouteType] | None = None
@@ -137,6 +137,6 @@ class QuoteQuery(RequestModel):
 class PrivateSendQuery(RequestModel):
     """Parameters of ``GET /quotes/private-send``; ``from`` has ``hasSelfPrivate``."""
 
-    amount: QueryNumber
+    amount: Annotated[QueryNumber, Field(ge=0)]
     from_: Annotated[ObjectId, Field(alias="from")]
     refund_address: Annotated[str, Identity(200)] | None = None

@@ -1,0 +1,74 @@
+"""Intents and orders for tests of the flows: real models, one Bitcoin to Ethereum swap."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.flows.exchange import new_intent_id
+from swapdesk.flows.intent import Intent, IntentKind, TokenFacts
+from swapdesk.wire.orders import DisplayStatus, Order
+
+NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
+BTC = TokenFacts("6689b73ec90e45f3b3e51500", "BTC", "bitcoin", "Bitcoin", "bitcoin", None, 8)
+ETH = TokenFacts("6689b73ec90e45f3b3e51566", "ETH", "ethereum", "Ethereum", "evm", None, 18)
+RECIPIENT = derive_address("evm", b"r" * 32)
+DEPOSIT = derive_address("bitcoin", b"d" * 32)
+
+
+def intent(**changes: Any) -> Intent:
+    confirmed = Intent(
+        id=new_intent_id(),
+        kind=IntentKind.EXCHANGE,
+        frozen_at=NOW,
+        token_in=BTC,
+        token_out=ETH,
+        amount_in=Decimal("0.5"),
+        amount_out=Decimal("14.524108"),
+        net_amount_out=Decimal("14.524108"),
+        route="standard",
+        provider="hy",
+        provider_name="Halyard",
+        quote_id="a" * 24,
+        valid_until=NOW + timedelta(seconds=60),
+        minutes=Decimal(14),
+        recipient=RECIPIENT,
+        recipient_label=None,
+        memo=None,
+        memo_waived=False,
+        refund_address=None,
+        refund_memo=None,
+    )
+    return replace(confirmed, **changes)
+
+
+def order(of: Intent | None = None, **changes: Any) -> Order:
+    """The order that ``of`` becomes when the service does exactly what was confirmed."""
+    of = of or intent()
+    facts: dict[str, Any] = {
+        "service_id": "h8Kq2PdT5mXcVbN3wRtY7z",
+        "created": NOW,
+        "modified": NOW,
+        "expires": NOW + timedelta(minutes=30),
+        "receiver_address": of.recipient,
+        "receiver_tag": of.memo,
+        "deposit_address": DEPOSIT,
+        "status": 0,
+        "display_status": DisplayStatus.WAITING_FOR_DEPOSIT.value,
+        "in_status": 1,
+        "anonymous": of.route == "private",
+        "in_": of.provider,
+        "swap_name": of.provider_name,
+        "in_amount": of.amount_in,
+        "in_symbol": of.token_in.symbol,
+        "in_token_id": of.token_in.id,
+        "out_amount": of.amount_out,
+        "out_symbol": of.token_out.symbol,
+        "out_token_id": of.token_out.id,
+        "refund_address": of.refund_address,
+        "eta": Decimal(14),
+    }
+    return Order(**{**facts, **changes})

@@ -1,0 +1,99 @@
+"""Displayed states only move forward, whatever arrives in whatever order."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from flows.orders import NOW, order
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.flows.folding import PROGRESS, contradicts, display_of, ended, fold, may_follow
+from swapdesk.wire.orders import DisplayStatus, Order
+
+PRIVATE_TRACE = (*PROGRESS, DisplayStatus.SWAP_COMPLETED)
+SEVEN = (*PROGRESS[:6], DisplayStatus.SWAP_COMPLETED)
+
+
+def shown(trace: tuple[str, ...]) -> list[str | None]:
+    known = order()
+    seen = [display_of(known)]
+    for display in trace:
+        known = fold(known, order(display_status=display)) or known
+        seen.append(display_of(known))
+    return seen
+
+
+def rank(display: str | None) -> int:
+    everything = [*PROGRESS, *(d for d in DisplayStatus if d not in PROGRESS)]
+    return everything.index(DisplayStatus(display))
+
+
+def test_every_permutation_of_a_trace_is_shown_moving_forward() -> None:
+    for trace in itertools.permutations(SEVEN):
+        ranks = [rank(display) for display in shown(trace)]
+        assert ranks == sorted(ranks)
+        assert shown(trace)[-1] == DisplayStatus.SWAP_COMPLETED
+
+
+@given(st.lists(st.sampled_from([*DisplayStatus, "SOMETHING_NEW"]), max_size=30))
+def test_any_trace_never_goes_back_and_known_ends_stay(trace: list[str]) -> None:
+    seen = shown(tuple(trace))
+    for before, after in itertools.pairwise(seen):
+        assert may_follow(before, after)
+        if ended(before) and before != after:
+            assert before in (DisplayStatus.EXPIRED, DisplayStatus.FAILED)
+            assert after in (DisplayStatus.REFUNDED, DisplayStatus.DELETED)
+
+
+def test_duplicates_change_nothing() -> None:
+    seen = order(display_status="EXCHANGE_IN_PROGRESS", status=2)
+    once = fold(order(), seen)
+    assert once is not None
+    assert fold(once, seen) is None
+
+
+def test_a_deleted_order_keeps_what_was_known() -> None:
+    gone = fold(order(), Order(service_id=order().service_id, status=8))
+    assert gone is not None
+    assert gone.in_amount == Decimal("0.5")
+    assert gone.status == 8
+
+
+def test_what_is_to_be_paid_never_changes_by_an_update() -> None:
+    other = derive_address("bitcoin", b"e" * 32)
+    moved = order(
+        display_status="DEPOSIT_DETECTED", deposit_address=other, in_amount=Decimal("0.6")
+    )
+    kept = fold(order(), moved)
+    assert kept is not None
+    assert kept.deposit_address == order().deposit_address
+    assert kept.in_amount == Decimal("0.5")
+    assert contradicts(order(), moved) == "the service now names another deposit address"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"deposit_tag": "1"}, "another deposit memo"),
+        ({"receiver_address": derive_address("evm", b"z" * 32)}, "another recipient"),
+    ],
+)
+def test_a_swapped_memo_or_recipient_contradicts(change: dict[str, str], said: str) -> None:
+    assert said in (contradicts(order(), order(**change)) or "")
+    assert contradicts(order(), order()) is None
+
+
+def test_an_older_copy_of_the_same_state_is_dropped() -> None:
+    known = order(modified=NOW + timedelta(seconds=5), swap_name="Cobalt")
+    assert fold(known, order(modified=NOW, swap_name="Halyard")) is None
+
+
+def test_an_unknown_state_ranks_nowhere() -> None:
+    fresh = Order(service_id="x")
+    assert fold(fresh, order(display_status="SOMETHING_NEW")) is not None
+    assert fold(order(), order(display_status="SOMETHING_NEW")) is None

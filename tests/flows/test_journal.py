@@ -1,0 +1,185 @@
+"""The journal: intents before side effects, outcomes before they show, nothing without it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from flows.orders import NOW, RECIPIENT, intent, order
+
+from swapdesk.clock import ManualClock
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.journal_records import IntentState, StepState
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "profile" / "journal.db"
+
+
+@pytest.fixture
+def journal(path: Path, clock: ManualClock) -> Journal:
+    return Journal.open(path, clock)
+
+
+def test_an_intent_comes_back_exactly(journal: Journal) -> None:
+    exact = intent(amount_in=Decimal("0.500000000000000001"), memo="7", refund_memo=None)
+    journal.intents.add(exact, "create", "digest")
+    entry = journal.intents.get(exact.id)
+    assert entry is not None
+    assert entry.intent == exact
+    assert Intent.from_json(exact.as_json()) == exact
+    assert entry.state is IntentState.OPEN
+
+
+def test_steps_go_from_prepared_to_an_outcome(journal: Journal) -> None:
+    one = intent()
+    journal.intents.add(one, "create", "digest")
+    step = journal.intents.step(one.id)
+    assert step is not None
+    assert step.state is StepState.PREPARED
+    assert step.sent_at is None
+    journal.intents.mark_sent(one.id)
+    step = journal.intents.step(one.id)
+    assert step is not None
+    assert (step.state, step.sent_at) == (StepState.SENT, NOW)
+    assert [e.intent.id for e in journal.intents.unfinished()] == [one.id]
+    journal.intents.mark_created(one.id, order(one), source="create", withheld=None)
+    assert journal.intents.unfinished() == []
+    known = journal.orders.get(order().service_id)
+    assert known is not None
+    assert known.intent_id == one.id
+    assert known.order.in_amount == Decimal("0.5")
+
+
+def test_a_payment_of_unknown_outcome_blocks_its_twin_only(journal: Journal) -> None:
+    first = intent()
+    journal.intents.add(first, "create", "digest")
+    journal.intents.mark_sent(first.id)
+    journal.intents.mark_unknown(first.id, code="NO_ANSWER")
+    twin = replace(intent(), quote_id="b" * 24)
+    assert twin.fingerprint == first.fingerprint
+    assert journal.intents.blocked_by(twin.fingerprint) is not None
+    assert journal.intents.blocked_by(intent(amount_in=Decimal("0.6")).fingerprint) is None
+    journal.intents.mark_not_created(first.id)
+    assert journal.intents.blocked_by(twin.fingerprint) is None
+
+
+def test_recipients_are_counted_by_created_orders(journal: Journal) -> None:
+    for number in range(2):
+        one = intent()
+        journal.intents.add(one, "create", "digest")
+        paid = order(one, service_id=f"order{number}")
+        journal.intents.mark_created(one.id, paid, source="create", withheld=None)
+    refused = intent(recipient="0xnever")
+    journal.intents.add(refused, "create", "digest")
+    journal.intents.mark_refused(refused.id, code="INVALID_SWAP", status=422)
+    assert journal.intents.paid_addresses() == {RECIPIENT: 2}
+
+
+def test_every_different_state_is_kept(journal: Journal) -> None:
+    seen = order(display_status="DEPOSIT_DETECTED", status=1)
+    journal.orders.record([(order(), "list", False), (seen, "stream", False)])
+    journal.orders.record([(seen, "list", False)])
+    states = [o.display_status for _, _, o in journal.orders.events(order().service_id)]
+    assert states == ["WAITING_FOR_DEPOSIT", "DEPOSIT_DETECTED"]
+
+
+def test_the_file_is_private_and_loose_modes_are_refused(path: Path, clock: ManualClock) -> None:
+    Journal.open(path, clock).close()
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o644)
+    loose = Journal.open(path, clock)
+    assert "0600" in (loose.problem or "")
+    with pytest.raises(JournalUnavailable):
+        loose.intents.add(intent(), "create", "digest")
+
+
+def test_a_damaged_file_is_kept_and_nothing_is_written(path: Path, clock: ManualClock) -> None:
+    one = Journal.open(path, clock)
+    for number in range(200):
+        one.orders.record([(order(service_id=f"order{number}"), "list", False)])
+    one.close()
+    damaged = bytearray(path.read_bytes())
+    damaged[100:8000] = os.urandom(7900)
+    path.write_bytes(damaged)
+    again = Journal.open(path, clock)
+    assert again.problem is not None
+    with pytest.raises(JournalUnavailable):
+        again.intents.add(intent(), "create", "digest")
+    assert again.orders.all() == []
+    assert path.read_bytes() == bytes(damaged)
+
+
+def test_a_newer_file_is_not_touched(path: Path, clock: ManualClock) -> None:
+    Journal.open(path, clock).close()
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version=99")
+    assert "newer" in (Journal.open(path, clock).problem or "")
+
+
+def test_a_full_disk_refuses_the_write(path: Path, clock: ManualClock) -> None:
+    journal = Journal.open(path, clock)
+    with journal._file.write() as db:
+        pages = db.execute("PRAGMA page_count").fetchone()[0]
+    journal._file._connection.execute(f"PRAGMA max_page_count={pages}")  # type: ignore[union-attr]
+    with pytest.raises(JournalUnavailable):
+        for _ in range(200):
+            journal.intents.add(intent(recipient="r" * 4000), "create", "digest")
+
+
+OWNER = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from flows.orders import NOW, intent
+from swapdesk.clock import ManualClock
+from swapdesk.flows.journal import Journal
+journal = Journal.open(Path({path!r}), ManualClock(NOW))
+one = intent()
+journal.intents.add(one, "create", "digest")
+journal.intents.mark_sent(one.id)
+print(one.id, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_only_a_dead_owner_is_taken_over(path: Path, clock: ManualClock) -> None:
+    tests = str(Path(__file__).parent.parent)
+    other = subprocess.Popen(
+        [sys.executable, "-c", OWNER.format(tests=tests, path=str(path))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert other.stdout is not None
+    intent_id = other.stdout.readline().strip()
+    journal = Journal.open(path, clock)
+    assert journal.intents.adopt(intent_id) is False
+    other.send_signal(signal.SIGKILL)
+    other.communicate()
+    assert journal.intents.adopt(intent_id) is True
+    step = journal.intents.step(intent_id)
+    assert step is not None
+    assert step.state is StepState.SENT
+
+
+def test_a_removed_file_is_made_anew(path: Path, clock: ManualClock) -> None:
+    Journal.open(path, clock).close()
+    shutil.rmtree(path.parent)
+    assert Journal.open(path, clock).problem is None
