@@ -72,7 +72,7 @@ class ConfigFile:
             header = _HEADER.match(text)
             if header is not None:
                 table = _split(header[1])
-                if table == path:
+                if table[: len(path)] == path:
                     return number
                 continue
             assignment = _ASSIGNMENT.match(text)
@@ -96,7 +96,9 @@ class ConfigFile:
             if name not in known:
                 self.refuse((*where, name), "is unknown", nearest(name, known))
             elif not _fits(known[name], value):
-                self.refuse((*where, name), _SAID[known[name]])
+                # [profile.NAME] is a slip for [profiles.NAME].
+                near = f"{name}s" if isinstance(value, dict) and f"{name}s" in known else None
+                self.refuse((*where, name), _SAID[known[name]], near)
             else:
                 accepted[name] = Decimal(value) if known[name] == "percent" else value
         return accepted
@@ -124,7 +126,7 @@ def read_config(file: Path) -> ConfigFile:
         return config
     except tomllib.TOMLDecodeError as error:
         at = _TOML_LINE.search(str(error))
-        line = int(at[1]) if at is not None and at[1] else None
+        line = int(at[1]) if at is not None and at[1] else content.count(b"\n") + 1
         message = f"is no TOML: {_TOML_LINE.sub('', str(error))}"
         config.problems.append(ConfigProblem(file, line, "", message))
         return config

@@ -1,0 +1,288 @@
+"""Which profile, which value, from where; and what is said about a wrong file."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from swapdesk.paths import (
+    Home,
+    UnsafePlace,
+    find_home,
+    private_directory,
+    read_private,
+    write_private,
+)
+from swapdesk.settings import Options, Origin, Secret, SettingsError, load_settings
+
+CONFIG = """\
+# the desk of alice
+profile = "prod"
+theme = "paper"
+
+[profiles.prod]
+url = "https://api.example.com/v2"
+key = "prod-key-123456"
+secret_file = "prod.secret"
+
+[profiles.prod.rpc]
+ethereum = "https://rpc.example.com"
+
+[profiles.reader]
+url = "https://api.example.com/v2"
+partner_id = "p-1"
+theme = "ink"
+output_tolerance = 0.5
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home.at(tmp_path)
+
+
+def write_config(home: Home, text: str, secret: str | None = "prod-secret") -> None:
+    home.config.mkdir(exist_ok=True)
+    home.config_file.write_text(text)
+    if secret is not None:
+        write_private(home.config / "prod.secret", secret.encode() + b"\n", replace=True)
+
+
+def test_nothing_configured_is_the_sandbox(home: Home) -> None:
+    settings = load_settings({}, home)
+    assert settings.profile.value == "sandbox"
+    assert settings.profile.origin is Origin.DEFAULT
+    assert not settings.live
+    assert settings.url.value is None
+    assert settings.places.journal == home.data / "profiles" / "sandbox" / "journal.db"
+    assert settings.problems == ()
+
+
+def test_the_file_chooses_a_profile_and_its_values(home: Home) -> None:
+    write_config(home, CONFIG)
+    settings = load_settings({}, home)
+    assert (settings.profile.value, settings.profile.origin) == ("prod", Origin.FILE)
+    assert settings.live
+    assert settings.url.value == "https://api.example.com/v2"
+    assert settings.secret.value == Secret("prod-secret")
+    assert settings.rpc.value == {"ethereum": "https://rpc.example.com"}
+    assert (settings.theme.value, settings.theme.origin) == ("paper", Origin.FILE)
+    assert settings.output_tolerance.value == Decimal(1)
+    assert settings.problems == ()
+
+
+def test_option_beats_environment_beats_file(home: Home) -> None:
+    write_config(home, CONFIG)
+    environ = {"SWAPDESK_PROFILE": "reader"}
+    by_environment = load_settings(environ, home)
+    assert (by_environment.profile.value, by_environment.profile.origin) == (
+        "reader",
+        Origin.ENVIRONMENT,
+    )
+    assert (by_environment.theme.value, by_environment.theme.origin) == ("ink", Origin.PROFILE)
+    assert by_environment.output_tolerance.value == Decimal("0.5")
+    by_option = load_settings(environ, home, Options(profile="sandbox", theme="paper"))
+    assert (by_option.profile.value, by_option.profile.origin) == ("sandbox", Origin.OPTION)
+    assert by_option.theme.origin is Origin.OPTION
+
+
+def test_an_empty_variable_is_no_variable(home: Home) -> None:
+    settings = load_settings({"SWAPDESK_PROFILE": "", "SWAPDESK_API_URL": ""}, home)
+    assert settings.profile.origin is Origin.DEFAULT
+
+
+def test_a_url_alone_makes_an_unnamed_live_profile(home: Home) -> None:
+    write_config(home, CONFIG)
+    environ = {
+        "SWAPDESK_API_URL": "http://127.0.0.1:9/v2",
+        "SWAPDESK_API_KEY": "k",
+        "SWAPDESK_API_SECRET": "s",
+    }
+    settings = load_settings(environ, home)
+    assert settings.live
+    assert settings.profile.value.startswith("at-127.0.0.1-")
+    assert settings.places.root.name == settings.profile.value
+    assert settings.key.value == "k"
+    assert settings.secret.value == Secret("s")
+    assert settings.rpc.value == {}
+    other = load_settings({"SWAPDESK_API_URL": "http://127.0.0.1:10/v2"}, home)
+    assert other.places.root != settings.places.root
+
+
+def test_the_sandbox_profile_never_takes_a_live_address_or_key(home: Home) -> None:
+    environ = {
+        "SWAPDESK_PROFILE": "sandbox",
+        "SWAPDESK_API_URL": "https://api.example.com/v2",
+        "SWAPDESK_API_KEY": "k",
+        "SWAPDESK_API_SECRET": "s",
+    }
+    settings = load_settings(environ, home)
+    assert not settings.live
+    assert settings.url.value is None
+    assert settings.key.value is None
+    assert settings.secret.value is None
+    assert [str(p) for p in settings.problems] == [
+        "environment: SWAPDESK_API_URL is not used: the profile is sandbox"
+    ]
+
+
+def test_another_address_never_gets_the_credentials_or_the_journal_of_a_profile(
+    home: Home,
+) -> None:
+    write_config(home, CONFIG)
+    environ = {"SWAPDESK_PROFILE": "prod", "SWAPDESK_API_URL": "https://evil.example/v2"}
+    settings = load_settings(environ, home)
+    assert settings.url.value == "https://evil.example/v2"
+    assert settings.url.origin is Origin.ENVIRONMENT
+    assert settings.key.value is None
+    assert settings.secret.value is None
+    assert settings.places.root.name.startswith("at-evil.example-")
+
+
+def test_a_secret_file_belongs_to_its_key(home: Home) -> None:
+    write_config(home, CONFIG)
+    settings = load_settings({"SWAPDESK_API_KEY": "another"}, home)
+    assert settings.key.value == "another"
+    assert settings.secret.value is None
+    assert "SWAPDESK_API_SECRET" in str(settings.problems[0])
+
+
+def test_an_unknown_profile_is_refused_with_the_nearest(home: Home) -> None:
+    write_config(home, CONFIG)
+    with pytest.raises(SettingsError, match="did you mean prod"):
+        load_settings({}, home, Options(profile="prd"))
+
+
+@pytest.mark.parametrize(
+    ("line", "number", "key", "near"),
+    [
+        ('them = "ink"', 1, "them", "theme"),
+        ('\n\n[profiles.x]\nurll = "https://a"', 4, "profiles.x.urll", "url"),
+        ('[profiles.x]\n"secret-file" = "s"', 2, "profiles.x.secret-file", "secret_file"),
+        ('[profile.x]\nurl = "https://a"', 1, "profile", "profiles"),
+        ('profiles.x.urll = "https://a"', 1, "profiles.x.urll", "url"),
+        ('[profiles]\nx = {urll = "https://a"}', 2, "profiles.x.urll", "url"),
+        ('[profiles.sandbox]\nurl = "https://a"', 2, "profiles.sandbox.url", None),
+    ],
+)
+def test_an_unknown_key_is_told_with_file_line_and_nearest_name(
+    home: Home, line: str, number: int, key: str, near: str | None
+) -> None:
+    write_config(home, line)
+    (problem,) = load_settings({}, home).problems
+    assert (problem.file, problem.line, problem.key) == (home.config_file, number, key)
+    assert problem.nearest == near
+    shown = str(problem)
+    assert shown.startswith(f"{home.config_file}:{number}: {key} ")
+    assert ("did you mean" in shown) == (near is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("theme = 3", 1),
+        ("[profiles.x]\nurl = 3", 2),
+        ("profiles = 3", 1),
+        ("[profiles.x]\nrpc = {ethereum = 1}", 2),
+        ("output_tolerance = -1", 1),
+        ("output_tolerance = nan", 1),
+        ("a = 1\nb = ", 2),
+    ],
+)
+def test_a_wrong_value_is_a_problem_with_its_line(home: Home, text: str, line: int) -> None:
+    write_config(home, text)
+    problems = load_settings({}, home).problems
+    assert line in [problem.line for problem in problems]
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"a = " + b"[" * 5000, b"x" * (256 * 1024 + 1)])
+def test_a_file_that_is_no_configuration_is_one_problem(home: Home, content: bytes) -> None:
+    home.config_file.write_bytes(content)
+    settings = load_settings({}, home)
+    assert len(settings.problems) == 1
+    assert not settings.live
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_a_secret_file_that_others_can_read_is_not_read(home: Home) -> None:
+    write_config(home, CONFIG)
+    (home.config / "prod.secret").chmod(0o644)
+    settings = load_settings({}, home)
+    assert settings.secret.value is None
+    assert "chmod 600" in str(settings.problems[0])
+
+
+def test_secrets_are_shown_nowhere(home: Home) -> None:
+    write_config(home, CONFIG, secret="planted-secret-77")
+    settings = load_settings({"SWAPDESK_CONTROL_TOKEN": "planted-token-88"}, home)
+    shown = repr(settings) + str(list(settings.rows())) + f"{settings.secret.value:>20}"
+    assert "planted" not in shown
+    assert "prod-key-123456" not in str(list(settings.rows()))
+    with pytest.raises(TypeError):
+        pickle.dumps(settings.secret.value)
+
+
+def test_rows_tell_value_and_origin(home: Home) -> None:
+    write_config(home, CONFIG)
+    rows = {name: (value, origin) for name, value, origin in load_settings({}, home).rows()}
+    assert rows["profile"] == ("prod", "config.toml")
+    assert rows["url"] == ("https://api.example.com/v2", "profile")
+    assert rows["secret"] == ("***", "profile secret_file")
+    assert rows["control_url"] == ("", "default")
+
+
+def test_home_is_the_variable_or_the_platform(tmp_path: Path) -> None:
+    chosen = find_home({"SWAPDESK_HOME": str(tmp_path / "desk")})
+    assert chosen.config_file == tmp_path / "desk" / "config.toml"
+    assert chosen.sandbox == tmp_path / "desk" / "sandbox"
+    assert find_home({}).config.name == "swapdesk"
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "", ".hidden", "a\n", "x" * 65])
+def test_a_profile_name_is_one_directory(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="profile name"):
+        Home.at(tmp_path).profile(name)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_what_holds_secrets_is_ours_alone(tmp_path: Path) -> None:
+    directory = private_directory(tmp_path / "a" / "keys")
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert private_directory(directory) == directory
+    file = directory / "k"
+    write_private(file, b"one")
+    assert file.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(FileExistsError):
+        write_private(file, b"two")
+    write_private(file, b"three", replace=True)
+    assert read_private(file) == b"three"
+    assert [p.name for p in directory.iterdir()] == ["k"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o666, 0o610])
+def test_an_open_mode_is_refused(tmp_path: Path, mode: int) -> None:
+    file = tmp_path / "k"
+    write_private(file, b"x")
+    file.chmod(mode)
+    with pytest.raises(UnsafePlace):
+        read_private(file)
+    directory = private_directory(tmp_path / "d")
+    directory.chmod(mode | 0o100)
+    with pytest.raises(UnsafePlace):
+        private_directory(directory)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kinds of POSIX")
+def test_a_link_a_pipe_and_a_giant_are_refused(tmp_path: Path) -> None:
+    write_private(tmp_path / "real", b"x")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    write_private(tmp_path / "big", b"x" * (64 * 1024 + 1))
+    for name in ("link", "pipe", "big"):
+        with pytest.raises(UnsafePlace):
+            read_private(tmp_path / name)
