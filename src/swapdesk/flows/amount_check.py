@@ -1,0 +1,102 @@
+"""An amount before it is asked for: its digits, and the limits of the pair (spec: GET /minMax)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from swapdesk.flows.check_line import CheckLine, refused
+from swapdesk.flows.notation import exact_amount
+from swapdesk.wire.encoding.numbers import AmountError, as_double, parse_amount, survives_double
+from swapdesk.wire.pair_limits import Limits, PairLimits
+from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.tokens import Token
+
+FLOATING_TYPES: tuple[RouteType, ...] = (RouteType.STANDARD, RouteType.PRIVATE)
+"""The route types the desk asks quotes for."""
+
+
+@dataclass(frozen=True)
+class AmountCheck:
+    """``amount`` is None when the text is none. ``place`` is the 0-based character at fault."""
+
+    amount: Decimal | None
+    lines: tuple[CheckLine, ...]
+    place: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.amount is not None and not refused(self.lines)
+
+    @property
+    def problem(self) -> str | None:
+        """The first refusal as a sentence."""
+        return next((line.text for line in self.lines if line.level == "refuse"), None)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Smallest and largest amount that some asked route takes; ``largest`` None for no bound."""
+
+    smallest: Decimal
+    largest: Decimal | None
+
+
+def check_amount(
+    text: str,
+    token: Token,
+    limits: PairLimits | None = None,
+    types: Sequence[RouteType] = FLOATING_TYPES,
+) -> AmountCheck:
+    """The amount of ``token`` a person typed, with every reason it cannot or may not be meant."""
+    try:
+        amount = parse_amount(text, decimals=token.decimals, symbol=token.symbol)
+    except AmountError as error:
+        return AmountCheck(None, (CheckLine("refuse", error.message),), error.position)
+    if amount == 0:
+        return AmountCheck(None, (CheckLine("refuse", "Type an amount above 0."),), 0)
+    lines: list[CheckLine] = []
+    if not survives_double(amount):
+        sent = exact_amount(as_double(amount))
+        lines.append(CheckLine("note", f"The service keeps 15 digits. It will receive {sent}."))
+    outside = outside_limits(amount, token.symbol, limits, types)
+    if outside is not None:
+        lines.append(CheckLine("refuse", outside))
+    return AmountCheck(amount, tuple(lines))
+
+
+def bounds_of(limits: PairLimits, types: Sequence[RouteType] = FLOATING_TYPES) -> Bounds | None:
+    """The widest bounds over the route types; None when no type has any."""
+    known = [bucket for bucket in (_bucket(limits, kind) for kind in types) if bucket is not None]
+    if not known:
+        return None
+    # A service may write max 0 for "no bound" (wire decisions 2.4).
+    unbounded = any(bucket.max <= 0 for bucket in known)
+    largest = None if unbounded else max(bucket.max for bucket in known)
+    return Bounds(min(bucket.min for bucket in known), largest)
+
+
+def outside_limits(
+    amount: Decimal,
+    symbol: str,
+    limits: PairLimits | None,
+    types: Sequence[RouteType] = FLOATING_TYPES,
+) -> str | None:
+    """Why no route takes the amount, or None when one may."""
+    bounds = bounds_of(limits, types) if limits is not None else None
+    if bounds is None:
+        return None
+    if amount < bounds.smallest:
+        nearest = f"The smallest usable amount is {exact_amount(bounds.smallest)} {symbol}."
+    elif bounds.largest is not None and amount > bounds.largest:
+        nearest = f"The largest usable amount is {exact_amount(bounds.largest)} {symbol}."
+    else:
+        return None
+    return f"No route takes {exact_amount(amount)} {symbol}. {nearest}"
+
+
+def _bucket(limits: PairLimits, kind: RouteType) -> Limits | None:
+    if kind is RouteType.PRIVATE:
+        return limits.private
+    return limits.cex if kind is RouteType.STANDARD else limits.dex

@@ -1,0 +1,267 @@
+"""Every token and chain the service knows, on disk and ready to be searched.
+
+    catalog = Catalog.open(places.catalog, clock)
+    catalog.load()
+    report = await catalog.refresh(api)
+    token = catalog.token("65f1...")
+
+A failed refresh leaves the old list as it was; ``age`` says how old that is.
+"""
+
+from __future__ import annotations
+
+import gc
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from swapdesk.clock import Clock
+from swapdesk.flows.catalog_file import UNLISTED, CatalogFile
+from swapdesk.flows.catalog_reading import TokenReader, read_pages
+from swapdesk.flows.token_row import CanDo, TokenRow
+from swapdesk.wire.chains import Chain, ChainQuery
+from swapdesk.wire.encoding.codec import decode, decode_json, encode_json, validate
+from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.tokens import Token, TokenQuery
+
+if TYPE_CHECKING:
+    from swapdesk.client.api import PartnerApi
+
+PAGE_SIZE = 1000
+CHAIN_PAGE_SIZE = 100
+_KEPT_TOKENS = 256
+
+Progress = Callable[[int, int], None]
+"""Called with tokens read so far and tokens expected."""
+
+
+@dataclass(frozen=True)
+class RefreshReport:
+    """What a refresh brought. ``skipped`` tokens could not be read and are left out."""
+
+    tokens: int
+    chains: int
+    providers: int
+    skipped: int
+    seconds: float
+
+
+class Catalog:
+    """Open with :meth:`open`, then :meth:`load` or :meth:`load_in_steps`."""
+
+    def __init__(self, file: CatalogFile, clock: Clock) -> None:
+        self._file = file
+        self._clock = clock
+        self._rows: tuple[TokenRow, ...] = ()
+        self._by_id: dict[str, TokenRow] = {}
+        self._by_symbol: dict[str, list[TokenRow]] = {}
+        self._by_contract: dict[str, list[TokenRow]] = {}
+        self._symbols: list[str] = []
+        self._chains: dict[str, Chain] = {}
+        self._providers: list[SwapProvider] = []
+        self._tokens: OrderedDict[str, Token] = OrderedDict()
+        self._refreshing = False
+
+    @classmethod
+    def open(cls, path: Path, clock: Clock) -> Catalog:
+        return cls(CatalogFile.open(path), clock)
+
+    def close(self) -> None:
+        self._file.close()
+
+    # What is known
+
+    @property
+    def rows(self) -> tuple[TokenRow, ...]:
+        """Every token in the order of the list: priority, rank, symbol."""
+        return self._rows
+
+    @property
+    def count(self) -> int:
+        return len(self._rows)
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the last whole refresh; None when there was none."""
+        current = self._file.current()
+        return None if current is None else max(0.0, self._clock.now().timestamp() - current[1])
+
+    @property
+    def refreshing(self) -> bool:
+        return self._refreshing
+
+    @property
+    def providers(self) -> list[SwapProvider]:
+        return list(self._providers)
+
+    def provider_name(self, code: str | None) -> str | None:
+        """The name of a provider by the ``swap`` of a quote; its code when it is not listed."""
+        return next((p.name for p in self._providers if p.short_name == code), code)
+
+    def chains(self, *, can_do: CanDo | None = None) -> list[Chain]:
+        """Known chains, highest priority first; with ``can_do`` those with such a token."""
+        used = None if can_do is None else {r.chain.lower() for r in self._rows if r.can(can_do)}
+        found = (c for n, c in self._chains.items() if used is None or n in used)
+        return sorted(found, key=lambda chain: (chain.priority, chain.name))
+
+    def chain(self, short_name: str) -> Chain | None:
+        """A chain by its short name, compared without case."""
+        return self._chains.get(short_name.lower())
+
+    def row(self, token_id: str) -> TokenRow | None:
+        return self._by_id.get(token_id.lower())
+
+    def rows_of_symbol(self, symbol: str) -> list[TokenRow]:
+        """Tokens of exactly this symbol, without case, in the order of the list."""
+        return list(self._by_symbol.get(symbol.lower(), ()))
+
+    def rows_of_contract(self, address: str) -> list[TokenRow]:
+        """Tokens with this contract, without case, on whichever chains."""
+        return list(self._by_contract.get(address.lower(), ()))
+
+    def begins_a_symbol(self, text: str) -> bool:
+        """Whether some symbol begins with ``text``, without case."""
+        wanted = text.lower()
+        at = bisect_left(self._symbols, wanted)
+        return at < len(self._symbols) and self._symbols[at].startswith(wanted)
+
+    def token(self, token_id: str) -> Token | None:
+        """The whole token, decoded on demand; None when no list has it."""
+        wanted = token_id.lower()
+        kept = self._tokens.get(wanted)
+        if kept is not None:
+            self._tokens.move_to_end(wanted)
+            return kept
+        found = self._file.token_body(wanted)
+        if found is None:
+            return None
+        body, chain_body = found
+        value = decode_json(body)
+        assert isinstance(value, dict)  # written by this class
+        value["chainData"] = decode_json(chain_body)
+        token = validate(Token, value, side="client")
+        self._tokens[wanted] = token
+        if len(self._tokens) > _KEPT_TOKENS:
+            self._tokens.popitem(last=False)
+        return token
+
+    # Reading the file
+
+    def load(self) -> int:
+        """Read the list from disk, at once; how many tokens there are."""
+        for _ in self._load_steps():
+            pass
+        return self.count
+
+    async def load_in_steps(self) -> int:
+        """As :meth:`load`, giving way to the screen every few milliseconds."""
+        for _ in self._load_steps():
+            await self._clock.sleep(0)
+        return self.count
+
+    def _load_steps(self) -> Iterator[None]:
+        now = self._clock.now()
+        chains = [decode(Chain, body, side="client") for body in self._file.chain_bodies()]
+        providers = [
+            decode(SwapProvider, body, side="client") for body in self._file.provider_bodies()
+        ]
+        yield
+        rows: list[TokenRow] = []
+        by_id: dict[str, TokenRow] = {}
+        by_symbol: dict[str, list[TokenRow]] = {}
+        by_contract: dict[str, list[TokenRow]] = {}
+        for step in self._file.rows(now):
+            rows += step
+            for row in step:
+                by_id[row.id] = row
+                by_symbol.setdefault(row.symbol_key, []).append(row)
+                if row.contract is not None:
+                    by_contract.setdefault(row.contract.lower(), []).append(row)
+            yield
+        symbols = sorted(by_symbol)
+        yield
+        self._rows, self._by_id = tuple(rows), by_id
+        self._by_symbol, self._by_contract, self._symbols = by_symbol, by_contract, symbols
+        self._chains = {chain.short_name.lower(): chain for chain in chains}
+        self._providers = providers
+        self._tokens.clear()
+        # Tens of thousands of rows that live on would make every full collection a stall.
+        gc.freeze()
+
+    # Asking the service
+
+    async def refresh(
+        self, api: PartnerApi, *, on_progress: Progress | None = None
+    ) -> RefreshReport:
+        """Read chains, providers and tokens anew, page by page; raises ClientError.
+
+        The list in use is replaced only after the last page. A second call while one is
+        under way raises RuntimeError.
+        """
+        if self._refreshing:
+            raise RuntimeError("a refresh is under way")
+        self._refreshing = True
+        began = self._clock.monotonic()
+        generation = self._file.begin(self._clock.now())
+        try:
+            report = await self._read_all(api, generation, began, on_progress)
+        except BaseException:
+            self._file.abandon(generation)
+            raise
+        finally:
+            self._refreshing = False
+        await self.load_in_steps()
+        return report
+
+    async def _read_all(
+        self, api: PartnerApi, generation: int, began: float, on_progress: Progress | None
+    ) -> RefreshReport:
+        chains = await _all_chains(api)
+        providers = await api.list_swaps()
+        self._file.add_providers(generation, [encode_json(provider) for provider in providers])
+        reader = TokenReader()
+        count = 0
+        async for step, total in read_pages(
+            api, TokenQuery(page_size=PAGE_SIZE), reader, self._clock
+        ):
+            count += len(self._file.add_tokens(generation, step, self._clock.now()))
+            if on_progress is not None:
+                on_progress(count, total)
+            await self._clock.sleep(0)
+        # Disabled chains are not listed, but their tokens are; listed rows win.
+        known = {chain.short_name.lower(): chain for chain in reader.chains()}
+        known.update((chain.short_name.lower(), chain) for chain in chains)
+        self._file.add_chains(generation, [(n, encode_json(c)) for n, c in known.items()])
+        self._file.finish(generation, self._clock.now())
+        return RefreshReport(
+            count, len(known), len(providers), reader.skipped, self._clock.monotonic() - began
+        )
+
+    async def fetch_by_address(self, api: PartnerApi, address: str) -> list[TokenRow]:
+        """Tokens of a contract that no list has, unverified ones too; they are kept.
+
+        Raises ClientError.
+        """
+        reader = TokenReader()
+        found: list[TokenRow] = []
+        query = TokenQuery(address=address, unverified=True)
+        async for step, _ in read_pages(api, query, reader, self._clock):
+            found += self._file.add_tokens(UNLISTED, step, self._clock.now())
+        chains = [(chain.short_name, encode_json(chain)) for chain in reader.chains()]
+        self._file.add_chains(UNLISTED, chains)
+        await self.load_in_steps()
+        return found
+
+
+async def _all_chains(api: PartnerApi) -> list[Chain]:
+    chains: list[Chain] = []
+    page = 1
+    while True:
+        answer = await api.list_chains(ChainQuery(page=page, page_size=CHAIN_PAGE_SIZE))
+        chains += answer.chains
+        if page >= answer.total_pages or not answer.chains:
+            return chains
+        page += 1

@@ -1,0 +1,108 @@
+"""Pages of tokens, read in steps short enough for a screen to be drawn between them.
+
+A page of a thousand tokens takes 60 ms to decode as one object. Here its JSON is parsed
+once, the tokens are checked a hundred at a time, and a chain is checked once for all its
+tokens (spec: GET /tokens).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any
+
+from swapdesk.client.transport import RawAnswer, refuse_answer
+from swapdesk.clock import Clock
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.encoding.codec import (
+    CodecError,
+    ShapeError,
+    decode_json,
+    encode_json,
+    validate,
+)
+from swapdesk.wire.encoding.numbers import WireInteger
+from swapdesk.wire.encoding.query import encode_query
+from swapdesk.wire.operations import BY_NAME
+from swapdesk.wire.tokens import Token, TokenQuery
+
+if TYPE_CHECKING:
+    from swapdesk.client.api import PartnerApi
+
+STEP = 100
+MOST_PAGES = 200
+"""More pages than any service has tokens for: a total that never ends is not followed."""
+
+Step = list[tuple[Token, bytes]]
+"""Tokens with their JSON, which leaves out ``chainData``."""
+
+
+class TokenReader:
+    """Checks token objects one by one; a bad one is counted and left out."""
+
+    def __init__(self) -> None:
+        self.skipped = 0
+        self._chains: dict[tuple[Any, ...], Chain] = {}
+
+    def chains(self) -> list[Chain]:
+        """The chains of all tokens read so far."""
+        return list(self._chains.values())
+
+    def read(self, values: list[Any]) -> Step:
+        step: Step = []
+        for value in values:
+            try:
+                chain = self._chain(value.pop("chainData"))
+                token = validate(Token, {**value, "chainData": chain}, side="client")
+            except (ShapeError, AttributeError, KeyError, TypeError):
+                self.skipped += 1
+                continue
+            step.append((token, encode_json(value)))
+        return step
+
+    def _chain(self, value: dict[str, Any]) -> Chain:
+        key = tuple(value.items())
+        chain = self._chains.get(key)
+        if chain is None:
+            chain = self._chains[key] = validate(Chain, value, side="client")
+        return chain
+
+
+async def read_pages(
+    api: PartnerApi, query: TokenQuery, reader: TokenReader, clock: Clock
+) -> AsyncIterator[tuple[Step, int]]:
+    """Steps of tokens from every page of ``query``, each with the service's total.
+
+    Raises ClientError.
+    """
+    operation = BY_NAME["list_tokens"]
+    for page in range(query.page, MOST_PAGES + 1):
+        asked = query.model_copy(update={"page": page})
+        answer = await api.call(operation.method, operation.path, encode_query(asked))
+        tokens, total, pages = _page(answer)
+        await clock.sleep(0)
+        for part in _parts(tokens):
+            yield reader.read(part), total
+        if page >= pages or not tokens:
+            return
+
+
+def _parts(tokens: list[Any]) -> Iterator[list[Any]]:
+    for at in range(0, len(tokens), STEP):
+        yield tokens[at : at + STEP]
+
+
+def _page(answer: RawAnswer) -> tuple[list[Any], int, int]:
+    try:
+        value = decode_json(answer.body, max_bytes=answer.operation.result_limit)
+        if not isinstance(value, dict) or not isinstance(value.get("tokens"), list):
+            raise ShapeError([("tokens", "must be a list")])
+        counts: dict[str, int] = validate(
+            dict[str, WireInteger],
+            {name: value.get(name) for name in ("total", "totalPages")},
+            side="client",
+        )
+    except ShapeError as error:
+        raise refuse_answer(answer, "wrong_shape", str(error)) from None
+    except CodecError as error:
+        raise refuse_answer(answer, "not_json", str(error)) from None
+    return value["tokens"], counts["total"], counts["totalPages"]
