@@ -13,14 +13,13 @@ from collections import deque
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from swapdesk.clock import Clock
+from swapdesk.service.events.frames import FrameProblem, client_frame
 from swapdesk.service.events.hub import Hub
 from swapdesk.service.store.protocol import StoreUnavailable
-from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, validate
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.events import (
-    MAX_FRAME_BYTES,
     MAX_WATCHED,
     SLOW_READER_SECONDS,
-    ClientFrame,
     CloseCode,
     StreamError,
 )
@@ -47,16 +46,6 @@ class _Ended(Exception):
         self.code = code
 
 
-class _Problem(Exception):
-    """A frame that is answered with an error."""
-
-    def __init__(self, code: StreamError, message: str, ids: list[str] | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.ids = ids
-
-
 class Connection:
     """An accepted and authenticated connection of one partner."""
 
@@ -72,7 +61,8 @@ class Connection:
         self._sent: dict[str, int] = {}
         self._sending_since: float | None = None
         self._work = asyncio.Event()
-        self._shutdown = asyncio.Event()
+        self._ending = asyncio.Event()
+        self._ending_code = CloseCode.SHUTDOWN
         self._arrivals: deque[float] = deque()
         self._strikes = 0
 
@@ -81,12 +71,16 @@ class Connection:
     def offer(self, service_id: str) -> None:
         if not (self._all or service_id in self._watched):
             return
+        if len(self._pending) >= _PENDING_KEPT:
+            self.end(CloseCode.SLOW_READER)
+            return
         # The first waiting time stays: a later change of the same order must not hide it.
         self._pending.setdefault(service_id, self._clock.monotonic())
         self._work.set()
 
-    def end(self) -> None:
-        self._shutdown.set()
+    def end(self, code: CloseCode = CloseCode.SHUTDOWN) -> None:
+        self._ending_code = code
+        self._ending.set()
 
     # The connection itself
 
@@ -136,8 +130,8 @@ class Connection:
             log.debug("stream: already gone: %s", gone)
 
     async def _await_end(self) -> None:
-        await self._shutdown.wait()
-        raise _Ended(CloseCode.SHUTDOWN)
+        await self._ending.wait()
+        raise _Ended(self._ending_code)
 
     async def _watch_behind(self) -> None:
         """End a reader whose oldest update has waited too long."""
@@ -206,7 +200,7 @@ class Connection:
                 self._count()
                 await self._take(message)
                 self._strikes = 0
-            except _Problem as problem:
+            except FrameProblem as problem:
                 self._refuse(problem)
             except StoreUnavailable:
                 raise _Ended(CloseCode.INTERNAL) from None
@@ -219,12 +213,12 @@ class Connection:
         if len(self._arrivals) > 2 * FLOOD_FRAMES or len(self._replies) > 2 * FLOOD_FRAMES:
             raise _Ended(CloseCode.FLOOD)
         if len(self._arrivals) > FLOOD_FRAMES:
-            raise _Problem(
+            raise FrameProblem(
                 StreamError.RATE_LIMIT_EXCEEDED,
                 f"More than {FLOOD_FRAMES} messages in {FLOOD_SECONDS:g} seconds.",
             )
 
-    def _refuse(self, problem: _Problem) -> None:
+    def _refuse(self, problem: FrameProblem) -> None:
         if problem.code in (
             StreamError.INVALID_JSON,
             StreamError.INVALID_MESSAGE,
@@ -243,17 +237,13 @@ class Connection:
         self._reply(answer)
 
     async def _take(self, message: object) -> None:
-        frame = _frame_of(message)
+        frame = client_frame(message)
         if frame.type == "ping":
             self._reply({"type": "pong"})
         elif frame.type == "subscribe":
             await self._subscribe(frame.service_ids)
-        elif frame.type == "unsubscribe":
-            self._unsubscribe(frame.service_ids)
         else:
-            raise _Problem(
-                StreamError.UNKNOWN_TYPE, "The types are subscribe, unsubscribe and ping."
-            )
+            self._unsubscribe(frame.service_ids)
 
     async def _subscribe(self, ids: list[str] | None) -> None:
         if ids is None:
@@ -263,7 +253,7 @@ class Connection:
             return
         added = dict.fromkeys(ids)
         if len(self._watched | added) > MAX_WATCHED:
-            raise _Problem(
+            raise FrameProblem(
                 StreamError.SUBSCRIPTION_LIMIT, f"At most {MAX_WATCHED} orders can be watched."
             )
         missing = []
@@ -273,7 +263,9 @@ class Connection:
             elif not self._all:
                 self._watched[service_id] = None
         if missing:
-            self._refuse(_Problem(StreamError.ORDER_NOT_FOUND, "There is no such order.", missing))
+            self._refuse(
+                FrameProblem(StreamError.ORDER_NOT_FOUND, "There is no such order.", missing)
+            )
         if self._all:
             self._reply({"type": "subscribed", "all": True})
         else:
@@ -287,30 +279,3 @@ class Connection:
             for service_id in ids:
                 self._watched.pop(service_id, None)
         self._reply({"type": "unsubscribed"})
-
-
-def _frame_of(message: object) -> ClientFrame:
-    text = message.get("text") if isinstance(message, dict) else None
-    if not isinstance(text, str):
-        raise _Problem(StreamError.INVALID_MESSAGE, "A message is a text frame.")
-    data = text.encode("utf-8", "surrogatepass")
-    if len(data) > MAX_FRAME_BYTES:
-        raise _Problem(
-            StreamError.INVALID_MESSAGE, f"A message has at most {MAX_FRAME_BYTES} bytes."
-        )
-    try:
-        value = decode_json(data, max_bytes=MAX_FRAME_BYTES)
-    except CodecError as error:
-        raise _Problem(StreamError.INVALID_JSON, f"The message {error}.") from None
-    if not isinstance(value, dict):
-        raise _Problem(StreamError.INVALID_MESSAGE, "A message is a JSON object.")
-    if isinstance(value.get("type"), str) and value["type"] not in (
-        "subscribe",
-        "unsubscribe",
-        "ping",
-    ):
-        raise _Problem(StreamError.UNKNOWN_TYPE, "The types are subscribe, unsubscribe and ping.")
-    try:
-        return validate(ClientFrame, value, side="service")
-    except CodecError as error:
-        raise _Problem(StreamError.INVALID_MESSAGE, str(error)) from None

@@ -38,7 +38,7 @@ class Subscriber(Protocol):
 
 
 class Hub:
-    """One per process. ``run`` until cancelled, then ``close``."""
+    """One per process. ``run`` until cancelled, which ends every connection with 1001."""
 
     def __init__(self, store: Store, desk: OrderDesk, clock: Clock) -> None:
         self._store = store
@@ -50,15 +50,19 @@ class Hub:
     async def run(self) -> None:
         """Deliver what is committed from now on; a store that does not answer is asked again."""
         last: int | None = None
-        while True:
-            try:
-                if last is None:
-                    last = await self._store.last_outbox()
-                await self._store.outbox_beyond(last)
-                last = await self.deliver(last)
-            except StoreUnavailable as unavailable:
-                log.error("hub: the store does not answer: %s", unavailable)
-                await self._clock.sleep(_RETRY_SECONDS)
+        try:
+            while True:
+                try:
+                    if last is None:
+                        last = await self._store.last_outbox()
+                    await self._store.outbox_beyond(last)
+                    last = await self.deliver(last)
+                except StoreUnavailable as unavailable:
+                    log.error("hub: the store does not answer: %s", unavailable)
+                    await self._clock.sleep(_RETRY_SECONDS)
+        finally:
+            # Whoever is left would wait for updates that nobody delivers any more.
+            self.close()
 
     async def deliver(self, after: int) -> int:
         """Tell the subscribers every change after a sequence; returns the newest sequence."""

@@ -6,8 +6,7 @@ Refused before the upgrade: no credentials (401), malformed ones (400), ``partne
 
 from __future__ import annotations
 
-import uuid
-from email.utils import format_datetime
+from collections.abc import Awaitable, Callable
 
 from starlette.responses import Response
 from starlette.websockets import WebSocket
@@ -23,28 +22,34 @@ from swapdesk.wire.events import CloseCode, StreamError
 from swapdesk.wire.operations import Access
 
 
-async def stream_endpoint(websocket: WebSocket) -> None:
-    """Serve one connection. The application's ``state.parts`` holds hub, directory and clock."""
-    parts = websocket.app.state.parts
-    await serve(websocket, parts.hub, parts.directory, parts.clock)
+def stream_endpoint(
+    hub: Hub, directory: Directory, clock: Clock
+) -> Callable[[WebSocket], Awaitable[None]]:
+    """What answers ``WS /ws``: authenticates a connection and serves it until it ends."""
+
+    async def serve(websocket: WebSocket) -> None:
+        await _serve(websocket, hub, directory, clock)
+
+    return serve
 
 
-async def serve(websocket: WebSocket, hub: Hub, directory: Directory, clock: Clock) -> None:
-    """Authenticate, then run the connection until it ends."""
-    request_id = getattr(websocket.state, "request_id", None) or str(uuid.uuid4())
-    headers = dict(websocket.headers)
+async def _serve(websocket: WebSocket, hub: Hub, directory: Directory, clock: Clock) -> None:
+    headers: dict[str, str] = {}
+    for name, value in websocket.headers.items():
+        # Two credentials are none: joined, they have no valid form.
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
     try:
         _require_form(headers)
         caller = directory.authenticate(headers, Access.KEY)
     except ServiceError as refusal:
-        await _deny(websocket, refusal, request_id, clock)
+        await _deny(websocket, refusal)
         return
     except AccessRefused as refusal:
         if "authorization" not in headers:
             denial = ServiceError(refusal.code, refusal.message)
-            await _deny(websocket, denial, request_id, clock)
+            await _deny(websocket, denial)
             return
-        await websocket.accept(headers=[(b"x-request-id", request_id.encode())])
+        await websocket.accept()
         await websocket.send_text(
             encode_json(
                 {
@@ -56,7 +61,7 @@ async def serve(websocket: WebSocket, hub: Hub, directory: Directory, clock: Clo
         )
         await websocket.close(int(CloseCode.AUTH_FAILED), CloseCode.AUTH_FAILED.name)
         return
-    await websocket.accept(headers=[(b"x-request-id", request_id.encode())])
+    await websocket.accept()
     connection = Connection(websocket, hub, clock, caller.partner.partner_id)
     connection.welcome()
     await connection.run()
@@ -75,17 +80,13 @@ def _require_form(headers: dict[str, str]) -> None:
         )
 
 
-async def _deny(websocket: WebSocket, refusal: ServiceError, request_id: str, clock: Clock) -> None:
-    """The plain HTTP error answer instead of the upgrade."""
+async def _deny(websocket: WebSocket, refusal: ServiceError) -> None:
+    """The plain HTTP error answer instead of the upgrade, with the id the surface gave it."""
     await websocket.send_denial_response(
         Response(
-            encode_json(refusal.body(request_id)),
+            encode_json(refusal.body(websocket.state.request_id)),
             status_code=refusal.status,
-            headers={
-                **refusal.headers,
-                "content-type": "application/json",
-                "x-request-id": request_id,
-                "date": format_datetime(clock.now(), usegmt=True),
-            },
+            headers=refusal.headers,
+            media_type="application/json",
         )
     )
