@@ -62,9 +62,7 @@ class Link:
             transport=transport,
             exchange_log=exchange_log,
         )
-        self.stream = OrderStream(
-            connection.url, connection.credentials, clock=clock, api=self.api, rng=rng
-        )
+        self.stream = OrderStream(None, connection.credentials, clock, self.api, rng)
         self.quotes = QuoteDesk(self.api, catalog, clock)
         self.exchange = ExchangeFlow(
             self.api, journal, clock, lower_tolerance=settings.output_tolerance.value

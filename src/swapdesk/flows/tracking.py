@@ -15,7 +15,16 @@ from datetime import datetime, timedelta
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError, NotFound
-from swapdesk.client.live import Gap, OrderSeen, OrderStream, StateChanged, StreamState
+from swapdesk.client.live import OrderStream
+from swapdesk.client.stream_events import (
+    Gap,
+    OrderMissing,
+    OrderSeen,
+    StateChanged,
+    StreamEvent,
+    StreamState,
+)
+from swapdesk.client.stream_events import Source as Sighting
 from swapdesk.clock import Clock
 from swapdesk.flows.folding import contradicts, display_of, ended, fold
 from swapdesk.flows.intent import Intent
@@ -84,7 +93,6 @@ class Tracker:
         self._confirming: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._listeners: list[asyncio.Queue[str | None]] = []
-        self.stream_state: StreamState = stream.state
         self.stream_since: datetime = clock.now()
 
     def load(self) -> None:
@@ -111,6 +119,15 @@ class Tracker:
 
     def get(self, service_id: str) -> TrackedOrder | None:
         return self._known.get(service_id)
+
+    @property
+    def stream_state(self) -> StreamState:
+        """How the desk is told of changes right now."""
+        return self._stream.state
+
+    def stream_age(self) -> float:
+        """Seconds since the last message or answer."""
+        return self._stream.age()
 
     @property
     def open_count(self) -> int:
@@ -151,20 +168,33 @@ class Tracker:
 
     async def run(self) -> None:
         """Follow the stream until cancelled."""
+        self._stream.watch(
+            known.service_id
+            for known in self._known.values()
+            if not known.ended and not known.archived(self._clock.now())
+        )
         try:
-            async for event in self._stream.events():
-                if isinstance(event, OrderSeen):
-                    source: Source = "stream" if event.source == "stream" else "list"
-                    self._apply(event.order, source)
-                    self._schedule_flush()
-                elif isinstance(event, StateChanged):
-                    self.stream_state, self.stream_since = event.state, event.since
-                    self._announce(None)
-                elif isinstance(event, Gap):
-                    log.info("order stream resumed after a gap")
+            async with self._stream as events:
+                async for event in events:
+                    self._take(event)
         finally:
             for task in (*self._tasks, *([self._flush] if self._flush else [])):
                 task.cancel()
+
+    def _take(self, event: StreamEvent) -> None:
+        if isinstance(event, OrderSeen):
+            self._apply(event.order, "stream" if event.source is Sighting.STREAM else "list")
+            self._schedule_flush()
+        elif isinstance(event, OrderMissing):
+            # A 404 within 48 hours is not the end of an order; later the service forgets it.
+            known = self._known.get(event.service_id)
+            if known is not None and known.archived(self._clock.now()):
+                self._stream.unwatch([event.service_id])
+        elif isinstance(event, StateChanged):
+            self.stream_since = event.since
+            self._announce(None)
+        elif isinstance(event, Gap):
+            log.info("order stream resumed after a gap: %s", event.reason)
 
     async def changes(self) -> AsyncIterator[frozenset[str]]:
         """Ids that changed since the last look, coalesced; an empty set means the stream state."""
