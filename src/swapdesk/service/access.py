@@ -1,4 +1,4 @@
-"""Who is calling: API keys, ``partner-id``, scopes and tiers (spec: Authentication; wire decisions 8)."""
+"""Who is calling: API keys, ``partner-id``, scopes, tiers (spec: Authentication; decisions 8)."""
 
 from __future__ import annotations
 

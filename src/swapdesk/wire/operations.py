@@ -106,7 +106,7 @@ OPERATIONS: tuple[Operation, ...] = (
         RateClass.NONE,
         PriceTier.FREE,
         Health,
-        errors=_ALWAYS,
+        errors=(E.VALIDATION_ERROR, *_ALWAYS),
     ),
     Operation(
         "openapi",

@@ -65,8 +65,6 @@ class QuoteEngine:
         """Every asked route of the pair, unpriced ones with their reason."""
         asked = frozenset(query.types or RouteType)
         same = query.from_.lower() == query.to.lower()
-        if query.amount <= 0:
-            raise invalid("amount", "must be greater than 0", plain(query.amount))
         if same and asked != {RouteType.PRIVATE}:
             message = "must differ from 'from'; the same token needs types=private"
             raise invalid("to", message, query.to)

@@ -16,7 +16,7 @@ from swapdesk.clock import Clock
 
 T = TypeVar("T")
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 # Until this many seconds have passed, at least this share of the answers is waited for.
 STEPS = ((0.6, 1.0), (0.9, 0.9), (1.2, 0.8), (1.5, 0.7), (1.8, 0.6), (2.0, 0.5))
@@ -75,6 +75,6 @@ def _answer(task: asyncio.Future[T]) -> T | None:
         return None
     defect = task.exception()
     if defect is not None:
-        _log.error("a question of the fan-out raised %r", defect, exc_info=defect)
+        logger.error("a question of the fan-out raised %r", defect, exc_info=defect)
         return None
     return task.result()

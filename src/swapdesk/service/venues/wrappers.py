@@ -38,7 +38,7 @@ _QUEUE_SECONDS = 2.0
 _QUOTES_AT_ONCE = 64
 _ORDERS_AT_ONCE = 16
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class TimedOut(Transient):
@@ -190,7 +190,7 @@ class GuardedVenue:
     def _defect(self, what: str, defect: Exception) -> Transient:
         """An adapter raised what the protocol does not know: logged, then treated as transient."""
         code = self.provider.short_name
-        _log.error("venue %s: %s raised %r", code, what, defect, exc_info=defect)
+        logger.error("venue %s: %s raised %r", code, what, defect, exc_info=defect)
         return Transient(f"defect: {type(defect).__name__}")
 
 

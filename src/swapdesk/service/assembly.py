@@ -1,0 +1,64 @@
+"""The one place that wires the rooms of a service together."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+
+import swapdesk
+from swapdesk.clock import Clock
+from swapdesk.service.access import Directory, Partner
+from swapdesk.service.app import ServiceParts
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.events.hub import Hub
+from swapdesk.service.events.websocket import stream_endpoint
+from swapdesk.service.orders.creation import OrderDesk
+from swapdesk.service.orders.lifecycle import Worker
+from swapdesk.service.pair_limits import PairLimitsDesk
+from swapdesk.service.quoting.engine import QuoteEngine
+from swapdesk.service.rate_limits import RequestCounter
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.tokens import Token
+
+
+def assemble(
+    clock: Clock,
+    rng: random.Random,
+    store: Store,
+    chains: Iterable[Chain],
+    tokens: Iterable[Token],
+    venues: Iterable[CentralizedVenue],
+    partners: Iterable[Partner],
+    intermediaries: Iterable[str],
+    keywords: Mapping[str, str] | None = None,
+) -> ServiceParts:
+    """A service over these collaborators.
+
+    ``rng`` draws the ids of quotes, orders and requests; ``intermediaries`` are the ids of the
+    tokens a private route may hop over; ``keywords`` are extra search terms by token id.
+    """
+    catalog = Catalog(chains, tokens, keywords)
+    registry = Venues(venues, clock)
+    engine = QuoteEngine(catalog, registry, store, clock, rng, intermediaries)
+    desk = OrderDesk(store, catalog, registry, engine, clock, rng)
+    directory = Directory(partners)
+    hub = Hub(store, desk, clock)
+    return ServiceParts(
+        clock=clock,
+        rng=rng,
+        directory=directory,
+        catalog=catalog,
+        venues=registry,
+        store=store,
+        engine=engine,
+        pair_limits=PairLimitsDesk(catalog, registry, engine),
+        requests=RequestCounter(store, clock),
+        orders=desk,
+        hub=hub,
+        worker=Worker(store, catalog, registry, clock, desk),
+        stream=stream_endpoint(hub, directory, clock),
+        version=swapdesk.__version__,
+    )

@@ -1,0 +1,125 @@
+"""One handler for every row of the operations table."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from swapdesk.service.access import Caller
+from swapdesk.service.catalog import page_count
+from swapdesk.service.errors import ServiceError
+from swapdesk.service.openapi import document
+from swapdesk.wire.chains import ChainList
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.health import Health
+from swapdesk.wire.operations import OPERATIONS
+from swapdesk.wire.orders import Order, OrderList
+from swapdesk.wire.pair_limits import PairLimits
+from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.quotes import PrivateSendQuoteList, QuoteList
+
+if TYPE_CHECKING:
+    from swapdesk.service.app import ServiceParts
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request after access and parsing; models are those its row names."""
+
+    caller: Caller | None
+    path: Any
+    query: Any
+    body: Any
+
+    @property
+    def by(self) -> Caller:
+        """The caller of an operation that needs one."""
+        if self.caller is None:
+            raise LookupError("an open operation has no caller")
+        return self.caller
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A result that is JSON already."""
+
+    data: bytes
+
+
+Handler = Callable[[Call], Awaitable[object]]
+
+
+class Handlers:
+    """Handlers over the rooms of one service; a method is named as its row."""
+
+    def __init__(self, parts: ServiceParts) -> None:
+        self._parts = parts
+        self._document = encode_json(document(parts.version))
+
+    def table(self) -> dict[str, Handler]:
+        """Handlers by operation name; LookupError when a row and its handler do not meet."""
+        rows = {operation.name for operation in OPERATIONS}
+        own = {name for name in vars(type(self)) if not name.startswith("_")} - {"table"}
+        if rows != own:
+            raise LookupError(f"rows without handlers, or handlers without rows: {rows ^ own}")
+        return {name: getattr(self, name) for name in rows}
+
+    async def health(self, call: Call) -> Health:
+        return Health(status="ok", version=self._parts.version, time=self._parts.clock.now())
+
+    async def openapi(self, call: Call) -> Encoded:
+        return Encoded(self._document)
+
+    async def list_chains(self, call: Call) -> ChainList:
+        chains, total = self._parts.catalog.list_chains(call.query)
+        return ChainList(
+            chains=chains, total=total, total_pages=page_count(total, call.query.page_size)
+        )
+
+    async def list_tokens(self, call: Call) -> Encoded:
+        return Encoded(self._parts.catalog.encoded_page(call.query))
+
+    async def get_token(self, call: Call) -> Encoded:
+        """A disabled token is returned with ``enabled`` false."""
+        token = self._parts.catalog.token(call.path.id)
+        if token is None:
+            raise ServiceError(ErrorCode.TOKEN_NOT_FOUND, "The token is not known.")
+        return Encoded(self._parts.catalog.encoded_token(token))
+
+    async def list_swaps(self, call: Call) -> list[SwapProvider]:
+        wanted = [
+            (name, value)
+            for name in ("is_dex", "markup_supported", "slippage_supported")
+            if (value := getattr(call.query, name)) is not None
+        ]
+        return [
+            provider
+            for provider in self._parts.venues.providers()
+            if all(getattr(provider, name) == value for name, value in wanted)
+        ]
+
+    async def get_pair_limits(self, call: Call) -> PairLimits:
+        return await self._parts.pair_limits.limits(call.query)
+
+    async def get_quotes(self, call: Call) -> QuoteList:
+        return await self._parts.engine.quotes(call.by, call.query)
+
+    async def get_private_send_quotes(self, call: Call) -> PrivateSendQuoteList:
+        return await self._parts.engine.private_send(call.by, call.query)
+
+    async def create_exchange(self, call: Call) -> Order:
+        return await self._parts.orders.create(call.by, call.body, "exchange")
+
+    async def create_private_send(self, call: Call) -> Order:
+        return await self._parts.orders.create(call.by, call.body, "private_send")
+
+    async def get_order(self, call: Call) -> Order:
+        return await self._parts.orders.get(call.by, call.path.service_id)
+
+    async def list_orders(self, call: Call) -> OrderList:
+        return await self._parts.orders.list(call.by, call.query)
+
+    async def get_rate_limits(self, call: Call) -> object:
+        return await self._parts.requests.limits(call.by)

@@ -1,0 +1,142 @@
+"""Reading a request strictly: parameters, body, and the 422 that names what is wrong.
+
+Rules: wire decisions 8, "Query values" and the table of errors.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+from urllib.parse import unquote_to_bytes
+
+from pydantic import BaseModel
+from starlette.requests import Request
+
+from swapdesk.service.errors import ServiceError
+from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, validate
+from swapdesk.wire.encoding.query import QueryError, parse_query
+from swapdesk.wire.encoding.text import safe_text
+from swapdesk.wire.errors import ErrorCode, FieldProblem
+from swapdesk.wire.model import RequestModel
+from swapdesk.wire.operations import BODY_LIMIT
+
+M = TypeVar("M", bound=BaseModel)
+
+NOT_A_CREDENTIAL = "apiKey"
+"""A query parameter that is no credential and never one of ours (spec: Authentication 5)."""
+
+_NAME_SHOWN = 64
+_VALUE_SHOWN = 200
+_FIELDS_SHOWN = 50
+
+
+class NoParameters(RequestModel):
+    """The parameters of an operation that takes none."""
+
+
+def query_pairs(query_string: bytes) -> list[tuple[str, str]]:
+    """Decoded names and values of a query string; 422 where the bytes are no UTF-8."""
+    pairs = []
+    for part in query_string.split(b"&"):
+        if part:
+            name, _, value = part.partition(b"=")
+            pairs.append((_decoded(name), _decoded(value)))
+    return pairs
+
+
+def _decoded(text: bytes) -> str:
+    try:
+        return unquote_to_bytes(text.replace(b"+", b" ")).decode("utf-8")
+    except UnicodeDecodeError:
+        name = safe_text(text.decode("latin-1"), _NAME_SHOWN)
+        raise _refusal({name: FieldProblem(message="must be percent-encoded UTF-8")}) from None
+
+
+def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
+    """The parameters as ``model``, or one 422 that names every wrong one."""
+    try:
+        return parse_query(model, pairs)
+    except QueryError as error:
+        wrong = error.fields
+    raise _refusal(
+        {
+            safe_text(name, _NAME_SHOWN): FieldProblem(
+                message=problem.message, value=_shown(problem.value)
+            )
+            for name, problem in list(wrong.items())[:_FIELDS_SHOWN]
+        }
+    )
+
+
+async def body(model: type[M], request: Request) -> M:
+    """The body as ``model``: 415, 413, 400 or 422 when it is none."""
+    _require_json(request.headers.get("content-type", ""))
+    data = await _read(request)
+    try:
+        value = decode_json(data, max_bytes=BODY_LIMIT)
+    except CodecError as error:
+        message = f"The body is no acceptable JSON: {error}."
+        raise ServiceError(ErrorCode.BAD_REQUEST, message) from None
+    if not isinstance(value, dict):
+        raise ServiceError(ErrorCode.BAD_REQUEST, "The body must be a JSON object.")
+    try:
+        return validate(model, value, side="service")
+    except ShapeError as error:
+        wrong = error.fields
+    raise _refusal(
+        {
+            path: FieldProblem(message=message, value=_sent(value, path))
+            for path, message in wrong[:_FIELDS_SHOWN]
+        }
+    )
+
+
+def _require_json(content_type: str) -> None:
+    kind, _, rest = content_type.partition(";")
+    charset = rest.strip().lower().replace('"', "")
+    if kind.strip().lower() != "application/json" or charset not in ("", "charset=utf-8"):
+        raise ServiceError(
+            ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be application/json in UTF-8."
+        )
+
+
+async def _read(request: Request) -> bytes:
+    """The body, refused as soon as it is known to be too long."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > BODY_LIMIT:
+        raise _too_large()
+    chunks = bytearray()
+    async for chunk in request.stream():
+        chunks += chunk
+        if len(chunks) > BODY_LIMIT:
+            raise _too_large()
+    return bytes(chunks)
+
+
+def _too_large() -> ServiceError:
+    return ServiceError(
+        ErrorCode.PAYLOAD_TOO_LARGE,
+        f"The body is larger than {BODY_LIMIT} bytes.",
+        headers={"connection": "close"},
+    )
+
+
+def _refusal(fields: dict[str, FieldProblem]) -> ServiceError:
+    return ServiceError(ErrorCode.VALIDATION_ERROR, "Validation Failed", fields=fields)
+
+
+def _sent(value: object, path: str) -> object:
+    """What was sent at a dotted path, when it is short and plain enough to repeat."""
+    for step in path.split("."):
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return None
+    return _shown(value)
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, str):
+        return value if len(value) <= _VALUE_SHOWN else value[:_VALUE_SHOWN] + "…"
+    return value if isinstance(value, bool) else None
