@@ -1,0 +1,208 @@
+"""A tiny world for the tests of store, orders and stream, wired without HTTP."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+from service.venue import PlainVenue
+from swapdesk.clock import Clock, ManualClock
+from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.orders.creation import OrderDesk
+from swapdesk.service.orders.lifecycle import Worker
+from swapdesk.service.quoting.engine import QuoteEngine
+from swapdesk.service.store.protocol import StoredQuote
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.account import RateWindows
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+from swapdesk.wire.orders import Order
+from swapdesk.wire.tokens import Token
+
+START = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
+EVM = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
+BTC = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+XRP = "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh"
+SECRET = "5f2d" * 16
+
+
+def _hex(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _chain(name: str, kind: str, *, memo: bool = False) -> Chain:
+    return Chain(
+        id=_hex(f"chain {name}"),
+        created=START,
+        name=name.capitalize(),
+        short_name=name,
+        short_name_v1=name.upper(),
+        icon=f"https://icons.example/{name}.png",
+        address_validation="",
+        memo_needed=memo or None,
+        explorer_url=f"https://{name}.example/tx/{{txHash}}",
+        address_url=f"https://{name}.example/address/{{address}}",
+        priority=Decimal(1),
+        kind=kind,
+    )
+
+
+def _token(symbol: str, chain: Chain, decimals: int, price: str) -> Token:
+    return Token(
+        id=_hex(f"token {symbol}"),
+        icon=f"https://icons.example/{symbol}.png",
+        chain=chain.short_name,
+        chain_data=chain,
+        decimals=decimals,
+        symbol=symbol,
+        name=symbol,
+        created=START,
+        mainnet=True,
+        has_cex=True,
+        has_self_private=True,
+        cex_token_id=symbol,
+        price=Decimal(price),
+    )
+
+
+CHAINS = [
+    _chain("ethereum", "evm"),
+    _chain("bitcoin", "bitcoin"),
+    _chain("monero", "xmr"),
+    _chain("ripple", "xrp", memo=True),
+]
+_BY_NAME = {chain.short_name: chain for chain in CHAINS}
+ETH = _token("ETH", _BY_NAME["ethereum"], 18, "3000")
+BITCOIN = _token("BTC", _BY_NAME["bitcoin"], 8, "90000")
+XMR = _token("XMR", _BY_NAME["monero"], 12, "180")
+XRP_TOKEN = _token("XRP", _BY_NAME["ripple"], 6, "2")
+TOKENS = [ETH, BITCOIN, XMR, XRP_TOKEN]
+
+
+def partner(name: str) -> Partner:
+    windows = RateWindows(per_minute=100_000, per_hour=1_000_000, per_day=10_000_000)
+    key = ApiKey(f"key-{name}", digest(SECRET.encode()))
+    return Partner(_hex(f"partner {name}"), name, Tier.PRO, (key,), windows, windows)
+
+
+def credentials(of: Partner) -> str:
+    return f"{of.keys[0].key}:{SECRET}"
+
+
+ALICE, BOB = partner("alice"), partner("bob")
+
+
+def caller(of: Partner = ALICE) -> Caller:
+    return Caller(of, of.keys[0])
+
+
+def venues_at(path: Path | None = None) -> list[PlainVenue]:
+    return [
+        PlainVenue("aa", "Alpha", spread="0.004", path=path),
+        PlainVenue("bb", "Beta", spread="0.006", path=path),
+        PlainVenue("cc", "Gamma", spread="0.008", path=path),
+    ]
+
+
+@dataclass
+class Floor:
+    """Everything an order touches. Venues survive a :func:`reopen`, the rest does not."""
+
+    path: Path
+    clock: Clock
+    adapters: Sequence[PlainVenue]
+    rng: random.Random = field(default_factory=lambda: random.Random(7))
+
+    def __post_init__(self) -> None:
+        self.store = SqliteStore.open(self.path)
+        self.catalog = Catalog(CHAINS, TOKENS)
+        self.venues = Venues(self.adapters, self.clock)
+        self.engine = QuoteEngine(
+            self.catalog, self.venues, self.store, self.clock, self.rng, [XMR.id, BITCOIN.id]
+        )
+        self.desk = OrderDesk(
+            self.store, self.catalog, self.venues, self.engine, self.clock, self.rng
+        )
+        self.worker = Worker(self.store, self.catalog, self.venues, self.clock, self.desk)
+
+    def venue(self, code: str) -> PlainVenue:
+        return next(v for v in self.adapters if v.provider.short_name == code)
+
+    @property
+    def openings(self) -> list[str]:
+        return [leg.key for venue in self.adapters for leg in venue.opened]
+
+    async def quote(
+        self,
+        *,
+        of: Partner = ALICE,
+        route: str = "standard",
+        amount: str = "0.5",
+        token_in: Token = ETH,
+        token_out: Token = BITCOIN,
+        purpose: str = "exchange",
+    ) -> StoredQuote:
+        """Store the best route as a quote, as a request for quotes would."""
+        best = await self.engine.best_legs(
+            token_in,
+            token_out,
+            Decimal(amount),
+            route,  # type: ignore[arg-type]
+            exclude=frozenset(),
+        )
+        assert best is not None
+        now = self.clock.now()
+        quote = StoredQuote(
+            quote_id=f"{self.rng.getrandbits(96):024x}",
+            partner_id=of.partner_id,
+            purpose=purpose,  # type: ignore[arg-type]
+            route=route,  # type: ignore[arg-type]
+            created=now,
+            expires=now + timedelta(seconds=60),
+            token_in_id=token_in.id,
+            token_out_id=token_out.id,
+            amount_in=best.amount_in,
+            amount_out=best.amount_out,
+            amount_in_usd=Decimal("1500.00"),
+            amount_out_usd=Decimal("1494.00"),
+            minutes=best.minutes,
+            legs=best.legs,
+            middle_token_id=best.middle_token_id,
+            middle_amount=best.middle_amount,
+        )
+        await self.store.save_quotes([quote])
+        return quote
+
+    async def create(
+        self, *, of: Partner = ALICE, route: str = "standard", to: str = BTC, **body: str
+    ) -> Order:
+        quote = await self.quote(of=of, route=route)
+        request = ExchangeRequest(quote_id=quote.quote_id, address_to=to, **body)
+        return await self.desk.create(caller(of), request, "exchange")
+
+    async def work(self, seconds: float = 5.0) -> int:
+        """Move the clock and let the worker look at what is due."""
+        assert isinstance(self.clock, ManualClock)
+        self.clock.advance(seconds)
+        return await self.worker.step(self.clock.now())
+
+
+def exchange(quote: StoredQuote, to: str = BTC, **body: str) -> ExchangeRequest:
+    return ExchangeRequest(quote_id=quote.quote_id, address_to=to, **body)
+
+
+def private_send(quote: StoredQuote, to: str = EVM, **body: str) -> PrivateSendRequest:
+    return PrivateSendRequest(quote_id=quote.quote_id, address_to=to, **body)
+
+
+async def reopen(floor: Floor) -> Floor:
+    """The service again on the same file and venues, as after a crash or a restart."""
+    await floor.store.close()
+    return Floor(floor.path, floor.clock, floor.adapters, random.Random(7))
