@@ -1,0 +1,84 @@
+"""A service over a tiny world, in process, on a clock that stands still until it is moved."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from service.price_venue import PriceVenue
+from service.world import AS_FIRST, CHAINS, INTERMEDIARIES, KEYWORDS, PARTNERS, TOKENS
+from swapdesk.clock import ManualClock
+from swapdesk.service.access import Caller
+from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.service.assembly import assemble
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.adapter import CentralizedVenue
+
+BASE = "http://service/v2"
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def venue_list() -> list[CentralizedVenue]:
+    """The venues of the tiny world; a module may bring its own."""
+    return [
+        PriceVenue("aa", fee=Decimal("0.004")),
+        PriceVenue("bb", fee=Decimal("0.006"), least=Decimal(10), minutes=Decimal(7)),
+        PriceVenue("cc", fee=Decimal("0.010"), most=Decimal(500_000)),
+    ]
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = SqliteStore.open(tmp_path / "service.db")
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def service(
+    clock: ManualClock, store: SqliteStore, venue_list: list[CentralizedVenue]
+) -> ServiceParts:
+    return assemble(
+        clock,
+        random.Random(7),
+        store,
+        CHAINS,
+        TOKENS,
+        venue_list,
+        PARTNERS,
+        INTERMEDIARIES,
+        KEYWORDS,
+    )
+
+
+@pytest.fixture
+async def api(service: ServiceParts) -> AsyncIterator[httpx.AsyncClient]:
+    """Calls with the first partner's full key, unless a test sends other headers."""
+    transport = httpx.ASGITransport(app=build_service(service))
+    async with httpx.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as client:
+        yield client
+
+
+@pytest.fixture
+async def anyone(service: ServiceParts) -> AsyncIterator[httpx.AsyncClient]:
+    """Calls without any credentials."""
+    transport = httpx.ASGITransport(app=build_service(service))
+    async with httpx.AsyncClient(transport=transport, base_url=BASE) as client:
+        yield client
+
+
+@pytest.fixture
+def first(service: ServiceParts) -> Caller:
+    """The first partner with its full key."""
+    partner = service.directory.partners["partner-first"]
+    return Caller(partner, partner.keys[0])

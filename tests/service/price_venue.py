@@ -1,0 +1,105 @@
+"""A venue that prices deterministically from the tokens' own prices, with switches for its moods.
+
+It opens nothing: tests of orders bring their own venue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from swapdesk.service.venues.adapter import (
+    DepositInstruction,
+    LegOrder,
+    LegReport,
+    Rejected,
+    Transient,
+    Unavailable,
+    VenueLimits,
+    VenueQuote,
+)
+from swapdesk.wire.encoding.numbers import ROUGH, quantize
+from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.tokens import Token
+
+
+@dataclass
+class PriceVenue:
+    """``fee`` is a share, ``least`` and ``most`` are US dollars, ``network`` a fixed payout fee.
+
+    Moods: ``silent`` never answers, ``failing`` refuses, ``broken`` raises what no venue may.
+    """
+
+    code: str
+    fee: Decimal = Decimal("0.01")
+    least: Decimal = Decimal(20)
+    most: Decimal = Decimal(300_000)
+    network: Decimal = Decimal(1)
+    minutes: Decimal = Decimal(10)
+    trades: frozenset[str] | None = None
+    enabled: bool = True
+    silent: bool = False
+    failing: bool = False
+    broken: bool = False
+    asked: int = 0
+    at_once: int = 0
+    most_at_once: int = 0
+    gate: asyncio.Event | None = None
+    poll_seconds: float = 5.0
+    opened: list[LegOrder] = field(default_factory=list)
+
+    @property
+    def provider(self) -> SwapProvider:
+        return SwapProvider(
+            id=f"{int.from_bytes(self.code.encode(), 'big'):024x}",
+            name=f"Venue {self.code}",
+            short_name=self.code,
+            tx_url=f"https://{self.code}.test/tx/",
+            enabled=self.enabled,
+            logo_url=f"https://{self.code}.test/logo.png",
+        )
+
+    def supports(self, token_in: Token, token_out: Token) -> bool:
+        symbols = self.trades
+        known = symbols is None or {token_in.symbol, token_out.symbol} <= symbols
+        return known and token_in.has_cex and token_out.has_cex and token_in.id != token_out.id
+
+    def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
+        price = token_in.price or Decimal(1)
+        return VenueLimits(
+            quantize(ROUGH.divide(self.least, price), token_in.decimals, up=True),
+            quantize(ROUGH.divide(self.most, price), token_in.decimals, up=False),
+        )
+
+    async def quote(
+        self, token_in: Token, token_out: Token, amount_in: Decimal
+    ) -> VenueQuote | Unavailable:
+        self.asked += 1
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            if self.gate is not None:
+                await self.gate.wait()
+            if self.silent:
+                await asyncio.get_running_loop().create_future()
+            if self.failing:
+                raise Transient("out of order")
+            if self.broken:
+                raise ZeroDivisionError("a defect of the adapter")
+        finally:
+            self.at_once -= 1
+        limits = self.limits(token_in, token_out)
+        assert limits is not None
+        price_in, price_out = token_in.price or Decimal(1), token_out.price or Decimal(1)
+        usd = amount_in * price_in * (1 - self.fee) - self.network
+        return VenueQuote(amount_in, ROUGH.divide(usd, price_out), self.minutes, limits)
+
+    async def open(self, leg: LegOrder) -> DepositInstruction:
+        raise Rejected("opens nothing")
+
+    async def find(self, key: str) -> DepositInstruction | None:
+        return None
+
+    async def report(self, key: str) -> LegReport | None:
+        return None
