@@ -1,0 +1,84 @@
+"""The server every part of the sandbox listens with, and connections that can be cut."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+CUT = "swapdesk.cut"
+"""Name in ``scope["state"]`` of a callable that cuts the connection without another byte."""
+
+SHUTDOWN_SECONDS = 1
+_BACKLOG = 1024
+
+
+class CuttableProtocol(HttpToolsProtocol):
+    """Hands applications a way to break their own connection, WebSockets included."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, CUT: transport.abort}
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals belong to the process, which may run more than one server."""
+        yield
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket, inheritable, so that a child started again keeps its address."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((host, port))
+    listener.listen(_BACKLOG)
+    listener.set_inheritable(True)
+    return listener
+
+
+def build_server(app: Any, *, lifespan: bool = False) -> uvicorn.Server:
+    """A server for one ASGI application; its ``should_exit`` ends it."""
+    return _Server(
+        uvicorn.Config(
+            app,
+            loop="uvloop",
+            http=CuttableProtocol,
+            ws="websockets-sansio",
+            lifespan="on" if lifespan else "off",
+            date_header=False,
+            server_header=False,
+            proxy_headers=False,
+            access_log=False,
+            log_config=None,
+            ws_max_size=64 * 1024,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        )
+    )
+
+
+async def serve_until(stop: asyncio.Event, *servers: tuple[uvicorn.Server, socket.socket]) -> None:
+    """Run all servers until ``stop`` is set or one of them ends."""
+    tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)
+    for server, _ in servers:
+        server.should_exit = True
+    await asyncio.gather(*tasks)
+    stopping.cancel()
+
+
+async def started(server: uvicorn.Server, stop: asyncio.Event) -> bool:
+    """Wait until a server accepts connections; False when it is told to stop before."""
+    while not server.started:
+        if stop.is_set():
+            return False
+        await asyncio.sleep(0.01)
+    return True

@@ -1,0 +1,77 @@
+"""The node as a process: ``python -m swapdesk.sandbox.node``, with its orders on stdin.
+
+Orders: ``fd`` (listening socket), ``token``, ``data`` (directory), ``seed`` and ``speed``
+or null for what is stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
+from swapdesk.sandbox.node.node import Node, OtherSeed
+from swapdesk.sandbox.node.server import NodeApp
+
+TICK_SECONDS = 0.1
+DATABASE = "node.db"
+
+
+async def _tick(node: Node, stop: asyncio.Event) -> None:
+    """Let time do its work until the node stops."""
+    while not stop.is_set():
+        node.step()
+        await asyncio.sleep(TICK_SECONDS)
+
+
+async def _run(orders: dict[str, Any]) -> int:
+    stop = stop_on_end(asyncio.get_running_loop())
+    speed = orders.get("speed")
+    try:
+        node = Node(
+            Path(orders["data"]) / DATABASE,
+            SystemClock(),
+            seed=orders.get("seed"),
+            speed=None if speed is None else Decimal(str(speed)),
+        )
+    except OtherSeed as other:
+        announce({"refused": str(other)})
+        return 2
+    server = build_server(NodeApp(node, orders["token"]))
+    listener = socket.socket(fileno=orders["fd"])
+    ticking = asyncio.create_task(_tick(node, stop))
+    serving = asyncio.create_task(serve_until(stop, (server, listener)))
+    try:
+        if await started(server, stop):
+            announce({"ready": True, "seed": node.seed})
+        done, _ = await asyncio.wait([serving, ticking], return_when=asyncio.FIRST_COMPLETED)
+        stop.set()
+        await serving
+        for task in done:
+            task.result()
+    finally:
+        ticking.cancel()
+        node.close()
+    return 0
+
+
+def main() -> int:
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+    try:
+        orders = read_orders()
+    except EOFError:
+        return 1
+    return uvloop.run(_run(orders))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

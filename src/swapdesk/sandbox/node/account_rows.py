@@ -1,0 +1,122 @@
+"""Rows of the exchanges' books: finding, changing and what is due next."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from swapdesk.sandbox.node.database import Database
+from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
+from swapdesk.wire.orders import LegStatus
+
+COLUMNS = frozenset(
+    {
+        "status",
+        "arrived",
+        "paying",
+        "included",
+        "deposit_hash",
+        "payout_hash",
+        "refund_hash",
+        "refunded",
+        "fault",
+        "expires",
+        "due_world",
+        "due_now",
+    }
+)
+"""What changes in an account after it was opened."""
+
+_DUE = {
+    "accounts": (
+        "SELECT * FROM accounts WHERE due_world <= ? ORDER BY due_world LIMIT 1",
+        "SELECT * FROM accounts WHERE due_now <= ? ORDER BY due_now LIMIT 1",
+    ),
+    "deposits": (
+        "SELECT * FROM deposits WHERE due_world <= ? ORDER BY due_world LIMIT 1",
+        "SELECT * FROM deposits WHERE due_now <= ? ORDER BY due_now LIMIT 1",
+    ),
+}
+
+
+def due_of(row: sqlite3.Row) -> Due:
+    return Due(row["due_world"], row["due_now"])
+
+
+class AccountRows:
+    """The table of accounts. Changes run inside a transaction of the caller."""
+
+    def __init__(self, database: Database, clock: WorldClock) -> None:
+        self._connection = database.connection
+        self._clock = clock
+
+    def insert(self, columns: dict[str, object]) -> None:
+        names = ", ".join(columns)
+        marks = ", ".join("?" * len(columns))
+        query = f"INSERT INTO accounts ({names}) VALUES ({marks})"  # noqa: S608 (names are ours)
+        self._connection.execute(query, tuple(columns.values()))
+
+    def by_key(self, venue: str, key: str) -> sqlite3.Row | None:
+        return self._one("SELECT * FROM accounts WHERE venue = ? AND key = ?", venue, key)
+
+    def by_id(self, account: int) -> sqlite3.Row | None:
+        return self._one("SELECT * FROM accounts WHERE id = ?", account)
+
+    def by_deposit(self, chain: str, address: str, tag: str | None) -> sqlite3.Row | None:
+        """The account a payment belongs to; a tag on an address that has none changes nothing."""
+        found = self._one(
+            "SELECT * FROM accounts WHERE chain = ? AND address = ? AND coalesce(tag, '') = ?",
+            chain,
+            address,
+            tag or "",
+        )
+        if found is None and tag is not None:
+            found = self._one(
+                "SELECT * FROM accounts WHERE chain = ? AND address = ? AND tag IS NULL",
+                chain,
+                address,
+            )
+        return found
+
+    def legs_of(self, service_id: str, side: str) -> list[sqlite3.Row]:
+        """Legs of an order that can still fail: ``<serviceId>:<side>`` and its repeats."""
+        key = f"{service_id}:{side}"
+        rows = self._connection.execute(
+            "SELECT * FROM accounts WHERE key = ? OR substr(key, 1, ?) = ?",
+            (key, len(key) + 1, f"{key}#"),
+        )
+        return [row for row in rows if row["status"] <= LegStatus.SENDING]
+
+    def settle(self, row: sqlite3.Row, **columns: object) -> None:
+        """A new state: nothing is due that the new state does not say."""
+        self.change(row, **{"due_world": None, "due_now": None, **columns})
+
+    def change(self, row: sqlite3.Row, **columns: object) -> None:
+        if not columns.keys() <= COLUMNS:
+            raise ValueError(f"no such column among {sorted(columns)}")
+        changes = ", ".join(f"{name} = ?" for name in columns)
+        query = f"UPDATE accounts SET {changes} WHERE id = ?"  # noqa: S608 (names checked above)
+        self._connection.execute(query, (*columns.values(), row["id"]))
+
+    def credited(self, account: int) -> int:
+        """Base units that arrived in time."""
+        rows = self._connection.execute(
+            "SELECT units FROM deposits WHERE account = ? AND late = 0", (account,)
+        )
+        return sum(int(row["units"]) for row in rows)
+
+    def next_due(self, table: str, here: Moment) -> sqlite3.Row | None:
+        """The row of ``accounts`` or ``deposits`` that has been due longest."""
+        rows = [
+            row
+            for query, limit in zip(_DUE[table], (here.world, here.now), strict=True)
+            if (row := self._one(query, limit)) is not None
+        ]
+        return min(rows, key=self.since, default=None)
+
+    def since(self, row: sqlite3.Row) -> int:
+        """The sandbox time at which a due row became due."""
+        return self._clock.at(due_of(row)).now
+
+    def _one(self, query: str, *values: object) -> sqlite3.Row | None:
+        row: sqlite3.Row | None = self._connection.execute(query, values).fetchone()
+        return row

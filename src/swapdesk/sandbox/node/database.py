@@ -1,0 +1,98 @@
+"""The node's own database: one connection, one writer, every step one durable transaction."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+
+from swapdesk.sandbox.node.world_clock import Moment, Pace
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS issued (token TEXT PRIMARY KEY, units TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS balances (
+  token TEXT NOT NULL, address TEXT NOT NULL, units TEXT NOT NULL,
+  PRIMARY KEY (token, address)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS transfers (
+  hash TEXT PRIMARY KEY, cause TEXT NOT NULL UNIQUE, chain TEXT NOT NULL, token TEXT NOT NULL,
+  sender TEXT NOT NULL, receiver TEXT NOT NULL, tag TEXT, units TEXT NOT NULL,
+  height INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS accounts (
+  id INTEGER PRIMARY KEY, venue TEXT NOT NULL, key TEXT NOT NULL, chain TEXT NOT NULL,
+  address TEXT NOT NULL, tag TEXT, token_in TEXT NOT NULL, token_out TEXT NOT NULL,
+  asked_in TEXT NOT NULL, asked_out TEXT NOT NULL, minimum TEXT NOT NULL,
+  payout_address TEXT NOT NULL, payout_tag TEXT, refund_address TEXT, refund_tag TEXT,
+  expires INTEGER NOT NULL, exchange_ms INTEGER NOT NULL, status INTEGER NOT NULL,
+  arrived TEXT, paying TEXT, included INTEGER, deposit_hash TEXT, payout_hash TEXT,
+  refund_hash TEXT, refunded TEXT, fault TEXT, due_world INTEGER, due_now INTEGER,
+  UNIQUE (venue, key)
+);
+CREATE UNIQUE INDEX IF NOT EXISTS account_of_deposit
+  ON accounts (chain, address, coalesce(tag, ''));
+CREATE INDEX IF NOT EXISTS account_world ON accounts (due_world) WHERE due_world IS NOT NULL;
+CREATE INDEX IF NOT EXISTS account_now ON accounts (due_now) WHERE due_now IS NOT NULL;
+CREATE TABLE IF NOT EXISTS deposits (
+  hash TEXT PRIMARY KEY, account INTEGER NOT NULL REFERENCES accounts, units TEXT NOT NULL,
+  late INTEGER NOT NULL, due_world INTEGER, due_now INTEGER
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS deposits_of ON deposits (account);
+CREATE INDEX IF NOT EXISTS deposit_world ON deposits (due_world) WHERE due_world IS NOT NULL;
+CREATE INDEX IF NOT EXISTS deposit_now ON deposits (due_now) WHERE due_now IS NOT NULL;
+CREATE TABLE IF NOT EXISTS faults (
+  id INTEGER PRIMARY KEY, fault TEXT NOT NULL, service_id TEXT, venue TEXT, leg TEXT,
+  times INTEGER NOT NULL
+);
+"""
+
+
+class Database:
+    """Opens ``path`` with mode 0600 and creates what is missing."""
+
+    def __init__(self, path: Path) -> None:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        self.connection = sqlite3.connect(path, isolation_level=None)
+        self.connection.row_factory = sqlite3.Row
+        self.connection.execute("PRAGMA journal_mode=WAL")
+        self.connection.execute("PRAGMA synchronous=FULL")
+        self.connection.executescript(SCHEMA)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing; durable when it returns."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self.connection
+        except BaseException:
+            self.connection.execute("ROLLBACK")
+            raise
+        self.connection.execute("COMMIT")
+
+    def get(self, name: str) -> str | None:
+        row = self.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row["value"])
+
+    def put(self, name: str, value: str) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def load_pace(self) -> Pace | None:
+        text = self.get("pace")
+        if text is None:
+            return None
+        offset, speed, now, world, genesis, latest = text.split()
+        return Pace(
+            int(offset), Decimal(speed), Moment(int(now), int(world)), int(genesis), int(latest)
+        )
+
+    def store_pace(self, pace: Pace) -> None:
+        anchor = pace.anchor
+        parts = (pace.offset, pace.speed, anchor.now, anchor.world, pace.genesis, pace.latest)
+        self.put("pace", " ".join(map(str, parts)))
+
+    def close(self) -> None:
+        self.connection.close()

@@ -1,0 +1,176 @@
+"""The node: its time, its ledger and the exchanges' books behind one table of methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from swapdesk.chain.rpc.methods import Method
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.node.database import Database
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
+from swapdesk.sandbox.node.params import (
+    AccountOf,
+    BalanceOf,
+    ClockSet,
+    FaucetPay,
+    FaultAdd,
+    NoParams,
+    OpenLeg,
+    TransferOf,
+)
+from swapdesk.sandbox.node.venue_accounts import VenueAccounts
+from swapdesk.sandbox.node.world_clock import WorldClock
+from swapdesk.sandbox.world import world_tokens
+from swapdesk.wire.encoding.timestamps import rfc3339
+from swapdesk.wire.model import RequestModel
+
+PACE_KEPT_MS = 60_000
+"""How often an idle node notes its time, against a wall clock that is set back."""
+
+
+class OtherSeed(Exception):
+    """The data belongs to a world of another seed."""
+
+    def __init__(self, stored: int) -> None:
+        super().__init__(f"this data directory was made with seed {stored}")
+        self.stored = stored
+
+
+@dataclass(frozen=True)
+class Handler:
+    params: type[RequestModel]
+    run: Callable[[Any], Any]
+
+
+class Node:
+    """One world in one database. ``seed`` and ``speed`` default to what is stored."""
+
+    def __init__(
+        self,
+        path: Path,
+        clock: SystemClock,
+        *,
+        seed: int | None = None,
+        speed: Decimal | None = None,
+    ) -> None:
+        self.database = Database(path)
+        stored = self.database.get("seed")
+        if stored is not None and seed is not None and int(stored) != seed:
+            self.database.close()
+            raise OtherSeed(int(stored))
+        self.seed = int(stored) if stored is not None else (seed or 0)
+        self._clock = clock
+        pace = self.database.load_pace()
+        self.clock = WorldClock(clock, pace, speed or Decimal(1))
+        if pace is not None and speed is not None and speed != pace.speed:
+            self.clock.set_speed(speed)
+        self.ledger = Ledger(self.database, self.clock, self.seed)
+        self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
+        with self.database.transaction():
+            if stored is None:
+                self.ledger.begin()
+                self.database.put("seed", str(self.seed))
+            self._keep_pace()
+        self.handlers = self._table()
+
+    def step(self) -> None:
+        """Do what is due."""
+        if self.accounts.step() or self.clock.moment().now - self._kept > PACE_KEPT_MS:
+            with self.database.transaction():
+                self._keep_pace()
+
+    def call(self, method: Method, params: RequestModel) -> Any:
+        """The result of one method, with everything due done before. Raises LedgerRefusal."""
+        self.step()
+        return self.handlers[method].run(params)
+
+    def close(self) -> None:
+        with self.database.transaction():
+            self._keep_pace()
+        self.database.close()
+
+    def _keep_pace(self) -> None:
+        pace = self.clock.pace
+        self.database.store_pace(pace)
+        self._kept = pace.latest
+
+    def _table(self) -> Mapping[Method, Handler]:
+        accounts, ledger = self.accounts, self.ledger
+        return {
+            Method.CLOCK_GET: Handler(NoParams, lambda _: self._time()),
+            Method.CLOCK_SET: Handler(ClockSet, self._set_clock),
+            Method.CHAIN_HEIGHTS: Handler(NoParams, lambda _: ledger.heights()),
+            Method.BALANCE: Handler(BalanceOf, lambda p: str(ledger.balance(p.token, p.address))),
+            Method.TRANSFER_GET: Handler(TransferOf, lambda p: self._transfer(ledger.find(p.hash))),
+            Method.AUDIT: Handler(NoParams, lambda _: ledger.audit()),
+            Method.FAUCET_PAY: Handler(FaucetPay, self._pay),
+            Method.VENUE_OPEN: Handler(OpenLeg, lambda p: accounts.open(p).as_json()),
+            Method.VENUE_FIND: Handler(AccountOf, self._find),
+            Method.VENUE_REPORT: Handler(AccountOf, lambda p: accounts.report(p.venue, p.key)),
+            Method.FAULT_ADD: Handler(FaultAdd, self._add_fault),
+            Method.FAULT_LIST: Handler(NoParams, lambda _: accounts.faults.waiting()),
+            Method.FAULT_CLEAR: Handler(NoParams, lambda _: accounts.faults.clear()),
+        }
+
+    def _time(self) -> dict[str, object]:
+        return {
+            "seed": self.seed,
+            "offset": Decimal(self.clock.offset_ms) / 1000,
+            "speed": self.clock.speed,
+            "now": rfc3339(self._clock.now()),
+        }
+
+    def _set_clock(self, params: ClockSet) -> dict[str, object]:
+        if params.advance is not None:
+            self.clock.advance(int(params.advance * 1000))
+        if params.speed is not None:
+            self.clock.set_speed(params.speed)
+        with self.database.transaction():
+            self._keep_pace()
+        self.accounts.step()
+        return self._time()
+
+    def _find(self, params: AccountOf) -> dict[str, object] | None:
+        found = self.accounts.find(params.venue, params.key)
+        return None if found is None else found.as_json()
+
+    def _add_fault(self, params: FaultAdd) -> None:
+        if (params.service_id is None) == (params.venue is None):
+            raise LedgerRefusal("a fault selects one order or one exchange")
+        self.accounts.faults.add(params)
+        self.accounts.step()
+
+    def _pay(self, params: FaucetPay) -> dict[str, object] | None:
+        token = world_tokens().get(params.token)
+        if token is None or token.asset is None:
+            raise LedgerRefusal("the faucet holds no such token")
+        with self.database.transaction():
+            paid = self.ledger.transfer(
+                token,
+                self.ledger.faucet(token.chain),
+                params.address,
+                params.tag,
+                int(params.units),
+                cause=f"faucet:{params.key}",
+                at=self.clock.moment(),
+            )
+        return self._transfer(paid)
+
+    def _transfer(self, transfer: Transfer | None) -> dict[str, object] | None:
+        if transfer is None:
+            return None
+        return {
+            "hash": transfer.hash,
+            "chain": transfer.chain,
+            "token": transfer.token,
+            "from": transfer.sender,
+            "to": transfer.receiver,
+            "tag": transfer.tag,
+            "units": str(transfer.units),
+            "height": transfer.height,
+            "confirmations": self.ledger.confirmations(transfer),
+        }

@@ -1,0 +1,93 @@
+"""Parameters of the node's methods: closed and strict."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from swapdesk.sandbox.node.world_clock import FASTEST, SLOWEST
+from swapdesk.wire.encoding.codec import Timestamp
+from swapdesk.wire.encoding.ids import ObjectId, OrderId
+from swapdesk.wire.encoding.numbers import BodyInteger, BodyNumber
+from swapdesk.wire.encoding.text import Identity
+from swapdesk.wire.model import RequestModel
+
+LONGEST_JUMP = Decimal(10 * 366 * 86_400)
+
+Units = Annotated[str, Identity(60, pattern=r"^(0|[1-9][0-9]*)$")]
+Address = Annotated[str, Identity(200, pattern=r"^[!-~]+$")]
+Tag = Annotated[str, Identity(64)]
+Key = Annotated[str, Identity(200)]
+VenueCode = Annotated[str, Identity(32)]
+Advance = Annotated[BodyNumber, Field(ge=0, le=LONGEST_JUMP)]
+Speed = Annotated[BodyNumber, Field(ge=SLOWEST, le=FASTEST)]
+Times = Annotated[BodyInteger, Field(ge=1, le=1_000_000)]
+Leg = Literal["in", "out"]
+OrderFault = Literal["fail_after_deposit", "expire"]
+
+
+class NoParams(RequestModel):
+    pass
+
+
+class ClockSet(RequestModel):
+    advance: Advance | None = None
+    speed: Speed | None = None
+
+
+class BalanceOf(RequestModel):
+    token: ObjectId
+    address: Address
+
+
+class TransferOf(RequestModel):
+    hash: Annotated[str, Identity(200)]
+
+
+class FaucetPay(RequestModel):
+    key: Key
+    token: ObjectId
+    address: Address
+    tag: Tag | None = None
+    units: Units
+
+
+class AccountOf(RequestModel):
+    venue: VenueCode
+    key: Key
+
+
+class OpenLeg(AccountOf):
+    """One leg of an order at a venue; ``minimum`` bounds what the venue swaps, in base units."""
+
+    token_in: ObjectId
+    token_out: ObjectId
+    units_in: Units
+    units_out: Units
+    minimum: Units
+    payout_address: Address
+    payout_tag: Tag | None = None
+    refund_address: Address | None = None
+    refund_tag: Tag | None = None
+    expires: Timestamp
+    exchange_seconds: Annotated[BodyInteger, Field(ge=0, le=86_400)]
+
+    @field_validator("expires")
+    @classmethod
+    def _aware(cls, value: datetime) -> datetime:
+        if value.tzinfo is None:
+            raise ValueError("needs a time zone")
+        return value
+
+
+class FaultAdd(RequestModel):
+    """A fault of one order, or of the next legs opened at a venue."""
+
+    fault: OrderFault
+    service_id: OrderId | None = None
+    venue: VenueCode | None = None
+    leg: Leg | None = None
+    times: Times = 1

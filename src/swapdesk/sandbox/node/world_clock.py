@@ -1,0 +1,120 @@
+"""Two times of the node: sandbox time, and world time, which runs ``speed`` times faster.
+
+Blocks, confirmations and the work of exchanges follow world time; deadlines follow
+sandbox time. Both are whole milliseconds and never run backward, also over a restart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.chain_rows import ChainRow
+
+SLOWEST, FASTEST = Decimal("0.01"), Decimal(10_000)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One instant in both times, in milliseconds."""
+
+    now: int
+    world: int
+
+
+@dataclass(frozen=True)
+class Due:
+    """When something is ready: at a world time, or at a sandbox time."""
+
+    world: int | None = None
+    now: int | None = None
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What the node keeps on disk of its time. ``offset`` is milliseconds ahead of the wall."""
+
+    offset: int
+    speed: Decimal
+    anchor: Moment
+    genesis: int
+    """Sandbox time at which the chains began."""
+    latest: int
+    """The newest sandbox time seen."""
+
+
+class WorldClock:
+    """Time of the node over the wall clock and a stored pace."""
+
+    def __init__(self, clock: SystemClock, pace: Pace | None, speed: Decimal) -> None:
+        self._clock = clock
+        if pace is None:
+            now = self._wall_ms()
+            pace = Pace(0, speed, Moment(now, 0), now, now)
+        else:
+            # The wall may have been set back while nothing ran.
+            offset = max(pace.offset, pace.latest - self._wall_ms())
+            pace = Pace(offset, pace.speed, pace.anchor, pace.genesis, pace.latest)
+        self._pace = pace
+        self._clock.advance_to(pace.offset / 1000)
+
+    def _wall_ms(self) -> int:
+        return int(self._clock.now().timestamp() * 1000) - int(self._clock.offset * 1000)
+
+    @property
+    def pace(self) -> Pace:
+        """What to store now."""
+        pace = self._pace
+        return Pace(pace.offset, pace.speed, pace.anchor, pace.genesis, self.moment().now)
+
+    @property
+    def speed(self) -> Decimal:
+        return self._pace.speed
+
+    @property
+    def offset_ms(self) -> int:
+        return self._pace.offset
+
+    def moment(self) -> Moment:
+        now = max(self._wall_ms() + self._pace.offset, self._pace.latest)
+        anchor = self._pace.anchor
+        return Moment(now, anchor.world + int(max(0, now - anchor.now) * self._pace.speed))
+
+    def advance(self, milliseconds: int) -> None:
+        """Jump forward; the world lives through the time it skips."""
+        if milliseconds < 0:
+            raise ValueError("time never runs backward")
+        pace = self._pace
+        offset = pace.offset + milliseconds
+        self._pace = Pace(offset, pace.speed, pace.anchor, pace.genesis, self.moment().now)
+        self._clock.advance_to(offset / 1000)
+
+    def set_speed(self, speed: Decimal) -> None:
+        """Go on at another speed from here; what has happened stays."""
+        if not SLOWEST <= speed <= FASTEST:
+            raise ValueError(f"speed is {SLOWEST} to {FASTEST}")
+        here = self.moment()
+        pace = self._pace
+        self._pace = Pace(pace.offset, speed, here, pace.genesis, here.now)
+
+    def at(self, due: Due) -> Moment:
+        """The instant at which something past became ready."""
+        here, anchor = self.moment(), self._pace.anchor
+        if due.world is not None:
+            since = int((due.world - anchor.world) / self._pace.speed)
+            return Moment(min(here.now, max(anchor.now, anchor.now + since)), due.world)
+        now = due.now if due.now is not None else here.now
+        world = anchor.world + int(max(0, now - anchor.now) * self._pace.speed)
+        return Moment(now, min(here.world, world))
+
+    def height(self, chain: ChainRow, at: Moment) -> int:
+        lived = at.world if chain.beat == "world" else at.now - self._pace.genesis
+        return chain.first_height + lived // chain.block_ms
+
+    def confirmed(self, chain: ChainRow, included: int, confirmations: int) -> Due:
+        """When a transfer in block ``included`` has that many confirmations."""
+        last = included + confirmations - 1 - chain.first_height
+        if chain.beat == "world":
+            return Due(world=last * chain.block_ms)
+        return Due(now=self._pace.genesis + last * chain.block_ms)
