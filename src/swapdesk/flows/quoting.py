@@ -89,20 +89,20 @@ class QuoteDesk:
         wanted = list(types) if types is not None else list(FLOATING_TYPES)
         if token_in.id == token_out.id:
             wanted = [RouteType.PRIVATE]
-        asked_at = self._clock.now()
+        asked = self._clock.monotonic()
         answer = await self._api.get_quotes(
             QuoteQuery(amount=amount, from_=token_in.id, to=token_out.id, types=wanted)
         )
-        return self._board(answer.quotes, asked_at, token_in, token_out, amount)
+        return self._board(answer.quotes, asked, token_in, token_out, amount)
 
     async def ask_private_send(self, token: Token, amount: Decimal) -> QuoteBoard:
         """Quotes for sending ``amount`` of a token privately to another wallet."""
-        asked_at = self._clock.now()
+        asked = self._clock.monotonic()
         answer = await self._api.get_private_send_quotes(
             PrivateSendQuery(amount=amount, from_=token.id)
         )
         quotes = [_as_quote(quote) for quote in answer.quotes]
-        return self._board(quotes, asked_at, token, token, amount, private_send=True)
+        return self._board(quotes, asked, token, token, amount, private_send=True)
 
     async def limits(self, token_in: Token, token_out: Token) -> PairLimits:
         """Smallest and largest amounts of a pair, at most a minute old."""
@@ -129,7 +129,7 @@ class QuoteDesk:
     def _board(
         self,
         quotes: Sequence[Quote],
-        asked_at: datetime,
+        asked: float,
         token_in: Token,
         token_out: Token,
         amount: Decimal,
@@ -137,14 +137,23 @@ class QuoteDesk:
         private_send: bool = False,
     ) -> QuoteBoard:
         received_at = self._clock.now()
+        # Counted back: the answer itself may have moved the desk's clock.
+        asked_at = received_at - timedelta(seconds=self._clock.monotonic() - asked)
+        named = [self._named(quote) for quote in quotes]
 
         def expires(quote: Quote) -> datetime:
             return quote.valid_until if quote.valid_until is not None else asked_at + VALIDITY
 
         ranking = rank(
-            quotes, now=received_at, expires=expires, amount=amount, symbol_in=token_in.symbol
+            named, now=received_at, expires=expires, amount=amount, symbol_in=token_in.symbol
         )
         return QuoteBoard(asked_at, received_at, ranking, token_in, token_out, amount, private_send)
+
+    def _named(self, quote: Quote) -> Quote:
+        """With the provider's name from the list where the quote leaves it out."""
+        if quote.swap is None or quote.swap_name is not None:
+            return quote
+        return quote.model_copy(update={"swap_name": self._catalog.provider_name(quote.swap)})
 
 
 def _as_quote(quote: PrivateSendQuote) -> Quote:

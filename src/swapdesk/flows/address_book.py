@@ -1,0 +1,254 @@
+"""Names for addresses: ``@bob``. A TOML file the user may edit, private to the user.
+
+    [bob]
+    address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+    kind = "evm"
+    note = "rent"
+
+A wrong entry is reported with file and line and left out; a file that is no TOML is left
+alone and nothing is added to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from swapdesk.chain.addresses.decoding import KINDS, check_address
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.memos import check_memo
+from swapdesk.wire.encoding.text import UnsafeText, identity_text
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
+_NOTE_LIMIT = 100
+_FILE_LIMIT = 1 << 20
+_FIELDS = frozenset({"address", "kind", "chain", "memo", "note", "own"})
+_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
+
+
+class AddressBookError(ValueError):
+    """An entry or a file that cannot be written; the text is a sentence for the screen."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One name. ``kind`` is the kind of chain; ``chain`` narrows it to one short name.
+
+    ``own`` marks the user's own wallet, ``memo`` is the destination tag that belongs to it.
+    """
+
+    name: str
+    address: str
+    kind: str
+    chain: str | None = None
+    memo: str | None = None
+    note: str = ""
+    own: bool = False
+
+    @property
+    def label(self) -> str:
+        return f"@{self.name}"
+
+    def fits(self, kind: str, chain: str | None = None) -> bool:
+        """Whether a payout on this kind of chain, and on this chain, can go there."""
+        if self.kind != kind:
+            return False
+        return self.chain is None or chain is None or self.chain.lower() == chain.lower()
+
+
+class AddressBook:
+    """The entries of one file. ``problems`` are sentences with file and line."""
+
+    def __init__(
+        self, path: Path, entries: Mapping[str, Entry], problems: tuple[str, ...], *, locked: bool
+    ) -> None:
+        self.path = path
+        self.problems = problems
+        self._entries = dict(entries)
+        self._locked = locked
+
+    @classmethod
+    def load(cls, path: Path) -> AddressBook:
+        """Read the file; an absent one is an empty book. Never raises on what it holds."""
+        try:
+            text = _read(path)
+        except FileNotFoundError:
+            return cls(path, {}, (), locked=False)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            problem = f"{path.name} cannot be read: {reason}."
+            return cls(path, {}, (problem,), locked=True)
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            found = _AT_LINE.search(str(error))
+            line = f", line {found[1]}" if found else ""
+            said = _AT_LINE.sub("", str(error)).strip()
+            return cls(path, {}, (f"{path.name}{line}: {said}.",), locked=True)
+        entries: dict[str, Entry] = {}
+        problems: list[str] = []
+        for name, table in document.items():
+            try:
+                entries[name.lower()] = _entry(name, table)
+            except AddressBookError as error:
+                problems.append(f"{path.name}, line {_line_of(text, name)}: {error}")
+        return cls(path, entries, tuple(problems), locked=False)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def entry(self, name: str) -> Entry | None:
+        """By name, with or without ``@``, without case."""
+        return self._entries.get(name.removeprefix("@").lower())
+
+    def entries(self, kind: str | None = None, chain: str | None = None) -> list[Entry]:
+        """In the order of the file; of one kind of chain, of one chain."""
+        return [e for e in self._entries.values() if kind is None or e.fits(kind, chain)]
+
+    def names(self, kind: str | None = None, chain: str | None = None) -> list[str]:
+        """Names without ``@``."""
+        return [entry.name for entry in self.entries(kind, chain)]
+
+    def name_of(self, kind: str, address: str) -> str | None:
+        """The name of an address as :func:`check_address` normalizes it, or None."""
+        for entry in self.entries(kind):
+            if check_address(kind, entry.address).normalized == address:
+                return entry.name
+        return None
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry to the file. AddressBookError when it is wrong or the name is taken.
+
+        Nothing already in the file is rewritten.
+        """
+        checked = _entry(entry.name, _table(entry))
+        if self.entry(entry.name) is not None:
+            raise AddressBookError(f"{entry.label} is in the address book already.")
+        if self._locked:
+            raise AddressBookError(f"Nothing is added. {self.problems[0]}")
+        try:
+            before = _read(self.path)
+        except FileNotFoundError:
+            before = ""
+        gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
+        _write(self.path, before + gap + _toml(checked))
+        self._entries[checked.name] = checked
+
+
+STARTERS: tuple[tuple[str, str, str | None, str], ...] = (
+    ("bob", "evm", None, "a friend with an Ethereum wallet"),
+    ("cold", "bitcoin", None, "a wallet in the drawer"),
+    ("sol", "sol", None, "a friend with a Solana wallet"),
+    ("mona", "xmr", None, "a friend with a Monero wallet"),
+    ("rita", "xrp", "20117", "an account at an exchange, with its tag"),
+)
+"""Name, kind, memo and note of the sandbox's first entries."""
+
+
+def write_starters(path: Path) -> bool:
+    """Entries to try the sandbox with, one for each kind of chain; False when a file exists.
+
+    Their addresses have the right form and belong to nobody.
+    """
+    if path.exists():
+        return False
+    head = "# Names for addresses: write @bob where a recipient is asked for.\n"
+    tables = [
+        _toml(Entry(name, _starter_address(name, kind), kind, None, memo, note))
+        for name, kind, memo, note in STARTERS
+    ]
+    _write(path, "\n".join([head, *tables]))
+    return True
+
+
+def _starter_address(name: str, kind: str) -> str:
+    return derive_address(kind, hashlib.sha256(f"address book {name}".encode()).digest())
+
+
+def _entry(name: str, table: object) -> Entry:
+    """One checked entry; AddressBookError says what is wrong with it."""
+    if NAME.fullmatch(name.lower()) is None:
+        raise AddressBookError("A name has up to 32 letters, digits, - and _.")
+    if not isinstance(table, dict):
+        raise AddressBookError(f"[{name}] is not a table with an address.")
+    unknown = sorted(set(table) - _FIELDS)
+    if unknown:
+        raise AddressBookError(f'@{name}: "{unknown[0][:32]}" is not a field of an entry.')
+    texts = {field: table.get(field) for field in ("address", "kind", "chain", "memo", "note")}
+    for field, value in texts.items():
+        if value is not None and not isinstance(value, str):
+            raise AddressBookError(f"@{name}: {field} is not a text.")
+    kind, address = texts["kind"], texts["address"] or ""
+    if kind not in KINDS:
+        raise AddressBookError(f"@{name}: kind is one of {', '.join(KINDS)}.")
+    verdict = check_address(kind, address)
+    if not verdict.ok:
+        raise AddressBookError(f"@{name}: {verdict.reason}")
+    memo = texts["memo"] or None
+    if memo is not None and not (said := check_memo(kind, memo, None)).ok:
+        raise AddressBookError(f"@{name}: {said.reason}")
+    own = table.get("own", False)
+    if not isinstance(own, bool):
+        raise AddressBookError(f"@{name}: own is true or false.")
+    try:
+        note = identity_text(texts["note"] or "", _NOTE_LIMIT)
+        chain = identity_text(texts["chain"], 64) if texts["chain"] else None
+    except UnsafeText as error:
+        raise AddressBookError(f"@{name}: {error}.") from None
+    return Entry(name.lower(), verdict.normalized, kind, chain, memo, note, own)
+
+
+def _table(entry: Entry) -> dict[str, object]:
+    fields: dict[str, object] = {"address": entry.address, "kind": entry.kind}
+    for name in ("chain", "memo", "note", "own"):
+        value = getattr(entry, name)
+        if value:
+            fields[name] = value
+    return fields
+
+
+def _toml(entry: Entry) -> str:
+    lines = [f"[{entry.name}]"]
+    for name, value in _table(entry).items():
+        # A JSON text of safe characters is a TOML basic string.
+        lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+    return "\n".join(lines) + "\n"
+
+
+def _line_of(text: str, name: str) -> int:
+    heads = (f"[{name}]", f'["{name}"]', f"['{name}']")
+    for number, line in enumerate(text.splitlines(), start=1):
+        bare = line.strip()
+        if bare.startswith(heads) or re.match(rf"[\"']?{re.escape(name)}[\"']?\s*[=.]", bare):
+            return number
+    return 1
+
+
+def _read(path: Path) -> str:
+    with path.open("rb") as file:
+        data = file.read(_FILE_LIMIT + 1)
+    if len(data) > _FILE_LIMIT:
+        raise OSError(0, f"it has more than {_FILE_LIMIT} bytes")
+    return data.decode("utf-8")
+
+
+def _write(path: Path, text: str) -> None:
+    """The whole file at once, readable by its owner alone."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,263 @@
+"""Who gets the money: the recipient, the memo and the refund address, checked without a call.
+
+The local decoder decides, the service's pattern may only narrow. An address that is drawn
+like a known one and is not is refused: that is how address poisoning works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from swapdesk.chain.addresses.decoding import same_address
+from swapdesk.chain.addresses.lookalike import differing_characters, looks_like
+from swapdesk.chain.addresses.memos import WAIVER, memo_label
+from swapdesk.chain.addresses.memos import check_memo as memo_verdict
+from swapdesk.chain.addresses.patterns import check_recipient as check_by_pattern
+from swapdesk.flows.address_book import AddressBook, Entry
+from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
+from swapdesk.flows.notation import short_address
+from swapdesk.flows.token_safety import token_refusal
+from swapdesk.wire.tokens import Token
+
+__all__ = [
+    "WAIVER",
+    "CheckLine",
+    "MemoCheck",
+    "RecipientCheck",
+    "check_memo",
+    "check_recipient",
+    "check_refund",
+]
+
+NEVER_PAID = "Never paid before."
+NEVER_DEPOSIT = (
+    "Never give an exchange deposit address as refund address: "
+    "it may have changed by the time a refund is sent."
+)
+_MEMOLESS_KINDS = frozenset({"evm", "bitcoin", "xmr"})
+
+
+@dataclass(frozen=True)
+class RecipientCheck:
+    """One address, checked. ``address`` is the spelling to send, empty unless it is one.
+
+    ``label`` is ``@name`` when the address book has it. ``lookalike`` is the known name (or
+    short address) and the whole known address it imitates. ``memo`` is the one the address
+    book keeps with it. ``needs_memo``: without a memo the chain asks for a typed waiver.
+    """
+
+    text: str
+    address: str
+    label: str | None
+    ok: bool
+    lines: tuple[CheckLine, ...]
+    first_use: bool = False
+    lookalike: tuple[str, str] | None = None
+    needs_memo: bool = False
+    memo_label: str = "memo"
+    memo: str | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """The first refusal as a sentence."""
+        return next((line.text for line in self.lines if line.level == "refuse"), None)
+
+
+@dataclass(frozen=True)
+class MemoCheck:
+    """``memo`` is what to send, None for none; ``used`` is False where a chain has no memos."""
+
+    memo: str | None
+    waived: bool
+    ok: bool
+    label: str
+    used: bool
+    lines: tuple[CheckLine, ...] = field(default=())
+
+    @property
+    def problem(self) -> str | None:
+        """The first refusal as a sentence."""
+        return next((line.text for line in self.lines if line.level == "refuse"), None)
+
+
+def check_recipient(
+    text: str,
+    token: Token,
+    *,
+    book: AddressBook,
+    paid: Mapping[str, int],
+    own_deposits: Collection[str] = (),
+    contracts: Collection[str] = (),
+) -> RecipientCheck:
+    """Can a payout of ``token`` go to ``text``, an address or ``@name``?
+
+    ``paid`` counts payments by address, ``own_deposits`` are deposit addresses of the user's
+    own orders, ``contracts`` token contracts of the chain.
+    """
+    chain = token.chain_data
+    label = memo_label(chain.kind)
+    needs = bool(chain.memo_needed)
+    refusal = token_refusal(token)
+    if refusal is not None:
+        lines = (CheckLine("refuse", refusal),)
+        return RecipientCheck(text, "", None, False, lines, needs_memo=needs, memo_label=label)
+    read = _read(text, token, book, contracts)
+    if isinstance(read, str):
+        lines = (CheckLine("refuse", read),)
+        return RecipientCheck(text, "", None, False, lines, needs_memo=needs, memo_label=label)
+    address, entry, found = read
+    found += _own_deposit(chain.kind, address, own_deposits)
+    times = _times_paid(chain.kind, address, paid)
+    lookalike = None
+    if entry is None and times == 0:
+        lookalike = _lookalike(address, book, paid)
+    if lookalike is not None:
+        name, known = lookalike
+        count = differing_characters(address, known)
+        characters = "1 character differs" if count == 1 else f"{count} characters differ"
+        sentence = f"This address looks like {name} and is not. {characters}."
+        found.append(CheckLine("refuse", sentence))
+    elif times:
+        found.append(CheckLine("note", f"Paid {_times(times)}."))
+    else:
+        found.append(CheckLine("warn" if entry is None else "note", NEVER_PAID))
+    return RecipientCheck(
+        text=text,
+        address=address,
+        label=entry.label if entry else None,
+        ok=not refused(found),
+        lines=tuple(found),
+        first_use=times == 0,
+        lookalike=lookalike,
+        needs_memo=needs,
+        memo_label=label,
+        memo=entry.memo if entry else None,
+    )
+
+
+def check_refund(
+    text: str,
+    token: Token,
+    *,
+    required: bool,
+    book: AddressBook,
+    paid: Mapping[str, int],
+    own_deposits: Collection[str] = (),
+    contracts: Collection[str] = (),
+) -> RecipientCheck:
+    """Where the deposit of ``token`` comes back to if the swap fails: on the source chain.
+
+    An empty one is right unless ``required`` (a fixed rate, or the route demands it).
+    """
+    if not text.strip():
+        on = token.chain_data.name
+        if required:
+            lines = (CheckLine("refuse", f"This route needs a refund address on {on}."),)
+            return RecipientCheck(text, "", None, False, lines)
+        return RecipientCheck(text, "", None, True, (CheckLine("note", "No refund address."),))
+    check = check_recipient(
+        text, token, book=book, paid=paid, own_deposits=own_deposits, contracts=contracts
+    )
+    if not check.address:
+        return check
+    kept = tuple(line for line in check.lines if line.text != NEVER_PAID)
+    return replace(check, lines=(*kept, CheckLine("note", NEVER_DEPOSIT)))
+
+
+def check_memo(text: str | None, waived: bool, token: Token) -> MemoCheck:
+    """The memo or destination tag for a payout of ``token`` (spec: Chain.memoNeeded).
+
+    ``waived`` (``--memo ""`` in a command) or the typed phrase ``NO MEMO`` sends none.
+    """
+    chain = token.chain_data
+    label = memo_label(chain.kind)
+    typed = text or ""
+    used = chain.kind not in _MEMOLESS_KINDS or bool(chain.memo_needed)
+    if not used:
+        if not typed:
+            line = CheckLine("ok", f"Not used on {chain.name}.")
+            return MemoCheck(None, False, True, label, False, (line,))
+        line = CheckLine("refuse", f"{chain.name} has no memos. Leave it empty.")
+        return MemoCheck(None, False, False, label, False, (line,))
+    verdict = memo_verdict(
+        chain.kind,
+        typed or (WAIVER if waived and chain.memo_needed else ""),
+        chain.memo_needed,
+        chain_name=chain.name,
+        symbol=token.symbol,
+    )
+    level: CheckLevel = "refuse" if not verdict.ok else "warn" if verdict.code == "waived" else "ok"
+    return MemoCheck(
+        memo=verdict.normalized or None,
+        waived=verdict.code == "waived",
+        ok=verdict.ok,
+        label=label,
+        used=True,
+        lines=(CheckLine(level, verdict.reason),),
+    )
+
+
+def _read(
+    text: str, token: Token, book: AddressBook, contracts: Collection[str]
+) -> tuple[str, Entry | None, list[CheckLine]] | str:
+    """The address, its entry and the lines of the decoder; a text is the refusal."""
+    chain = token.chain_data
+    entry: Entry | None = None
+    typed = text
+    if text.startswith("@"):
+        entry = book.entry(text)
+        if entry is None:
+            return f"{text[:40]} is not in the address book."
+        if entry.chain is not None and not entry.fits(entry.kind, chain.short_name):
+            return f"{entry.label} is an address on {entry.chain}, not on {chain.name}."
+        typed = entry.address
+    verdict = check_by_pattern(
+        chain.kind,
+        typed,
+        chain.address_validation,
+        chain_name=chain.name,
+        symbol=token.symbol,
+        contracts=contracts,
+    )
+    if not verdict.ok:
+        return f"{entry.label}: {verdict.reason}" if entry else verdict.reason
+    if entry is None:
+        name = book.name_of(chain.kind, verdict.normalized)
+        entry = book.entry(name) if name else None
+    lines = [CheckLine("ok", verdict.reason)]
+    lines += [CheckLine("warn", warning) for warning in verdict.warnings]
+    return verdict.normalized, entry, lines
+
+
+def _own_deposit(kind: str, address: str, own_deposits: Collection[str]) -> list[CheckLine]:
+    if not any(same_address(kind, address, deposit) for deposit in own_deposits):
+        return []
+    sentence = "This is the deposit address of one of your orders, not a wallet."
+    return [CheckLine("refuse", sentence)]
+
+
+def _times_paid(kind: str, address: str, paid: Mapping[str, int]) -> int:
+    times = paid.get(address, 0)
+    if times or not address.startswith("0x"):
+        return times
+    return next((n for known, n in paid.items() if known.lower() == address.lower()), 0)
+
+
+def _lookalike(address: str, book: AddressBook, paid: Mapping[str, int]) -> tuple[str, str] | None:
+    for name, known in _known(book, paid):
+        if looks_like(address, known):
+            return name, known
+    return None
+
+
+def _known(book: AddressBook, paid: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Payees only: what merely sent something to the user is no one to be mistaken for."""
+    for entry in book.entries():
+        yield entry.label, entry.address
+    for address in paid:
+        yield short_address(address), address
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
