@@ -126,14 +126,14 @@ def _payment_lines(
         number += 1
     amount: Line = [Span(payment.amount, "foreground", True)]
     rows += _numbered(number, "Amount", [amount], amount_key, width)
-    rows += [_value([Span("exactly. Less or more delays the order", "muted")]), *gap]
+    rows += [*_remark("exactly. Less or more delays the order", width), *gap]
     address = [[Span(row, "foreground", True)] for row in wrapped_address(payment.address, room)]
     rows += _numbered(number + 1, "Address", address, address_key, width)
     network = Fact("Network", payment.network, bold=True)
     rows += [*gap, *(_indented(line) for line in fact_lines(network, width - INDENT, LABEL))]
-    rows.append(_value([Span("not a token of the same name on another chain", "muted")]))
+    rows += _remark("not a token of the same name on another chain", width)
     if payment.memo is None:
-        rows.append(_value([Span(f"no memo is needed on {payment.network}", "muted")]))
+        rows += _remark(f"no memo is needed on {payment.network}", width)
     return rows
 
 
@@ -156,7 +156,7 @@ def _deadline_lines(state: DepositState, width: int) -> list[Line]:
     wide = width_of(deadline) + 2 + BAR <= width
     rows = [spread(deadline, bar, width) if wide else deadline]
     if state.deadline_note:
-        rows.append(_value([Span(state.deadline_note, "muted")]))
+        rows += _remark(state.deadline_note, width)
     return rows
 
 
@@ -166,3 +166,7 @@ def _indented(line: Line) -> Line:
 
 def _value(line: Line) -> Line:
     return [Span(" " * (INDENT + LABEL)), *line]
+
+
+def _remark(text: str, width: int) -> list[Line]:
+    return [_value(line) for line in wrapped([Span(text, "muted")], width - INDENT - LABEL)]

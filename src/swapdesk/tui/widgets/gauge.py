@@ -7,9 +7,11 @@ from typing import Any
 
 from swapdesk.tui.glyphs import HEAVY, RULE, TROUBLE
 from swapdesk.tui.lines_view import LinesView
-from swapdesk.tui.spans import Line, Span, joined
+from swapdesk.tui.spans import Line, Span, joined, width_of
 
 WARN_PERCENT = 80
+MOST_CELLS = 48
+LEAST_CELLS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class GaugeState:
 
 
 class Gauge(LinesView):
-    """A gauge of 24 to 48 cells with its numbers."""
+    """A gauge of up to 48 cells with its numbers; the reset time goes first."""
 
     DEFAULT_CSS = """
     Gauge { height: 1; }
@@ -65,8 +67,15 @@ def gauge_line(state: GaugeState, width: int) -> Line:
         Span("  "),
         Span(f"{mark}{share}%".rjust(6), "muted" if share < WARN_PERCENT else role),
     ]
-    cells = min(48, max(24, width - 52))
-    reset = [Span("resets ", "muted"), Span(state.reset.rjust(5))] if state.reset else []
+    reset: Line = []
+    if state.reset:
+        reset = [Span("resets ", "muted"), Span(state.reset.rjust(5))]
     label: Line = [Span(state.label.ljust(9), "muted")] if state.label else []
+    room = width - width_of(label) - width_of(numbers) - 2
+    if room - width_of(reset) - 2 >= LEAST_CELLS:
+        room -= width_of(reset) + 2 if reset else 0
+    else:
+        reset = []
+    cells = min(MOST_CELLS, max(1, room))
     part = state.used / state.limit if state.limit > 0 else 1.0
     return joined([[*label, *bar_spans(part, cells, role)], numbers, reset], "  ")

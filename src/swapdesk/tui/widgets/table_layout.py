@@ -18,6 +18,7 @@ from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, push_ri
 Align = Literal["left", "right", "point"]
 KEEP = 1_000
 """The priority of a column that never goes."""
+LEAST_WORD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +142,20 @@ class TableLayout:
             if weakest.priority >= KEEP:
                 break
             shown.remove(weakest)
-        free = max(0, width - self._needed(shown))
+        sizes = {column.key: self._size(column) for column in shown}
+        free = width - self._needed(shown)
+        while free < 0:
+            # Words may be cut, numbers never: the widest word column gives a cell.
+            words = [c for c in shown if c.align == "left" and sizes[c.key] > LEAST_WORD]
+            if not words:
+                break
+            sizes[max(words, key=lambda c: sizes[c.key]).key] -= 1
+            free += 1
         shares = sum(column.grow for column in shown)
-        self._placed = [
-            (
-                column,
-                self._size(column) + (free * column.grow // shares if shares else 0),
-            )
-            for column in shown
-        ]
+        for column in shown:
+            if shares and free > 0:
+                sizes[column.key] += free * column.grow // shares
+        self._placed = [(column, sizes[column.key]) for column in shown]
         self._width = width
         return self._placed
 

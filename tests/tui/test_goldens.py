@@ -1,0 +1,32 @@
+"""Every widget as text at 80 and 120 columns, and in ASCII."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.tui.examples import ALL, WIDE
+from tests.tui.screen_text import lines_text
+
+from swapdesk.tui.spans import ascii_line, plain_text
+
+Golden = Callable[[str, str], None]
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("name", ALL)
+def test_widget(name: str, columns: int, golden: Golden) -> None:
+    width = columns if name in WIDE else columns - 4
+    golden(f"{name}-{columns}", lines_text(ALL[name](columns - 4, ""), width))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_ascii_has_no_other_character(name: str) -> None:
+    text = "\n".join(plain_text(ascii_line(line)) for line in ALL[name](96, ""))
+    assert text.isascii(), sorted({char for char in text if not char.isascii()})
+
+
+@pytest.mark.parametrize("width", [56, 76, 96, 116, 156])
+@pytest.mark.parametrize("name", ALL)
+def test_no_row_is_longer_than_the_screen(name: str, width: int) -> None:
+    lines_text(ALL[name](width, ""), width + 4 if name in WIDE else width)

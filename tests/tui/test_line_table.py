@@ -1,0 +1,151 @@
+"""The table keeps its cursor on a key, writes only what changed and does not mind 50,000 rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from tests.tui.screen_text import screen_text
+from textual.app import ComposeResult
+from textual.geometry import Region
+
+from swapdesk.tui.terminal import SafeApp
+from swapdesk.tui.widgets.line_table import Blank, Column, LineTable, Row, Section, TableRow
+
+COLUMNS = (
+    Column("id", "Order", 8),
+    Column("amount", "You get", 16, "point", unit=4),
+    Column("state", "State", 18, priority=2),
+    Column("time", "Time", 8, "right", priority=1),
+)
+
+
+class Watched(LineTable):
+    """Remembers which regions were asked to be painted."""
+
+    def __init__(self) -> None:
+        super().__init__(COLUMNS, empty="No orders yet.")
+        self.painted: list[Region | None] = []
+
+    def refresh(self, *regions: Region, **options: bool) -> Watched:
+        self.painted.extend(regions or (None,))
+        super().refresh(*regions, **options)
+        return self
+
+
+class Desk(SafeApp[None]):
+    def __init__(self, rows: Iterable[TableRow] = ()) -> None:
+        super().__init__()
+        self.table = Watched()
+        self.table.set_rows(rows)
+        self.seen: list[str] = []
+        self.chosen: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.table
+
+    def on_mount(self) -> None:
+        self.table.focus()
+
+    def on_line_table_highlighted(self, event: LineTable.Highlighted) -> None:
+        self.seen.append(event.key)
+
+    def on_line_table_chosen(self, event: LineTable.Chosen) -> None:
+        self.chosen.append(event.key)
+
+
+def order(key: str, state: str = "Exchanging", amount: str = "14.524108 ETH") -> Row:
+    return Row(key, {"id": key, "amount": amount, "state": state, "time": "6m"})
+
+
+def group(*keys: str) -> list[TableRow]:
+    return [Section("open", "Open", str(len(keys))), *map(order, keys)]
+
+
+async def test_the_cursor_follows_its_order_when_rows_come_and_go() -> None:
+    app = Desk(group("a", "b", "c"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("j")
+        assert app.table.cursor_key == "b"
+        app.table.set_rows(group("new", "a", "b", "c"))
+        assert app.table.cursor_key == "b"
+        app.table.set_rows(group("c", "b", "a"))
+        assert app.table.cursor_key == "b"
+        app.table.set_rows(group("c", "a"))
+        assert app.table.cursor_key == "a"
+        app.table.set_rows([])
+        assert app.table.cursor_key is None
+        await pilot.pause()
+        assert "No orders yet." in screen_text(app)
+
+
+async def test_keys_move_over_sections_and_enter_chooses() -> None:
+    rows = [*group("a", "b"), Blank("gap"), Section("done", "Finished"), order("z")]
+    app = Desk(rows)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("down", "down")
+        assert app.table.cursor_key == "z"
+        await pilot.press("k")
+        assert app.table.cursor_key == "b"
+        await pilot.press("home", "up")
+        assert app.table.cursor_key == "a"
+        await pilot.press("end", "enter")
+        await pilot.pause()
+        assert app.chosen == ["z"]
+        assert app.seen[-1] == "z"
+
+
+async def test_the_only_cells_painted_are_those_that_changed() -> None:
+    app = Desk(group("a", "b", "c"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        app.table.painted.clear()
+        app.table.update_row(order("c", state="Sending to you"))
+        # Row c is line 5: heads, rule, label, a, b. The state starts after order and amount.
+        assert app.table.painted == [Region(2 + 8 + 2 + 16 + 2, 5, 14, 1)]
+        app.table.painted.clear()
+        app.table.set_rows(group("a", "b", "c"))
+        assert [region.y for region in app.table.painted if region] == [5]
+        app.table.painted.clear()
+        app.table.update_row(order("a"))
+        assert app.table.painted == []
+
+
+async def test_an_update_of_an_unknown_row_is_an_error() -> None:
+    app = Desk(group("a"))
+    async with app.run_test():
+        with pytest.raises(KeyError):
+            app.table.update_row(order("b"))
+        with pytest.raises(ValueError, match="same key"):
+            app.table.set_rows([order("a"), order("a")])
+
+
+async def test_fifty_thousand_rows() -> None:
+    app = Desk(order(f"o{number:05}") for number in range(50_000))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("end")
+        await pilot.pause()
+        assert app.table.cursor_key == "o49999"
+        assert "▌ o49999" in screen_text(app)
+        await pilot.press("pageup", "ctrl+u", "ctrl+d", "pagedown", "home")
+        await pilot.pause()
+        assert "▌ o00000" in screen_text(app)
+
+
+async def test_columns_go_by_priority_and_numbers_are_never_cut() -> None:
+    app = Desk([order("a", amount="123,456,789,012.12345678 ETH")])
+    async with app.run_test(size=(64, 20)) as pilot:
+        await pilot.pause()
+        shown = screen_text(app)
+        assert "123,456,789,012.12345678 ETH" in shown
+        assert "Time" not in shown
+        assert "…" not in shown
+
+
+async def test_points_stand_in_one_column() -> None:
+    app = Desk([order("a"), order("b", amount="2,500 XRP"), order("c", amount="0.5 BTC")])
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.pause()
+        rows = screen_text(app).split("\n")[2:5]
+        assert rows[0].index(".") == rows[2].index(".") == rows[1].index("2,500") + 5
+        assert rows[0].index("ETH") == rows[1].index("XRP") == rows[2].index("BTC")
