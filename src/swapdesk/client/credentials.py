@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Generator
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ import httpx
 from swapdesk.settings import Secret
 
 VERSION_PATH = "/v2"
+_HOST = re.compile(rb"[A-Za-z0-9._:-]+")
 
 
 class CredentialsError(ValueError):
@@ -78,15 +80,13 @@ def service_url(base_url: str) -> httpx.URL:
         url = httpx.URL(base_url)
     except (httpx.InvalidURL, ValueError):
         raise CredentialsError("the service URL is no URL") from None
-    if url.scheme not in ("http", "https") or not url.host:
+    if url.scheme not in ("http", "https") or _HOST.fullmatch(url.raw_host) is None:
         raise CredentialsError("the service URL must begin with https://")
     if url.userinfo or url.query or url.fragment:
         raise CredentialsError("the service URL has no user, query or fragment")
     if url.scheme == "http" and not is_loopback(url.host):
         raise CredentialsError("http:// is for this machine only; use https://")
     path = url.path.rstrip("/")
-    if any(part in (".", "..") for part in path.split("/")):
-        raise CredentialsError("the service URL has no . or .. in its path")
     return url.copy_with(path=path if path.endswith(VERSION_PATH) else path + VERSION_PATH)
 
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import random
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import urlencode
@@ -248,7 +248,7 @@ class ApiTransport:
             failed = answer.status_code >= 400
             limit = ERROR_LIMIT if failed else operation.result_limit
             taken = bytearray()
-            async for chunk in answer.aiter_raw():
+            async for chunk in _chunks(answer):
                 taken += chunk
                 if len(taken) > limit:
                     progress.body = bytes(taken[:1024])
@@ -258,6 +258,15 @@ class ApiTransport:
             progress.body = bytes(taken)
         finally:
             await answer.aclose()
+
+
+async def _chunks(answer: httpx.Response) -> AsyncIterator[bytes]:
+    """The body as it came; a transport without a network may hand over a whole one."""
+    if answer.is_stream_consumed:
+        yield answer.content
+        return
+    async for chunk in answer.aiter_raw():
+        yield chunk
 
 
 def _refused(progress: _Progress, reason: str, said: str) -> AnswerRefused:

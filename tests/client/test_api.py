@@ -1,0 +1,169 @@
+"""The typed methods, the table of operations, and calls by method and path."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import pytest
+
+from client.rude_server import EagerClock, RudeServer, answer
+from swapdesk.client.api import PartnerApi, find_operation
+from swapdesk.client.credentials import Credentials
+from swapdesk.client.errors import NotFound, RequestRefused
+from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
+from swapdesk.wire.orders import OrderQuery, OrderSort
+from swapdesk.wire.quotes import QuoteQuery, RouteType
+
+CREDENTIALS = Credentials.of_key("key-1", "secret-1")
+OTHER_METHODS = {"aclose", "call"}
+
+
+def open_api(server: RudeServer) -> PartnerApi:
+    return PartnerApi(server.url, CREDENTIALS, clock=EagerClock())
+
+
+def test_there_is_one_method_per_operation_and_no_other() -> None:
+    methods = {
+        name
+        for name, member in inspect.getmembers(PartnerApi, inspect.iscoroutinefunction)
+        if not name.startswith("_")
+    }
+    assert methods - OTHER_METHODS == {operation.name for operation in OPERATIONS}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_every_path_leads_to_its_row(operation) -> None:
+    path = operation.path.replace("{id}", "0" * 24).replace("{serviceId}", "abc")
+    found, values = find_operation(operation.method.lower(), f"/v2{path}")
+    assert found is operation
+    assert list(values.values()) == [
+        s for s, t in zip(path.split("/"), operation.path.split("/"), strict=True) if s != t
+    ]
+    assert find_operation(operation.method, path)[0] is operation
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v2/orders/../chains"),
+        ("GET", "/v2/orders/a%2fb"),
+        ("GET", "/v2/orders/"),
+        ("GET", "/v2/orders/a/b"),
+        ("DELETE", "/v2/orders/abc"),
+        ("POST", "/v2/orders/abc"),
+        ("GET", "http://evil.example/v2/chains"),
+        ("GET", "//evil.example/chains"),
+        ("GET", "/v1/chains"),
+        ("GET", "/v2"),
+        ("GET", ""),
+        ("GET", "/v2/chains?x=1"),
+        ("GET", "/v2/chains/"),
+    ],
+)
+async def test_a_path_outside_the_table_is_never_sent(method: str, path: str) -> None:
+    async with RudeServer(answer(200, b"{}")) as server, open_api(server) as api:
+        with pytest.raises(RequestRefused):
+            await api.call(method, path)
+        assert server.requests == []
+
+
+async def test_a_call_by_path_gives_the_bytes_as_they_came() -> None:
+    body = b'{ "orders": [],  "total": 0, "totalPages": 0 }'
+    headers = {"x-request-id": "r-1"}
+    async with RudeServer(answer(200, body, headers)) as server, open_api(server) as api:
+        found = await api.call("GET", "/v2/orders", [("status", "1"), ("status", "2"), ("a", "é&")])
+        assert server.requests[0].target == "/v2/orders?status=1&status=2&a=%C3%A9%26"
+    assert (found.body, found.status, found.request_id) == (body, 200, "r-1")
+    assert found.operation.name == "list_orders"
+
+
+async def test_a_write_by_path_needs_a_body_that_fits_and_a_read_takes_none() -> None:
+    async with RudeServer(answer(200, b'{"serviceId":"a"}')) as server, open_api(server) as api:
+        for method, path, body in (
+            ("POST", "/exchanges", None),
+            ("GET", "/chains", b"{}"),
+            ("POST", "/exchanges", b" " * (BODY_LIMIT + 1)),
+        ):
+            with pytest.raises(RequestRefused):
+                await api.call(method, path, body=body)
+        assert server.requests == []
+        await api.call("post", "/exchanges", body=b"{}")
+        assert server.requests[0].body == b"{}"
+
+
+async def test_parameters_are_written_by_their_wire_names() -> None:
+    quotes = {"quotes": [], "total": 0}
+    orders = {"orders": [], "total": 0, "totalPages": 0}
+    async with RudeServer(answer(200, quotes), answer(200, orders)) as server:
+        async with open_api(server) as api:
+            query = QuoteQuery.model_validate(
+                {"amount": "0.50", "from": "a" * 24, "to": "b" * 24, "types": ["standard"]}
+            )
+            assert query.types == [RouteType.STANDARD]
+            await api.get_quotes(query)
+            await api.list_orders(OrderQuery(page=2, sort_by=OrderSort.UPDATED))
+        first, second = server.requests
+    assert first.target == f"/v2/quotes?amount=0.50&from={'a' * 24}&to={'b' * 24}&types=standard"
+    assert second.target == "/v2/orders?page=2&sortBy=updated"
+
+
+async def test_amounts_keep_every_digit_and_text_is_made_safe() -> None:
+    body = (
+        b'{"houdiniId": "abc", "inAmount": 123456789.123456789012345678,'
+        b' "swapName": "\\u001b[31mX", "newField": {"a": [1]}, "displayStatus": "NEW_STATE"}'
+    )
+    async with RudeServer(answer(200, body)) as server, open_api(server) as api:
+        order = await api.get_order("abc")
+        assert str(order.in_amount) == "123456789.123456789012345678"
+        assert order.swap_name == "<U+001B>[31mX"
+        assert order.display_status == "NEW_STATE"
+        assert api.raw_order("abc") == body
+        assert api.raw_order("other") is None
+
+
+async def test_the_newest_256_orders_stay_available_as_bytes() -> None:
+    behaviours = [answer(200, {"serviceId": f"o{n}"}) for n in range(258)]
+    async with RudeServer(*behaviours) as server, open_api(server) as api:
+        for n in range(258):
+            await api.get_order(f"o{n}")
+        assert api.raw_order("o1") is None
+        assert json.loads(api.raw_order("o2") or b"") == {"serviceId": "o2"}
+        assert api.raw_order("o257") is not None
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_providers_come_bare_or_wrapped(wrapped: bool) -> None:
+    rows = [{"id": "6421c1bb38a32da00696b9bc", "name": "X", "shortName": "cn", "enabled": True}]
+    body = {"swaps": rows} if wrapped else rows
+    async with RudeServer(answer(200, body)) as server, open_api(server) as api:
+        assert [p.short_name for p in await api.list_swaps()] == ["cn"]
+
+
+async def test_calls_are_counted_by_class_unless_refused_for_their_number() -> None:
+    windows = {"perMinute": 5, "perHour": 20, "perDay": 50}
+    limits = {"monthlyRequestCount": 9, "quote": windows, "exchange": windows}
+    quotes = {"quotes": [], "total": 0}
+    query = QuoteQuery.model_validate({"amount": "1", "from": "a" * 24, "to": "b" * 24})
+    limited = answer(429, {}, {"retry-after": "61"})
+    async with (
+        RudeServer(answer(200, limits), answer(200, quotes), limited) as server,
+        open_api(server) as api,
+    ):
+        assert api.budget.left("quote") is None
+        await api.get_rate_limits()
+        await api.get_quotes(query)
+        with pytest.raises(Exception, match="429"):
+            await api.get_quotes(query)
+        left = api.budget.left("quote")
+        assert left is not None
+        assert left.left == 4
+        assert api.budget.left("exchange").left == 5
+
+
+async def test_a_foreign_order_is_not_found() -> None:
+    body = {"message": "Order not found", "code": "NOT_FOUND", "requestId": "r"}
+    async with RudeServer(answer(404, body)) as server, open_api(server) as api:
+        with pytest.raises(NotFound) as caught:
+            await api.get_order("abc")
+        assert caught.value.request_id == "r"

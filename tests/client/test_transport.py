@@ -1,0 +1,466 @@
+"""The rules of the transport against a server that misbehaves."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import time
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from client.rude_server import EagerClock, RudeServer, answer, drip, raw, reset, silence
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials, CredentialsError, service_url
+from swapdesk.client.errors import (
+    AccessError,
+    AmountOutOfRange,
+    AnswerRefused,
+    ApiError,
+    BadRequest,
+    ClientError,
+    Conflict,
+    NoAnswer,
+    NotFound,
+    OutcomeUnknown,
+    PaymentRequired,
+    QuoteUnusable,
+    RateLimited,
+    RequestRefused,
+    ServiceFailed,
+    Unreachable,
+    ValidationFailed,
+)
+from swapdesk.client.exchange_log import ExchangeLog
+from swapdesk.client.transport import ApiTransport
+from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.operations import BY_NAME
+
+CREDENTIALS = Credentials.of_key("planted-key-1234", "planted-secret-5678")
+ORDER = b'{"serviceId": "abc"}'
+CREATE = ExchangeRequest(quote_id="q1", address_to="0x1")
+
+
+def open_api(
+    server: RudeServer, clock: EagerClock | None = None, log: ExchangeLog | None = None
+) -> PartnerApi:
+    return PartnerApi(
+        server.url,
+        CREDENTIALS,
+        clock=clock or EagerClock(),
+        rng=random.Random(1),
+        exchange_log=log,
+    )
+
+
+def redirect(status: int) -> bytes:
+    head = f"HTTP/1.1 {status} Go\r\nlocation: http://127.0.0.1:1/x\r\n"
+    return f"{head}content-length: 0\r\n\r\n".encode()
+
+
+def encoded(encoding: str, body: bytes) -> bytes:
+    head = f"HTTP/1.1 200 OK\r\ncontent-encoding: {encoding}\r\ncontent-length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+BOMB = gzip.compress(gzip.compress(b"\0" * (32 << 20)))
+TRUNCATED = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n" + ORDER
+CUT_CHUNK = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n14\r\n" + ORDER
+BIG_HEADER = b"HTTP/1.1 200 OK\r\nx-big: " + b"a" * 200_000 + b"\r\n\r\n"
+
+LOST = [
+    pytest.param(reset, id="reset"),
+    pytest.param(raw(b""), id="closed without a word"),
+    pytest.param(raw(TRUNCATED), id="truncated 200"),
+    pytest.param(raw(CUT_CHUNK), id="cut chunk"),
+    pytest.param(raw(BIG_HEADER), id="header of 200 kB"),
+    pytest.param(raw(b"\x00\x01garbage\r\n\r\n"), id="no HTTP"),
+    pytest.param(raw(b"HTTP/1.1 200 OK\r\ncontent-length: -5\r\n\r\n"), id="bad length"),
+]
+
+REFUSED = [
+    *[
+        pytest.param(raw(redirect(s)), "redirect", id=f"{s} to another port")
+        for s in (301, 302, 303, 307, 308)
+    ],
+    pytest.param(answer(304, b""), "redirect", id="304"),
+    pytest.param(raw(encoded("gzip", gzip.compress(ORDER))), "content_encoding", id="gzip"),
+    pytest.param(raw(encoded("gzip, gzip", BOMB)), "content_encoding", id="double gzip bomb"),
+    pytest.param(raw(encoded("br", b"x")), "content_encoding", id="br"),
+    pytest.param(answer(200, b" " * ((1 << 20) + 1)), "too_large", id="too large"),
+    pytest.param(answer(200, b"<html>hi</html>"), "not_json", id="HTML"),
+    pytest.param(answer(200, b""), "not_json", id="empty"),
+    pytest.param(answer(200, b'{"serviceId":"a","serviceId":"b"}'), "not_json", id="twice"),
+    pytest.param(answer(200, b'{"serviceId": 7}'), "wrong_shape", id="number as id"),
+    pytest.param(answer(200, b'{"serviceId": "../../x"}'), "wrong_shape", id="path as id"),
+    pytest.param(answer(200, b"[]"), "wrong_shape", id="list"),
+    pytest.param(answer(200, b"null"), "wrong_shape", id="null"),
+    pytest.param(answer(200, b"[" * 1000), "not_json", id="deep"),
+    pytest.param(
+        answer(200, b'{"serviceId":"a","inAmount":1e999999}'), "not_json", id="decimal bomb"
+    ),
+    pytest.param(
+        answer(200, b'{"serviceId":"a","inAmount":true}'), "wrong_shape", id="true as amount"
+    ),
+]
+
+
+@pytest.mark.parametrize("behaviour", LOST)
+async def test_a_lost_answer_is_asked_for_again_when_reading(behaviour) -> None:
+    async with RudeServer(behaviour) as server, open_api(server) as api:
+        with pytest.raises(NoAnswer) as caught:
+            await api.get_order("abc")
+        assert len(server.requests) == 3
+        assert caught.value.sent
+        assert caught.value.definite
+
+
+@pytest.mark.parametrize("behaviour", LOST)
+async def test_a_lost_answer_leaves_a_write_unknown_and_is_never_sent_twice(behaviour) -> None:
+    async with RudeServer(behaviour) as server, open_api(server) as api:
+        with pytest.raises(OutcomeUnknown) as caught:
+            await api.create_exchange(CREATE)
+        assert len(server.requests) == 1
+        assert caught.value.sent
+        assert not caught.value.definite
+        assert isinstance(caught.value.reason, NoAnswer)
+
+
+@pytest.mark.parametrize(("behaviour", "reason"), REFUSED)
+async def test_an_unreadable_answer_is_refused_without_another_try(behaviour, reason: str) -> None:
+    async with RudeServer(behaviour) as server, open_api(server) as api:
+        with pytest.raises(AnswerRefused) as caught:
+            await api.get_order("abc")
+        assert caught.value.reason == reason
+        assert len(server.requests) == 1
+        assert caught.value.answer.begin.isprintable()
+
+
+@pytest.mark.parametrize(("behaviour", "reason"), REFUSED)
+async def test_an_unreadable_answer_leaves_a_write_unknown(behaviour, reason: str) -> None:
+    async with RudeServer(behaviour) as server, open_api(server) as api:
+        with pytest.raises(OutcomeUnknown) as caught:
+            await api.create_exchange(CREATE)
+        assert isinstance(caught.value.reason, AnswerRefused)
+        assert caught.value.reason.reason == reason
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("behaviour", [drip, silence], ids=["drip", "silence"])
+@pytest.mark.parametrize("name", ["get_rate_limits", "create_exchange"])
+async def test_the_deadline_is_for_the_whole_answer(behaviour, name: str) -> None:
+    operation = replace(BY_NAME[name], deadline=0.15)
+    async with RudeServer(behaviour) as server:
+        transport = ApiTransport(server.url, CREDENTIALS, clock=EagerClock())
+        began = time.monotonic()
+        body = b"{}" if operation.writes else None
+        with pytest.raises(OutcomeUnknown if operation.writes else NoAnswer):
+            await transport.send(operation, body=body)
+        assert time.monotonic() - began < 3.0
+        assert len(server.requests) == (1 if operation.writes else 3)
+        await transport.aclose()
+
+
+async def test_nothing_is_sent_when_nobody_listens() -> None:
+    async with RudeServer(reset) as server:
+        url = server.url
+    api = PartnerApi(url, CREDENTIALS, clock=EagerClock())
+    async with api:
+        for call in (api.get_order("abc"), api.create_exchange(CREATE)):
+            with pytest.raises(Unreachable) as caught:
+                await call
+            assert not caught.value.sent
+            assert caught.value.definite
+
+
+async def test_a_server_that_never_speaks_tls_got_nothing() -> None:
+    async with RudeServer(silence) as server:
+        url = server.url.replace("http://", "https://")
+        transport = ApiTransport(url, CREDENTIALS, clock=EagerClock())
+        with pytest.raises(Unreachable):
+            await transport.send(replace(BY_NAME["create_exchange"], deadline=0.15), body=b"{}")
+        await transport.aclose()
+
+
+ERRORS = [
+    (400, "BAD_REQUEST", BadRequest),
+    (401, "INVALID_API_CREDENTIALS", AccessError),
+    (401, "PARTNER_ID_NOT_SUPPORTED", AccessError),
+    (402, None, PaymentRequired),
+    (403, "ACCESS_DENIED", AccessError),
+    (403, "SOMETHING_NEW", AccessError),
+    (404, "TOKEN_DISABLED", NotFound),
+    (404, None, NotFound),
+    (405, "METHOD_NOT_ALLOWED", BadRequest),
+    (409, "STATIC_DEPOSIT_IN_USE", Conflict),
+    (413, "PAYLOAD_TOO_LARGE", BadRequest),
+    (418, "TEAPOT", BadRequest),
+    (422, "VALIDATION_ERROR", ValidationFailed),
+    (422, "AMOUNT_TOO_LOW", AmountOutOfRange),
+    (422, "INVALID_SWAP", QuoteUnusable),
+    (422, "SOMETHING_NEW", ValidationFailed),
+    (500, "INTERNAL_SERVER_ERROR", ServiceFailed),
+    (502, "PROVIDER_EXCHANGE_FAILED", ServiceFailed),
+    (503, "VALIDATION_ERROR", ServiceFailed),
+    (504, None, ServiceFailed),
+]
+
+
+@pytest.mark.parametrize(("status", "code", "kind"), ERRORS)
+async def test_an_error_has_the_class_of_its_code_or_status(status, code, kind) -> None:
+    body = {"message": "no", "code": code, "requestId": "r-1"} if code else {}
+    async with RudeServer(answer(status, body)) as server, open_api(server) as api:
+        with pytest.raises(ApiError) as read:
+            await api.get_order("abc")
+        assert type(read.value) is kind
+        assert (read.value.status, read.value.code) == (status, code)
+        server.requests.clear()
+        with pytest.raises(ClientError) as written:
+            await api.create_exchange(CREATE)
+        assert len(server.requests) == 1
+        assert written.value.definite == (status < 500)
+        assert isinstance(written.value, OutcomeUnknown) == (status >= 500)
+        if isinstance(written.value, OutcomeUnknown):
+            assert (written.value.status, written.value.code) == (status, code)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>\x1b[2Jbad gateway</html>",
+        b"",
+        b"[1]",
+        b'{"name":"Error","message":"old","code":422}',
+        b'{"code":{"a":1},"message":7,"fields":[1]}',
+        b'{"code":"\\u001b[2J","message":"x"}',
+        b" " * (64 * 1024 + 1),
+    ],
+)
+async def test_an_error_body_that_is_none_leaves_the_status(body: bytes) -> None:
+    async with RudeServer(answer(404, body)) as server, open_api(server) as api:
+        with pytest.raises(NotFound) as caught:
+            await api.get_order("abc")
+        assert caught.value.code is None
+        assert str(caught.value).isprintable()
+
+
+async def test_a_validation_error_tells_fields_and_request_id_in_safe_text() -> None:
+    body = {
+        "message": "Validation \u001b[31mFailed",
+        "code": "VALIDATION_ERROR",
+        "fields": {"amount": {"message": "bad \u202e", "value": "1,5"}, "x": 3},
+    }
+    headers = {"x-request-id": "req-9"}
+    async with RudeServer(answer(422, body, headers)) as server, open_api(server) as api:
+        with pytest.raises(ValidationFailed) as caught:
+            await api.get_order("abc")
+    error = caught.value
+    assert error.request_id == "req-9"
+    assert error.message == "Validation <U+001B>[31mFailed"
+    assert error.fields["amount"].message == "bad <U+202E>"
+    assert error.fields["amount"].value == "1,5"
+    assert list(error.fields) == ["amount"]
+
+
+async def test_408_does_not_tell_whether_a_write_happened() -> None:
+    async with RudeServer(answer(408, {})) as server, open_api(server) as api:
+        with pytest.raises(OutcomeUnknown):
+            await api.create_exchange(CREATE)
+
+
+async def test_a_read_waits_with_jitter_and_succeeds() -> None:
+    clock = EagerClock()
+    async with (
+        RudeServer(answer(503, {}), reset, answer(200, ORDER)) as server,
+        open_api(server, clock) as api,
+    ):
+        assert (await api.get_order("abc")).service_id == "abc"
+        assert len(server.requests) == 3
+    assert len(clock.slept) == 2
+    assert 0.0 <= clock.slept[0] <= 0.5
+    assert 0.0 <= clock.slept[1] <= 1.0
+
+
+@pytest.mark.parametrize("write", [False, True])
+async def test_429_is_repeated_after_the_time_told(write: bool) -> None:
+    clock = EagerClock()
+    limited = answer(429, {"code": "RATE_LIMIT_EXCEEDED", "message": "x"}, {"retry-after": "7"})
+    async with (
+        RudeServer(limited, answer(200, ORDER)) as server,
+        open_api(server, clock) as api,
+    ):
+        order = await (api.create_exchange(CREATE) if write else api.get_order("abc"))
+        assert order.service_id == "abc"
+        assert len(server.requests) == 2
+    assert len(clock.slept) == 1
+    assert clock.slept[0] == 7.0 if write else 7.0 <= clock.slept[0] <= 7.5
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "told", "reads", "writes"),
+    [
+        ({}, {}, None, 3, 1),
+        ({"retry-after": "5"}, {}, 5.0, 3, 2),
+        ({}, {"retryAfter": 5, "code": "RATE_LIMIT_EXCEEDED", "message": ""}, 5.0, 3, 2),
+        ({"retry-after": "61"}, {}, 61.0, 1, 1),
+        ({"retry-after": "9" * 40}, {}, 1e9, 1, 1),
+        ({"retry-after": "-3"}, {}, None, 3, 1),
+        ({"retry-after": "soon"}, {}, None, 3, 1),
+        ({"retry-after": "Fri, 20 Nov 2026 14:02:21 GMT"}, {}, 10.0, 3, 2),
+    ],
+)
+async def test_429_for_ever_ends_after_few_tries(headers, body, told, reads, writes) -> None:
+    for write, expected in ((False, reads), (True, writes)):
+        async with RudeServer(answer(429, body, headers)) as server, open_api(server) as api:
+            with pytest.raises(RateLimited) as caught:
+                await (api.create_exchange(CREATE) if write else api.get_order("abc"))
+            assert len(server.requests) == expected
+            assert caught.value.definite
+            if told is None or "GMT" not in str(headers):
+                assert caught.value.retry_after == told
+
+
+async def test_retries_have_a_shared_budget() -> None:
+    async with RudeServer(answer(503, {})) as server, open_api(server) as api:
+        for _ in range(50):
+            with pytest.raises(ServiceFailed):
+                await api.get_order("abc")
+        # 10 in reserve and a tenth of 50 calls, whatever each of them would have liked.
+        assert 60 <= len(server.requests) <= 66
+
+
+async def test_only_the_service_gets_credentials_and_nothing_else_is_sent() -> None:
+    cookie = {"set-cookie": "a=b; Path=/"}
+    health = b'{"status":"ok","version":"1","time":"2026-11-20T14:02:11Z"}'
+    async with (
+        RudeServer(answer(200, ORDER, cookie), answer(200, ORDER), answer(200, health)) as server,
+        open_api(server) as api,
+    ):
+        await api.get_order("abc")
+        await api.create_exchange(CREATE)
+        await api.health()
+        first, second, third = server.requests
+    assert first.headers["authorization"] == "planted-key-1234:planted-secret-5678"
+    assert first.headers["accept-encoding"] == "identity"
+    assert first.target == "/v2/orders/abc"
+    assert second.headers["content-type"] == "application/json"
+    assert second.body == b'{"quoteId":"q1","addressTo":"0x1"}'
+    assert "cookie" not in second.headers
+    assert "authorization" not in third.headers
+
+
+async def test_a_partner_id_goes_alone() -> None:
+    async with RudeServer(answer(200, ORDER)) as server:
+        api = PartnerApi(server.url, Credentials.read_only("p-1"), clock=EagerClock())
+        async with api:
+            await api.get_order("abc")
+        assert server.requests[0].headers["partner-id"] == "p-1"
+        assert "authorization" not in server.requests[0].headers
+
+
+async def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    async with RudeServer(answer(200, ORDER)) as server, open_api(server) as api:
+        assert (await api.get_order("abc")).service_id == "abc"
+
+
+@pytest.mark.parametrize("bad", ["../../admin", "a?x=1", "a#f", "a/b", "%2e", "", "x" * 65, "é"])
+async def test_an_id_that_is_none_is_not_sent(bad: str) -> None:
+    async with RudeServer(answer(200, ORDER)) as server, open_api(server) as api:
+        with pytest.raises(RequestRefused) as caught:
+            await api.get_order(bad)
+        assert not caught.value.sent
+        assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://api.example.com/v2",
+        "ftp://127.0.0.1/v2",
+        "https://",
+        "api.example.com",
+        "https://user:pw@api.example.com",
+        "https://api.example.com/v2?x=1",
+        "http://127.0.0.1.evil.example/v2",
+        "",
+        "https://[",
+    ],
+)
+def test_an_address_that_is_unsafe_is_refused(url: str) -> None:
+    with pytest.raises(CredentialsError):
+        service_url(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("https://api.example.com", "https://api.example.com/v2"),
+        ("https://api.example.com/v2/", "https://api.example.com/v2"),
+        ("http://localhost:8080/base", "http://localhost:8080/base/v2"),
+        ("http://[::1]:80/v2", "http://[::1]/v2"),
+    ],
+)
+def test_the_version_is_part_of_the_address(url: str, kept: str) -> None:
+    assert str(service_url(url)) == kept
+
+
+@pytest.mark.parametrize("bad", ["a\r\nx: y", "a b", "", "clé", "a\x00"])
+def test_credentials_cannot_break_a_header(bad: str) -> None:
+    for make in (
+        lambda: Credentials.of_key(bad, "s"),
+        lambda: Credentials.of_key("k", bad),
+        lambda: Credentials.read_only(bad),
+    ):
+        with pytest.raises(CredentialsError):
+            make()
+    with pytest.raises(CredentialsError):
+        Credentials.of_key("a:b", "s")
+
+
+async def test_the_time_of_the_service_comes_from_the_newest_date() -> None:
+    clock = EagerClock()
+    dates = ["Fri, 20 Nov 2026 15:02:11 GMT", "Fri, 20 Nov 2026 18:00:00 GMT", "nonsense"]
+    behaviours = [answer(200, ORDER, {"date": date}) for date in dates]
+    async with RudeServer(*behaviours) as server, open_api(server, clock) as api:
+        assert api.skew() is None
+        await api.get_order("abc")
+        assert api.skew() == pytest.approx(3600.5, abs=0.6)
+        await api.get_order("abc")
+        assert api.server_now().strftime("%H:%M") == "18:00"
+        clock.advance(90)
+        await api.get_order("abc")
+        assert api.server_now().strftime("%H:%M") == "18:01"
+
+
+async def test_secrets_are_in_no_repr_log_or_error(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(0)
+    log = ExchangeLog()
+    echo = answer(400, {"code": "BAD_REQUEST", "message": "you sent planted-secret-5678"})
+    html = answer(200, b"<p>planted-secret-5678</p>", {"authorization": "planted-secret-5678"})
+    async with RudeServer(echo, html) as server, open_api(server, log=log) as api:
+        with pytest.raises(BadRequest):
+            await api.get_order("abc")
+        with pytest.raises(AnswerRefused):
+            await api.get_order("abc")
+        shown = repr(CREDENTIALS) + repr(vars(api)) + repr(list(log)) + caplog.text
+    assert len(log) == 2
+    assert "planted-secret" not in shown
+    assert "planted-key" not in shown
+    assert [entry.outcome for entry in log] == ["BadRequest", ""]
+
+
+async def test_any_httpx_transport_can_stand_in_for_the_network() -> None:
+    def handle(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, content=ORDER, request=request)
+
+    api = PartnerApi(
+        "http://127.0.0.1",
+        CREDENTIALS,
+        clock=EagerClock(),
+        transport=httpx.MockTransport(handle),
+    )
+    async with api:
+        assert (await api.get_order("abc")).service_id == "abc"
