@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import page_count
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.openapi import document
+from swapdesk.service.openapi import encoded_document
 from swapdesk.wire.chains import ChainList
-from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.health import Health
 from swapdesk.wire.operations import OPERATIONS
@@ -56,7 +55,6 @@ class Handlers:
 
     def __init__(self, parts: ServiceParts) -> None:
         self._parts = parts
-        self._document = encode_json(document(parts.version))
 
     def table(self) -> dict[str, Handler]:
         """Handlers by operation name; LookupError when a row and its handler do not meet."""
@@ -70,7 +68,7 @@ class Handlers:
         return Health(status="ok", version=self._parts.version, time=self._parts.clock.now())
 
     async def openapi(self, call: Call) -> Encoded:
-        return Encoded(self._document)
+        return Encoded(encoded_document(self._parts.version))
 
     async def list_chains(self, call: Call) -> ChainList:
         chains, total = self._parts.catalog.list_chains(call.query)

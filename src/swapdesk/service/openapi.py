@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
 from swapdesk.service.openapi_schemas import LINE, converted, not_null, schemas
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, ValidationBody
 from swapdesk.wire.operations import BY_NAME, OPERATIONS, STREAM_PATH, Access, Operation
@@ -94,6 +96,12 @@ def document(version: str) -> dict[str, Any]:
             },
         },
     }
+
+
+@cache
+def encoded_document(version: str) -> bytes:
+    """The document as JSON; written once, because it depends on the version alone."""
+    return encode_json(document(version))
 
 
 def _models() -> list[type[BaseModel]]:
