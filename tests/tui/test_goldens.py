@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.tui.examples import ALL, WIDE
-from tests.tui.screen_text import lines_text
 
 from swapdesk.tui.spans import ascii_line, plain_text
+from tui.examples import ALL, WIDE
+from tui.screen_text import lines_text
 
 Golden = Callable[[str, str], None]
 

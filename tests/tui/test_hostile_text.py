@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.corpus import load
-from tests.tui.examples import ALL
-from tests.tui.screen_text import screen_text
 from textual.app import ComposeResult
 from textual.widget import Widget
 
+from corpus import load
 from swapdesk.clock import ManualClock
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.spans import plain_text
@@ -22,6 +20,8 @@ from swapdesk.tui.widgets.line_table import Column, LineTable, Prose, Row, Secti
 from swapdesk.tui.widgets.memo_field import MemoField, MemoNeed
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.wire.encoding.text import safe_text
+from tui.examples import ALL
+from tui.screen_text import screen_text
 
 CASES = load("markup", "text")
 MARKUP = ["[red]x[/]", "[@click=app.quit]x[/]", "A[/]B", "[type=x, v={'a[0]'}]", "\\[red]"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from tests.tui.screen_text import screen_text
 from textual.app import ComposeResult
 from textual.geometry import Region
 
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.line_table import Blank, Column, LineTable, Row, Section, TableRow
+from tui.screen_text import screen_text
 
 COLUMNS = (
     Column("id", "Order", 8),

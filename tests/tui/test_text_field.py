@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tui.examples import ME
-from tests.tui.screen_text import screen_text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -14,6 +12,8 @@ from textual.binding import Binding
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.editing import Edit, pasted
 from swapdesk.tui.widgets.text_field import TextField
+from tui.examples import ME
+from tui.screen_text import screen_text
 
 
 class Form(SafeApp[None]):

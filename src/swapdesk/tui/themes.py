@@ -77,20 +77,31 @@ class BadPalette(ValueError):
 
 def load_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> Palettes:
     """Read all palettes; :class:`FileNotFoundError` when the desk's own are not installed."""
-    found: dict[str, _Palette] = {}
     problems: list[str] = []
-    for path in _files([*own_folders(), user_folder], theme_file):
+    own = _read(_files(own_folders()), problems)
+    if DEFAULT_THEME not in own or LIGHT_THEME not in own:
+        raise FileNotFoundError(f"the palettes {DEFAULT_THEME} and {LIGHT_THEME} are not installed")
+    theirs = _files([user_folder])
+    found = own | _read([*theirs, *([theme_file] if theme_file else [])], problems)
+    # What a palette leaves out comes from the desk's own, even when the user replaced that one.
+    themes = {
+        name: _theme(palette, own[DEFAULT_THEME if palette.dark else LIGHT_THEME])
+        for name, palette in found.items()
+    }
+    defaults = {role: own[DEFAULT_THEME].variables[role] for role in ROLES}
+    return Palettes(themes, defaults, tuple(problems))
+
+
+def _read(paths: Iterable[Path], problems: list[str]) -> dict[str, _Palette]:
+    found: dict[str, _Palette] = {}
+    for path in paths:
         try:
             palette = read_palette(path)
         except BadPalette as reason:
             problems.append(f"Theme {path.name}: {reason}. It is not used.")
         else:
             found[palette.name] = palette
-    if DEFAULT_THEME not in found or LIGHT_THEME not in found:
-        raise FileNotFoundError(f"the palettes {DEFAULT_THEME} and {LIGHT_THEME} are not installed")
-    themes = {name: _theme(palette, found) for name, palette in found.items()}
-    default = found[DEFAULT_THEME]
-    return Palettes(themes, {role: default.variables[role] for role in ROLES}, tuple(problems))
+    return found
 
 
 def own_folders() -> list[Path]:
@@ -128,12 +139,9 @@ def read_palette(path: Path) -> _Palette:
     )
 
 
-def _files(folders: Iterable[Path | None], theme_file: Path | None) -> Iterable[Path]:
-    for folder in folders:
-        if folder is not None and folder.is_dir():
-            yield from sorted(folder.glob("*.toml"))
-    if theme_file is not None:
-        yield theme_file
+def _files(folders: Iterable[Path | None]) -> list[Path]:
+    present = [folder for folder in folders if folder is not None and folder.is_dir()]
+    return [path for folder in present for path in sorted(folder.glob("*.toml"))]
 
 
 def _flag(content: Mapping[str, Any], key: str, default: bool) -> bool:
@@ -148,13 +156,13 @@ def _colour(key: str, value: object) -> str:
         raise BadPalette(f"{key}: must be a text")
     if _HEX.fullmatch(value):
         return value
-    if value == "ansi_default" or value.removeprefix("ansi_") in ANSI_COLOR_NAMES:
+    kind, _, shade = value.partition("_")
+    if kind == "ansi" and (shade == "default" or shade in ANSI_COLOR_NAMES):
         return value
     raise BadPalette(f"{key}: {value[:24]!r} is neither #rrggbb nor ansi_*")
 
 
-def _theme(palette: _Palette, found: Mapping[str, _Palette]) -> Theme:
-    base = found[DEFAULT_THEME if palette.dark else LIGHT_THEME]
+def _theme(palette: _Palette, base: _Palette) -> Theme:
     colours = {**base.colours, **palette.colours}
     roles = {**base.variables, **palette.variables}
     own: dict[str, str] = {}

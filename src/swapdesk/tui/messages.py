@@ -1,0 +1,72 @@
+"""What reaches the application from its workers; only handlers touch widgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from swapdesk.client.errors import ClientError
+    from swapdesk.flows.exchange import CreateOutcome
+    from swapdesk.flows.funding import Funded, NotFunded
+    from swapdesk.flows.quoting import QuoteBoard
+    from swapdesk.wire.pair_limits import PairLimits
+
+
+class StartMoved(Message):
+    """The start of the desk came a step further, ended or failed."""
+
+
+class Connected(Message):
+    """The service is there, for the first time or again."""
+
+
+@dataclass
+class OrdersChanged(Message):
+    """Orders with these ids changed; an empty set stands for the state of the stream."""
+
+    ids: frozenset[str]
+
+
+@dataclass
+class LimitsKnown(Message):
+    """The limits of the pair ``(token sold, token bought)`` by their ids."""
+
+    pair: tuple[str, str]
+    limits: PairLimits
+
+
+@dataclass
+class QuotesArrived(Message):
+    """The answer to one ask for quotes."""
+
+    board: QuoteBoard
+
+
+@dataclass
+class QuotesFailed(Message):
+    """The ask for quotes failed."""
+
+    error: ClientError
+
+
+class CreateWaiting(Message):
+    """The create got no answer; the desk looks for the order."""
+
+
+@dataclass
+class CreateEnded(Message):
+    """The create of this intent came to its outcome."""
+
+    intent_id: str
+    outcome: CreateOutcome
+
+
+@dataclass
+class DepositPaid(Message):
+    """The sandbox paid the deposit of an order, or refused to."""
+
+    service_id: str
+    outcome: Funded | NotFunded

@@ -1,0 +1,117 @@
+"""A screen of the running desk: frame, badge and budget from the session, one tick a second."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from swapdesk.flows.notation import age
+from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.session import Session
+from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream, World
+
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk, Link
+
+RESET_SHOWN_FROM = 15.0
+"""Seconds of age below which an idle desk does not redraw the badge."""
+
+Spends = Literal["quote", "exchange", "read"]
+
+
+class Page(DeskScreen):
+    """Subclasses name themselves and the budget that their keys spend.
+
+    The application calls :meth:`on_tick` once a second, :meth:`orders_changed` when orders
+    did, :meth:`session_changed` when the connection did; all of them on the page in view only,
+    and :meth:`session_changed` also when a page comes back into view.
+    """
+
+    NAME: ClassVar[str] = ""
+    SPENDS: ClassVar[Spends] = "quote"
+
+    def __init__(self, session: Session, *, context: str = "", **place: Any) -> None:
+        self.session = session
+        self.context = context
+        super().__init__(self.frame_now(), session.clock, **place)
+
+    @property
+    def desk(self) -> Desk:
+        return self.session.desk
+
+    @property
+    def link(self) -> Link | None:
+        return self.session.link
+
+    def now(self) -> datetime:
+        """The desk's time."""
+        return self.session.now_clock.now()
+
+    @property
+    def counting(self) -> bool:
+        """Whether a countdown is on the screen, so that a redraw a second is due anyhow."""
+        return False
+
+    def on_tick(self) -> None:
+        """Redraw what changes with time."""
+
+    def orders_changed(self, ids: frozenset[str]) -> None:
+        """Orders with these ids changed; an empty set stands for the state of the stream."""
+
+    def session_changed(self) -> None:
+        """The desk opened, connected, failed to, or this page came back into view."""
+
+    def tick(self) -> None:
+        self.refresh_frame(idle=not self.counting and self._nothing_open())
+        self.on_tick()
+
+    def on_screen_resume(self) -> None:
+        self.refresh_frame()
+        self.session_changed()
+
+    def refresh_frame(self, *, idle: bool = False) -> None:
+        """Badge and budget as they are now; ``idle`` leaves pure ages as they were drawn."""
+        state = self.frame_now()
+        self.set_frame(_thrifty(self.frame_state, state) if idle else state)
+
+    def frame_now(self) -> FrameState:
+        session = self.session
+        link = session.link
+        world = World.LIVE if session.live else World.SANDBOX
+        if link is None:
+            return FrameState(self.NAME, world, self.context)
+        tracker = link.tracker
+        seconds = tracker.stream_age()
+        badge = Badge(Stream[tracker.stream_state.name], int(seconds) if seconds < 1e9 else None)
+        return FrameState(
+            self.NAME,
+            world,
+            self.context,
+            link.connection.partner,
+            badge if not link.connection.read_only else None,
+            budget_of(link, self.SPENDS),
+            link.connection.read_only,
+        )
+
+    def _nothing_open(self) -> bool:
+        return self.link is None or self.link.tracker.open_count == 0
+
+
+def budget_of(link: Link, spends: Spends) -> Budget | None:
+    """The window that binds, as the frame shows it; None before the limits are known."""
+    left = link.api.budget.left(spends)
+    if left is None:
+        return None
+    return Budget(f"{spends}s", left.left, left.limit, age(left.resets_in), left.used)
+
+
+def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
+    """The new state with the old ages, as long as nothing else differs."""
+    if state.badge is None or shown.badge is None or state.badge.stream is not shown.badge.stream:
+        return state
+    if (state.badge.age or 0) >= RESET_SHOWN_FROM:
+        return state
+    one, other = state.budget, shown.budget
+    if (one and (one.left, one.limit)) != (other and (other.left, other.limit)):
+        return state
+    return shown

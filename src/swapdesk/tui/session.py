@@ -1,0 +1,204 @@
+"""One run of the desk: opened from disk, connected to its service, connected again.
+
+Everything heavy (models, HTTP, the journal) is imported after the first frame. On the sandbox
+profile the session asks for its sandbox and, when that disappears, asks again; a live service
+is only connected to, never started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from swapdesk.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    import httpx
+
+    from swapdesk.flows.desk import Desk, Link
+    from swapdesk.flows.exchange import Created
+    from swapdesk.flows.resume import ResumeReport
+    from swapdesk.settings import Settings
+
+log = logging.getLogger(__name__)
+
+GONE_SECONDS = 3.0
+"""How long the sandbox is not reachable before it is started again."""
+STEPS = 5
+"""Opened, started, answered, tokens known, unfinished business settled."""
+
+StartSandbox = Callable[[], Awaitable[Mapping[str, Any]]]
+"""Starts the sandbox of this home, or finds the running one, and returns its ready line.
+
+Raises :class:`StartFailed` with a sentence, or OSError.
+"""
+
+
+class StartFailed(Exception):
+    """The sandbox did not start; the text is a sentence for the screen."""
+
+
+class Phase(Enum):
+    STARTING = "starting"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class Session:
+    """``changed`` is called after every step. Read ``phase``, ``done`` (of ``STEPS``), ``reason``.
+
+    ``desk`` is there after the first step, its link after the third.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        start_sandbox: StartSandbox,
+        *,
+        clock: Clock | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.settings = settings
+        self.clock: Clock = clock or SystemClock()
+        self.phase = Phase.STARTING
+        self.done = 0
+        self.reason = ""
+        self.report: ResumeReport | None = None
+        self.created: dict[str, Created] = {}
+        """Outcomes of creates of this run by order id, for an amount still to be accepted."""
+        self._desk: Desk | None = None
+        self._start_sandbox = start_sandbox
+        self._transport = transport
+
+    @property
+    def live(self) -> bool:
+        return self.settings.live
+
+    @property
+    def desk(self) -> Desk:
+        """The open desk; RuntimeError before the first step."""
+        if self._desk is None:
+            raise RuntimeError("the desk is not open yet")
+        return self._desk
+
+    @property
+    def opened(self) -> bool:
+        return self._desk is not None
+
+    @property
+    def link(self) -> Link | None:
+        """What needs the service, None while it is not connected."""
+        desk = self._desk
+        return desk.link if desk is not None and desk.connected else None
+
+    @property
+    def ready(self) -> bool:
+        return self.phase is Phase.READY and self.link is not None
+
+    @property
+    def now_clock(self) -> Clock:
+        """The desk's clock: of the service in the sandbox, of the machine before and live."""
+        return self._desk.clock if self._desk is not None else self.clock
+
+    async def begin(self, changed: Callable[[], None]) -> bool:
+        """Open what is not open and connect; False with a ``reason`` when that failed."""
+        self.phase, self.reason = Phase.STARTING, ""
+        try:
+            await self._steps(changed)
+        except _expected_failures() as error:
+            log.warning("the desk did not connect: %s", error)
+            self.phase, self.reason = Phase.FAILED, _sentence(error)
+        else:
+            self.phase = Phase.READY
+        changed()
+        return self.phase is Phase.READY
+
+    async def _steps(self, changed: Callable[[], None]) -> None:
+        def step(done: int) -> None:
+            self.done = done
+            changed()
+
+        self.done = 1 if self._desk is not None else 0
+        if self._desk is None:
+            await self._open()
+            step(1)
+        desk = self.desk
+        connections = importlib.import_module("swapdesk.flows.connection")
+        if self.live:
+            connection = connections.live_connection(self.settings)
+        else:
+            ready = await self._start_sandbox()
+            connection = connections.sandbox_connection(ready, self.settings)
+        step(2)
+        await desk.connect(connection)
+        await desk.link.api.health()
+        step(3)
+        await desk.refresh_reference()
+        step(4)
+        if not connection.read_only:
+            self.report = await desk.resume()
+        step(5)
+
+    async def _open(self) -> None:
+        """Import in a thread, so that the first frame answers keys meanwhile."""
+        module = await asyncio.to_thread(importlib.import_module, "swapdesk.flows.desk")
+        desk: Desk = module.Desk.open(
+            self.settings, clock=self.clock, transport=self._transport
+        )
+        await desk.catalog.load_in_steps()
+        self._desk = desk
+
+    async def sandbox_gone(self) -> None:
+        """Return when the sandbox has not been reachable for :data:`GONE_SECONDS`."""
+        from swapdesk.client.errors import NoAnswer, Unreachable
+        from swapdesk.client.stream_events import StreamState
+
+        missing_since: float | None = None
+        while True:
+            await self.clock.sleep(1.0)
+            link = self.desk.link
+            if link.tracker.stream_state is StreamState.LIVE:
+                missing_since = None
+                continue
+            try:
+                await link.api.health()
+            except (Unreachable, NoAnswer):
+                now = self.clock.monotonic()
+                missing_since = now if missing_since is None else missing_since
+                if now - missing_since > GONE_SECONDS:
+                    return
+            else:
+                missing_since = None
+
+    async def close(self) -> None:
+        desk, self._desk = self._desk, None
+        if desk is not None:
+            await desk.close()
+
+
+def _expected_failures() -> tuple[type[Exception], ...]:
+    """What may go wrong while starting and is said on the screen instead of ending the desk."""
+    from swapdesk.client.errors import ClientError
+    from swapdesk.flows.connection import NotConfigured
+
+    return (
+        StartFailed,
+        NotConfigured,
+        ClientError,
+        OSError,
+        sqlite3.Error,
+        LookupError,
+        ValueError,
+        TimeoutError,
+    )
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -1,0 +1,83 @@
+"""A desk for the tests that need a real terminal: a table of orders, or one hostile text."""
+
+from __future__ import annotations
+
+import sys
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from swapdesk.clock import SystemClock
+from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.glyphs import GlyphSet
+from swapdesk.tui.spans import Span
+from swapdesk.tui.terminal import SafeApp
+from swapdesk.tui.widgets.frame import Badge, FrameState, Stream
+from swapdesk.tui.widgets.line_table import Column, LineTable, Row
+from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
+
+COLUMNS = (
+    Column("mark", "", 1),
+    Column("id", "Order", 7, gap=1),
+    Column("send", "You send", 13, "point", unit=5),
+    Column("get", "You get", 16, "point", unit=5),
+    Column("route", "Route", 9, role="route-standard"),
+    Column("stage", "Stage", 17),
+    Column("state", "State", 18),
+    Column("time", "Time", 12, "right"),
+)
+
+
+def order(number: int) -> Row:
+    return Row(
+        f"o{number}",
+        {
+            "mark": Span("◐", "status-moving"),
+            "id": Span(f"h8K{number:03}", "foreground", True),
+            "send": "0.5 BTC",
+            "get": f"{number}.524108 ETH",
+            "route": "standard",
+            "stage": stage_spans(StageState(2, 5, Mark.MOVING)),
+            "state": Span("Exchanging", "status-moving", True),
+            "time": "6m of ~14m",
+        },
+    )
+
+
+class Orders(DeskScreen):
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            FrameState("Orders", context=text, badge=Badge(Stream.LIVE, 1)), SystemClock()
+        )
+        self.text = text
+        self.table = LineTable(COLUMNS)
+
+    def compose_body(self) -> list[Widget]:
+        if self.text:
+            return [Static(Content(self.text)), Static(Content("end of it"))]
+        self.table.set_rows(order(number) for number in range(1, 101))
+        return [self.table]
+
+    def on_mount(self) -> None:
+        self.set_money("in your wallet.", "you: choose an order")
+
+
+class Desk(SafeApp[None]):
+    def __init__(self, text: str) -> None:
+        super().__init__(glyph_set=GlyphSet.UNICODE)
+        self.text = text
+
+    def compose(self) -> ComposeResult:
+        yield from ()
+
+    def on_mount(self) -> None:
+        self.push_screen(Orders(self.text))
+
+    def on_desk_screen_go(self, event: DeskScreen.Go) -> None:
+        self.exit()
+
+
+if __name__ == "__main__":
+    Desk(sys.argv[1].encode("ascii").decode("unicode_escape") if sys.argv[1:] else "").run()
