@@ -74,8 +74,13 @@ class AddressBook:
         self._locked = locked
 
     @classmethod
-    def load(cls, path: Path) -> AddressBook:
-        """Read the file; an absent one is an empty book. Never raises on what it holds."""
+    def load(cls, path: Path, *, sandbox: bool = False) -> AddressBook:
+        """Read the file; an absent one is an empty book. Never raises on what it holds.
+
+        In the ``sandbox`` an absent one is begun with names to try (:func:`write_starters`).
+        """
+        if sandbox:
+            write_starters(path)
         try:
             text = _read(path)
         except FileNotFoundError:

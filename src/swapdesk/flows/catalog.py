@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 PAGE_SIZE = 1000
 CHAIN_PAGE_SIZE = 100
+STALE_AFTER = 6 * 3600.0
 _KEPT_TOKENS = 256
 
 Progress = Callable[[int, int], None]
@@ -88,6 +89,12 @@ class Catalog:
         """Seconds since the last whole refresh; None when there was none."""
         current = self._file.current()
         return None if current is None else max(0.0, self._clock.now().timestamp() - current[1])
+
+    @property
+    def stale(self) -> bool:
+        """Whether a refresh is due: there is no list, or it is older than six hours."""
+        age = self.age
+        return age is None or age > STALE_AFTER
 
     @property
     def refreshing(self) -> bool:

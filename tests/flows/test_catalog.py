@@ -1,0 +1,294 @@
+"""The token catalogue: filled from a real service, kept on disk, never lost to a failure."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
+from swapdesk.client.errors import AnswerRefused, ClientError
+from swapdesk.clock import ManualClock
+from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.catalog_reading import TokenReader
+from swapdesk.flows.token_row import CanDo, Verdict, verdict_of
+from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.wire.encoding.codec import decode_json, encode_json
+from swapdesk.wire.tokens import Token, TokenQuery
+
+NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
+WORLD = build_tokens(build_chains(), NOW)
+LISTED = [token for token in WORLD if not token.unverified]
+
+
+def token_json(number: int, **changes: Any) -> dict[str, Any]:
+    """A token as it travels, a copy of the sandbox's first one under another id."""
+    value: dict[str, Any] = json.loads(encode_json(WORLD[0]))
+    return {**value, "id": f"{number:024x}", "symbol": f"T{number}", **changes}
+
+
+def answering(handler: Callable[[httpx.Request], httpx.Response], clock: ManualClock) -> PartnerApi:
+    return PartnerApi(
+        "http://127.0.0.1/v2",
+        Credentials.of_key("key", "secret"),
+        clock=clock,
+        transport=httpx.MockTransport(handler),
+    )
+
+
+def scripted(
+    pages: list[list[Any]], fail_at: int | None = None
+) -> Callable[[httpx.Request], httpx.Response]:
+    """A foreign service with these pages of tokens; page ``fail_at`` is garbage."""
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        name = request.url.path.rsplit("/", 1)[1]
+        if name == "chains":
+            chains = [json.loads(encode_json(chain)) for chain in build_chains()]
+            return httpx.Response(200, json={"chains": chains, "total": 1, "totalPages": 1})
+        if name == "swaps":
+            return httpx.Response(200, json=[])
+        page = int(request.url.params.get("page", "1"))
+        if page == fail_at:
+            return httpx.Response(200, content=b"<html>", headers={"content-type": "text/html"})
+        body = {
+            "tokens": pages[page - 1],
+            "total": sum(map(len, pages)),
+            "totalPages": len(pages),
+        }
+        return httpx.Response(200, json=body)
+
+    return handler
+
+
+async def test_a_refresh_brings_every_listed_token(catalog: Catalog) -> None:
+    assert catalog.count == len(LISTED)
+    assert {row.id for row in catalog.rows} == {token.id for token in LISTED}
+    assert {chain.short_name for chain in catalog.chains()} >= {"bitcoin", "ethereum", "xrp"}
+    assert {provider.short_name for provider in catalog.providers} == {"aa", "bb", "cc"}
+    assert catalog.provider_name("aa") == "Venue aa"
+
+
+async def test_a_whole_token_comes_back_as_the_service_has_it(catalog: Catalog) -> None:
+    for token in LISTED:
+        found = catalog.token(token.id.upper())
+        assert found is not None
+        assert (found.address, found.price, found.decimals) == (
+            token.address,
+            token.price,
+            token.decimals,
+        )
+        assert found.chain_data.address_validation == token.chain_data.address_validation
+    assert catalog.token("f" * 24) is None
+
+
+async def test_the_list_is_in_the_order_of_the_service(catalog: Catalog, api: PartnerApi) -> None:
+    answer = await api.list_tokens(TokenQuery(page_size=1000))
+    assert [row.id for row in catalog.rows] == [token.id for token in answer.tokens]
+    assert [row.id for row in catalog.rows] == [
+        row.id for row in sorted(catalog.rows, key=lambda row: row.order)
+    ]
+
+
+async def test_another_process_reads_the_same_list(
+    catalog: Catalog, clock: ManualClock, tmp_path: Path
+) -> None:
+    clock.advance(90)
+    again = Catalog.open(tmp_path / "desk" / "catalog.db", clock)
+    assert again.load() == catalog.count
+    assert again.rows == catalog.rows
+    assert again.age == 90
+    again.close()
+
+
+async def test_age_and_staleness_follow_the_clock(
+    tmp_path: Path, clock: ManualClock, api: PartnerApi
+) -> None:
+    catalog = Catalog.open(tmp_path / "other.db", clock)
+    assert (catalog.age, catalog.stale, catalog.count) == (None, True, 0)
+    await catalog.refresh(api)
+    assert (catalog.age, catalog.stale) == (0, False)
+    clock.advance(7 * 3600)
+    assert (catalog.age, catalog.stale) == (7 * 3600, True)
+    catalog.close()
+
+
+async def test_a_failed_refresh_leaves_the_old_list(clock: ManualClock, tmp_path: Path) -> None:
+    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+    pages = [[token_json(1), token_json(2)], [token_json(3)]]
+    async with answering(scripted(pages), clock) as good:
+        report = await catalog.refresh(good)
+    assert (report.tokens, report.skipped) == (3, 0)
+    before = catalog.rows
+    clock.advance(60)
+    more = [[token_json(4), token_json(5)], [token_json(6)]]
+    async with answering(scripted(more, fail_at=2), clock) as bad:
+        with pytest.raises(AnswerRefused):
+            await catalog.refresh(bad)
+    assert catalog.rows == before
+    assert not catalog.refreshing
+    reopened = Catalog.open(tmp_path / "catalog.db", clock)
+    assert reopened.load() == 3
+    assert reopened.age == 60
+    assert reopened.token(f"{4:024x}") is None
+    reopened.close()
+    catalog.close()
+
+
+async def test_a_new_list_replaces_the_old_one(clock: ManualClock, tmp_path: Path) -> None:
+    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+    async with answering(scripted([[token_json(1), token_json(2)]]), clock) as api:
+        await catalog.refresh(api)
+    assert catalog.token(f"{1:024x}") is not None
+    async with answering(scripted([[token_json(2, price=7)]]), clock) as api:
+        await catalog.refresh(api)
+    assert [row.symbol for row in catalog.rows] == ["T2"]
+    assert catalog.token(f"{1:024x}") is None
+    changed = catalog.token(f"{2:024x}")
+    assert changed is not None
+    assert changed.price == 7
+    catalog.close()
+
+
+async def test_a_bad_token_is_left_out_and_counted(clock: ManualClock, tmp_path: Path) -> None:
+    bad = [token_json(2, decimals="many"), {"id": "x"}, 7, {**token_json(3), "chainData": None}]
+    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+    async with answering(scripted([[token_json(1), *bad]]), clock) as api:
+        report = await catalog.refresh(api)
+    assert (report.tokens, report.skipped) == (1, 4)
+    catalog.close()
+
+
+@pytest.mark.parametrize(
+    "body", [b"[]", b'{"tokens": 1, "total": 1, "totalPages": 1}', b'{"tokens": []}', b"{"]
+)
+async def test_a_page_of_another_shape_is_refused(
+    body: bytes, clock: ManualClock, tmp_path: Path
+) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/tokens"):
+            headers = {"content-type": "application/json"}
+            return httpx.Response(200, content=body, headers=headers)
+        return scripted([[]])(request)
+
+    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+    async with answering(handler, clock) as api:
+        with pytest.raises(ClientError):
+            await catalog.refresh(api)
+    assert catalog.age is None
+    catalog.close()
+
+
+async def test_only_one_refresh_at_a_time(catalog: Catalog, api: PartnerApi) -> None:
+    first: Awaitable[Any] = asyncio.ensure_future(catalog.refresh(api))
+    await asyncio.sleep(0)
+    with pytest.raises(RuntimeError, match="under way"):
+        await catalog.refresh(api)
+    await first
+
+
+async def test_other_work_goes_on_during_a_refresh(clock: ManualClock, tmp_path: Path) -> None:
+    """A page of a thousand is read in steps: a task beside it runs after every hundred."""
+    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+    page = [token_json(number) for number in range(1000)]
+    turns = 0
+    done = asyncio.Event()
+
+    async def beside() -> None:
+        nonlocal turns
+        while not done.is_set():
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(beside())
+    async with answering(scripted([page]), clock) as api:
+        await catalog.refresh(api)
+    done.set()
+    await task
+    assert catalog.count == 1000
+    assert turns > 10
+    catalog.close()
+
+
+async def test_an_unverified_token_is_found_by_its_contract(
+    catalog: Catalog, api: PartnerApi
+) -> None:
+    hidden = next(token for token in WORLD if token.unverified and token.address)
+    assert hidden.address is not None
+    assert catalog.row(hidden.id) is None
+    found = await catalog.fetch_by_address(api, hidden.address)
+    assert [row.id for row in found] == [hidden.id]
+    assert found[0].unverified
+    whole = catalog.token(hidden.id)
+    assert whole is not None
+    assert whole.address == hidden.address
+    await catalog.refresh(api)
+    assert catalog.row(hidden.id) is not None
+    assert catalog.count == len(LISTED) + 1
+
+
+async def test_text_of_the_service_is_safe_in_every_row(catalog: Catalog, api: PartnerApi) -> None:
+    for token in WORLD:
+        if token.unverified and token.address:
+            await catalog.fetch_by_address(api, token.address)
+    assert catalog.count == len(WORLD)
+    for row in catalog.rows:
+        assert row.symbol.isprintable()
+        assert row.name.isprintable()
+
+
+async def test_a_benign_scan_grows_old(catalog: Catalog, clock: ManualClock) -> None:
+    token = next(t for t in LISTED if t.security_scan and t.security_scan.result_type == "Benign")
+    assert token.security_scan is not None
+    row = catalog.row(token.id)
+    assert row is not None
+    assert row.verdict is verdict_of(token, clock.now())
+    late = (token.security_scan.expires_at - clock.now()).total_seconds()
+    clock.advance(max(late, 0) + 1)
+    catalog.load()
+    again = catalog.row(token.id)
+    assert again is not None
+    assert again.verdict is Verdict.STALE
+
+
+def test_a_finding_never_grows_old() -> None:
+    bad = next(t for t in WORLD if t.security_scan and t.security_scan.result_type == "Malicious")
+    assert verdict_of(bad, NOW.replace(year=2036)) is Verdict.MALICIOUS
+    unknown = bad.security_scan.model_copy(update={"result_type": "Haunted"})  # type: ignore[union-attr]
+    assert verdict_of(bad.model_copy(update={"security_scan": unknown}), NOW) is Verdict.WARNING
+    assert verdict_of(bad.model_copy(update={"security_scan": None}), NOW) is Verdict.UNSCANNED
+
+
+async def test_chains_by_what_their_tokens_can_do(catalog: Catalog) -> None:
+    names = {chain.short_name for chain in catalog.chains(can_do=CanDo.SELF_PRIVATE)}
+    assert names == {row.chain for row in catalog.rows if row.has_self_private}
+    chain = catalog.chain("ETHEREUM")
+    assert chain is not None
+    assert chain.name == "Ethereum"
+    assert catalog.chain("nowhere") is None
+
+
+def test_a_damaged_file_is_begun_anew(tmp_path: Path, clock: ManualClock) -> None:
+    path = tmp_path / "catalog.db"
+    path.write_bytes(b"no database at all" * 100)
+    catalog = Catalog.open(path, clock)
+    assert catalog.load() == 0
+    catalog.close()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_reader_checks_a_chain_once_for_all_its_tokens() -> None:
+    reader = TokenReader()
+    values = [decode_json(encode_json(token)) for token in LISTED]
+    step = reader.read(values)
+    assert len(step) == len(LISTED)
+    assert len(reader.chains()) == len({token.chain_data.short_name for token in LISTED})
+    assert all(b"chainData" not in body for _, body in step)
+    assert all(isinstance(token, Token) for token, _ in step)
