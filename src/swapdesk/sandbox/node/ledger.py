@@ -73,7 +73,7 @@ class Ledger:
     def _issue(self, token: WorldToken, address: str, dollars: int) -> int:
         if token.asset is None:
             raise ValueError("only an asset with a price is issued")
-        units = int(dollars / token.asset.price) * 10**token.row.decimals
+        units = int(dollars / token.asset.price) * int(10**token.row.decimals)
         self._set(token.token_id, address, self.balance(token.token_id, address) + units)
         return units
 

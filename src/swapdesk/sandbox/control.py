@@ -1,0 +1,196 @@
+"""The control of a sandbox: its clock, its faucet and its faults (interfaces 2).
+
+Listens on its own port of this machine, needs its token, and checks ``Host`` and ``Origin``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerRefused
+from swapdesk.chain.rpc.methods import Method
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.control_bodies import ClockBody, DepositBody, FaultBody
+from swapdesk.sandbox.faucet import Faucet, NotPayable
+from swapdesk.sandbox.fault_choice import FaultRefused, answer_fault, order_fault
+from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.sandbox.faults import AnswerFault, Faults
+from swapdesk.sandbox.loopback import refusal
+from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.pace import WorldPace
+from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode, encode_json
+from swapdesk.wire.encoding.timestamps import rfc3339
+from swapdesk.wire.model import RequestModel
+
+PREFIX = "/sandbox"
+BODY_LIMIT = 64 * 1024
+
+logger = logging.getLogger(__name__)
+
+B = TypeVar("B", bound=RequestModel)
+Operation = Callable[[Request], Awaitable[dict[str, Any]]]
+
+
+class _Refused(Exception):
+    """An answer other than 200. ``fields`` name what is wrong, by input."""
+
+    def __init__(
+        self, status: int, code: str, message: str, fields: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.fields = fields or {}
+
+
+class Control:
+    """The control application over the parts it moves."""
+
+    def __init__(
+        self,
+        *,
+        token: str,
+        hosts: frozenset[str],
+        ledger: LedgerClient,
+        faucet: Faucet,
+        clock: SystemClock,
+        pace: WorldPace,
+        market: Market,
+        faults: Faults,
+        layer: FaultLayer,
+    ) -> None:
+        self._token = token
+        self._hosts = hosts
+        self._ledger = ledger
+        self._faucet = faucet
+        self._clock = clock
+        self._pace = pace
+        self._market = market
+        self._faults = faults
+        self._layer = layer
+        self._operations: dict[str, dict[str, Operation]] = {
+            "/state": {"GET": self._state},
+            "/clock": {"POST": self._move_clock},
+            "/deposits": {"POST": self._deposit},
+            "/faults": {"POST": self._add_fault, "DELETE": self._clear_faults},
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        response = await self._answer(Request(scope, receive))
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        refused = refusal(request.headers, self._token, self._hosts)
+        if refused is not None:
+            return _error(_Refused(refused[0], "REFUSED", refused[1]))
+        methods = self._operations.get(request.url.path.removeprefix(PREFIX))
+        if methods is None or not request.url.path.startswith(PREFIX):
+            return _error(_Refused(404, "NOT_FOUND", "There is no such control operation."))
+        operation = methods.get(request.method)
+        if operation is None:
+            response = _error(_Refused(405, "METHOD_NOT_ALLOWED", "Use another method."))
+            response.headers["allow"] = ", ".join(methods)
+            return response
+        try:
+            return Response(encode_json(await operation(request)), media_type="application/json")
+        except _Refused as error:
+            return _error(error)
+        except LedgerRefused as error:
+            return _error(_Refused(422, "REFUSED", str(error)))
+        except LedgerError as error:
+            return _error(_Refused(503, "NODE_UNAVAILABLE", str(error)))
+
+    async def _state(self, _: Request) -> dict[str, Any]:
+        waiting = await self._ledger.call(Method.FAULT_LIST)
+        return {
+            **await self._time(),
+            "heights": await self._ledger.call(Method.CHAIN_HEIGHTS),
+            "prices": self._market.prices(self._clock.now()),
+            "faults": [fault.as_json() for fault in self._faults.active] + waiting,
+        }
+
+    async def _time(self) -> dict[str, Any]:
+        told = await self._ledger.call(Method.CLOCK_GET)
+        self._pace.follow(told)
+        return {
+            "now": rfc3339(self._clock.now()),
+            "offset": told["offset"],
+            "speed": told["speed"],
+            "seed": told["seed"],
+        }
+
+    async def _move_clock(self, request: Request) -> dict[str, Any]:
+        body = await _body(ClockBody, request)
+        if body.advance is None and body.speed is None:
+            raise _invalid("advance", "give advance in seconds, or speed")
+        asked = {"advance": body.advance, "speed": body.speed}
+        await self._ledger.call(
+            Method.CLOCK_SET, **{name: value for name, value in asked.items() if value is not None}
+        )
+        return await self._time()
+
+    async def _deposit(self, request: Request) -> dict[str, Any]:
+        body = await _body(DepositBody, request)
+        order = await self._faucet.find(body.service_id)
+        if order is None:
+            raise _Refused(404, "NOT_FOUND", "There is no such order.")
+        try:
+            paid = await self._faucet.pay(order, body.amount, body.memo)
+        except NotPayable as error:
+            raise _invalid(error.field, str(error)) from None
+        return {"hash": paid}
+
+    async def _add_fault(self, request: Request) -> dict[str, Any]:
+        body = await _body(FaultBody, request)
+        if body.service_id is not None and await self._faucet.find(body.service_id) is None:
+            raise _Refused(404, "NOT_FOUND", "There is no such order.")
+        try:
+            chosen = answer_fault(body)
+            asked = order_fault(body) if chosen is None else None
+        except FaultRefused as error:
+            raise _invalid(error.field, str(error)) from None
+        if chosen is not None:
+            self._faults.add(chosen)
+            if chosen.fault is AnswerFault.WS_DROP:
+                self._layer.drop_streams()
+        elif asked is not None:
+            await self._ledger.call(Method.FAULT_ADD, **asked)
+        return {"fault": body.fault, "times": body.times}
+
+    async def _clear_faults(self, _: Request) -> dict[str, Any]:
+        self._faults.clear()
+        await self._ledger.call(Method.FAULT_CLEAR)
+        return {"faults": []}
+
+
+async def _body(kind: type[B], request: Request) -> B:
+    received = bytearray()
+    async for chunk in request.stream():
+        received += chunk
+        if len(received) > BODY_LIMIT:
+            raise _Refused(413, "PAYLOAD_TOO_LARGE", "The body is too large.")
+    try:
+        return decode(kind, bytes(received), side="service", max_bytes=BODY_LIMIT)
+    except ShapeError as error:
+        raise _Refused(422, "VALIDATION_ERROR", "Validation Failed", dict(error.fields)) from None
+    except CodecError as error:
+        raise _Refused(400, "BAD_REQUEST", f"The body is no acceptable JSON: {error}") from None
+
+
+def _invalid(field: str, reason: str) -> _Refused:
+    return _Refused(422, "VALIDATION_ERROR", f"{field}: {reason}", {field: reason})
+
+
+def _error(error: _Refused) -> Response:
+    body: dict[str, Any] = {"message": str(error), "code": error.code}
+    if error.status == 422:
+        body["fields"] = {name: {"message": reason} for name, reason in error.fields.items()}
+    return Response(encode_json(body), status_code=error.status, media_type="application/json")

@@ -1,0 +1,41 @@
+"""Bodies of the control operations: closed and strict (interfaces 2)."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import Field
+
+from swapdesk.sandbox.node.params import Advance, Leg, Speed, Times, VenueCode
+from swapdesk.wire.encoding.ids import OrderId, QuoteId
+from swapdesk.wire.encoding.numbers import BodyNumber
+from swapdesk.wire.encoding.text import Identity
+from swapdesk.wire.model import RequestModel
+
+
+class ClockBody(RequestModel):
+    """``advance`` in seconds of sandbox time, ``speed`` of the world."""
+
+    advance: Advance | None = None
+    speed: Speed | None = None
+
+
+class DepositBody(RequestModel):
+    service_id: OrderId
+    amount: Annotated[BodyNumber, Field(gt=0)] | None = None
+    memo: Annotated[str, Identity(64)] | None = None
+
+
+class FaultBody(RequestModel):
+    """One selector, one fault. ``times`` is how many requests or legs it spoils (1);
+    ``seconds`` is the length of a delay or what ``retry-after`` says."""
+
+    fault: Annotated[str, Identity(64)]
+    operation: Annotated[str, Identity(200)] | None = None
+    service_id: OrderId | None = None
+    quote_id: QuoteId | None = None
+    venue: VenueCode | None = None
+    leg: Leg | None = None
+    times: Times = 1
+    seconds: Annotated[BodyNumber, Field(ge=0, le=300)] = Decimal(2)

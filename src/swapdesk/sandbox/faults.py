@@ -1,0 +1,146 @@
+"""Faults of the service's answers: what is active, and which request one belongs to.
+
+A fault selects one operation, one order or one quote and is spent after ``times`` requests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from swapdesk.wire.operations import OPERATIONS, STREAM_PATH
+
+STREAM = "stream"
+"""Name of the WebSocket among the operations a fault can select."""
+
+
+class AnswerFault(StrEnum):
+    """What happens to an answer."""
+
+    LOST_RESPONSE = "lost_response"
+    """The request is carried out to the end; the connection breaks instead of an answer."""
+    DELAY = "delay"
+    HTTP_500 = "http_500"
+    RATE_LIMITED = "rate_limited"
+    WS_DROP = "ws_drop"
+    """The stream breaks without a close frame."""
+
+
+class UnknownOperation(ValueError):
+    """No operation of that name or path."""
+
+
+@dataclass
+class ActiveFault:
+    """One fault with what is left of it. ``seconds``: the delay, or ``retry-after``."""
+
+    fault: AnswerFault
+    times: int
+    seconds: float
+    operation: str | None = None
+    service_id: str | None = None
+    quote_id: str | None = None
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "fault": self.fault.value,
+            "operation": self.operation,
+            "serviceId": self.service_id,
+            "quoteId": self.quote_id,
+            "times": self.times,
+        }
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a request is about, as far as faults can select it."""
+
+    operation: str | None
+    service_id: str | None = None
+    quote_id: str | None = None
+
+
+def operation_at(method: str, path: str) -> tuple[str | None, str | None]:
+    """Name of the operation at a path below ``/v2`` and the order id in the path, if any."""
+    asked = path.split("/")
+    for operation in OPERATIONS:
+        parts = operation.path.split("/")
+        if operation.method != method or len(parts) != len(asked):
+            continue
+        if all(
+            part == given or part.startswith("{") for part, given in zip(parts, asked, strict=True)
+        ):
+            found = dict(zip(parts, asked, strict=True))
+            # A fixed path wins over a template: the table lists fixed paths first.
+            return operation.name, found.get("{serviceId}")
+    return None, None
+
+
+def operation_name(text: str) -> str:
+    """The name behind a name or ``METHOD /path``. Raises UnknownOperation."""
+    method, space, path = text.partition(" ")
+    if not space:
+        if text == STREAM or any(operation.name == text for operation in OPERATIONS):
+            return text
+        raise UnknownOperation(f"there is no operation {text!r}")
+    if path == STREAM_PATH and method in ("GET", "WS"):
+        return STREAM
+    name, _ = operation_at(method, path)
+    if name is None:
+        raise UnknownOperation(f"there is no operation at {text!r}")
+    return name
+
+
+class Faults:
+    """The active faults of one service process."""
+
+    def __init__(self) -> None:
+        self._active: list[ActiveFault] = []
+
+    @property
+    def active(self) -> list[ActiveFault]:
+        return list(self._active)
+
+    @property
+    def wants_quotes(self) -> bool:
+        """Whether a body has to be read to find the fault of a request."""
+        return any(fault.quote_id is not None for fault in self._active)
+
+    def add(self, fault: ActiveFault) -> None:
+        self._active.append(fault)
+
+    def clear(self) -> int:
+        count = len(self._active)
+        self._active.clear()
+        return count
+
+    def take(self, target: Target) -> ActiveFault | None:
+        """Spend the oldest fault of an answer that selects this request."""
+        for fault in self._active:
+            if fault.fault is not AnswerFault.WS_DROP and _selects(fault, target):
+                return self.spend(fault)
+        return None
+
+    def take_stream(self, text: str | None = None) -> ActiveFault | None:
+        """Spend the oldest fault of the stream; with an order, only on a frame that names it."""
+        for fault in self._active:
+            if fault.fault is not AnswerFault.WS_DROP:
+                continue
+            if fault.service_id is None or (text is not None and f'"{fault.service_id}"' in text):
+                return self.spend(fault)
+        return None
+
+    def spend(self, fault: ActiveFault) -> ActiveFault:
+        fault.times -= 1
+        if fault.times <= 0:
+            self._active.remove(fault)
+        return fault
+
+
+def _selects(fault: ActiveFault, target: Target) -> bool:
+    chosen = (
+        (fault.operation, target.operation),
+        (fault.service_id, target.service_id),
+        (fault.quote_id, target.quote_id),
+    )
+    return all(wanted is None or wanted == given for wanted, given in chosen)

@@ -1,0 +1,91 @@
+"""Keys of the sandbox's partners: random once, then the same at every start.
+
+``sandbox.key`` holds 32 random bytes, mode 0600, in the data directory; everything else is
+derived from it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+KEY_FILE = "sandbox.key"
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class PartnerKeys:
+    """One account of the sandbox with its credentials. ``tier`` is PRO or FREE."""
+
+    name: str
+    tier: str
+    partner_id: str
+    api_key: str
+    api_secret: str
+
+    def as_ready(self) -> dict[str, str]:
+        """As the ready line shows it (interfaces 2)."""
+        return {
+            "partnerId": self.partner_id,
+            "apiKey": self.api_key,
+            "apiSecret": self.api_secret,
+            "tier": self.tier,
+            "name": self.name,
+        }
+
+
+class KeyRefused(Exception):
+    """The key file is not ours alone, or is damaged."""
+
+
+_PARTNERS = (("alice", "PRO"), ("carol", "PRO"), ("frank", "FREE"))
+
+
+def load_key(directory: Path) -> bytes:
+    """The key of a data directory, drawn when there is none. Raises KeyRefused."""
+    path = directory / KEY_FILE
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
+        return _read(path)
+    with os.fdopen(handle, "wb") as file:
+        key = os.urandom(_KEY_BYTES)
+        file.write(key)
+        file.flush()
+        os.fsync(file.fileno())
+    return key
+
+
+def _read(path: Path) -> bytes:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.getuid():
+            raise KeyRefused(f"{path} can be read by others; it must have mode 0600")
+        key = file.read(_KEY_BYTES + 1)
+    if len(key) != _KEY_BYTES:
+        raise KeyRefused(f"{path} does not hold {_KEY_BYTES} bytes")
+    return key
+
+
+def partner_keys(key: bytes) -> list[PartnerKeys]:
+    """The accounts of the sandbox; the first PRO one is the desk's own."""
+    return [
+        PartnerKeys(
+            name,
+            tier,
+            _derived(key, name, "partner").hex()[:24],
+            _derived(key, name, "api key").hex()[:32],
+            base64.urlsafe_b64encode(_derived(key, name, "api secret")).decode().rstrip("="),
+        )
+        for name, tier in _PARTNERS
+    ]
+
+
+def _derived(key: bytes, name: str, purpose: str) -> bytes:
+    return hmac.new(key, f"{purpose}\0{name}".encode(), hashlib.sha256).digest()

@@ -1,0 +1,33 @@
+"""The partners of the sandbox as the service knows them (wire decisions 2.14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from swapdesk.sandbox.partner_keys import PartnerKeys
+from swapdesk.service.access import ApiKey, Partner, Tier, digest
+from swapdesk.wire.account import RateWindows
+
+QUOTE_LIMITS = {
+    Tier.FREE: RateWindows(per_minute=5, per_hour=20, per_day=50),
+    Tier.PRO: RateWindows(per_minute=500, per_hour=2000, per_day=5000),
+}
+EXCHANGE_LIMITS = {
+    Tier.FREE: RateWindows(per_minute=1, per_hour=5, per_day=10),
+    Tier.PRO: RateWindows(per_minute=50, per_hour=500, per_day=2000),
+}
+
+
+def build_partners(keys: Iterable[PartnerKeys]) -> list[Partner]:
+    """One account per set of keys, with the limits of its tier."""
+    return [
+        Partner(
+            partner_id=each.partner_id,
+            name=each.name,
+            tier=Tier(each.tier),
+            keys=(ApiKey(each.api_key, digest(each.api_secret.encode())),),
+            quote_limits=QUOTE_LIMITS[Tier(each.tier)],
+            exchange_limits=EXCHANGE_LIMITS[Tier(each.tier)],
+        )
+        for each in keys
+    ]

@@ -1,0 +1,98 @@
+"""The ready line of a running sandbox, and finding one by its file (interfaces 2 and 3)."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+RUN_FILE = "run.json"
+TOKEN_HEADER = "sandbox-token"
+_LIMIT = 64 * 1024
+
+
+@dataclass(frozen=True)
+class ReadyLine:
+    """What a sandbox says once it is ready. ``partners`` have partnerId, apiKey, apiSecret,
+    tier and name; ``pid`` is the supervisor's."""
+
+    url: str
+    control: str
+    controlToken: str  # noqa: N815 (the names of the line)
+    partners: list[dict[str, str]]
+    pid: int
+
+    def as_line(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_line(cls, line: str | bytes) -> ReadyLine:
+        """Reads a line, ignoring names it does not know. Raises ValueError."""
+        try:
+            found: dict[str, Any] = json.loads(line)
+            return cls(
+                url=str(found["url"]),
+                control=str(found["control"]),
+                controlToken=str(found["controlToken"]),
+                partners=[
+                    {str(name): str(value) for name, value in partner.items()}
+                    for partner in found["partners"]
+                ],
+                pid=int(found["pid"]),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"no ready line: {error!r}") from error
+
+
+def write_run_file(directory: Path, ready: ReadyLine) -> Path:
+    """Write ``run.json`` with mode 0600, all of it or nothing."""
+    path = directory / RUN_FILE
+    fresh = directory / f".{RUN_FILE}.{os.getpid()}"
+    fresh.unlink(missing_ok=True)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "w") as file:
+        file.write(ready.as_line() + "\n")
+    os.replace(fresh, path)
+    return path
+
+
+def read_run_file(directory: Path) -> ReadyLine | None:
+    """What the file says, whether or not anything runs; None when there is none of ours."""
+    try:
+        handle = os.open(directory / RUN_FILE, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.getuid():
+            return None
+        try:
+            return ReadyLine.from_line(file.read(_LIMIT))
+        except ValueError:
+            return None
+
+
+def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
+    """The sandbox of a data directory if it runs and is the one its file speaks of.
+
+    The probe carries the control token, so another program on the same port is not mistaken
+    for it. ``seconds`` bounds each of the probe's steps.
+    """
+    ready = read_run_file(directory)
+    if ready is None:
+        return None
+    try:
+        answer = httpx.get(
+            f"{ready.control}/state",
+            headers={TOKEN_HEADER: ready.controlToken},
+            timeout=seconds,
+            trust_env=False,
+        )
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return None
+    return ready if answer.status_code == 200 else None

@@ -1,0 +1,114 @@
+"""The sandbox's service and its control as one process, started with ``python -m``.
+
+Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``,
+``controlToken``, ``data`` (directory), ``host`` (under which the service is reached).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from swapdesk.chain.rpc.ledger import LedgerClient
+from swapdesk.chain.rpc.methods import Method
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.control import Control
+from swapdesk.sandbox.faucet import Faucet
+from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.sandbox.faults import Faults
+from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
+from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.pace import WorldPace
+from swapdesk.sandbox.partner_keys import load_key, partner_keys
+from swapdesk.sandbox.partners import build_partners
+from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.venues.exchange import SimulatedExchange
+from swapdesk.sandbox.world import INTERMEDIARIES, build_chains, build_tokens, find_token
+from swapdesk.service.app import build_service
+from swapdesk.service.assembly import assemble
+from swapdesk.service.store.sqlite import SqliteStore
+
+DATABASE = "service.db"
+
+
+async def _run(orders: dict[str, Any]) -> int:
+    stop = stop_on_end(asyncio.get_running_loop())
+    data = Path(orders["data"])
+    async with LedgerClient(orders["nodeUrl"], orders["nodeToken"]) as ledger:
+        told = await ledger.call(Method.CLOCK_GET)
+        clock = SystemClock()
+        pace = WorldPace(clock, told)
+        market = Market(int(told["seed"]))
+        store = SqliteStore.open(data / DATABASE)
+        try:
+            partners = build_partners(partner_keys(load_key(data)))
+            chains = build_chains()
+            parts = assemble(
+                clock=clock,
+                # Ids are capabilities and must not be guessed, so they follow no seed.
+                rng=random.SystemRandom(),
+                store=store,
+                chains=chains,
+                tokens=build_tokens(chains, clock.now()),
+                venues=[
+                    SimulatedExchange(row, market, clock, ledger, lambda: pace.speed)
+                    for row in VENUE_ROWS
+                ],
+                partners=partners,
+                intermediaries=[find_token(*place).token_id for place in INTERMEDIARIES],
+            )
+            faults = Faults()
+            layer = FaultLayer(build_service(parts), faults, clock)
+            control = Control(
+                token=orders["controlToken"],
+                hosts=frozenset({str(orders["host"])}),
+                ledger=ledger,
+                faucet=Faucet(ledger, store, [partner.partner_id for partner in partners]),
+                clock=clock,
+                pace=pace,
+                market=market,
+                faults=faults,
+                layer=layer,
+            )
+            await _serve(stop, orders, layer, control)
+        finally:
+            await store.close()
+    return 0
+
+
+async def _serve(
+    stop: asyncio.Event, orders: dict[str, Any], layer: FaultLayer, control: Control
+) -> None:
+    service = build_server(layer, lifespan=True)
+    beside = build_server(control)
+    serving = asyncio.create_task(
+        serve_until(
+            stop,
+            (service, socket.socket(fileno=orders["fd"])),
+            (beside, socket.socket(fileno=orders["controlFd"])),
+        )
+    )
+    if await started(service, stop) and await started(beside, stop):
+        announce({"ready": True})
+    await serving
+
+
+def main() -> int:
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    try:
+        orders = read_orders()
+    except EOFError:
+        return 1
+    return uvloop.run(_run(orders))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+"""Starts a sandbox and keeps it alive: node and service as children on ports that stay.
+
+Prints exactly one JSON line on standard output when both are ready; all other words go to
+standard error. The children end within 2 s of the supervisor, however it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import signal
+import sys
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from swapdesk.clock import Clock, SystemClock
+from swapdesk.sandbox.child import Child, ChildRefused, ChildSilent
+from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
+from swapdesk.sandbox.http_server import listen
+from swapdesk.sandbox.partner_keys import KeyRefused, load_key, partner_keys
+from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, write_run_file
+
+LOOPBACK = "127.0.0.1"
+OK, DEFECT, BAD_INPUT = 0, 1, 2
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """How to serve. ``port`` 0 takes a free one; ``seed`` and ``speed`` None take what the
+    data directory holds, else 0 and 1. With ``lifeline`` the sandbox ends with its stdin.
+    """
+
+    data: Path
+    host: str = LOOPBACK
+    port: int = 0
+    seed: int | None = None
+    speed: Decimal | None = None
+    lifeline: bool = False
+
+
+def serve(options: ServeOptions) -> int:
+    """Run a sandbox until it is told to end. Returns an exit code: 0 ended cleanly, 1 it
+    could not be kept running, 2 the options or the data directory do not allow it.
+    """
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    return asyncio.run(_serve(options, SystemClock()))
+
+
+async def _serve(options: ServeOptions, clock: Clock) -> int:
+    stop = _stop_event(options.lifeline)
+    with ExitStack() as held:
+        try:
+            options.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+            held.callback(os.close, lock := await lock_directory(options.data, clock))
+            keys = partner_keys(load_key(options.data))
+            sandbox = _Sandbox(options, clock, lock, held)
+        except (OSError, DirectoryInUse, KeyRefused) as error:
+            return _say(error, BAD_INPUT)
+        try:
+            if not await sandbox.start(stop):
+                return OK
+            ready = sandbox.ready([each.as_ready() for each in keys])
+            run_file = write_run_file(options.data, ready)
+            held.callback(run_file.unlink, missing_ok=True)
+            sys.stdout.write(ready.as_line() + "\n")
+            sys.stdout.flush()
+            await sandbox.keep(stop)
+        except ChildRefused as refused:
+            return _say(refused, BAD_INPUT)
+        except ChildSilent as silent:
+            return _say(silent, DEFECT)
+        finally:
+            await sandbox.stop()
+    return OK
+
+
+def _say(error: Exception, code: int) -> int:
+    sys.stderr.write(f"{error}\n")
+    return code
+
+
+class _Sandbox:
+    """Node and service with their sockets and tokens."""
+
+    def __init__(self, options: ServeOptions, clock: Clock, lock: int, held: ExitStack) -> None:
+        # A leftover of a killed sandbox must not be found while this one starts.
+        (options.data / RUN_FILE).unlink(missing_ok=True)
+        self._options = options
+        self._first = True
+        self._service_socket = held.enter_context(listen(options.host, options.port))
+        self._control_socket = held.enter_context(listen(LOOPBACK, 0))
+        self._node_socket = held.enter_context(listen(LOOPBACK, 0))
+        self._node_token = secrets.token_urlsafe(32)
+        self._control_token = secrets.token_urlsafe(32)
+        self._node = Child(
+            "swapdesk.sandbox.node",
+            self._node_orders,
+            (self._node_socket.fileno(), lock),
+            clock,
+        )
+        self._service = Child(
+            "swapdesk.sandbox.service_process",
+            self._service_orders,
+            (self._service_socket.fileno(), self._control_socket.fileno(), lock),
+            clock,
+        )
+
+    async def start(self, stop: asyncio.Event) -> bool:
+        """Both children in their order; False when told to stop before they were ready."""
+        for child in (self._node, self._service):
+            if await _first_of(child.start(), stop):
+                return False
+            self._first = False
+        return True
+
+    async def keep(self, stop: asyncio.Event) -> None:
+        """Keep both running until told to stop."""
+        await _first_of(_together(self._node.keep(), self._service.keep()), stop)
+
+    async def stop(self) -> None:
+        await asyncio.gather(self._service.stop(), self._node.stop())
+
+    def ready(self, partners: list[dict[str, str]]) -> ReadyLine:
+        host = f"[{self._options.host}]" if ":" in self._options.host else self._options.host
+        return ReadyLine(
+            url=f"http://{host}:{self._service_socket.getsockname()[1]}/v2",
+            control=f"http://{LOOPBACK}:{self._control_socket.getsockname()[1]}/sandbox",
+            controlToken=self._control_token,
+            partners=partners,
+            pid=os.getpid(),
+        )
+
+    def _node_orders(self) -> dict[str, Any]:
+        options = self._options
+        # A node started again goes on at the speed it had, not at the one of the first start.
+        speed = options.speed if self._first else None
+        return {
+            "fd": self._node_socket.fileno(),
+            "token": self._node_token,
+            "data": str(options.data),
+            "seed": options.seed,
+            "speed": None if speed is None else str(speed),
+        }
+
+    def _service_orders(self) -> dict[str, Any]:
+        return {
+            "fd": self._service_socket.fileno(),
+            "controlFd": self._control_socket.fileno(),
+            "nodeUrl": f"http://{LOOPBACK}:{self._node_socket.getsockname()[1]}/",
+            "nodeToken": self._node_token,
+            "controlToken": self._control_token,
+            "data": str(self._options.data),
+            "host": self._options.host,
+        }
+
+
+async def _together(*coroutines: Any) -> None:
+    """All of them; the first failure ends the others."""
+    async with asyncio.TaskGroup() as group:
+        for coroutine in coroutines:
+            group.create_task(coroutine)
+
+
+async def _first_of(coroutine: Any, stop: asyncio.Event) -> bool:
+    """Run until done or told to stop; True when told to stop. Raises what the coroutine raises."""
+    work = asyncio.ensure_future(coroutine)
+    stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait([work, stopping], return_when=asyncio.FIRST_COMPLETED)
+    told = not work.done()
+    for task in (work, stopping):
+        task.cancel()
+    outcomes = await asyncio.gather(work, stopping, return_exceptions=True)
+    failure = outcomes[0]
+    if isinstance(failure, BaseExceptionGroup):
+        raise failure.exceptions[0]
+    if isinstance(failure, Exception):
+        raise failure
+    return told
+
+
+def _stop_event(lifeline: bool) -> asyncio.Event:
+    """Set by SIGTERM, SIGINT and, with a lifeline, by the end of standard input."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    if lifeline:
+
+        def watch() -> None:
+            while os.read(0, 4096):
+                continue
+            loop.call_soon_threadsafe(stop.set)
+
+        threading.Thread(target=watch, daemon=True).start()
+    return stop
