@@ -1,0 +1,29 @@
+"""Whom this desk has paid, and which deposit addresses are its own orders', from the journal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from swapdesk.flows.folding import display_of
+from swapdesk.flows.journal import Journal
+from swapdesk.wire.orders import DisplayStatus
+
+
+def paid_addresses(journal: Journal) -> Mapping[str, int]:
+    """Recipients of orders that completed, and how often; created or sent is not paid."""
+    return Counter(
+        entry.order.receiver_address
+        for entry in journal.orders.all()
+        if entry.order.receiver_address is not None
+        and display_of(entry.order) == DisplayStatus.SWAP_COMPLETED
+    )
+
+
+def own_deposits(journal: Journal) -> frozenset[str]:
+    """Deposit addresses of this desk's orders: never a recipient, never a refund address."""
+    return frozenset(
+        entry.order.deposit_address
+        for entry in journal.orders.all()
+        if entry.order.deposit_address is not None
+    )
