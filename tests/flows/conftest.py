@@ -1,75 +1,88 @@
-"""The desk's parts over a real service in process: the sandbox's tokens, venues with fixed fees."""
+"""The desk's create flow against the real service in process, on clocks that are moved."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
 import httpx
 import pytest
 
-from service.price_venue import PriceVenue
-from service.world import PARTNERS
+from flows.faulty_network import FaultyNetwork
+from flows.orders import RECIPIENT, intent
+from service.venue import PlainVenue
+from service.world import CHAINS, ETH, INTERMEDIARIES, KEYWORDS, PARTNERS, TOKENS, USDC
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
-from swapdesk.flows.address_book import AddressBook
-from swapdesk.flows.catalog import Catalog
-from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.flows.exchange import ExchangeFlow
+from swapdesk.flows.intent import Intent, TokenFacts
+from swapdesk.flows.journal import Journal
 from swapdesk.service.app import ServiceParts, build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.quotes import QuoteQuery, RouteType
+
+
+@dataclass
+class Trade:
+    """One desk, one service, and what a test needs of both."""
+
+    clock: ManualClock
+    venue: PlainVenue
+    service: ServiceParts
+    network: FaultyNetwork
+    api: PartnerApi
+    journal: Journal
+    flow: ExchangeFlow
+
+    async def quoted(self, amount: str = "100") -> Intent:
+        """An intent frozen from a real quote of the service: USDC to ETH."""
+        quotes = await self.api.get_quotes(
+            QuoteQuery(amount=Decimal(amount), from_=USDC.id, to=ETH.id, types=[RouteType.STANDARD])
+        )
+        best = next(q for q in quotes.quotes if q.error is None)
+        assert best.quote_id is not None
+        assert best.amount_in is not None
+        assert best.amount_out is not None
+        assert best.net_amount_out is not None
+        return intent(
+            token_in=TokenFacts.of(USDC),
+            token_out=TokenFacts.of(ETH),
+            amount_in=best.amount_in,
+            amount_out=best.amount_out,
+            net_amount_out=best.net_amount_out,
+            provider=best.swap,
+            provider_name=best.swap_name,
+            quote_id=best.quote_id,
+            valid_until=self.clock.now() + timedelta(seconds=60),
+            recipient=RECIPIENT,
+        )
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def venues() -> list[PriceVenue]:
-    """Three venues; ``cc`` asks for more than the others take."""
-    return [
-        PriceVenue("aa", fee=Decimal("0.004")),
-        PriceVenue("bb", fee=Decimal("0.006"), least=Decimal(10), minutes=Decimal(7)),
-        PriceVenue("cc", fee=Decimal("0.010"), least=Decimal(50_000), most=Decimal(300_000)),
-    ]
-
-
-@pytest.fixture
-async def service(
-    clock: ManualClock, venues: list[PriceVenue], tmp_path: Path
-) -> AsyncIterator[ServiceParts]:
+async def trade(tmp_path: Path) -> AsyncIterator[Trade]:
+    clock = ManualClock()
+    venue = PlainVenue("aa", "Alder")
     store = SqliteStore.open(tmp_path / "service.db")
-    chains = build_chains()
-    tokens = build_tokens(chains, clock.now())
-    middle = [token.id for token in tokens if token.symbol in ("XRP", "SOL") and token.mainnet]
-    yield assemble(clock, random.Random(7), store, chains, tokens, venues, PARTNERS, middle)
+    parts = assemble(
+        clock, random.Random(7), store, CHAINS, TOKENS, [venue], PARTNERS, INTERMEDIARIES, KEYWORDS
+    )
+    network = FaultyNetwork(httpx.ASGITransport(app=build_service(parts)))
+    api = PartnerApi(
+        "http://localhost/v2",
+        Credentials.of_key("first-key", "first-secret"),
+        clock=clock,
+        transport=network,
+        rng=random.Random(3),
+    )
+    journal = Journal.open(tmp_path / "desk" / "journal.db", clock)
+    flow = ExchangeFlow(api, journal, clock, looks=(0.0, 0.0, 0.0))
+    yield Trade(clock, venue, parts, network, api, journal, flow)
+    await api.aclose()
+    journal.close()
     await store.close()
-
-
-@pytest.fixture
-async def api(service: ServiceParts, clock: ManualClock) -> AsyncIterator[PartnerApi]:
-    credentials = Credentials.of_key("first-key", "first-secret")
-    transport = httpx.ASGITransport(app=build_service(service))
-    async with PartnerApi(
-        "http://127.0.0.1/v2", credentials, clock=clock, transport=transport
-    ) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def catalog(api: PartnerApi, clock: ManualClock, tmp_path: Path) -> AsyncIterator[Catalog]:
-    """Filled from the service."""
-    opened = Catalog.open(tmp_path / "desk" / "catalog.db", clock)
-    await opened.refresh(api)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def book(tmp_path: Path) -> AddressBook:
-    """The sandbox's first entries."""
-    return AddressBook.load(tmp_path / "desk" / "address_book.toml", sandbox=True)

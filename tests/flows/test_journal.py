@@ -13,8 +13,8 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from flows.orders import NOW, RECIPIENT, intent, order
 
+from flows.orders import NOW, RECIPIENT, intent, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal import Journal
@@ -138,9 +138,13 @@ def test_a_full_disk_refuses_the_write(path: Path, clock: ManualClock) -> None:
     with journal._file.write() as db:
         pages = db.execute("PRAGMA page_count").fetchone()[0]
     journal._file._connection.execute(f"PRAGMA max_page_count={pages}")  # type: ignore[union-attr]
-    with pytest.raises(JournalUnavailable):
+
+    def fill() -> None:
         for _ in range(200):
             journal.intents.add(intent(recipient="r" * 4000), "create", "digest")
+
+    with pytest.raises(JournalUnavailable):
+        fill()
 
 
 OWNER = """

@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from flows.orders import BTC, ETH, NOW, RECIPIENT, intent, order
 
+from flows.orders import BTC, ETH, NOW, RECIPIENT, intent, order
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.flows.order_check import check_order, check_repeat
 
@@ -39,6 +39,7 @@ def test_an_order_as_confirmed_is_payable() -> None:
         ({"in_amount": Decimal(0)}, "it does not say what to pay"),
         ({"expires": NOW + timedelta(seconds=29)}, "its deadline is too near"),
         ({"expires": None}, "its deadline is too near"),
+        ({"deposit_address": OTHER}, "its deposit address is no address on Bitcoin"),
     ],
 )
 def test_a_hard_difference_hides_the_address(change: dict[str, Any], said: str) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from swapdesk.chain.addresses.decoding import same_address
+from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address
 from swapdesk.flows.intent import Intent, TokenFacts
 from swapdesk.wire.encoding.numbers import ROUGH, plain
 from swapdesk.wire.orders import Order
@@ -82,6 +82,10 @@ def check_order(
             f"it asks for {plain(order.in_amount)} {intent.token_in.symbol}"
             f" instead of {plain(intent.amount_in)}"
         )
+    if order.deposit_address is not None and not _plausible(
+        intent.token_in.kind, order.deposit_address
+    ):
+        hard.append(f"its deposit address is no address on {intent.token_in.chain_name}")
     if order.expires is None or order.expires - now < SHORTEST_DEADLINE:
         hard.append("its deadline is too near")
     return OrderCheck(
@@ -101,6 +105,11 @@ def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
     if created.in_amount != read.in_amount:
         differs.append("the service repeats another amount to pay")
     return tuple(differs)
+
+
+def _plausible(kind: str, address: str) -> bool:
+    """Whether the decoders of this desk read the address; kinds without one are not judged."""
+    return kind not in KINDS or check_address(kind, address).ok
 
 
 def _same_token(wanted: TokenFacts, token_id: str | None, token: Token | None) -> bool:

@@ -1,0 +1,69 @@
+"""A network between desk and service that loses what a real one loses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+import httpx
+
+
+@dataclass
+class FaultyNetwork(httpx.AsyncBaseTransport):
+    """``before`` and ``after`` act on requests the service has not seen, or has carried out."""
+
+    inner: httpx.AsyncBaseTransport
+    before: Callable[[httpx.Request], None] | None = None
+    after: Callable[[httpx.Request, httpx.Response], httpx.Response] | None = None
+    seen: list[str] = field(default_factory=list)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if self.before is not None:
+            self.before(request)
+        self.seen.append(f"{request.method} {request.url.path}")
+        response = await self.inner.handle_async_request(request)
+        return self.after(request, response) if self.after is not None else response
+
+    def posts(self) -> int:
+        return sum(line.startswith("POST") for line in self.seen)
+
+
+def refuse_connection(request: httpx.Request) -> None:
+    if request.method == "POST":
+        raise httpx.ConnectError("connection refused", request=request)
+
+
+def lose_answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    if request.method == "POST":
+        raise httpx.RemoteProtocolError("server disconnected", request=request)
+    return response
+
+
+def fail_answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    if request.method == "POST":
+        return httpx.Response(502, content=b"<html>bad gateway</html>", request=request)
+    return response
+
+
+def another_address(
+    address: str,
+) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+    """The second reading of an order names another deposit address than the first answer."""
+
+    def swap(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.method != "GET" or "/orders/" not in request.url.path:
+            return response
+        stream = response.stream
+        assert isinstance(stream, httpx.AsyncByteStream)
+
+        class Swapped(httpx.AsyncByteStream):
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                body = b"".join([part async for part in stream])
+                named = re.search(rb'"depositAddress":"([^"]+)"', body)
+                assert named is not None
+                yield body.replace(named.group(1), address.encode())
+
+        return httpx.Response(response.status_code, headers=response.headers, stream=Swapped())
+
+    return swap

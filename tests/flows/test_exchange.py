@@ -1,0 +1,216 @@
+"""Creating an order through every kind of trouble: at most one order, never a lost id."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+
+import httpx
+
+from flows.conftest import Trade
+from flows.faulty_network import another_address, fail_answer, lose_answer, refuse_connection
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.flows.exchange import Created, NotCreated, Unknown
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.journal_records import IntentState, StepState
+from swapdesk.flows.resume import resume
+from swapdesk.service.access import Caller
+from swapdesk.wire.encoding.codec import decode_json, encode_json
+from swapdesk.wire.orders import OrderQuery
+
+
+async def orders_of(trade: Trade) -> int:
+    partner = trade.service.directory.partners["partner-first"]
+    listed = await trade.service.orders.list(Caller(partner, partner.keys[0]), OrderQuery())
+    return int(listed.total)
+
+
+async def test_a_create_is_journaled_and_its_address_is_released(trade: Trade) -> None:
+    intent = await trade.quoted()
+    outcome = await trade.flow.create(intent)
+    assert isinstance(outcome, Created)
+    assert outcome.withheld is None
+    known = trade.journal.orders.get(outcome.order.service_id)
+    assert known is not None
+    assert known.withheld is None
+    assert known.order.deposit_address == outcome.order.deposit_address
+    entry = trade.journal.intents.get(intent.id)
+    assert entry is not None
+    assert entry.state is IntentState.CREATED
+    assert await orders_of(trade) == 1
+
+
+async def test_many_presses_make_one_post(trade: Trade) -> None:
+    intent = await trade.quoted()
+    outcomes = await asyncio.gather(*(trade.flow.create(intent) for _ in range(100)))
+    created = [o for o in outcomes if isinstance(o, Created)]
+    assert len(created) == 1
+    assert {o.code for o in outcomes if isinstance(o, NotCreated)} == {"ALREADY_ASKED"}
+    assert trade.network.posts() == 1
+    assert await orders_of(trade) == 1
+
+
+async def test_a_lost_answer_is_looked_up_and_never_posted_again(trade: Trade) -> None:
+    intent = await trade.quoted()
+    trade.network.after = lose_answer
+    waited: list[bool] = []
+    outcome = await trade.flow.create(intent, on_waiting=lambda: waited.append(True))
+    assert isinstance(outcome, Created)
+    assert outcome.found_again
+    assert outcome.withheld is None
+    assert waited == [True]
+    assert trade.network.posts() == 1
+    assert await orders_of(trade) == 1
+
+
+async def test_a_gateway_error_after_the_create_is_looked_up(trade: Trade) -> None:
+    trade.network.after = fail_answer
+    outcome = await trade.flow.create(await trade.quoted())
+    assert isinstance(outcome, Created)
+    assert outcome.found_again
+
+
+async def test_a_refused_connection_sent_nothing(trade: Trade) -> None:
+    intent = await trade.quoted()
+    trade.network.before = refuse_connection
+    outcome = await trade.flow.create(intent)
+    assert isinstance(outcome, NotCreated)
+    assert outcome.code == "NOT_REACHABLE"
+    step = trade.journal.intents.step(intent.id)
+    assert step is not None
+    assert step.state is StepState.REFUSED
+    assert await orders_of(trade) == 0
+
+
+async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
+    trade: Trade,
+) -> None:
+    intent = await trade.quoted()
+
+    def lose_everything(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        raise httpx.RemoteProtocolError("gone", request=request)
+
+    trade.network.after = lose_everything
+    waiting = asyncio.Event()
+    pending = asyncio.create_task(trade.flow.create(intent, on_waiting=waiting.set))
+    await waiting.wait()
+    while not pending.done():
+        trade.clock.advance(5)
+        await asyncio.sleep(0)
+    outcome = pending.result()
+    assert isinstance(outcome, Unknown)
+    trade.network.after = None
+    trade.clock.advance(120)
+    twin = await trade.quoted()
+    again = await trade.flow.create(twin)
+    assert isinstance(again, NotCreated)
+    assert again.code == "OUTCOME_PENDING"
+    report = await resume(trade.journal, trade.flow)
+    assert [created.order.in_amount for _, created in report.found] == [Decimal(100)]
+    assert await orders_of(trade) == 1
+
+
+async def test_nothing_found_after_the_wait_means_not_created(trade: Trade) -> None:
+    intent = await trade.quoted()
+
+    def never_arrives(request: httpx.Request) -> None:
+        if request.method == "POST":
+            raise httpx.ReadTimeout("no answer", request=request)
+
+    trade.network.before = never_arrives
+    outcome = await trade.flow.create(intent)
+    assert isinstance(outcome, NotCreated)
+    assert outcome.code == "NOT_CREATED"
+    entry = trade.journal.intents.get(intent.id)
+    assert entry is not None
+    assert entry.state is IntentState.NOT_CREATED
+
+
+async def test_an_expired_quote_is_not_sent(trade: Trade) -> None:
+    intent = await trade.quoted()
+    trade.clock.advance(56)
+    outcome = await trade.flow.create(intent)
+    assert isinstance(outcome, NotCreated)
+    assert outcome.code == "QUOTE_EXPIRED"
+    assert trade.network.posts() == 0
+
+
+async def test_a_refusal_of_the_service_is_final(trade: Trade) -> None:
+    intent = await trade.quoted()
+    assert isinstance(await trade.flow.create(intent), Created)
+    other = replace(intent, id="other", amount_in=Decimal(101))
+    changed = replace(other, recipient=derive_address("evm", b"n" * 32))
+    outcome = await trade.flow.create(changed)
+    assert isinstance(outcome, NotCreated)
+    assert outcome.code == "INVALID_SWAP"
+
+
+async def test_a_swapped_deposit_address_on_the_second_reading_hides_it(trade: Trade) -> None:
+    intent = await trade.quoted()
+    thief = derive_address("evm", b"t" * 32)
+
+    trade.network.after = another_address(thief)
+    outcome = await trade.flow.create(intent)
+    assert isinstance(outcome, Created)
+    assert "another deposit address" in (outcome.withheld or "")
+
+
+async def test_less_than_confirmed_is_hidden_until_accepted(trade: Trade) -> None:
+    intent = await trade.quoted()
+    trade.venue.trouble.restate_out = intent.amount_out * Decimal("0.98")
+    outcome = await trade.flow.create(intent)
+    assert isinstance(outcome, Created)
+    assert "2.00% less" in (outcome.withheld or "")
+    accepted = trade.flow.accept_lower(outcome)
+    assert accepted.withheld is None
+    known = trade.journal.orders.get(outcome.order.service_id)
+    assert known is not None
+    assert known.withheld is None
+
+
+async def test_a_kill_after_sending_is_resumed_without_a_second_post(trade: Trade) -> None:
+    intent = await trade.quoted()
+    await killed_after_sending(trade, intent)
+    report = await resume(trade.journal, trade.flow)
+    assert len(report.found) == 1
+    assert trade.network.posts() == 1
+    assert await orders_of(trade) == 1
+
+
+async def test_a_kill_before_sending_leaves_nothing(trade: Trade) -> None:
+    intent = await trade.quoted()
+    trade.journal.intents.add(intent, "create", "digest")
+    report = await resume(trade.journal, trade.flow)
+    assert report.not_created == [intent]
+    assert await orders_of(trade) == 0
+
+
+async def test_a_full_journal_sends_nothing(trade: Trade) -> None:
+    intent = await trade.quoted()
+    trade.journal.close()
+    outcome = await trade.flow.create(intent)
+    assert isinstance(outcome, NotCreated)
+    assert outcome.code == "NO_JOURNAL"
+    assert trade.network.posts() == 0
+
+
+async def test_resume_waits_for_orders_older_than_the_intent_only(trade: Trade) -> None:
+    first = await trade.quoted()
+    assert isinstance(await trade.flow.create(first), Created)
+    trade.clock.advance(timedelta(minutes=10).total_seconds())
+    second = await trade.quoted()
+    trade.journal.intents.add(second, "create", "digest")
+    trade.journal.intents.mark_sent(second.id)
+    report = await resume(trade.journal, trade.flow)
+    assert report.not_created == [second]
+
+
+async def killed_after_sending(trade: Trade, intent: Intent) -> None:
+    """What a desk leaves behind that died between its POST and the answer."""
+    trade.journal.intents.add(intent, "create", "digest")
+    trade.journal.intents.mark_sent(intent.id)
+    body = {"quoteId": intent.quote_id, "addressTo": intent.recipient}
+    answer = await trade.api.call("POST", "/exchanges", body=encode_json(body))
+    assert isinstance(decode_json(answer.body), dict)
