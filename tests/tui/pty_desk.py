@@ -46,18 +46,53 @@ def order(number: int) -> Row:
     )
 
 
+QUOTE_COLUMNS = (
+    Column("rank", "#", 3),
+    Column("route", "Route", 9),
+    Column("provider", "Provider", 11),
+    Column("net", "Net ETH", 12, "point"),
+    Column("best", "vs best", 8, "right", role="muted"),
+    Column("difference", "in ETH", 11, "point", role="muted"),
+    Column("fees", "Fees", 8, "right", role="muted"),
+    Column("eta", "ETA", 5, "right"),
+    Column("valid", "Valid", 6, "right"),
+    Column("note", "Note", 10),
+)
+
+
+def quote(number: int) -> Row:
+    return Row(
+        f"q{number}",
+        {
+            "rank": str(number),
+            "route": Span("standard", "route-standard"),
+            "provider": f"h8K{number:03}",
+            "net": Span("14.524108", "foreground", True),
+            "best": "−0.04%",
+            "difference": "−0.005388",
+            "fees": "in price",
+            "eta": "~14m",
+            "valid": "0:48",
+            "note": "fixed",
+        },
+    )
+
+
 class Orders(DeskScreen):
+    """One text, or a table: ``orders`` and ``quotes`` are the names of the two."""
+
     def __init__(self, text: str) -> None:
         super().__init__(
             FrameState("Orders", context=text, badge=Badge(Stream.LIVE, 1)), SystemClock()
         )
         self.text = text
-        self.table = LineTable(COLUMNS)
+        self.table = LineTable(QUOTE_COLUMNS if text == "quotes" else COLUMNS)
 
     def compose_body(self) -> list[Widget]:
-        if self.text:
+        if self.text not in ("orders", "quotes"):
             return [Static(Content(self.text)), Static(Content("end of it"))]
-        self.table.set_rows(order(number) for number in range(1, 101))
+        row = quote if self.text == "quotes" else order
+        self.table.set_rows(row(number) for number in range(1, 101))
         return [self.table]
 
     def on_mount(self) -> None:
@@ -80,4 +115,4 @@ class Desk(SafeApp[None]):
 
 
 if __name__ == "__main__":
-    Desk(sys.argv[1].encode("ascii").decode("unicode_escape") if sys.argv[1:] else "").run()
+    Desk(sys.argv[1].encode("ascii").decode("unicode_escape")).run()

@@ -41,24 +41,26 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
         line = ascii_line(line)
     segments: list[Segment] = []
     text = ""
-    style = base
+    # Spaces at the beginning belong to no style yet; they join the first one that allows it.
+    style: Style | None = None
     for span in line:
         if not span.text:
             continue
-        if span.text.isspace() and span.role not in _PAINTED and style is not None:
-            if style.bgcolor == base.bgcolor and not style.reverse:
-                text += span.text
-                continue
-            own = base
-        else:
-            own = base + role_style(app, span.role, span.bold)
-        if own != style and text:
+        blank = span.text.isspace() and span.role not in _PAINTED
+        if blank and (style is None or _same_ground(style, base)):
+            text += span.text
+            continue
+        own = base if blank else base + role_style(app, span.role, span.bold)
+        if text and style is None and not _same_ground(own, base):
+            style = base
+        if style is not None and own != style:
             segments.append(Segment(text, style))
             text = ""
         style = own
         text += span.text
+    style = style or base
     rest = width - width_of(line)
-    if rest > 0 and style.bgcolor == base.bgcolor and style.reverse == base.reverse:
+    if rest > 0 and _same_ground(style, base):
         text += " " * rest
         rest = 0
     if text:
@@ -67,6 +69,10 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
         segments.append(Segment(" " * rest, base))
     strip = Strip(segments)
     return strip if strip.cell_length == width else strip.adjust_cell_length(width, base)
+
+
+def _same_ground(style: Style, base: Style) -> bool:
+    return style.bgcolor == base.bgcolor and style.reverse == base.reverse
 
 
 @lru_cache(512)

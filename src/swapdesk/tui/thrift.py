@@ -56,7 +56,9 @@ def _change(old: str, new: str) -> str:
         codes.append(after[1] or "39")
     if before[2] != after[2]:
         codes.append(after[2] or "49")
-    return f"\x1b[{';'.join(codes)}m" if codes else ""
+    if not codes:
+        return ""
+    return min(f"\x1b[{';'.join(codes)}m", f"\x1b[0m\x1b[{new}m", key=len)
 
 
 def _parts(codes: str) -> tuple[bool, str, str] | None:

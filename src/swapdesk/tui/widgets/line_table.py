@@ -19,7 +19,7 @@ from textual.strip import Strip
 
 from swapdesk.tui.glyphs import CURSOR
 from swapdesk.tui.lines_view import changed_cells
-from swapdesk.tui.painting import paint, role_style, selected_style
+from swapdesk.tui.painting import paint, selected_style
 from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule
 from swapdesk.tui.widgets.section_label import section_line
 from swapdesk.tui.widgets.table_layout import (
@@ -231,9 +231,7 @@ class LineTable(ScrollView, can_focus=True):
         if not selected:
             return paint(self.app, [Span(" " * MARGIN), *line], width, base)
         bar = CURSOR if self.has_focus or self.screen.focused is None else " "
-        strip = paint(self.app, [Span(" "), *line], width - 1, ground)
-        first = paint(self.app, [Span(bar, "accent")], 1, ground + role_style(self.app, "accent"))
-        return Strip.join([first, strip])
+        return paint(self.app, [Span(bar, "accent"), Span(" "), *line], width, ground)
 
     def on_focus(self) -> None:
         self._refresh_row(self._cursor)
