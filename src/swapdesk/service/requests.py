@@ -25,7 +25,7 @@ NOT_A_CREDENTIAL = "apiKey"
 """A query parameter that is no credential and never one of ours (spec: Authentication 5)."""
 
 _NAME_SHOWN = 64
-_VALUE_SHOWN = 200
+_VALUE_SHOWN = 256
 _FIELDS_SHOWN = 50
 
 

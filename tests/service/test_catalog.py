@@ -1,0 +1,255 @@
+"""Searching tokens and chains, reading one token, listing providers, over HTTP."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from service.price_venue import PriceVenue
+from service.world import (
+    BTC,
+    CHAIN_ONLY,
+    CHAINS,
+    DISABLED,
+    ETH,
+    ETHEREUM,
+    ON_DARK,
+    SOL,
+    TOKENS,
+    UNKNOWN_TOKEN,
+    UNPRICED,
+    UNVERIFIED,
+    USDC,
+    USDC_SOL,
+    XRP,
+    token,
+)
+from swapdesk.service.app import ServiceParts
+from swapdesk.service.catalog import Catalog, page_count
+from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
+
+VERIFIED = [one for one in TOKENS if not one.unverified]
+
+
+async def ids(api: httpx.AsyncClient, **parameters: Any) -> list[str]:
+    answer = await api.get("/tokens", params=parameters)
+    assert answer.status_code == 200, answer.text
+    body = answer.json()
+    assert body["total"] == len(body["tokens"])
+    return [row["id"] for row in body["tokens"]]
+
+
+async def test_order_is_priority_then_rank_then_symbol_then_id(api: httpx.AsyncClient) -> None:
+    assert await ids(api) == [
+        BTC.id,
+        ETH.id,
+        SOL.id,
+        XRP.id,
+        USDC.id,
+        USDC_SOL.id,
+        CHAIN_ONLY.id,
+        ON_DARK.id,
+        UNPRICED.id,
+        DISABLED.id,
+    ]
+
+
+def test_equal_tokens_are_in_order_of_their_ids() -> None:
+    twins = [token(n, "TWIN", "Twin", ETHEREUM, 18, None, address=f"0x{n:040x}") for n in (9, 3, 5)]
+    catalog = Catalog(CHAINS, twins)
+    assert [one.id for one in catalog.tokens] == sorted(one.id for one in twins)
+
+
+async def test_disabled_tokens_are_listed_as_such(api: httpx.AsyncClient) -> None:
+    rows = (await api.get("/tokens", params={"symbol": "OLD"})).json()["tokens"]
+    assert [row["enabled"] for row in rows] == [False]
+    alone = await api.get(f"/tokens/{DISABLED.id}")
+    assert (alone.status_code, alone.json()["enabled"]) == (200, False)
+
+
+@pytest.mark.parametrize(
+    ("term", "found"),
+    [
+        ("bitcoin", [BTC]),
+        ("BITC", [BTC]),
+        ("usd", [USDC, USDC_SOL]),
+        ("usd coin", [USDC, USDC_SOL]),
+        ("epjfwdd5", [USDC_SOL]),
+        ("USDC-SOLANA", [USDC_SOL]),
+        ("gas money", [ETH]),
+        ("GAS", [ETH]),
+        (".*", []),
+        ("b%c", []),
+        ("btc bitcoin", []),
+        ("nothing of this name", []),
+    ],
+)
+async def test_term(api: httpx.AsyncClient, term: str, found: list[Token]) -> None:
+    assert await ids(api, term=term) == [one.id for one in found]
+
+
+def test_term_is_case_folded_in_every_script() -> None:
+    catalog = Catalog(CHAINS, [token(1, "STR", "Straße", ETHEREUM, 18, None)])
+    for term in ("STRASSE", "straße", "strasse"):
+        assert catalog.search(TokenQuery(term=term))[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "found"),
+    [
+        ({"symbol": "usdc"}, [USDC, USDC_SOL]),
+        ({"symbol": "usd"}, []),
+        ({"chain": "SOLANA"}, [SOL, USDC_SOL]),
+        ({"chain": "darkside"}, [ON_DARK]),
+        ({"chain": "sol"}, []),
+        ({"chain": "nowhere"}, []),
+        ({"chain": "solana", "symbol": "USDC"}, [USDC_SOL]),
+        ({"address": str(USDC.address).upper()}, [USDC]),
+        ({"address": str(USDC.address)[:-1]}, []),
+        ({"address": str(UNVERIFIED.address)}, [UNVERIFIED]),
+        ({"address": str(UNVERIFIED.address), "unverified": "false"}, [UNVERIFIED]),
+        ({"symbol": "FAKE"}, []),
+        ({"symbol": "FAKE", "unverified": "true"}, [UNVERIFIED]),
+        ({"term": "fake"}, []),
+        ({"hasCex": "false"}, [CHAIN_ONLY]),
+        ({"hasDex": "true"}, []),
+        ({"hasBundler": "true"}, []),
+        ({"mainnet": "true"}, [BTC, ETH, SOL, XRP, ON_DARK]),
+        ({"hasSelfPrivate": "false"}, [USDC_SOL]),
+    ],
+)
+async def test_filters(
+    api: httpx.AsyncClient, parameters: dict[str, str], found: list[Token]
+) -> None:
+    assert await ids(api, **parameters) == [one.id for one in found]
+
+
+async def test_unverified_tokens_come_beside_the_others(api: httpx.AsyncClient) -> None:
+    assert len(await ids(api, unverified="true")) == len(VERIFIED) + 1
+    assert len(await ids(api)) == len(VERIFIED)
+
+
+async def test_pages(api: httpx.AsyncClient) -> None:
+    seen = []
+    for page in range(1, 5):
+        body = (await api.get("/tokens", params={"page": page, "pageSize": 4})).json()
+        assert (body["total"], body["totalPages"]) == (10, 3)
+        seen += [row["id"] for row in body["tokens"]]
+    assert seen == [one.id for one in Catalog(CHAINS, VERIFIED).tokens]
+
+
+def test_page_count() -> None:
+    assert [page_count(total, 4) for total in (0, 1, 4, 5)] == [0, 1, 1, 2]
+
+
+async def test_a_kept_page_is_the_same_page(api: httpx.AsyncClient) -> None:
+    parameters = {"pageSize": 3, "page": 2, "hasCex": "true"}
+    first = await api.get("/tokens", params=parameters)
+    await api.get("/tokens", params={"pageSize": 3, "page": 1, "hasCex": "true"})
+    again = await api.get("/tokens", params=parameters)
+    assert again.content == first.content
+    read = decode(TokenSearchResult, first.content, side="client")
+    assert [one.id for one in read.tokens] == [XRP.id, USDC.id, USDC_SOL.id]
+
+
+def test_kept_pages_are_bounded() -> None:
+    catalog = Catalog(CHAINS, TOKENS)
+    first = catalog.encoded_page(TokenQuery(page=1))
+    for page in range(2, 400):
+        catalog.encoded_page(TokenQuery(page=page))
+    assert len(catalog._pages) == 256
+    assert catalog._page_bytes == sum(map(len, catalog._pages.values()))
+    assert catalog.encoded_page(TokenQuery(page=1)) == first
+
+
+async def test_one_token(api: httpx.AsyncClient) -> None:
+    body = (await api.get(f"/tokens/{USDC.id}")).json()
+    assert (body["symbol"], body["decimals"], body["price"]) == ("USDC", 6, 1)
+    assert body["chain"] == body["chainData"]["shortName"] == "ethereum"
+    assert body["address"] == USDC.address
+    assert "securityScan" not in body
+    native = (await api.get(f"/tokens/{BTC.id}")).json()
+    assert native["address"] is None
+    assert native["priority"] == 1
+
+
+async def test_one_unknown_token(api: httpx.AsyncClient) -> None:
+    answer = await api.get(f"/tokens/{UNKNOWN_TOKEN}")
+    assert (answer.status_code, answer.json()["code"]) == (404, "TOKEN_NOT_FOUND")
+
+
+async def names(api: httpx.AsyncClient, **parameters: Any) -> list[str]:
+    answer = await api.get("/chains", params=parameters)
+    assert answer.status_code == 200, answer.text
+    body = answer.json()
+    assert body["total"] == len(body["chains"])
+    return [row["shortName"] for row in body["chains"]]
+
+
+ENABLED = ["bitcoin", "ethereum", "solana", "xrp"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "found"),
+    [
+        ({}, ENABLED),
+        ({"hasCex": "true"}, ENABLED),
+        ({"hasCex": "false"}, []),
+        ({"hasDex": "false"}, ENABLED),
+        ({"hasDex": "true"}, []),
+        ({"kind": ["EVM"]}, ["ethereum"]),
+        ({"kind": ["evm", "sol"]}, ["ethereum", "solana"]),
+        ({"kind": ["evm,sol"]}, []),
+        ({"name": "LEDGER"}, ["xrp"]),
+        ({"name": "coin"}, ["bitcoin"]),
+        ({"name": "dark"}, []),
+        ({"chainId": "1337000001"}, ["ethereum"]),
+        ({"chainId": "1337000005"}, []),
+        ({"chainId": "1"}, []),
+        ({"memoNeeded": "true"}, ["xrp"]),
+        ({"memoNeeded": "false"}, ["bitcoin", "ethereum", "solana"]),
+    ],
+)
+async def test_chains(api: httpx.AsyncClient, parameters: dict[str, Any], found: list[str]) -> None:
+    assert await names(api, **parameters) == found
+
+
+async def test_pages_of_chains(api: httpx.AsyncClient) -> None:
+    body = (await api.get("/chains", params={"page": 2, "pageSize": 3})).json()
+    assert ([row["shortName"] for row in body["chains"]], body["total"], body["totalPages"]) == (
+        ["xrp"],
+        4,
+        2,
+    )
+
+
+@pytest.fixture
+def venue_list() -> list[CentralizedVenue]:
+    return [PriceVenue("bb"), PriceVenue("aa", enabled=False, fee=Decimal("0.1"))]
+
+
+async def test_all_providers_are_listed(api: httpx.AsyncClient) -> None:
+    rows = (await api.get("/swaps")).json()
+    assert [(row["shortName"], row["enabled"]) for row in rows] == [("aa", False), ("bb", True)]
+    for parameters, count in (
+        ({"isDex": "true"}, 0),
+        ({"isDex": "false"}, 2),
+        ({"markupSupported": "true"}, 0),
+        ({"slippageSupported": "false"}, 2),
+    ):
+        assert len((await api.get("/swaps", params=parameters)).json()) == count
+
+
+def test_two_tokens_of_one_cex_id(service: ServiceParts) -> None:
+    twins = [
+        token(1, "ONE", "One", ETHEREUM, 18, None, priority=2, cex_token_id="SAME"),
+        token(2, "TWO", "Two", ETHEREUM, 18, None, priority=1, cex_token_id="same"),
+    ]
+    found = Catalog(CHAINS, twins).token_by_cex_id("Same")
+    assert found is not None
+    assert found.symbol == "TWO"
