@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from flows.faulty_network import FaultyNetwork
+from flows.marketplace import api, book, catalog, clock, service, venues
 from flows.orders import RECIPIENT, intent
 from service.venue import PlainVenue
 from service.world import CHAINS, ETH, INTERMEDIARIES, KEYWORDS, PARTNERS, TOKENS, USDC
@@ -26,6 +27,8 @@ from swapdesk.service.app import ServiceParts, build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.quotes import QuoteQuery, RouteType
+
+__all__ = ["Trade", "api", "book", "catalog", "clock", "service", "trade", "venues"]
 
 
 @dataclass

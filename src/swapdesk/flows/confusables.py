@@ -115,7 +115,9 @@ _SCRIPTS = (
 
 def bare(text: str) -> str:
     """The text without spelled-out hidden characters, marks, blanks and punctuation."""
-    visible = _SPELLED.sub("", text)
+    visible = _SPELLED.sub("", text) if "<U+" in text else text
+    if visible.isalnum() and visible.isascii():
+        return visible
     if not visible.isascii():
         visible = unicodedata.normalize("NFKD", visible)
         visible = "".join(c for c in visible if unicodedata.category(c)[0] not in "MC")
@@ -152,7 +154,7 @@ def suspicion(text: str) -> Suspicion | None:
     foreign = [c for c in letters if not c.isascii()]
     if any(unicodedata.normalize("NFKC", c).isascii() for c in foreign):
         return Suspicion.UNUSUAL
-    if letters and all(c.isascii() or ord(c) in _LATIN_OF for c in letters):
+    if letters and all(c.isascii() or _LATIN_OF.get(ord(c), "0").isalpha() for c in letters):
         return Suspicion.LOOK_ALIKE
     return None
 

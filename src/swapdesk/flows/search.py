@@ -13,7 +13,7 @@ from heapq import nsmallest
 from itertools import islice
 from typing import Literal
 
-from swapdesk.flows.confusables import draws_like, is_plain, skeleton, suspicion
+from swapdesk.flows.confusables import draws_like, is_plain, skeleton
 from swapdesk.flows.token_row import CanDo, TokenRow, Verdict, row_of, verdict_of
 
 __all__ = [
@@ -34,6 +34,7 @@ SORTS: tuple[SortBy, ...] = ("rank", "symbol", "price", "change")
 _ENOUGH = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _MOST_TYPED = 100
+_CONTRACT_LENGTH = 26
 
 
 def search(
@@ -86,22 +87,22 @@ def _containing(rows: Iterable[TokenRow], typed: str) -> list[TokenRow]:
 
 
 def _ranked(hits: list[TokenRow], typed: str, limit: int) -> list[TokenRow]:
+    """Each class is one pass, and only as long as rows are missing: a letter hits them all."""
     first = typed.split()[0]
-    exact: list[TokenRow] = []
-    begins: list[TokenRow] = []
-    named: list[TokenRow] = []
-    rest: list[TokenRow] = []
-    for row in hits:
-        symbol = row.symbol_key
-        if symbol == first or (row.contract is not None and row.contract.lower() == typed):
-            exact.append(row)
-        elif symbol.startswith(first):
-            begins.append(row)
-        elif row.name.lower().startswith(first):
-            named.append(row)
-        elif len(rest) < limit:
-            rest.append(row)
-    return (exact + begins + named + rest)[:limit]
+    exact = [row for row in hits if row.symbol_key == first]
+    if len(typed) >= _CONTRACT_LENGTH:
+        exact += [row for row in hits if row.contract is not None and row.contract.lower() == typed]
+    begins = [row for row in hits if row.symbol_key.startswith(first)]
+    ranked = exact + [row for row in begins if row.symbol_key != first]
+    if len(ranked) >= limit:
+        return ranked[:limit]
+    known = {row.id for row in ranked}
+    others = [row for row in hits if row.id not in known]
+    named = [row for row in others if row.name.lower().startswith(first)]
+    ranked += named
+    known.update(row.id for row in named)
+    rest = (row for row in others if row.id not in known)
+    return (ranked + list(islice(rest, limit)))[:limit]
 
 
 def _sorted(rows: Iterable[TokenRow], sort: SortBy, limit: int) -> list[TokenRow]:
@@ -131,19 +132,19 @@ def _one_slip(typed: str) -> frozenset[str]:
 def lookalikes(row: TokenRow, rows: Iterable[TokenRow]) -> list[TokenRow]:
     """Tokens that copy the symbol or the name of ``row`` without being it elsewhere.
 
-    A copy stands lower in the list and is unverified, found bad by a scan, oddly spelled, or
-    a second token of that symbol on the same chain. The same coin on another chain is none.
+    A copy stands lower in the list and is unverified, found malicious, oddly spelled, or on
+    the same chain. The same coin on another chain is none.
     """
     symbols, names = skeleton(row.symbol), skeleton(row.name)
     return [
         other
         for other in rows
-        if other.id != row.id
+        if _pretends(other, row)
+        and other.id != row.id
         and not (
             symbols.isdisjoint(skeleton(other.symbol)) and names.isdisjoint(skeleton(other.name))
         )
         and other.order > row.order
-        and _pretends(other, row)
     ]
 
 
@@ -154,22 +155,23 @@ def imitated_by(row: TokenRow, rows: Iterable[TokenRow]) -> TokenRow | None:
     """
     for other in rows:
         if (
-            other.id != row.id
-            and other.order < row.order
-            and other.enabled
+            other.enabled
             and not other.unverified
-            and draws_like(row.symbol, other.symbol)
             and _pretends(row, other)
+            and other.id != row.id
+            and draws_like(row.symbol, other.symbol)
+            and other.order < row.order
         ):
             return other
     return None
 
 
 def _pretends(row: TokenRow, original: TokenRow) -> bool:
+    """Whether ``row`` could be passed off as ``original``; the cheap half of the question."""
     return (
         row.unverified
-        or row.verdict in (Verdict.MALICIOUS, Verdict.WARNING)
-        or suspicion(row.symbol) is not None
+        or row.verdict is Verdict.MALICIOUS
+        or row.chain == original.chain
+        or not row.symbol.isascii()
         or not is_plain(row.symbol)
-        or (row.chain.lower() == original.chain.lower() and draws_like(row.symbol, original.symbol))
     )

@@ -1,0 +1,75 @@
+"""Fixtures: a real service with the sandbox's tokens and fixed-fee venues, and a desk on it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from service.price_venue import PriceVenue
+from service.world import PARTNERS
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
+from swapdesk.clock import ManualClock
+from swapdesk.flows.address_book import AddressBook
+from swapdesk.flows.catalog import Catalog
+from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.service.assembly import assemble
+from swapdesk.service.store.sqlite import SqliteStore
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def venues() -> list[PriceVenue]:
+    """Three venues; ``cc`` asks for more than the others take."""
+    return [
+        PriceVenue("aa", fee=Decimal("0.004")),
+        PriceVenue("bb", fee=Decimal("0.006"), least=Decimal(10), minutes=Decimal(7)),
+        PriceVenue("cc", fee=Decimal("0.010"), least=Decimal(50_000), most=Decimal(300_000)),
+    ]
+
+
+@pytest.fixture
+async def service(
+    clock: ManualClock, venues: list[PriceVenue], tmp_path: Path
+) -> AsyncIterator[ServiceParts]:
+    store = SqliteStore.open(tmp_path / "service.db")
+    chains = build_chains()
+    tokens = build_tokens(chains, clock.now())
+    middle = [token.id for token in tokens if token.symbol in ("XRP", "SOL") and token.mainnet]
+    yield assemble(clock, random.Random(7), store, chains, tokens, venues, PARTNERS, middle)
+    await store.close()
+
+
+@pytest.fixture
+async def api(service: ServiceParts, clock: ManualClock) -> AsyncIterator[PartnerApi]:
+    credentials = Credentials.of_key("first-key", "first-secret")
+    transport = httpx.ASGITransport(app=build_service(service))
+    async with PartnerApi(
+        "http://127.0.0.1/v2", credentials, clock=clock, transport=transport
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def catalog(api: PartnerApi, clock: ManualClock, tmp_path: Path) -> AsyncIterator[Catalog]:
+    """Filled from the service."""
+    opened = Catalog.open(tmp_path / "desk" / "catalog.db", clock)
+    await opened.refresh(api)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> AddressBook:
+    """The sandbox's first entries."""
+    return AddressBook.load(tmp_path / "desk" / "address_book.toml", sandbox=True)

@@ -1,0 +1,241 @@
+"""Finding tokens: ranked hits, slips of the fingers, copies and hostile symbols."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swapdesk.clock import ManualClock
+from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.confusables import Suspicion, code_points, draws_like, is_plain, suspicion
+from swapdesk.flows.search import CanDo, TokenRow, Verdict, imitated_by, lookalikes, search
+from swapdesk.flows.token_row import row_of
+from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.wire.encoding.text import safe_text
+
+NOW = ManualClock().now()
+ROWS = sorted(
+    (row_of(token, NOW) for token in build_tokens(build_chains(), NOW)), key=lambda row: row.order
+)
+USDC = next(row for row in ROWS if row.symbol == "USDC" and row.chain == "ethereum")
+RANKED_TEXT = (
+    "BTC ETH USDT USDC SOL XRP BNB XMR POL AVAX DAI WETH WBTC LINK UNI AAVE LDO CRV "
+    "SHIB PEPE NEAR DOGE ADA JUP BONK RAY WIF PYTH JTO ARB OP GMX CAKE AERO TRX TON "
+    "DOT LTC BCH XLM ATOM SUI APT FIL ETC HBAR ICP VET INJ STX"
+)
+HONEST_TEXT = (
+    "柴犬 币安人生 日本円 人民币 龙 狗狗币 猫 比特幣 円 萌え 한국원 김치 비트 原神 "
+    "Ökocoin Café Señor Zürich "
+    "København Łódź Ñandu Çelik Český Škoda Ærø Øre Ísland Français Brücke Grüße Île "
+    "Über Ångström Malmö Düne Größe Müsli Öl Ängel Åland Piñata Año Jalapeño Рубль "
+    "Жёлтый Биткоин Щука Привет Юпитер Яблоко Зебра Лидер Деньги Ящик Пиццакоин "
+    "Дружба Ελλάδα Δραχμή Ψυχή Ωμέγα Λάμδα Φίλος Ζωή Δέλτα Ξένος Θάλασσα Γάλα Σίγμα "
+    "مصر ذهب شيقل שקל זהב ירושלים रुपया भारत बिटकॉइन ไทย บาท เหรียญ ქართული ლარი Դրամ "
+    "Հայաստան"
+)
+RANKED = RANKED_TEXT.split()
+HONEST = HONEST_TEXT.split()
+
+
+def row(symbol: str, name: str = "", **changes: object) -> TokenRow:
+    """A row as it comes from the service: text made safe, keys from it."""
+    symbol = safe_text(symbol, 40)
+    made = USDC._replace(
+        id=hashlib.sha256(f"{symbol} {name}".encode()).hexdigest()[:24],
+        symbol=symbol,
+        name=name or symbol,
+        symbol_key=symbol.lower(),
+        text_key=f"{symbol} {name}".lower(),
+        priority=None,
+        rank=None,
+        unverified=True,
+    )
+    return made._replace(**changes)
+
+
+def symbols(rows: list[TokenRow]) -> list[tuple[str, str]]:
+    return [(found.symbol, found.chain) for found in rows]
+
+
+def test_nothing_typed_is_the_whole_list_in_its_order() -> None:
+    assert search(ROWS, "", limit=10_000) == ROWS
+    assert search(ROWS, "  ", limit=3) == ROWS[:3]
+
+
+def test_the_exact_symbol_comes_first_then_beginnings_then_names() -> None:
+    found = search(ROWS, "eth")
+    assert {found.symbol for found in found[:6]} == {"ETH"}
+    assert found[0].chain == "ethereum"
+    names = [hit.symbol_key for hit in found]
+    assert names.index("weth") > max(i for i, name in enumerate(names) if name == "eth")
+    assert search(ROWS, "wrapped b")[0].symbol == "WBTC"
+
+
+def test_several_words_and_a_dot_narrow_to_a_chain() -> None:
+    assert symbols(search(ROWS, "usdc base"))[0] == ("USDC", "base")
+    assert symbols(search(ROWS, "usdc.base"))[0] == ("USDC", "base")
+    assert symbols(search(ROWS, "usdc.e"))[0][0] == "USDC.e"
+
+
+def test_a_contract_is_found_in_any_case() -> None:
+    assert USDC.contract is not None
+    assert search(ROWS, USDC.contract.upper().replace("0X", "0x"))[0] == USDC
+    assert search(ROWS, USDC.contract[:12])[0] == USDC
+
+
+@pytest.mark.parametrize("typed", ["udsc", "usdcc", "usc", "usdx", "isdc"])
+def test_one_slip_still_finds_the_token(typed: str) -> None:
+    assert USDC in search(ROWS, typed)
+
+
+def test_filters_by_chain_and_ability() -> None:
+    on_base = search(ROWS, "", chain="BASE", limit=10_000)
+    assert on_base == [row for row in ROWS if row.chain == "base"]
+    private = search(ROWS, "", can_do=CanDo.SELF_PRIVATE, limit=10_000)
+    assert private == [row for row in ROWS if row.has_self_private]
+    assert len(private) < len(ROWS)
+
+
+def test_sorting_puts_unknown_values_last() -> None:
+    prices = [row.price for row in search(ROWS, "", sort="price", limit=10_000)]
+    known = [price for price in prices if price is not None]
+    assert prices == sorted(known, reverse=True) + [None] * (len(prices) - len(known))
+    assert None in prices
+    by_symbol = [row.symbol_key for row in search(ROWS, "", sort="symbol", limit=10_000)]
+    assert by_symbol == sorted(by_symbol)
+
+
+@given(st.text(max_size=120), st.integers(0, 20), st.sampled_from(["rank", "price", "change"]))
+def test_search_never_fails_and_keeps_its_limit(text: str, limit: int, sort: str) -> None:
+    found = search(ROWS, text, limit=limit, sort=sort)  # type: ignore[arg-type]
+    assert len(found) <= limit
+    assert len({row.id for row in found}) == len(found)
+
+
+@given(st.sampled_from(ROWS), st.integers(1, 6))
+def test_every_hit_holds_what_was_typed(wanted: TokenRow, length: int) -> None:
+    typed = wanted.symbol_key[:length].strip()
+    found = search(ROWS, typed, limit=10_000)
+    assert wanted in found
+    holding = [row for row in ROWS if all(word in row.text_key for word in typed.split())]
+    assert set(holding) <= set(found)
+    assert len(found) == len(holding) or len(holding) < 8
+
+
+def test_the_copy_of_a_token_is_named() -> None:
+    copies = lookalikes(USDC, ROWS)
+    assert ("USDC", "USDCoin", Verdict.MALICIOUS) in [
+        (copy.symbol, copy.name, copy.verdict) for copy in copies
+    ]
+    assert not {copy.id for copy in copies} & {
+        row.id for row in ROWS if row.symbol == "USDC" and row.verdict is Verdict.BENIGN
+    }
+    bridged = next(row for row in ROWS if row.symbol == "USDC.e")
+    assert bridged not in copies
+
+
+def test_an_imitation_names_the_original() -> None:
+    fake = row("UЅDС", "UЅDС")
+    original = imitated_by(fake, [*ROWS, fake])
+    assert original is not None
+    assert original.symbol == "USDC"
+    honest = [r for r in ROWS if r.verdict is Verdict.BENIGN and not r.unverified]
+    assert [r.symbol for r in honest if imitated_by(r, ROWS) is not None] == []
+
+
+def _hostile(symbol: str, rng: random.Random) -> list[str]:
+    cyrillic = {"A": "А", "B": "В", "C": "С", "E": "Е", "H": "Н", "I": "І", "J": "Ј", "K": "К"}
+    cyrillic |= {"M": "М", "O": "О", "P": "Р", "S": "Ѕ", "T": "Т", "X": "Х", "Y": "Ү"}
+    greek = {"A": "Α", "B": "Β", "E": "Ε", "H": "Η", "I": "Ι", "K": "Κ", "M": "Μ", "N": "Ν"}
+    greek |= {"O": "Ο", "P": "Ρ", "T": "Τ", "X": "Χ", "Y": "Υ", "Z": "Ζ"}
+    cherokee = {"A": "Ꭺ", "B": "Ᏼ", "C": "Ꮯ", "D": "Ꭰ", "E": "Ꭼ", "G": "Ꮐ", "H": "Ꮋ", "J": "Ꭻ"}
+    cherokee |= {"K": "Ꮶ", "L": "Ꮮ", "M": "Ꮇ", "P": "Ꮲ", "R": "Ꭱ", "S": "Ꮪ", "T": "Ꭲ", "W": "Ꮃ"}
+    cherokee |= {"V": "Ꮩ", "Z": "Ꮓ"}
+    made = []
+    for table in (cyrillic, greek, cherokee):
+        changed = "".join(table.get(letter, letter) for letter in symbol)
+        if changed != symbol:
+            made.append(changed)
+    at = rng.randrange(1, len(symbol)) if len(symbol) > 1 else 0
+    made += [symbol[:at] + hidden + symbol[at:] for hidden in "\u200b\u200d\u2060\u00ad\ufeff"]
+    made += ["\u202e" + symbol[::-1], "\u2066" + symbol + "\u2069", symbol + "\u3164"]
+    made.append("".join(chr(ord(letter) + 0xFEE0) for letter in symbol))
+    made.append("".join(chr(0x1D400 + ord(c) - 65) if c.isalpha() else c for c in symbol))
+    made += [symbol.lower(), symbol.title(), f" {symbol}", f"{symbol}.", f"${symbol}", f"{symbol}-"]
+    made.append(symbol[0] + "\u0301" + symbol[1:])
+    if "O" in symbol:
+        made.append(symbol.replace("O", "0"))
+    if "I" in symbol:
+        made += [symbol.replace("I", "l"), symbol.replace("I", "1")]
+    return made
+
+
+def _flagged(symbol: str, original: str) -> bool:
+    shown = safe_text(symbol, 40)
+    return draws_like(shown, original) or suspicion(shown) is not None or not is_plain(shown)
+
+
+def test_hostile_spellings_of_ranked_symbols_are_flagged() -> None:
+    rng = random.Random(7)
+    made = [(spelling, symbol) for symbol in RANKED for spelling in _hostile(symbol, rng)]
+    assert len(made) > 900
+    missed = [(spelling, symbol) for spelling, symbol in made if not _flagged(spelling, symbol)]
+    assert len(missed) <= len(made) * 0.005, missed[:20]
+    drawn = [s for s, symbol in made if draws_like(safe_text(s, 40), symbol)]
+    assert len(drawn) >= len(made) * 0.95
+
+
+def test_honest_foreign_names_are_left_alone() -> None:
+    accused = [
+        name
+        for name in HONEST
+        if suspicion(name) is not None or any(draws_like(name, symbol) for symbol in RANKED)
+    ]
+    assert len(accused) <= len(HONEST) * 0.01, accused
+
+
+def test_ranked_symbols_do_not_accuse_one_another() -> None:
+    pairs = [(a, b) for a in RANKED for b in RANKED if a != b and draws_like(a, b)]
+    assert pairs == []
+    assert not draws_like("AI", "AL")
+    assert draws_like("AI", "Al")
+    assert not draws_like("", "USDC")
+
+
+@pytest.mark.parametrize(
+    ("symbol", "expected"),
+    [
+        ("USDC", None),
+        ("US\u200bDC", Suspicion.HIDDEN),
+        (safe_text("US\u200bDC", 40), Suspicion.HIDDEN),
+        ("UЅDС", Suspicion.MIXED_SCRIPT),
+        ("ЅОС", Suspicion.LOOK_ALIKE),
+        ("ＵＳＤＣ", Suspicion.UNUSUAL),
+        ("柴犬", None),
+    ],
+)
+def test_the_reason_of_a_badge(symbol: str, expected: Suspicion | None) -> None:
+    assert suspicion(symbol) is expected
+    assert is_plain(symbol) is (symbol == "USDC")
+
+
+def test_code_points_spell_a_symbol_out() -> None:
+    assert code_points("UЅ") == "U+0055 U+0405"
+
+
+def test_a_row_orders_as_the_service_does() -> None:
+    first = row("A", priority=Decimal(0), rank=None)
+    second = row("B", priority=Decimal(1), rank=Decimal(1))
+    last = row("C", priority=None, rank=Decimal(1))
+    assert sorted([last, second, first], key=lambda r: r.order) == [first, second, last]
+
+
+async def test_the_catalogue_is_searched_as_it_is(catalog: Catalog) -> None:
+    found = search(catalog.rows, "usdc")
+    assert symbols(found)[0] == ("USDC", "ethereum")
+    assert all(hit.enabled or hit.verdict is Verdict.DISABLED for hit in found)
