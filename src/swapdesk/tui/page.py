@@ -61,6 +61,9 @@ class Page(DeskScreen):
     def session_changed(self) -> None:
         """The desk opened, connected, failed to, or this page came back into view."""
 
+    def work_failed(self, group: str) -> None:
+        """A worker of this group stopped by a defect."""
+
     def tick(self) -> None:
         self.refresh_frame(idle=not self.counting and self._nothing_open())
         self.on_tick()

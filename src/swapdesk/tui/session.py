@@ -147,9 +147,7 @@ class Session:
     async def _open(self) -> None:
         """Import in a thread, so that the first frame answers keys meanwhile."""
         module = await asyncio.to_thread(importlib.import_module, "swapdesk.flows.desk")
-        desk: Desk = module.Desk.open(
-            self.settings, clock=self.clock, transport=self._transport
-        )
+        desk: Desk = module.Desk.open(self.settings, clock=self.clock, transport=self._transport)
         await desk.catalog.load_in_steps()
         self._desk = desk
 

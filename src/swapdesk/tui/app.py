@@ -1,0 +1,194 @@
+"""The desk as a terminal application: places, connection, and messages to the page in view."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.driver import Driver
+from textual.screen import Screen
+from textual.worker import Worker, WorkerState
+
+from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.commands import everywhere
+from swapdesk.tui.creating import Creating
+from swapdesk.tui.messages import Connected, OrdersChanged, StartMoved
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.swap import SwapScreen
+from swapdesk.tui.session import Session, StartSandbox
+from swapdesk.tui.terminal import SafeApp
+
+if TYPE_CHECKING:
+    import httpx
+
+    from swapdesk.clock import Clock
+    from swapdesk.settings import Settings
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS = 1.0
+
+
+class DeskApp(Creating, SafeApp[int]):
+    """``start_sandbox`` is called after the first frame, on the sandbox profile only."""
+
+    CSS_PATH = "styles/desk.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "help_quit", "how to leave", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        settings: Settings,
+        start_sandbox: StartSandbox,
+        *,
+        clock: Clock | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        driver_class: type[Driver] | None = None,
+    ) -> None:
+        super().__init__(
+            theme=settings.theme.value,
+            user_themes=settings.home.themes,
+            driver_class=driver_class,
+        )
+        self.session = Session(settings, start_sandbox, clock=clock, transport=transport)
+        self._home = SwapScreen(self.session)
+
+    @property
+    def page(self) -> Page | None:
+        """The page in view, under an overlay if one is open."""
+        return next((one for one in reversed(self.screen_stack) if isinstance(one, Page)), None)
+
+    def get_default_screen(self) -> Screen[Any]:
+        return self._home
+
+    # the connection
+
+    def on_mount(self) -> None:
+        self.set_interval(TICK_SECONDS, self.tick)
+        self.call_after_refresh(self.start)
+
+    def start(self) -> None:
+        """Connect, and after a failure try again."""
+        self.run_worker(
+            self._keep_connected(), group="session", exclusive=True, exit_on_error=False
+        )
+
+    async def on_unmount(self) -> None:
+        await self.session.close()
+
+    async def _keep_connected(self) -> None:
+        session = self.session
+        while await session.begin(lambda: self.post_message(StartMoved())):
+            self.post_message(Connected())
+            if session.live:
+                return
+            await session.sandbox_gone()
+            log.warning("the sandbox is gone; it is started again")
+
+    async def _follow_orders(self) -> None:
+        async for ids in self.session.desk.link.tracker.changes():
+            self.post_message(OrdersChanged(ids))
+
+    @on(StartMoved)
+    def _start_moved(self) -> None:
+        if (page := self.page) is not None:
+            page.refresh_frame()
+            page.session_changed()
+
+    @on(Connected)
+    def _connected(self) -> None:
+        self.run_worker(self._follow_orders(), group="orders", exclusive=True, exit_on_error=False)
+        for problem in (*self.theme_problems, *self._settings_problems()):
+            self.notify(problem, severity="warning")
+
+    def _settings_problems(self) -> list[str]:
+        session = self.session
+        said = [str(problem) for problem in session.settings.problems]
+        said += session.desk.book.problems
+        if session.desk.journal.problem is not None:
+            said.append(session.desk.journal.problem)
+        return said
+
+    @on(OrdersChanged)
+    def _orders_changed(self, event: OrdersChanged) -> None:
+        if (page := self.page) is not None:
+            page.refresh_frame()
+            page.orders_changed(event.ids)
+
+    def tick(self) -> None:
+        """Once a second: countdowns and ages of the page in view, on one tick."""
+        if (page := self.page) is not None:
+            page.tick()
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A worker that failed says so; the desk and its orders go on."""
+        if event.state is not WorkerState.ERROR:
+            return
+        error = event.worker.error
+        log.error("worker %s failed", event.worker.group, exc_info=error)
+        self.notify(
+            f"A defect stopped the {event.worker.group} work: {type(error).__name__}.",
+            severity="error",
+        )
+        if (page := self.page) is not None:
+            page.work_failed(event.worker.group)
+
+    # places
+
+    @on(DeskScreen.Go)
+    async def _go(self, event: DeskScreen.Go) -> None:
+        verb = event.verb
+        if verb is everywhere.Back:
+            await self.back()
+        elif verb is everywhere.NewSwap:
+            await self.home()
+            self._home.begin(private=False)
+        elif verb is everywhere.PrivateSend:
+            await self.home()
+            self._home.begin(private=True)
+        elif verb is everywhere.Quit:
+            self.quit_desk()
+        elif not self.session.opened:
+            self.notify("The desk is starting. This is open in a moment.")
+        elif verb is everywhere.Tokens:
+            self.open_tokens()
+        elif verb is everywhere.Orders:
+            self.open_orders()
+
+    async def back(self) -> None:
+        """The page before; the first page stays."""
+        if len(self.screen_stack) > 1:
+            await self.pop_screen()
+
+    async def home(self) -> None:
+        """The first page; what was typed on it is kept."""
+        while len(self.screen_stack) > 1:
+            await self.pop_screen()
+
+    def quit_desk(self) -> None:
+        self.exit(0)
+
+    def open_tokens(self) -> None:
+        from swapdesk.tui.screens.tokens import TokensScreen
+
+        self.push_screen(TokensScreen(self.session))
+
+    def open_orders(self) -> None:
+        from swapdesk.tui.screens.orders import OrdersScreen
+
+        self.push_screen(OrdersScreen(self.session))
+
+    def open_order(self, service_id: str) -> None:
+        from swapdesk.tui.screens.order import OrderScreen
+
+        self.push_screen(OrderScreen(self.session, service_id))
+
+
+def run_desk(settings: Settings, start_sandbox: StartSandbox) -> int:
+    """Run the desk until it is left; the exit code."""
+    app = DeskApp(settings, start_sandbox)
+    result = app.run()
+    return app.return_code if result is None else result

@@ -1,0 +1,49 @@
+"""Verbs of the first screen."""
+
+from __future__ import annotations
+
+from swapdesk.tui.commands.command import Command
+
+
+class AskQuotes(Command):
+    """Ask for the quotes of every route; one call."""
+
+    KEY = "enter"
+    VERB = "ask for quotes"
+
+
+class ToRecent(Command):
+    """Go to what was asked before and to the open orders."""
+
+    KEY = "down"
+    SHOWN_KEY = "↓"
+    VERB = "recent"
+
+
+class OtherChain(Command):
+    """Take the token of this name on another chain, or complete a name."""
+
+    KEY = "tab"
+    VERB = "other chain"
+
+
+class FindToken(Command):
+    """Look for a token and write it into the line."""
+
+    KEY = "ctrl+t"
+    VERB = "find token"
+
+
+class Retry(Command):
+    """Start again after the start failed."""
+
+    KEY = "r"
+    VERB = "retry"
+
+
+class Back(Command):
+    """Clear the line."""
+
+    KEY = "escape"
+    SHOWN_KEY = "esc"
+    VERB = "clear"

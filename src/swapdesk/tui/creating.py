@@ -1,0 +1,123 @@
+"""Creates of the running desk: one in flight, never cancelled by leaving a screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.app import App
+
+from swapdesk.tui.messages import CreateEnded, CreateWaiting, DepositPaid
+from swapdesk.tui.session import Session
+
+if TYPE_CHECKING:
+    from swapdesk.flows.exchange import Created
+    from swapdesk.flows.intent import Intent
+    from swapdesk.flows.tracking import TrackedOrder
+
+
+class Creating(App[int]):
+    """The half of the application that starts side effects."""
+
+    session: Session
+    _creating: str | None = None
+    _paying: str | None = None
+
+    @property
+    def creating(self) -> str | None:
+        """The id of the intent whose create is in flight."""
+        return self._creating
+
+    def create(self, intent: Intent) -> bool:
+        """Post the intent; False while another create is in flight."""
+        if self._creating is not None:
+            return False
+        self._creating = intent.id
+        self.run_worker(self._create(intent), group="create", exit_on_error=False)
+        return True
+
+    async def _create(self, intent: Intent) -> None:
+        try:
+            outcome = await self.session.desk.link.exchange.create(
+                intent, on_waiting=lambda: self.post_message(CreateWaiting())
+            )
+        finally:
+            self._creating = None
+        self.post_message(CreateEnded(intent.id, outcome))
+
+    def pay(self, tracked: TrackedOrder) -> bool:
+        """Pay a deposit from the sandbox's faucet; False while one is being paid."""
+        if self._paying is not None:
+            return False
+        self._paying = tracked.service_id
+        self.run_worker(self._pay(tracked), group="deposit", exit_on_error=False)
+        return True
+
+    async def _pay(self, tracked: TrackedOrder) -> None:
+        faucet = self.session.desk.link.faucet
+        assert faucet is not None  # the key exists only with one
+        try:
+            outcome = await faucet.pay(tracked)
+        finally:
+            self._paying = None
+        self.post_message(DepositPaid(tracked.service_id, outcome))
+
+    @on(CreateWaiting)
+    def _create_waiting(self) -> None:
+        from swapdesk.tui.screens.create import CreateScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, CreateScreen):
+                screen.waiting()
+
+    @on(CreateEnded)
+    async def _create_ended(self, event: CreateEnded) -> None:
+        from swapdesk.flows.exchange import Created
+        from swapdesk.tui.screens.create import CreateScreen
+
+        outcome = event.outcome
+        shown = next(
+            (
+                one
+                for one in self.screen_stack
+                if isinstance(one, CreateScreen) and one.sent_intent == event.intent_id
+            ),
+            None,
+        )
+        if isinstance(outcome, Created):
+            await self._order_exists(outcome, open_it=shown is not None)
+        elif shown is not None:
+            shown.ended(outcome)
+        else:
+            self.notify(outcome.failure.cause, severity="warning")
+
+    async def _order_exists(self, created: Created, *, open_it: bool) -> None:
+        from swapdesk.flows.announcements import found_again, order_open
+        from swapdesk.tui.screens.deposit import DepositScreen
+        from swapdesk.tui.screens.swap import SwapScreen
+
+        order = created.order
+        self.session.created[order.service_id] = created
+        self.session.desk.link.tracker.adopt(order.service_id)
+        if open_it:
+            while len(self.screen_stack) > 1:
+                await self.pop_screen()
+            home = self.screen_stack[0]
+            if isinstance(home, SwapScreen):
+                home.finished()
+            await self.push_screen(DepositScreen(self.session, order.service_id))
+        if created.withheld is None:
+            self.notify(found_again(order) if created.found_again else order_open(order))
+
+    @on(DepositPaid)
+    def _deposit_paid(self, event: DepositPaid) -> None:
+        from swapdesk.flows.funding import Funded
+
+        if isinstance(event.outcome, Funded):
+            self.notify("The deposit is on its way. Next: the chain confirms it.")
+        else:
+            self.notify(event.outcome.reason, severity="warning")
+        page = getattr(self, "page", None)
+        if page is not None:
+            page.refresh_frame()
+            page.orders_changed(frozenset({event.service_id}))

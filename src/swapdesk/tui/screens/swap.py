@@ -1,0 +1,378 @@
+"""The first screen: one line is enough to start; below it, what was done and what is open."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.swap import (
+    AskQuotes,
+    Back,
+    FindToken,
+    OtherChain,
+    Retry,
+    ToRecent,
+)
+from swapdesk.tui.messages import LimitsKnown
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.swap_reading import reading_of
+from swapdesk.tui.session import STEPS, Phase, Session
+from swapdesk.tui.spans import LineLike, Span
+from swapdesk.tui.widgets.intent_line import HINT, IntentLine, IntentReading, Reading
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.recent_lists import OpenOrders, RecentLines
+from swapdesk.tui.widgets.section_label import SectionLabel
+from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.text_rows import TextRows
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from swapdesk.flows.intent_line import IntentLine as ReadLine
+    from swapdesk.wire.pair_limits import PairLimits
+
+LIMITS_AFTER = 0.3
+"""Seconds without a key before the limits of the pair are asked for."""
+SWAP_LABEL = "What do you want to swap?"
+SEND_LABEL = "What do you want to send privately?"
+SEND_HINT = "amount   token   @name or address"
+
+
+class SwapScreen(Page):
+    """``begin`` empties the line for a new swap or private send."""
+
+    NAME = "Swap"
+    VERBS = (AskQuotes, ToRecent, OtherChain, FindToken, Retry, Back)
+    DEFAULT_CSS = """
+    SwapScreen #lists { height: auto; }
+    SwapScreen #lists > Vertical { width: 1fr; height: auto; }
+    SwapScreen #lists LineTable { height: 6; }
+    SwapScreen.-short #how { display: none; }
+    SwapScreen .gap { height: 1; }
+    """
+    AUTO_FOCUS: ClassVar[str | None] = "TextField"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.line = IntentLine()
+        self.private = False
+        self._label = TextRows([Span(SWAP_LABEL, "muted")], classes="question")
+        self._recent = RecentLines(id="recent")
+        self._open = OpenOrders(id="open")
+        self._open_label = SectionLabel("Open orders")
+        self._welcome = TextRows(id="welcome")
+        self._choose = 0
+        self._read: ReadLine | None = None
+        self._recipient = ""
+        self._limits: PairLimits | None = None
+        self._limits_timer: Timer | None = None
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._label
+        yield self.line
+        yield Widget(classes="gap")
+        yield Horizontal(
+            Vertical(SectionLabel("Recent"), self._recent),
+            Vertical(self._open_label, self._open),
+            id="lists",
+        )
+        yield Widget(classes="gap")
+        yield Vertical(SectionLabel("How to write it"), TextRows(_how(), id="how-rows"), id="how")
+        yield self._welcome
+
+    # from the application
+
+    def begin(self, *, private: bool) -> None:
+        """An empty line, for a swap or for a private send."""
+        self.private = private
+        self._label.show([Span(SEND_LABEL if private else SWAP_LABEL, "muted")])
+        self.line.field.hint = SEND_HINT if private else HINT
+        self.line.set_value("")
+        self.line.field.focus()
+        self._understand()
+
+    def finished(self) -> None:
+        """The order of this line exists; the next one starts empty."""
+        self.begin(private=False)
+
+    def write_token(self, spec: str) -> None:
+        """Put a chosen token behind what is written, or before an amount still to be typed."""
+        value = self.line.value.strip()
+        self.line.set_value(f"{value} {spec}" if value else f" {spec} ")
+        if not value:
+            self.line.field.action_edit("home")
+        self.line.field.focus()
+
+    def session_changed(self) -> None:
+        self._understand()
+        self._fill_lists()
+
+    def orders_changed(self, ids: frozenset[str]) -> None:
+        self._fill_lists()
+
+    def on_tick(self) -> None:
+        if self.session.opened:
+            self._open.show(self._tracked(), self.now())
+
+    @property
+    def counting(self) -> bool:
+        return bool(self._open.rows)
+
+    # keys
+
+    def verb_standing(self, verb: type[Command]) -> Standing:
+        failed = self.session.phase is Phase.FAILED
+        if verb is Retry:
+            return READY if failed and not self.line.value else HIDDEN
+        if verb is AskQuotes:
+            if self.session.ready and self._complete():
+                return Standing(cost="1 quote")
+            return HIDDEN
+        if verb is OtherChain:
+            several = self._read is not None and self._read.choices > 1
+            naming = "@" in self.line.value
+            return (
+                Standing(verb="complete @name" if naming else "") if several or naming else HIDDEN
+            )
+        if verb is FindToken:
+            return READY if self.session.opened else HIDDEN
+        if verb is ToRecent:
+            return READY if self._recent.rows or self._open.rows else HIDDEN
+        if verb is Back:
+            return READY if self.line.value or self.private else HIDDEN
+        return READY
+
+    def do_ask_quotes(self) -> None:
+        self._submit()
+
+    def do_to_recent(self) -> None:
+        table = self._recent if self._recent.rows else self._open
+        if self.focused is self._recent or self.focused is self._open:
+            return
+        if table.rows:
+            table.focus()
+
+    def do_other_chain(self) -> None:
+        if self._complete_name():
+            return
+        self._choose += 1
+        self._understand()
+
+    def do_find_token(self) -> None:
+        from swapdesk.tui.screens.tokens import TokensScreen
+
+        self.app.push_screen(TokensScreen(self.session, choosing=True))
+
+    def do_new_swap(self) -> None:
+        self.begin(private=False)
+
+    def do_private_send(self) -> None:
+        self.begin(private=True)
+
+    def do_retry(self) -> None:
+        start = getattr(self.app, "start", None)
+        if start is not None:
+            start()
+
+    def do_back(self) -> None:
+        if not self.line.value and self.private:
+            self.begin(private=False)
+            return
+        self.line.set_value("")
+        self.line.field.focus()
+
+    @on(TextField.Changed)
+    def _typed(self) -> None:
+        self._choose = 0
+        self._understand()
+        if self._limits_timer is not None:
+            self._limits_timer.stop()
+        self._limits_timer = self.set_timer(LIMITS_AFTER, self._ask_limits)
+
+    @on(TextField.Refused)
+    def _refused(self, event: TextField.Refused) -> None:
+        self.show_notice(event.reason, "warning")
+
+    @on(TextField.Submitted)
+    def _submitted(self) -> None:
+        self._submit()
+
+    @on(LineTable.Chosen, "#recent")
+    def _again(self, event: LineTable.Chosen) -> None:
+        recent = self._recent.chosen(event.key)
+        if recent is not None:
+            self.begin(private=recent.private_send)
+            self.line.set_value(recent.text)
+
+    @on(LineTable.Chosen, "#open")
+    def _open_order(self, event: LineTable.Chosen) -> None:
+        opened = getattr(self.app, "open_order", None)
+        if opened is not None:
+            opened(event.key)
+
+    # reading the line
+
+    def _understand(self) -> None:
+        """Read the line again and say so; no call is made."""
+        if self.session.opened:
+            self._read_line()
+        self._say_money()
+        self.refresh_keys()
+
+    def _read_line(self) -> None:
+        from swapdesk.flows.intent_line import LineState, parse_intent_line
+        from swapdesk.flows.private_line import parse_private_line
+
+        desk = self.desk
+        text = self.line.value
+        if self.private:
+            private = parse_private_line(text, desk.catalog, desk.book, choose=self._choose)
+            line, self._recipient = private.line, private.recipient
+        else:
+            line = parse_intent_line(text, desk.catalog, desk.book, choose=self._choose)
+            self._recipient = f"@{line.recipient_name}" if line.recipient_name else ""
+        self._read = line
+        self._limits = self._known_limits()
+        empty = line.state is LineState.EMPTY
+        none = IntentReading(Reading.EMPTY)
+        self.line.show(none if empty else reading_of(line, self._limits, self._outside()))
+
+    def _complete(self) -> bool:
+        return self._read is not None and self._read.ready and self._outside() is None
+
+    def _outside(self) -> str | None:
+        from swapdesk.flows.amount_check import outside_limits
+
+        line = self._read
+        if line is None or line.amount is None or line.token_in is None:
+            return None
+        return outside_limits(line.amount, line.token_in.symbol, self._limits)
+
+    def _known_limits(self) -> PairLimits | None:
+        line, link = self._read, self.link
+        if line is None or link is None or line.token_in is None or line.token_out is None:
+            return None
+        return link.quotes.known_limits(line.token_in, line.token_out)
+
+    def _ask_limits(self) -> None:
+        line = self._read
+        if line is None or line.token_in is None or line.token_out is None or not line.ready:
+            return
+        if self.link is not None and self._known_limits() is None:
+            self.run_worker(self._fetch_limits(), group="limits", exclusive=True,
+                            exit_on_error=False)  # fmt: skip
+
+    async def _fetch_limits(self) -> None:
+        from swapdesk.client.errors import ClientError
+
+        line, link = self._read, self.link
+        if line is None or link is None or line.token_in is None or line.token_out is None:
+            return
+        # Limits are a comfort: without them the quotes themselves say what is too small.
+        with contextlib.suppress(ClientError):
+            limits = await link.quotes.limits(line.token_in, line.token_out)
+            self.post_message(LimitsKnown((line.token_in.id, line.token_out.id), limits))
+
+    @on(LimitsKnown)
+    def _limits_known(self, event: LimitsKnown) -> None:
+        self._understand()
+
+    def _complete_name(self) -> bool:
+        """Tab behind ``@b`` writes the first name that begins so."""
+        head, at, begun = self.line.value.rpartition("@")
+        if not at or not self.session.opened:
+            return False
+        kind = self._read.token_in.chain_data.kind if self._read and self._read.token_in else None
+        names = [name for name in self.desk.book.names(kind) if name.startswith(begun.lower())]
+        if not names:
+            return True
+        following = names[(names.index(begun) + 1) % len(names)] if begun in names else names[0]
+        self.line.set_value(f"{head}@{following}")
+        return True
+
+    def _submit(self) -> None:
+        from swapdesk.tui.screens.quotes import QuotesScreen
+
+        line = self._read
+        if not self.line.value.strip():
+            self.show_notice("Write an amount and two tokens, as 0.5 btc eth.")
+        elif not self.session.ready or line is None:
+            self.show_notice("The desk is still starting. The line stays here.", "warning")
+        elif not line.ready:
+            self.show_notice(line.message or "The line is not complete.", "warning")
+        elif (outside := self._outside()) is not None:
+            self.show_notice(outside, "warning")
+        elif line.token_in is not None and line.token_out is not None and line.amount is not None:
+            self.app.push_screen(
+                QuotesScreen(
+                    self.session,
+                    line.token_in,
+                    line.token_out,
+                    line.amount,
+                    private_send=line.private_send,
+                    recipient=self._recipient,
+                )
+            )
+
+    # what stands below
+
+    def _tracked(self) -> list[object]:
+        link = self.link
+        return list(link.tracker.orders()) if link is not None else []
+
+    def _fill_lists(self) -> None:
+        if not self.session.opened:
+            return
+        tracked = self._tracked()
+        self._recent.fill(tracked, self.desk.catalog, self.now())
+        self._open.show(tracked, self.now())
+        self._open_label.show("Open orders", str(len(self._open.rows)) if self._open.rows else "")
+        empty = not tracked and self.session.ready and not self.session.live
+        self.query_one("#lists").display = not empty
+        self._welcome.show([self._greeting()] if empty else [])
+        self.refresh_keys()
+
+    def _greeting(self) -> LineLike:
+        catalog = self.desk.catalog
+        said = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
+        return [Span(f"{said} Nothing here is real money.", "muted")]
+
+    def _say_money(self) -> None:
+        session = self.session
+        where = "in your wallet. Nothing moves from this screen."
+        if session.phase is Phase.FAILED:
+            what = "the service" if session.live else "the sandbox"
+            self.set_money("in your wallet.", f"you: r tries {what} again")
+            self.line.show(IntentReading(Reading.REFUSED, session.reason))
+        elif session.phase is Phase.STARTING:
+            what = "connecting" if session.live else "starting the sandbox"
+            self.set_money("in your wallet.", f"{what}, {session.done} of {STEPS} ready")
+        elif self._complete():
+            self.set_money(
+                where, "you: press enter to ask for quotes", where_short="in your wallet."
+            )
+        elif self.private:
+            self.set_money(where, "you: write what to send", where_short="in your wallet.")
+        else:
+            self.set_money(where, "you: write what to swap", where_short="in your wallet.")
+
+
+def _how() -> list[LineLike]:
+    def row(line: str, means: str, other: str, other_means: str) -> LineLike:
+        return [
+            Span(line.ljust(15)),
+            Span(means.ljust(33), "muted"),
+            Span(other.ljust(19)),
+            Span(other_means, "muted"),
+        ]
+
+    return [
+        row("0.5 btc eth", "sell 0.5 BTC, buy ETH", "900 usdc.base sol", "name the chain"),
+        row("0.5 eth @bob", "private send to bob", "p  0.5 eth", "private send, ask whom"),
+    ]

@@ -1,0 +1,80 @@
+"""How an intent line was read, as rows to draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from swapdesk.flows.notation import exact_amount, usd
+from swapdesk.tui.glyphs import ABOUT, DOT
+from swapdesk.tui.spans import Line, Span
+from swapdesk.tui.widgets.intent_line import IntentReading, Reading
+
+if TYPE_CHECKING:
+    from swapdesk.flows.intent_line import IntentLine
+    from swapdesk.wire.pair_limits import PairLimits
+    from swapdesk.wire.tokens import Token
+
+
+def reading_of(line: IntentLine, limits: PairLimits | None, outside: str | None) -> IntentReading:
+    """``limits`` of the pair if they are known; ``outside`` says why no route takes the amount."""
+    reading = Reading[line.state.name]
+    if outside is not None and line.ready:
+        return IntentReading(Reading.REFUSED, outside, _value(line), _below(line, limits))
+    marked = frozenset({line.place}) if line.place is not None else frozenset()
+    if reading is Reading.REFUSED:
+        return IntentReading(reading, line.message, marked=marked)
+    if line.token_in is None or line.amount is None:
+        return IntentReading(reading, line.message)
+    text = _understood(line)
+    below = _below(line, limits)
+    if line.token_out is None:
+        return IntentReading(reading, text, _value(line), line.message)
+    if reading is Reading.AMBIGUOUS:
+        below = line.message
+    return IntentReading(reading, text, _value(line), below)
+
+
+def _understood(line: IntentLine) -> Line:
+    assert line.amount is not None
+    assert line.token_in is not None
+    verb = "Send privately  " if line.private_send else "Sell  "
+    text: Line = [
+        Span(verb, "muted"),
+        Span(f"{exact_amount(line.amount)} {line.token_in.symbol}", bold=True),
+        Span(f"  on {line.token_in.chain_data.name}", "muted"),
+    ]
+    if line.private_send:
+        if line.recipient_name:
+            text += [Span("    to  ", "muted"), Span(f"@{line.recipient_name}", bold=True)]
+    elif line.token_out is not None:
+        text += [Span("    Buy  ", "muted"), *_token(line.token_out)]
+    return text
+
+
+def _token(token: Token) -> Line:
+    return [Span(token.symbol, bold=True), Span(f"  on {token.chain_data.name}", "muted")]
+
+
+def _value(line: IntentLine) -> Line:
+    value = line.value_usd
+    return [Span(f"{ABOUT} ", "muted"), Span(usd(value))] if value is not None else []
+
+
+def _below(line: IntentLine, limits: PairLimits | None) -> Line:
+    from swapdesk.flows.amount_check import bounds_of
+
+    parts: list[Line] = []
+    bounds = bounds_of(limits) if limits is not None else None
+    if bounds is not None and line.token_in is not None:
+        least, symbol = exact_amount(bounds.smallest), line.token_in.symbol
+        text = f"limits {least} {symbol} or more"
+        if bounds.largest is not None:
+            text = f"limits {least} to {exact_amount(bounds.largest)} {symbol}"
+        parts.append([Span(text, "muted")])
+    parts += [[Span(hint, "muted")] for hint in line.hints]
+    if line.choices > 1:
+        parts.append([Span("tab", "accent", bold=True), Span(" other chain", "muted")])
+    joined: Line = []
+    for part in parts:
+        joined += [Span(f" {DOT} ", "muted"), *part] if joined else part
+    return joined

@@ -1,0 +1,97 @@
+"""What was asked before, and the orders that are open: the two lists of the first screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from swapdesk.flows.notation import countdown, day, elapsed, tracker_amount
+from swapdesk.tui.spans import Span
+from swapdesk.tui.widgets.line_table import Column, LineTable, Row
+
+if TYPE_CHECKING:
+    from swapdesk.flows.catalog import Catalog
+    from swapdesk.flows.recent import Recent
+    from swapdesk.flows.tracking import TrackedOrder
+
+MOST = 6
+ROLE_OF_LEVEL = {
+    "waiting": "status-waiting",
+    "moving": "status-moving",
+    "done": "status-done",
+    "trouble": "status-trouble",
+    "back": "status-trouble",
+    "expired": "muted",
+}
+
+
+class RecentLines(LineTable):
+    """Lines of earlier intents; the key of a row is its line."""
+
+    def __init__(self, **place: Any) -> None:
+        columns = [
+            Column("line", "", 18, grow=1),
+            Column("route", "", 8, priority=2),
+            Column("at", "", 11, "right", priority=1, role="muted"),
+        ]
+        super().__init__(columns, heads=False, empty="Nothing asked yet.", **place)
+        self._recent: dict[str, Recent] = {}
+
+    def fill(self, tracked: Iterable[Any], catalog: Catalog, now: datetime) -> None:
+        from swapdesk.flows.recent import recent_lines
+
+        self._recent = {line.text: line for line in recent_lines(tracked, catalog, MOST)}
+        self.set_rows(
+            Row(
+                line.text,
+                {
+                    "line": line.text,
+                    "route": Span(line.route, f"route-{line.route}"),
+                    "at": day(line.at, now),
+                },
+            )
+            for line in self._recent.values()
+        )
+
+    def chosen(self, key: str) -> Recent | None:
+        return self._recent.get(key)
+
+
+class OpenOrders(LineTable):
+    """Open orders, nearest deadline first; the key of a row is the order's id."""
+
+    def __init__(self, **place: Any) -> None:
+        columns = [
+            Column("id", "", 6),
+            Column("what", "", 16, grow=1, priority=3),
+            Column("state", "", 15),
+            Column("time", "", 11, "right", priority=2, role="muted"),
+        ]
+        super().__init__(columns, heads=False, empty="No order is open.", **place)
+
+    def show(self, tracked: Iterable[Any], now: datetime) -> None:
+        rows = [(one, one.state(now)) for one in tracked]
+        self.set_rows(_row(one, state, now) for one, state in rows if not state.ended)
+
+
+def _row(tracked: TrackedOrder, state: Any, now: datetime) -> Row:
+    from swapdesk.flows.order_state import symbols
+
+    order = tracked.order
+    sent, received = symbols(order)
+    time = ""
+    if state.deadline is not None:
+        time = f"{countdown((state.deadline - now).total_seconds())} left"
+    elif state.elapsed is not None:
+        expected = state.expected.total_seconds() if state.expected else None
+        time = elapsed(state.elapsed.total_seconds(), expected).text
+    return Row(
+        tracked.service_id,
+        {
+            "id": Span(tracked.short_id, bold=True),
+            "what": f"{tracker_amount(order.in_amount, 'pay')} {sent} → {received}",
+            "state": Span(state.short, ROLE_OF_LEVEL[state.level]),
+            "time": time,
+        },
+    )
