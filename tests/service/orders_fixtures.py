@@ -29,7 +29,7 @@ from swapdesk.wire.tokens import Token
 START = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
 EVM = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
 BTC = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
-XRP = "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh"
+XRP = "rvYAfWj5gh67oV6fW32ZzP3Aw4Eubs59B"
 SECRET = "5f2d" * 16
 
 

@@ -196,14 +196,16 @@ class OrderDesk:
                 ErrorCode.INVALID_SWAP, "This quote was already used with other parameters."
             )
         deadline = self._clock.monotonic() + _TWIN_WAIT_SECONDS
+        looks = 0
         while order.status == OrderStatus.INITIALIZING:
             landed = self._in_flight.get(order.service_id)
             if landed is not None:
                 await landed.wait()
             elif self._clock.monotonic() >= deadline:
                 raise _outcome_unknown()
-            else:
+            elif looks:
                 await self._clock.sleep(_TWIN_POLL_SECONDS)
+            looks += 1
             found = await self._store.get_order(order.partner_id, order.service_id)
             if found is None:
                 raise _invalid_swap()

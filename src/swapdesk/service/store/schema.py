@@ -112,6 +112,13 @@ def configure(connection: sqlite3.Connection, *, writes: bool) -> None:
 
 def prepare(connection: sqlite3.Connection) -> None:
     """Create the tables in a new file, or check an old one. Raises SchemaError."""
+    try:
+        _prepare(connection)
+    except sqlite3.DatabaseError as error:
+        raise SchemaError(f"the file cannot be used: {error}") from error
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
         raise SchemaError(f"the file has schema {version}, this release knows {VERSION}")

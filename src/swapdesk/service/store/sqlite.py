@@ -86,7 +86,7 @@ class SqliteStore:
         """Open or create the file; raises SchemaError when it is damaged or too new."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.closing(_connect(path, writes=True)) as connection:
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
             prepare(connection)
         return cls(path)
 
@@ -174,7 +174,8 @@ class SqliteStore:
         await self._write(
             lambda db: (
                 db.execute(
-                    "UPDATE orders SET due_at = ?, attempt = ?, lease_owner = NULL, lease_until = NULL"
+                    "UPDATE orders SET due_at = ?, attempt = ?,"
+                    " lease_owner = NULL, lease_until = NULL"
                     " WHERE service_id = ? AND lease_owner = ?",
                     (due, attempt, service_id, owner),
                 ).rowcount

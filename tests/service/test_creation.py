@@ -1,0 +1,417 @@
+"""Create: at most once per quote, finished after any crash (wire decisions 2.7)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.orders_fixtures import (
+    ALICE,
+    BOB,
+    BTC,
+    ETH,
+    EVM,
+    XRP,
+    XRP_TOKEN,
+    Floor,
+    caller,
+    exchange,
+    private_send,
+    reopen,
+    venues_at,
+)
+from service.venue import PlainVenue
+from swapdesk.clock import ManualClock
+from swapdesk.service.errors import ServiceError
+from swapdesk.service.orders.creation import OrderDesk
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.orders import Order, OrderQuery
+
+
+@pytest.fixture
+async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
+    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
+    yield floor
+    await floor.store.close()
+
+
+async def refused(call: Awaitable[Any]) -> ServiceError:
+    with pytest.raises(ServiceError) as error:
+        await call
+    return error.value
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the loop turn until something holds; a limit of turns, not of time."""
+    for _ in range(10_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    pytest.fail("it never came to hold")
+
+
+async def only_order(floor: Floor) -> Order:
+    listed = await floor.desk.list(caller(), OrderQuery())
+    assert listed.total == len(listed.orders) == 1
+    return listed.orders[0]
+
+
+async def test_a_standard_order(floor: Floor) -> None:
+    order = await floor.create(refund_address=EVM)
+    assert (order.status, order.display_status) == (0, "WAITING_FOR_DEPOSIT")
+    assert (order.in_, order.swap_name, order.anonymous) == ("aa", "Alpha", False)
+    assert order.deposit_address == (await floor.venue("aa").find(f"{order.service_id}:in")).address  # type: ignore[union-attr]
+    assert (order.in_amount, order.out_amount) == (Decimal("0.5"), Decimal("0.01660000"))
+    assert order.expires is not None
+    assert order.created is not None
+    assert (order.expires - order.created).total_seconds() == 1800
+    leg = floor.venue("aa").opened[0]
+    assert (leg.payout_address, leg.refund_address) == (BTC, EVM)
+    assert await floor.desk.get(caller(), order.service_id) == order
+
+
+async def test_a_private_order_hides_its_venues_and_hops(floor: Floor) -> None:
+    order = await floor.create(route="private", intermediate_refund_address="kept")
+    sent = encode_json(order).decode()
+    assert order.anonymous
+    assert order.intermediate_refund_address == "kept"
+    for secret in ("Alpha", "Beta", "Gamma", '"in":', "swapName", "xmr", "monero"):
+        assert secret not in sent
+    (first,) = [leg for v in floor.adapters for leg in v.opened if leg.key.endswith(":in")]
+    (second,) = [leg for v in floor.adapters for leg in v.opened if leg.key.endswith(":out")]
+    assert second.payout_address == BTC
+    assert second.refund_address == "kept"
+    assert second.expires > first.expires
+    out_venue = next(v for v in floor.adapters if second in v.opened)
+    waiting = await out_venue.find(second.key)
+    assert waiting is not None
+    assert (first.payout_address, first.payout_tag) == (waiting.address, waiting.tag)
+    assert order.deposit_address != waiting.address
+    assert order.out_status == 1
+
+
+async def test_a_private_send(floor: Floor) -> None:
+    quote = await floor.quote(route="private", token_out=ETH, purpose="private_send")
+    order = await floor.desk.create(caller(), private_send(quote), "private_send")
+    assert order.in_token == order.out_token == ETH
+    assert order.anonymous
+
+
+async def test_what_the_venue_restates_is_what_is_to_be_paid(floor: Floor) -> None:
+    floor.venue("aa").trouble.restate_in = Decimal("0.50000001")
+    floor.venue("aa").trouble.restate_out = Decimal("0.0165")
+    order = await floor.create()
+    assert (order.in_amount, order.out_amount) == (Decimal("0.50000001"), Decimal("0.0165"))
+
+
+@pytest.mark.parametrize(
+    ("field", "body"),
+    [
+        ("addressTo", {"to": EVM}),
+        ("addressTo", {"to": BTC[:-1] + "q"}),
+        ("refundAddress", {"to": BTC, "refund_address": BTC}),
+    ],
+)
+async def test_an_address_nobody_could_be_paid_at(
+    floor: Floor, field: str, body: dict[str, str]
+) -> None:
+    quote = await floor.quote()
+    to = body.pop("to")
+    error = await refused(floor.desk.create(caller(), exchange(quote, to, **body), "exchange"))
+    assert error.code is ErrorCode.VALIDATION_ERROR
+    assert list(error.fields or {}) == [field]
+    assert floor.openings == []
+    assert (await floor.desk.create(caller(), exchange(quote), "exchange")).status == 0
+
+
+async def test_memos_are_checked_but_never_forced(floor: Floor) -> None:
+    quote = await floor.quote(token_out=XRP_TOKEN)
+    bad = exchange(quote, XRP, destination_tag="99999999999")
+    error = await refused(floor.desk.create(caller(), bad, "exchange"))
+    assert list(error.fields or {}) == ["destinationTag"]
+    assert (
+        await floor.desk.create(caller(), exchange(quote, XRP), "exchange")
+    ).receiver_tag is None
+    other = await floor.quote(token_out=XRP_TOKEN)
+    tagged = exchange(other, XRP, destination_tag="4711")
+    assert (await floor.desk.create(caller(), tagged, "exchange")).receiver_tag == "4711"
+
+
+async def test_quotes_that_cannot_be_used_are_refused_alike(floor: Floor) -> None:
+    mine, theirs = await floor.quote(), await floor.quote(of=BOB)
+    sent = await floor.quote(route="private", token_out=ETH, purpose="private_send")
+    unknown = replace(mine, quote_id="f" * 24)
+    floor_errors = [
+        await refused(floor.desk.create(caller(), exchange(quote), "exchange"))
+        for quote in (unknown, theirs, sent)
+    ]
+    floor_errors.append(
+        await refused(floor.desk.create(caller(), private_send(mine), "private_send"))
+    )
+    assert isinstance(floor.clock, ManualClock)
+    floor.clock.advance(60)
+    floor_errors.append(await refused(floor.desk.create(caller(), exchange(mine), "exchange")))
+    assert len({encode_json(error.body("same")) for error in floor_errors}) == 1
+    assert floor_errors[0].code is ErrorCode.INVALID_SWAP
+    assert floor.openings == []
+
+
+async def test_64_twins_get_one_order(floor: Floor) -> None:
+    for _ in range(20):
+        request = exchange(await floor.quote())
+        answers = await asyncio.gather(
+            *(floor.desk.create(caller(), request, "exchange") for _ in range(64))
+        )
+        assert len({encode_json(answer) for answer in answers}) == 1
+    assert len(floor.openings) == len(set(floor.openings)) == 20
+    assert (await floor.desk.list(caller(), OrderQuery())).total == 20
+
+
+async def test_a_twin_waits_for_the_first(floor: Floor) -> None:
+    venue = floor.venue("aa")
+    venue.trouble.hang = True
+    request = exchange(await floor.quote())
+    first = asyncio.create_task(floor.desk.create(caller(), request, "exchange"))
+    await until(lambda: bool(floor.desk._in_flight))
+    twin = asyncio.create_task(floor.desk.create(caller(), request, "exchange"))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert not twin.done()
+    venue.trouble.released.set()
+    assert await first == await twin
+    assert len(floor.openings) == 1
+
+
+async def test_a_used_quote_takes_no_other_body(floor: Floor) -> None:
+    quote = await floor.quote()
+    order = await floor.desk.create(caller(), exchange(quote), "exchange")
+    error = await refused(
+        floor.desk.create(caller(), exchange(quote, refund_address=EVM), "exchange")
+    )
+    assert error.code is ErrorCode.INVALID_SWAP
+    assert isinstance(floor.clock, ManualClock)
+    floor.clock.advance(3600)
+    await floor.worker.sweep(floor.clock.now())
+    assert await floor.desk.create(caller(), exchange(quote), "exchange") == order
+
+
+async def test_a_floating_order_falls_back_to_the_next_best(floor: Floor) -> None:
+    floor.venue("aa").trouble.reject = True
+    order = await floor.create()
+    assert (order.in_, order.swap_name, order.rerouted) == ("bb", "Beta", True)
+    assert order.quoted_in_amount == Decimal("0.5")
+    assert order.quoted_out_amount == Decimal("0.01660000")
+    assert order.out_amount == Decimal("0.01656666")
+    assert floor.openings == [f"{order.service_id}:in#2"]
+
+
+@pytest.mark.parametrize("position", ["in", "out"])
+async def test_a_private_order_avoids_the_venue_that_refused(floor: Floor, position: str) -> None:
+    quote = await floor.quote(route="private")
+    floor.venue(quote.legs[0 if position == "in" else 1]).trouble.rejections = 1
+    order = await floor.desk.create(caller(), exchange(quote), "exchange")
+    assert order.status == 0
+    assert order.rerouted
+    row = await floor.desk.find(ALICE.partner_id, order.service_id)
+    assert row is not None
+    assert row.legs[0 if position == "in" else 1] != quote.legs[0 if position == "in" else 1]
+    assert row.legs[0] != row.legs[1]
+    kept = [key for key in floor.openings if key.endswith("#2")]
+    assert sorted(kept) == [f"{order.service_id}:in#2", f"{order.service_id}:out#2"]
+
+
+async def test_when_all_refuse_the_order_fails_and_the_quote_stays_consumed(floor: Floor) -> None:
+    for venue in floor.adapters:
+        venue.trouble.reject = True
+    quote = await floor.quote()
+    for _ in range(2):
+        error = await refused(floor.desk.create(caller(), exchange(quote), "exchange"))
+        assert (error.code, error.status) == (ErrorCode.PROVIDER_EXCHANGE_FAILED, 502)
+    order = await only_order(floor)
+    assert (order.status, order.display_status, order.deposit_address) == (6, "FAILED", None)
+    assert order.action_required is False
+    assert floor.openings == []
+    stored = await floor.store.get_quote(ALICE.partner_id, quote.quote_id)
+    assert stored is not None
+    assert stored.consumed_by == order.service_id
+
+
+async def test_a_lost_answer_is_settled_by_the_worker(floor: Floor) -> None:
+    floor.venue("aa").trouble.answers_lost = 1
+    quote = await floor.quote()
+    error = await refused(floor.desk.create(caller(), exchange(quote), "exchange"))
+    assert (error.code, error.status) == (ErrorCode.SERVICE_UNAVAILABLE, 503)
+    assert (await only_order(floor)).status == -2
+    assert await floor.work(12) == 1
+    order = await only_order(floor)
+    assert order.status == 0
+    assert await floor.desk.create(caller(), exchange(quote), "exchange") == order
+    assert floor.openings == [f"{order.service_id}:in"]
+
+
+async def test_a_venue_that_hangs_is_left_after_ten_seconds(floor: Floor) -> None:
+    venue = floor.venue("aa")
+    venue.trouble.hang = True
+    quote = await floor.quote()
+    creating = asyncio.create_task(floor.desk.create(caller(), exchange(quote), "exchange"))
+    await until(lambda: bool(floor.desk._in_flight))
+    assert isinstance(floor.clock, ManualClock)
+    while not creating.done():
+        floor.clock.advance(1)
+        await asyncio.sleep(0.001)
+    error = await refused(creating)
+    assert error.code is ErrorCode.SERVICE_UNAVAILABLE
+    venue.trouble.hang = False
+    assert await floor.work(12) == 1
+    order = await only_order(floor)
+    assert (order.status, order.in_) == (0, "aa")
+    assert floor.openings == [f"{order.service_id}:in"]
+
+
+async def test_an_opening_nobody_can_ask_about_fails_when_its_time_is_over(floor: Floor) -> None:
+    venue = floor.venue("aa")
+    venue.trouble.hang = venue.trouble.silent = True
+    creating = asyncio.create_task(
+        floor.desk.create(caller(), exchange(await floor.quote()), "exchange")
+    )
+    await until(lambda: bool(floor.desk._in_flight))
+    creating.cancel()
+    await asyncio.gather(creating, return_exceptions=True)
+    for _ in range(12):
+        await floor.work(300)
+    assert (await only_order(floor)).status == -2, "silence decides nothing"
+    venue.trouble.silent = False
+    await floor.work(300)
+    assert (await only_order(floor)).status == 6
+    assert floor.openings == []
+
+
+class Cut(BaseException):
+    """The process ends here."""
+
+
+class Blade:
+    """Cuts at the n-th boundary call of a create: before it is done, or right after."""
+
+    def __init__(self, at: int, *, after: bool) -> None:
+        self.at = at
+        self.after = after
+        self.calls: list[str] = []
+
+    async def pass_through(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        self.calls.append(name)
+        mine = len(self.calls) == self.at
+        if mine and not self.after:
+            raise Cut
+        try:
+            return await call()
+        finally:
+            if mine:
+                raise Cut
+
+
+class CutStore:
+    """The real store, with the blade around what a create writes."""
+
+    def __init__(self, store: SqliteStore, blade: Blade) -> None:
+        self._store = store
+        self._blade = blade
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+        if name not in ("begin_order", "advance_order"):
+            return method
+        return lambda *a, **k: self._blade.pass_through(name, lambda: method(*a, **k))
+
+
+class CutVenue(PlainVenue):
+    """The real test venue, with the blade around its openings."""
+
+    blade: Blade | None = None
+
+    async def open(self, leg: LegOrder) -> DepositInstruction:
+        if self.blade is None:
+            return await super().open(leg)
+        opened: DepositInstruction = await self.blade.pass_through(
+            "open", lambda: PlainVenue.open(self, leg)
+        )
+        return opened
+
+
+@pytest.mark.parametrize("trouble", ["none", "best venue refuses"])
+@pytest.mark.parametrize("route", ["standard", "private"])
+async def test_a_crash_in_any_gap_is_finished_by_the_worker(
+    tmp_path: Path, route: str, trouble: str
+) -> None:
+    """Sweeps every boundary call, before and after; the last sweep is the one nothing cut."""
+    at, swept = 1, 0
+    while True:
+        blades = [Blade(at, after=False), Blade(at, after=True)]
+        for blade in blades:
+            await _crash_and_recover(tmp_path / f"{swept}.db", route, trouble, blade)
+            swept += 1
+        if len(blades[0].calls) < at:
+            break
+        at += 1
+    assert at > {"standard": 3, "private": 4}[route]
+
+
+async def _crash_and_recover(path: Path, route: str, trouble: str, blade: Blade) -> None:
+    adapters = [
+        CutVenue("aa", "Alpha", spread="0.004"),
+        CutVenue("bb", "Beta", spread="0.006"),
+        CutVenue("cc", "Gamma", spread="0.008"),
+    ]
+    floor = Floor(path, ManualClock(), adapters)
+    quote = await floor.quote(route=route)
+    if trouble != "none":
+        floor.venue(quote.legs[0]).trouble.reject = True
+    desk = OrderDesk(
+        CutStore(floor.store, blade),  # type: ignore[arg-type]
+        floor.catalog,
+        floor.venues,
+        floor.engine,
+        floor.clock,
+        random.Random(1),
+    )
+    for venue in adapters:
+        venue.blade = blade
+    cut = False
+    try:
+        await desk.create(caller(), exchange(quote), "exchange")
+    except Cut:
+        cut = True
+    for venue in adapters:
+        venue.blade = None
+    assert cut == (len(blade.calls) >= blade.at)
+    floor = await reopen(floor)
+    for _ in range(3):
+        await floor.work(12)
+    began = not (blade.at == 1 and not blade.after)
+    if began:
+        order = await only_order(floor)
+        assert order.status == 0, blade.calls
+    else:
+        assert (await floor.desk.list(caller(), OrderQuery())).total == 0
+    again = await floor.desk.create(caller(), exchange(quote), "exchange")
+    assert again.deposit_address is not None
+    assert (await only_order(floor)).service_id == again.service_id
+    assert len(floor.openings) == len(set(floor.openings))
+    row = await floor.desk.find(ALICE.partner_id, again.service_id)
+    assert row is not None
+    first = [k for k in floor.venue(row.legs[0]).keys if k.startswith(f"{again.service_id}:in")]
+    assert len(first) == 1, "one deposit address, and it is the order's"
+    instruction = await floor.venue(row.legs[0]).find(first[0])
+    assert instruction is not None
+    assert instruction.address == again.deposit_address
+    await floor.store.close()

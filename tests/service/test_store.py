@@ -1,0 +1,328 @@
+"""The embedded store: durable, grouped, forward-only."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.orders_fixtures import ALICE, BITCOIN, BOB, ETH, START
+from swapdesk.service.store.protocol import (
+    OrderFilter,
+    QuoteConsumed,
+    QuoteGone,
+    StoredOrder,
+    StoredQuote,
+    StoreUnavailable,
+)
+from swapdesk.service.store.rows import amount_key, micros, moment_of
+from swapdesk.service.store.schema import VERSION, SchemaError
+from swapdesk.service.store.sqlite import SqliteStore
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore.open(tmp_path / "service.db")
+    yield store
+    await store.close()
+
+
+def quote(number: int, *, partner_id: str = ALICE.partner_id) -> StoredQuote:
+    return StoredQuote(
+        quote_id=f"{number:024x}",
+        partner_id=partner_id,
+        purpose="exchange",
+        route="private",
+        created=START,
+        expires=START + timedelta(seconds=60),
+        token_in_id=ETH.id,
+        token_out_id=BITCOIN.id,
+        amount_in=Decimal("0.500000000000000001"),
+        amount_out=Decimal("0.0166"),
+        amount_in_usd=None,
+        amount_out_usd=Decimal("1494.00"),
+        minutes=Decimal("12.5"),
+        legs=("aa", "bb"),
+        middle_token_id=BITCOIN.id,
+        middle_amount=Decimal("8.3"),
+    )
+
+
+def order(number: int, *, partner_id: str = ALICE.partner_id, amount: str = "0.5") -> StoredOrder:
+    return StoredOrder(
+        service_id=f"order{number:05}",
+        record_id=f"{number:024x}",
+        partner_id=partner_id,
+        quote_id=f"{number:024x}",
+        request_digest="digest",
+        route="standard",
+        created=START,
+        modified=START,
+        expires=START + timedelta(minutes=30),
+        status=-2,
+        display_status="WAITING_FOR_DEPOSIT",
+        rank=0,
+        version=1,
+        due_at=START + timedelta(seconds=12),
+        in_status=0,
+        out_status=None,
+        token_in_id=ETH.id,
+        token_out_id=BITCOIN.id,
+        amount_in=Decimal(amount),
+        amount_out=Decimal("0.0166"),
+        amount_in_usd=Decimal("1500.00"),
+        amount_out_usd=None,
+        minutes=Decimal(5),
+        receiver_address="someone",
+        receiver_tag=None,
+        refund_address=None,
+        refund_tag=None,
+        deposit_address=None,
+        deposit_tag=None,
+        legs=("aa",),
+        middle_token_id=None,
+        middle_amount=None,
+        detail={"rerouted": True, "note": "é 😀 \x00"},
+    )
+
+
+async def begun(store: SqliteStore, number: int, **changes: str) -> StoredOrder:
+    row = order(number, **changes)
+    await store.save_quotes([quote(number, partner_id=row.partner_id)])
+    await store.begin_order(row)
+    return row
+
+
+async def test_what_is_saved_comes_back_digit_for_digit(store: SqliteStore) -> None:
+    saved = quote(1)
+    await store.save_quotes([saved])
+    assert await store.get_quote(ALICE.partner_id, saved.quote_id) == saved
+    row = order(1)
+    await store.begin_order(row)
+    assert await store.get_order(ALICE.partner_id, row.service_id) == row
+    consumed = await store.get_quote(ALICE.partner_id, saved.quote_id)
+    assert consumed == replace(saved, consumed_by=row.service_id)
+
+
+async def test_a_quote_becomes_one_order(store: SqliteStore) -> None:
+    first = await begun(store, 1)
+    second = replace(first, service_id="other", record_id="f" * 24)
+    with pytest.raises(QuoteConsumed) as refused:
+        await store.begin_order(second)
+    assert refused.value.service_id == first.service_id
+    assert await store.get_order(ALICE.partner_id, "other") is None
+    assert await store.order_of_quote(ALICE.partner_id, first.quote_id) == first
+
+
+async def test_foreign_and_unknown_quotes_are_gone_alike(store: SqliteStore) -> None:
+    await store.save_quotes([quote(1, partner_id=BOB.partner_id)])
+    for number in (1, 2):
+        with pytest.raises(QuoteGone):
+            await store.begin_order(order(number))
+        assert await store.get_quote(ALICE.partner_id, f"{number:024x}") is None
+
+
+async def test_of_many_at_once_one_order_wins(store: SqliteStore) -> None:
+    await store.save_quotes([quote(1)])
+    rows = [
+        replace(order(1), service_id=f"twin{n}", record_id=f"{n + 100:024x}") for n in range(64)
+    ]
+    outcomes = await asyncio.gather(*map(store.begin_order, rows), return_exceptions=True)
+    assert outcomes.count(None) == 1
+    winner = rows[outcomes.index(None)].service_id
+    losers = [outcome for outcome in outcomes if outcome is not None]
+    assert all(isinstance(o, QuoteConsumed) and o.service_id == winner for o in losers)
+
+
+async def test_one_refusal_does_not_sink_its_neighbours(store: SqliteStore) -> None:
+    numbers = range(1, 151)
+    await store.save_quotes([quote(n) for n in numbers if n % 3])
+    outcomes = await asyncio.gather(
+        *(store.begin_order(order(n)) for n in numbers), return_exceptions=True
+    )
+    for n, outcome in zip(numbers, outcomes, strict=True):
+        found = await store.get_order(ALICE.partner_id, f"order{n:05}")
+        if n % 3:
+            assert outcome is None
+            assert found is not None
+        else:
+            assert isinstance(outcome, QuoteGone)
+            assert found is None
+
+
+async def test_a_state_moves_by_compare_and_set_and_never_back(store: SqliteStore) -> None:
+    row = await begun(store, 1)
+    forward = replace(row, status=2, rank=2, display_status="EXCHANGE_IN_PROGRESS")
+    assert await store.advance_order(forward, expected_version=1)
+    assert not await store.advance_order(forward, expected_version=1), "the version was used"
+    back = replace(row, status=1, rank=1, display_status="DEPOSIT_DETECTED")
+    assert not await store.advance_order(back, expected_version=2), "the rank would fall"
+    now = await store.get_order(ALICE.partner_id, row.service_id)
+    assert now == replace(forward, version=2)
+    assert [(r.version, r.status, r.rank) for r in await store.read_outbox(0, 10)] == [(2, 2, 2)]
+
+
+async def test_a_quiet_change_is_not_announced(store: SqliteStore) -> None:
+    row = await begun(store, 1)
+    assert await store.advance_order(replace(row, legs=("bb",)), expected_version=1, announce=False)
+    assert await store.read_outbox(0, 10) == []
+    assert await store.last_outbox() == 0
+
+
+async def test_the_outbox_wakes_and_keeps_the_order_of_commits(store: SqliteStore) -> None:
+    rows = [await begun(store, n) for n in range(1, 31)]
+    waiting = asyncio.create_task(store.outbox_beyond(0))
+    await asyncio.gather(*(store.advance_order(row, expected_version=1) for row in rows))
+    await asyncio.wait_for(waiting, 5)
+    told = await store.read_outbox(0, 100)
+    assert [row.sequence for row in told] == list(range(1, 31))
+    assert {row.service_id for row in told} == {row.service_id for row in rows}
+    await asyncio.wait_for(store.outbox_beyond(29), 5)
+    assert await store.drop_outbox(START + timedelta(seconds=1)) == 30
+    assert await store.last_outbox() == 30, "numbers are never used again"
+
+
+async def test_due_orders_are_leased_to_one_owner(store: SqliteStore) -> None:
+    for n in range(1, 101):
+        await begun(store, n)
+    due = START + timedelta(seconds=12)
+    assert await store.next_due() == due
+    claim = {"lease_until": due + timedelta(seconds=30), "limit": 20}
+    early = await store.claim_due(due - timedelta(seconds=1), owner="early", **claim)
+    assert early == []
+    batches = await asyncio.gather(
+        *(store.claim_due(due, owner=f"worker {n}", **claim) for n in range(8))
+    )
+    claimed = [row.service_id for batch in batches for row in batch]
+    assert len(claimed) == len(set(claimed)) == 100
+    assert await store.next_due() == due + timedelta(seconds=30), "leases run out"
+    later = due + timedelta(seconds=30)
+    again = await store.claim_due(
+        later, owner="heir", lease_until=later + timedelta(seconds=30), limit=200
+    )
+    assert len(again) == 100
+
+
+async def test_only_the_owner_of_a_lease_postpones(store: SqliteStore) -> None:
+    row = await begun(store, 1)
+    due = START + timedelta(seconds=12)
+    await store.claim_due(due, owner="me", lease_until=due + timedelta(seconds=30), limit=1)
+    moment = due + timedelta(seconds=90)
+    await store.postpone_order(row.service_id, owner="other", due_at=moment, attempt=3)
+    assert await store.next_due() == due + timedelta(seconds=30)
+    await store.postpone_order(row.service_id, owner="me", due_at=moment, attempt=3)
+    assert await store.next_due() == moment
+    found = await store.get_order(ALICE.partner_id, row.service_id)
+    assert found == replace(row, due_at=moment, attempt=3)
+
+
+async def test_amounts_sort_exactly_where_doubles_tie(store: SqliteStore) -> None:
+    amounts = ["10", "9.000000000000000002", "9.000000000000000001", "0.1", "100000000000000000001"]
+    for n, amount in enumerate(amounts, start=1):
+        await begun(store, n, amount=amount)
+    wanted = OrderFilter(
+        partner_id=ALICE.partner_id,
+        since=START,
+        until=None,
+        statuses=(),
+        route=None,
+        token_in_id=None,
+        token_out_id=None,
+        sort="amount",
+        descending=False,
+        offset=0,
+        limit=10,
+    )
+    rows, total = await store.list_orders(wanted)
+    assert [row.amount_in for row in rows] == sorted(map(Decimal, amounts))
+    assert total == 5
+    rows, total = await store.list_orders(replace(wanted, descending=True, offset=1, limit=2))
+    assert [row.amount_in for row in rows] == [Decimal(10), Decimal("9.000000000000000002")]
+    assert total == 5
+
+
+@given(
+    st.lists(
+        st.decimals(min_value=0, max_value=Decimal(10) ** 39, places=40), min_size=2, max_size=2
+    )
+)
+def test_text_order_of_amount_keys_is_numeric_order(pair: list[Decimal]) -> None:
+    one, other = pair
+    assert (amount_key(one) < amount_key(other)) == (one < other)
+    assert (amount_key(one) == amount_key(other)) == (one == other)
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_times_are_exact_to_the_microsecond(moment: datetime) -> None:
+    assert moment_of(micros(moment)) == moment
+
+
+async def test_expired_quotes_are_dropped_and_their_orders_stay(store: SqliteStore) -> None:
+    row = await begun(store, 1)
+    await store.save_quotes([replace(quote(2), expires=START + timedelta(hours=1))])
+    assert await store.drop_quotes(START + timedelta(seconds=61)) == 1
+    assert await store.get_quote(ALICE.partner_id, row.quote_id) is None
+    assert await store.get_quote(ALICE.partner_id, f"{2:024x}") is not None
+    assert await store.order_of_quote(ALICE.partner_id, row.quote_id) == row
+    with pytest.raises(QuoteGone):
+        await store.begin_order(replace(row, service_id="again"))
+
+
+async def test_requests_are_counted_by_month(store: SqliteStore) -> None:
+    await store.add_requests("2026-11", {"a": 3, "b": 1})
+    await store.add_requests("2026-11", {"a": 4})
+    await store.add_requests("2026-12", {"a": 1})
+    assert await store.requests_in_month("a", "2026-11") == 7
+    assert await store.requests_in_month("b", "2026-12") == 0
+
+
+async def test_a_full_disk_is_told_and_survived(store: SqliteStore, tmp_path: Path) -> None:
+    await begun(store, 1)
+    await store._write(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())
+    big = [replace(quote(n), legs=("x" * 4000,)) for n in range(10, 200)]
+    with pytest.raises(StoreUnavailable):
+        await store.save_quotes(big)
+    await store._write(lambda db: db.execute("PRAGMA max_page_count = 1000000").fetchone())
+    await begun(store, 2)
+    assert await store.get_quote(ALICE.partner_id, f"{10:024x}") is None
+    with sqlite3.connect(tmp_path / "service.db") as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+async def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    store = SqliteStore.open(tmp_path / "closed.db")
+    row = await begun(store, 1)
+    await store.close()
+    with pytest.raises(StoreUnavailable):
+        await store.get_order(ALICE.partner_id, row.service_id)
+    with pytest.raises(StoreUnavailable):
+        await store.save_quotes([quote(2)])
+
+
+async def test_every_commit_is_flushed_to_disk(store: SqliteStore) -> None:
+    async def pragma(name: str) -> object:
+        return await store._write(lambda db: db.execute(f"PRAGMA {name}").fetchone()[0])
+
+    assert await pragma("journal_mode") == "wal"
+    assert await pragma("synchronous") == 2, "FULL: a power cut loses nothing acknowledged"
+
+
+def test_a_damaged_or_newer_file_is_refused(tmp_path: Path) -> None:
+    newer = tmp_path / "newer.db"
+    with sqlite3.connect(newer) as db:
+        db.execute(f"PRAGMA user_version = {VERSION + 1}")
+    db.close()
+    with pytest.raises(SchemaError, match="schema"):
+        SqliteStore.open(newer)
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(b"this is no database" * 1000)
+    with pytest.raises(SchemaError):
+        SqliteStore.open(damaged)
