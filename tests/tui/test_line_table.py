@@ -149,3 +149,15 @@ async def test_points_stand_in_one_column() -> None:
         rows = screen_text(app).split("\n")[2:5]
         assert rows[0].index(".") == rows[2].index(".") == rows[1].index("2,500") + 5
         assert rows[0].index("ETH") == rows[1].index("XRP") == rows[2].index("BTC")
+
+
+async def test_a_table_that_shrinks_under_a_scrolled_cursor_shows_its_rows() -> None:
+    app = Desk(order(f"o{number:03}") for number in range(200))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("end")
+        await pilot.pause()
+        app.table.set_rows([order("o001"), order("o002")])
+        await pilot.pause()
+        shown = screen_text(app)
+        assert "o001" in shown
+        assert "▌ o002" in shown

@@ -55,7 +55,6 @@ class DeskScreen(Screen[None]):
 
     DEFAULT_CSS = """
     DeskScreen { background: $background; color: $foreground; layout: vertical; }
-    DeskScreen Frame, DeskScreen Frame:focus { background: $surface; }
     DeskScreen #middle { height: 1fr; width: 100%; }
     DeskScreen #body {
         height: 100%; width: 1fr; padding: 1 0 0 0; overflow-y: auto; scrollbar-size: 0 0;

@@ -34,6 +34,12 @@ def selected_style(app: App[object]) -> Style:
     return _ground(app.theme_variables["panel"])
 
 
+def body_style(app: App[object]) -> Style:
+    """Text on the body's background, for a row of a widget that is painted otherwise."""
+    variables = app.theme_variables
+    return _body(variables["foreground"], variables["background"])
+
+
 def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
     """Exactly ``width`` cells. Neighbours of one style are one segment; spaces take part in the
     segment before them, because every change of style costs about 40 bytes."""
@@ -96,3 +102,8 @@ def _ground(colour: str) -> Style:
     if colour.startswith("ansi"):
         return Style(reverse=True)
     return Style(bgcolor=Color.parse(colour).rich_color)
+
+
+@lru_cache(64)
+def _body(text: str, ground: str) -> Style:
+    return Style(color=Color.parse(text).rich_color, bgcolor=Color.parse(ground).rich_color)

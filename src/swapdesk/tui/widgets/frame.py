@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from textual.strip import Strip
+
 from swapdesk.flows.notation import age
 from swapdesk.tui.glyphs import DONE, LIVE_RULE, MOVING, REFUSED, SANDBOX_RULE, STALE, TROUBLE
 from swapdesk.tui.lines_view import LinesView
+from swapdesk.tui.painting import body_style, paint
 from swapdesk.tui.spans import Line, Span, cut, fill, width_of
 
 
@@ -94,6 +97,7 @@ class Frame(LinesView):
     Frame {
         height: 2;
         padding: 0;
+        background: $surface;
     }
     """
 
@@ -109,6 +113,14 @@ class Frame(LinesView):
 
     def lines(self, width: int) -> list[Line]:
         return frame_lines(self.state, width)
+
+    def render_line(self, y: int) -> Strip:
+        """The header is painted; the rule under it lies on the body."""
+        if y == 0:
+            return super().render_line(y)
+        return paint(
+            self.app, self.lines(self.size.width)[1], self.size.width, body_style(self.app)
+        )
 
 
 def frame_lines(state: FrameState, width: int) -> list[Line]:

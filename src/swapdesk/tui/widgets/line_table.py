@@ -228,10 +228,14 @@ class LineTable(ScrollView, can_focus=True):
         width = self.size.width
         line, selected = self._line_at(y)
         ground = base + selected_style(self.app) if selected else base
-        if not selected:
+        if not selected or not self._shows_cursor:
             return paint(self.app, [Span(" " * MARGIN), *line], width, base)
-        bar = CURSOR if self.has_focus or self.screen.focused is None else " "
-        return paint(self.app, [Span(bar, "accent"), Span(" "), *line], width, ground)
+        return paint(self.app, [Span(CURSOR, "accent"), Span(" "), *line], width, ground)
+
+    @property
+    def _shows_cursor(self) -> bool:
+        """A table that a field drives (it takes no focus itself) shows its cursor always."""
+        return self.has_focus or not self.can_focus or self.screen.focused is None
 
     def on_focus(self) -> None:
         self._refresh_row(self._cursor)
