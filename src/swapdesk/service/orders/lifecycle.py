@@ -157,7 +157,7 @@ class Worker:
     def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
         """When to look next: at the venue's pace, slowly once ended, and never again after 48 h."""
         if order.status in _OPEN_ENDED:
-            due = now + sorted((*SLOW_POLL, (now - order.created) / 10))[1]
+            due = now + sorted((*SLOW_POLL, (now - order.expires) / 10))[1]
             return due if due <= order.created + WINDOW else None
         if order.status in (OrderStatus.FINISHED, OrderStatus.REFUNDED, OrderStatus.DELETED):
             return None

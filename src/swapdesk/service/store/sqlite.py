@@ -265,8 +265,9 @@ class SqliteStore:
         self._grown.add(listener)
         try:
             # Only after listening: a commit between the two would be missed otherwise.
-            if await self._read(_last_outbox) <= sequence:
+            while await self._read(_last_outbox) <= sequence:
                 await event.wait()
+                event.clear()
         finally:
             self._grown.discard(listener)
 

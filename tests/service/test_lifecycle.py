@@ -1,0 +1,343 @@
+"""The worker: polls, expiries, refunds, silence (wire decisions 2.19)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from service.orders_fixtures import EVM, Floor, caller, reopen, venues_at
+from service.venue import PlainVenue
+from swapdesk.clock import ManualClock
+from swapdesk.service.venues.adapter import LegReport
+from swapdesk.wire.orders import LegStatus, Order
+
+
+@pytest.fixture
+async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
+    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
+    yield floor
+    await floor.store.close()
+
+
+async def state(floor: Floor, order: Order) -> Order:
+    return await floor.desk.get(caller(), order.service_id)
+
+
+async def legs(floor: Floor, order: Order) -> list[tuple[PlainVenue, str]]:
+    """Venue and key of each leg, in the order of the money."""
+    row = await floor.desk.find(caller().partner.partner_id, order.service_id)
+    assert row is not None
+    return [
+        (floor.venue(code), f"{order.service_id}:{position}")
+        for code, position in zip(row.legs, ("in", "out"), strict=False)
+    ]
+
+
+async def shown(floor: Floor) -> list[int]:
+    return [row.status for row in await floor.store.read_outbox(0, 1000)]
+
+
+async def test_a_standard_order_to_its_end(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    seen = []
+    for status in (
+        LegStatus.CONFIRMING,
+        LegStatus.EXCHANGING,
+        LegStatus.VERIFYING,
+        LegStatus.SENDING,
+        LegStatus.FINISHED,
+    ):
+        venue.move(key, status, amount_out=Decimal("0.0165"))
+        await floor.work()
+        order = await state(floor, order)
+        seen.append((order.status, order.display_status, order.in_status))
+        if status is not LegStatus.FINISHED:
+            assert order.order_finished_received is None
+    assert seen == [
+        (1, "DEPOSIT_DETECTED", 2),
+        (2, "EXCHANGE_IN_PROGRESS", 3),
+        (2, "EXCHANGE_IN_PROGRESS", 8),
+        (2, "SENDING_TO_RECEIVER", 4),
+        (4, "SWAP_COMPLETED", 5),
+    ]
+    assert order.order_finished_received == floor.clock.now()
+    assert order.out_amount == Decimal("0.0165")
+    assert order.in_transaction_out_hash is not None
+    assert order.hash_url == f"https://bitcoin.example/tx/{order.in_transaction_out_hash}"
+    assert order.out_transaction_out_hash is None
+    assert await floor.work(3600) == 0, "nothing is left to look at"
+
+
+async def test_a_private_order_to_its_end(floor: Floor) -> None:
+    order = await floor.create(route="private")
+    (first, first_key), (second, second_key) = await legs(floor, order)
+    seen = []
+    for venue, key, status in (
+        (first, first_key, LegStatus.CONFIRMING),
+        (first, first_key, LegStatus.EXCHANGING),
+        (first, first_key, LegStatus.SENDING),
+        (first, first_key, LegStatus.FINISHED),
+        (second, second_key, LegStatus.CONFIRMING),
+        (second, second_key, LegStatus.EXCHANGING),
+        (second, second_key, LegStatus.SENDING),
+        (second, second_key, LegStatus.FINISHED),
+    ):
+        venue.move(key, status)
+        await floor.work()
+        order = await state(floor, order)
+        seen.append((order.status, order.display_status, order.in_status, order.out_status))
+        if order.status < 4:  # type: ignore[operator]
+            assert order.out_transaction_out_hash is None
+    assert seen == [
+        (1, "DEPOSIT_DETECTED", 2, 1),
+        (2, "EXCHANGE_IN_PROGRESS", 3, 1),
+        (2, "SENDING_TO_INTERMEDIARY", 4, 1),
+        (3, "REACHED_INTERMEDIARY", 5, 1),
+        (3, "INITIATING_SECOND_EXCHANGE", 5, 2),
+        (3, "SECOND_EXCHANGE_IN_PROGRESS", 5, 3),
+        (3, "SENDING_TO_RECEIVER", 5, 4),
+        (4, "SWAP_COMPLETED", 5, 5),
+    ]
+    report = await second.report(second_key)
+    between = await first.report(first_key)
+    assert report is not None
+    assert between is not None
+    assert order.out_transaction_out_hash == report.payout_hash
+    assert order.in_transaction_out_hash is None
+    assert order.hash_url == f"https://bitcoin.example/tx/{report.payout_hash}"
+    assert between.payout_hash is not None
+    assert between.payout_hash not in order.model_dump_json()
+
+
+async def test_a_leg_that_finished_unseen_is_told_step_by_step(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue.move(key, LegStatus.FINISHED)
+    await floor.work()
+    assert (await state(floor, order)).status == 4
+    assert await shown(floor) == [0, 1, 2, 4]
+
+
+async def test_a_fallback_payout_finishes_the_order(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue.move(key, LegStatus.FALLBACK, deposit_arrived=True)
+    await floor.work()
+    order = await state(floor, order)
+    assert (order.status, order.in_status, order.in_status_label) == (4, 10, "FALLBACK")
+
+
+async def test_an_order_without_a_deposit_expires_after_thirty_minutes(floor: Floor) -> None:
+    order = await floor.create()
+    await floor.work(1799)
+    assert (await state(floor, order)).status == 0
+    await floor.work(1)
+    order = await state(floor, order)
+    assert (order.status, order.display_status, order.in_status) == (5, "EXPIRED", 9)
+    assert order.action_required is False
+    assert order.order_finished_received is None
+
+
+async def test_a_deposit_seen_in_time_is_not_expired(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue.tell(key, LegReport(LegStatus.WAITING, deposit_arrived=True))
+    await floor.work(1800)
+    assert (await state(floor, order)).status == 0
+
+
+async def test_a_venue_may_expire_a_leg_itself(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue.tell(key, LegReport(LegStatus.EXPIRED))
+    await floor.work()
+    assert (await state(floor, order)).status == 5
+
+
+async def test_a_late_deposit_is_refunded(floor: Floor) -> None:
+    order = await floor.create(refund_address=EVM)
+    ((venue, key),) = await legs(floor, order)
+    await floor.work(1800)
+    venue.tell(key, LegReport(LegStatus.EXCHANGING, deposit_arrived=True, deposit_hash="0xaa"))
+    await floor.work(30)
+    late = await state(floor, order)
+    assert (late.display_status, late.action_required) == ("EXPIRED", False)
+    venue.tell(
+        key,
+        LegReport(
+            LegStatus.REFUNDED,
+            deposit_arrived=True,
+            refund_hash="0xbb",
+            refund_chain="ethereum",
+            refund_amount=Decimal("0.49"),
+        ),
+    )
+    await floor.work(600)
+    late = await state(floor, order)
+    assert (late.status, late.display_status) == (7, "REFUNDED")
+    assert (late.refund_hash, late.refund_chain, late.refund_amount) == (
+        "0xbb",
+        "ethereum",
+        Decimal("0.49"),
+    )
+    assert late.order_finished_received is None
+
+
+async def test_a_late_deposit_without_a_way_back_needs_somebody(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    await floor.work(1800)
+    venue.tell(key, LegReport(LegStatus.EXPIRED, deposit_arrived=True, deposit_hash="0xaa"))
+    await floor.work(30)
+    late = await state(floor, order)
+    assert (late.status, late.display_status, late.action_required) == (5, "EXPIRED", True)
+    assert late.hash_url == "https://ethereum.example/tx/0xaa"
+
+
+async def test_expired_orders_are_looked_at_ever_more_slowly_for_48_hours(floor: Floor) -> None:
+    await floor.create()
+    await floor.work(1800)
+    asked = len(floor.venue("aa").asked)
+    for _ in range(48 * 60):
+        await floor.work(60)
+    times = len(floor.venue("aa").asked) - asked
+    assert 250 < times < 400
+    assert await floor.store.next_due() is None
+
+
+@pytest.mark.parametrize(("arrived", "flagged"), [(True, True), (False, False)])
+async def test_a_failure_after_the_deposit_is_flagged(
+    floor: Floor, arrived: bool, flagged: bool
+) -> None:
+    order = await floor.create(refund_address=EVM)
+    ((venue, key),) = await legs(floor, order)
+    venue.tell(key, LegReport(LegStatus.FAILED, deposit_arrived=arrived))
+    await floor.work()
+    failed = await state(floor, order)
+    assert (failed.status, failed.action_required) == (6, flagged)
+    venue.tell(key, LegReport(LegStatus.REFUNDED, deposit_arrived=True, refund_hash="0xcc"))
+    await floor.work(600)
+    failed = await state(floor, order)
+    assert (failed.status, failed.action_required) == (7, False)
+
+
+async def test_a_second_leg_that_fails_fails_the_order(floor: Floor) -> None:
+    order = await floor.create(route="private")
+    (first, first_key), (second, second_key) = await legs(floor, order)
+    first.move(first_key, LegStatus.FINISHED)
+    second.tell(second_key, LegReport(LegStatus.FAILED, deposit_arrived=True))
+    await floor.work()
+    failed = await state(floor, order)
+    assert (failed.status, failed.in_status, failed.out_status) == (6, 5, 6)
+    assert failed.action_required is True
+    assert failed.order_finished_received is None
+
+
+async def test_a_refund_without_a_known_amount(floor: Floor) -> None:
+    order = await floor.create(refund_address=EVM)
+    ((venue, key),) = await legs(floor, order)
+    venue.tell(key, LegReport(LegStatus.REFUNDED, refund_hash="0xdd", refund_chain="ethereum"))
+    await floor.work()
+    order = await state(floor, order)
+    assert (order.status, order.refund_hash, order.refund_amount) == (7, "0xdd", None)
+    assert await shown(floor) == [0, 1, 7]
+
+
+async def test_silence_moves_nothing_and_is_asked_ever_more_seldom(floor: Floor) -> None:
+    order = await floor.create()
+    venue = floor.venue("aa")
+    venue.trouble.silent = True
+    for _ in range(720):
+        await floor.work(5)
+    assert (await state(floor, order)).status == 0, "an hour of silence does not expire an order"
+    assert 5 < len(venue.asked) < 25
+    venue.trouble.silent = False
+    await floor.work(300)
+    assert (await state(floor, order)).status == 5
+
+
+async def test_a_venue_that_steps_back_is_not_followed(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue.move(key, LegStatus.SENDING)
+    await floor.work()
+    venue.tell(key, LegReport(LegStatus.WAITING))
+    await floor.work()
+    assert (await state(floor, order)).display_status == "SENDING_TO_RECEIVER"
+
+
+async def test_a_forgetful_venue_does_not_end_an_order(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue.move(key, LegStatus.EXCHANGING)
+    await floor.work()
+    venue._reports.clear()
+    await floor.work(3600)
+    assert (await state(floor, order)).status == 2
+
+
+async def test_a_short_deposit_lowers_what_is_paid_out(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue.tell(key, LegReport(LegStatus.WAITING, amount_out=Decimal("99")))
+    await floor.work()
+    assert (await state(floor, order)).out_amount == order.out_amount
+    venue.move(key, LegStatus.EXCHANGING, amount_in=Decimal("0.4"), amount_out=Decimal("0.0132"))
+    await floor.work()
+    changed = await state(floor, order)
+    assert (changed.in_amount, changed.out_amount) == (order.in_amount, Decimal("0.0132"))
+
+
+async def test_two_workers_do_not_take_the_same_order(floor: Floor, tmp_path: Path) -> None:
+    for _ in range(30):
+        await floor.create()
+    assert isinstance(floor.clock, ManualClock)
+    floor.clock.advance(5)
+    other = Floor(floor.path, floor.clock, floor.adapters)
+    counts = await asyncio.gather(
+        floor.worker.step(floor.clock.now()), other.worker.step(floor.clock.now())
+    )
+    await other.store.close()
+    assert sum(counts) == 30
+    assert len(floor.venue("aa").asked) == 30
+
+
+async def test_a_lease_of_a_dead_worker_runs_out(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue.move(key, LegStatus.CONFIRMING)
+    assert isinstance(floor.clock, ManualClock)
+    floor.clock.advance(5)
+    await floor.store.claim_due(
+        floor.clock.now(), owner="dead", lease_until=order.expires, limit=10
+    )  # type: ignore[arg-type]
+    heir = await reopen(floor)
+    try:
+        await heir.work(5)
+        assert (await state(heir, order)).status == 0
+        await heir.work(1800)
+        assert (await state(heir, order)).status == 1
+    finally:
+        await heir.store.close()
+
+
+async def test_the_worker_runs_until_it_is_cancelled(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue.move(key, LegStatus.FINISHED)
+    running = asyncio.create_task(floor.worker.run())
+    told = asyncio.create_task(floor.store.outbox_beyond(3))
+    assert isinstance(floor.clock, ManualClock)
+    async with asyncio.timeout(10):
+        while not told.done():
+            floor.clock.advance(1)
+            await asyncio.wait({told}, timeout=0.005)
+    assert (await state(floor, order)).status == 4
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
