@@ -1,0 +1,106 @@
+"""One call of a command: its output, its settings, and the options every command has."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.output import Form, Output
+
+if TYPE_CHECKING:
+    from swapdesk.settings import Settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass
+class Call:
+    """What the options of the group and of the command said together."""
+
+    output: Output
+    profile: str | None = None
+    theme: str | None = None
+
+    def settings(self, *, lenient: bool = False) -> Settings:
+        """Configuration and environment. Exit 2 when something is wrong, unless ``lenient``."""
+        from swapdesk.paths import find_home
+        from swapdesk.settings import Options, SettingsError, load_settings
+
+        options = Options(profile=self.profile, theme=self.theme)
+        try:
+            settings = load_settings(os.environ, find_home(os.environ), options)
+        except SettingsError as error:
+            raise bad_input("NO_SUCH_PROFILE", f"{error}.", field="profile") from None
+        if settings.problems and not lenient:
+            raise config_error(settings)
+        return settings
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person can be asked: the question and the answer are at a terminal."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def config_error(settings: Settings) -> CommandError:
+    """Every problem of the configuration with file, line and nearest name."""
+    fields = {p.key or "config.toml": {"message": str(p)} for p in settings.problems}
+    return CommandError(
+        Exit.BAD_INPUT,
+        "CONFIG",
+        "; ".join(str(problem) for problem in settings.problems),
+        next="you: correct the configuration",
+        fields=fields,
+    )
+
+
+def global_options(command: F) -> F:
+    """``--profile``, ``--json`` and ``--plain``, for the group and for every command."""
+    for option in (
+        click.option("--plain", "plain", is_flag=True, help="Sentences instead of tables."),
+        click.option(
+            "--json", "as_json", is_flag=True, help="One JSON document, or one object per line."
+        ),
+        click.option("--profile", metavar="NAME", help="The profile to use; sandbox by default."),
+    ):
+        command = option(command)
+    return command
+
+
+def desk_command(command: F) -> F:
+    """Give a click command its :class:`Call` as first argument, and the options of all."""
+
+    @global_options
+    @click.pass_context
+    @functools.wraps(command)
+    def with_call(
+        context: click.Context,
+        /,
+        *args: Any,
+        profile: str | None,
+        as_json: bool,
+        plain: bool,
+        **kwargs: Any,
+    ) -> Any:
+        call = context.find_object(Call) or Call(Output(Form.TABLE))
+        narrow(call, profile, as_json, plain)
+        return command(call, *args, **kwargs)
+
+    return with_call  # type: ignore[return-value]
+
+
+def narrow(call: Call, profile: str | None, as_json: bool, plain: bool) -> None:
+    """What was said later wins."""
+    if as_json and plain:
+        raise click.UsageError("--json and --plain are two forms of the same data; choose one.")
+    if as_json or plain:
+        call.output.form = Form.JSON if as_json else Form.PLAIN
+    if profile is not None:
+        call.profile = profile

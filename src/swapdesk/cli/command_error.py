@@ -1,0 +1,114 @@
+"""Why a command stops: the end, the cause, where the money is, and who acts next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from swapdesk.cli.exit_codes import Exit, exit_of
+
+if TYPE_CHECKING:
+    from swapdesk.client.errors import ClientError
+
+UNTOUCHED = "in your wallet; nothing was sent"
+CORRECT = "you: correct the command"
+
+
+@dataclass(eq=False)
+class CommandError(Exception):
+    """Raised by every command that cannot go on.
+
+    ``fields`` maps a name to ``{"message": ...}``, as the error bodies of the API do.
+    """
+
+    exit: Exit
+    code: str
+    message: str
+    money: str = UNTOUCHED
+    next: str = CORRECT
+    status: int | None = None
+    request_id: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of ``--json`` on standard error."""
+        return {
+            "error": {
+                "code": self.code,
+                "message": self.message,
+                "status": self.status,
+                "requestId": self.request_id,
+                "fields": dict(self.fields),
+                "money": self.money,
+                "next": self.next,
+            }
+        }
+
+
+def bad_input(code: str, message: str, *, field: str | None = None, **facts: Any) -> CommandError:
+    """Exit 2; ``field`` is the argument at fault, ``facts`` what else is known of it."""
+    fields = {field: {"message": message, **facts}} if field else {}
+    return CommandError(Exit.BAD_INPUT, code, message, fields=fields)
+
+
+def own_refusal(code: str, message: str, *, next: str = CORRECT) -> CommandError:
+    """Exit 9: the desk itself refuses, and nothing was sent."""
+    return CommandError(Exit.OWN_REFUSAL, code, message, next=next)
+
+
+def of_client_error(error: ClientError) -> CommandError:
+    """What a failed call means for the caller of a command."""
+    from swapdesk.client.errors import (
+        AnswerRefused,
+        ApiError,
+        OutcomeUnknown,
+        RateLimited,
+        RequestRefused,
+        Unreachable,
+    )
+    from swapdesk.flows.wording import ANSWER_REFUSED, OUTCOME_UNKNOWN, UNREACHABLE, failure_of
+
+    end = exit_of(error)
+    if isinstance(error, RequestRefused):
+        return CommandError(end, "REQUEST_REFUSED", f"{error}.")
+    if isinstance(error, OutcomeUnknown):
+        said = OUTCOME_UNKNOWN
+        return CommandError(
+            end,
+            error.code or "OUTCOME_UNKNOWN",
+            said.cause,
+            said.money,
+            said.next,
+            error.status,
+            error.request_id,
+        )
+    if isinstance(error, ApiError):
+        code = error.code or f"HTTP_{error.status}"
+        said = failure_of(code, error.status)
+        message = f"{said.cause} {error.message}".strip()
+        next_ = said.next
+        if isinstance(error, RateLimited) and error.retry_after is not None:
+            next_ = f"you: wait {error.retry_after:.0f} s"
+        fields = {name: {"message": problem.message} for name, problem in error.fields.items()}
+        return CommandError(
+            end, code, message, said.money, next_, error.status, error.request_id, fields
+        )
+    if isinstance(error, AnswerRefused):
+        said = ANSWER_REFUSED
+        message = f"{said.cause} {error}"
+        return CommandError(
+            end,
+            f"ANSWER_{error.reason.upper()}",
+            message,
+            said.money,
+            said.next,
+            error.status,
+            error.request_id,
+        )
+    said = UNREACHABLE
+    code = "NOT_REACHABLE" if isinstance(error, Unreachable) else "NO_ANSWER"
+    return CommandError(end, code, f"{said.cause} {error}", said.money, said.next)

@@ -1,0 +1,167 @@
+"""``swapdesk``: without a command the desk, with one what a script or a person asks for.
+
+Commands are loaded when they are called, and what they need when they run: a version or a
+configuration is shown without a network client.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from swapdesk import __version__
+from swapdesk.cli.call import Call, global_options, narrow
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.exit_codes import MEANINGS, Exit
+from swapdesk.cli.output import Form, Output
+
+COMMANDS: dict[str, str] = {
+    "quote": "swapdesk.cli.quote_command:quote",
+    "swap": "swapdesk.cli.create_commands:swap",
+    "send": "swapdesk.cli.create_commands:send",
+    "tokens": "swapdesk.cli.catalog_commands:tokens",
+    "chains": "swapdesk.cli.catalog_commands:chains",
+    "orders": "swapdesk.cli.orders_commands:orders",
+    "api": "swapdesk.cli.api_command:api",
+    "serve": "swapdesk.cli.serve_command:serve",
+    "config": "swapdesk.cli.config_command:config",
+}
+"""Name of a command: its module and attribute."""
+
+ENDS = "Exit codes: " + " · ".join(f"{end.value} {said}" for end, said in MEANINGS.items()) + "."
+
+
+class CommandTable(click.Group):
+    """A group whose commands are imported when they are named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        place = COMMANDS.get(cmd_name)
+        if place is None:
+            return None
+        module, _, attribute = place.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], list(COMMANDS), n=1, cutoff=0.5)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=CommandTable,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=ENDS,
+)
+@click.version_option(__version__, prog_name="swapdesk")
+@global_options
+@click.option("--theme", metavar="NAME", help="The palette of the desk.")
+@click.pass_context
+def swapdesk(
+    context: click.Context, theme: str | None, profile: str | None, as_json: bool, plain: bool
+) -> int | None:
+    """A swap desk in a terminal, with a complete local sandbox.
+
+    Without a command it opens the desk. The profile is the sandbox unless one is chosen.
+    """
+    call = Call(Output(Form.TABLE), theme=theme)
+    narrow(call, profile, as_json, plain)
+    context.obj = call
+    if context.invoked_subcommand is not None:
+        return None
+    return open_desk(call)
+
+
+def open_desk(call: Call) -> int:
+    """The screens. Wrong settings are shown there, so they do not keep the desk closed."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
+    from swapdesk.tui.app import run_desk
+
+    settings = call.settings(lenient=True)
+    if settings.live:
+        return run_desk(settings, None)
+    from swapdesk.cli.sandbox_lifetime import SandboxLifetime
+
+    sandbox = SandboxLifetime(settings.home)
+    try:
+        return run_desk(settings, sandbox.ready)
+    finally:
+        sandbox.close()
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and give its exit code; every error is printed here, once."""
+    logging.getLogger("swapdesk").addHandler(logging.NullHandler())
+    output = Output(Form.JSON if "--json" in arguments else Form.TABLE)
+    try:
+        ended = swapdesk.main(list(arguments), prog_name="swapdesk", standalone_mode=False)
+        sys.stdout.flush()
+        return int(ended) if isinstance(ended, int) else Exit.DONE
+    except CommandError as error:
+        output.failure(error)
+        return error.exit
+    except click.ClickException as error:
+        output.failure(_usage(error))
+        return Exit.BAD_INPUT
+    except (KeyboardInterrupt, click.Abort):
+        output.failure(_interrupted())
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # The reader has left; without this, closing the stream would complain once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.DONE
+    except Exception as error:  # noqa: BLE001 the last line of defence reports every defect
+        output.failure(_defect(error))
+        if not output.json:
+            from swapdesk.tui.crash_report import crash_report
+
+            output.report(crash_report(error))
+        return Exit.DEFECT
+
+
+def _usage(error: click.ClickException) -> CommandError:
+    context = getattr(error, "ctx", None)
+    where = f" See {context.command_path} -h." if context is not None else ""
+    return bad_input("USAGE", f"{error.format_message()}{where}")
+
+
+def _interrupted() -> CommandError:
+    return CommandError(
+        Exit.INTERRUPTED,
+        "INTERRUPTED",
+        "Interrupted.",
+        money="where the journal says",
+        next="you: look at orders list",
+    )
+
+
+def _defect(error: Exception) -> CommandError:
+    return CommandError(
+        Exit.DEFECT,
+        "DEFECT",
+        f"swapdesk has a defect: {type(error).__name__}.",
+        money="where the journal says",
+        next="you: report it; orders list shows what exists",
+    )
+
+
+def main() -> NoReturn:
+    """The entry point of the command."""
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,189 @@
+"""The only place that prints: data on standard output, talk on standard error.
+
+Every text passes a filter here once more, so that nothing a service says can steer the
+terminal: lines are filtered, and JSON escapes what a terminal would act on, which changes
+the spelling of a text and never its value.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, TextIO
+
+from swapdesk.cli.command_error import CommandError
+
+_ESCAPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_GAP = "  "
+
+
+class Form(StrEnum):
+    """How data is written: tables to read, sentences, or JSON for programs."""
+
+    TABLE = "table"
+    PLAIN = "plain"
+    JSON = "json"
+
+
+class Output:
+    def __init__(
+        self, form: Form, *, stdout: TextIO | None = None, stderr: TextIO | None = None
+    ) -> None:
+        self.form = form
+        self._stdout = stdout
+        self._stderr = stderr
+
+    @property
+    def json(self) -> bool:
+        return self.form is Form.JSON
+
+    # Data
+
+    def document(self, value: Mapping[str, Any]) -> None:
+        """One JSON document on one line. Amounts are exact JSON numbers."""
+        self._out(json_text(value))
+
+    def say(self, *sentences: str) -> None:
+        """Data as sentences, one a line."""
+        for sentence in sentences:
+            self._out(safe_line(sentence))
+
+    def table(
+        self, heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[int] = ()
+    ) -> None:
+        """Columns as wide as their widest cell; those in ``numbers`` are aligned on the point."""
+        columns = [[safe_line(cell) for cell in column] for column in zip(*rows, strict=True)]
+        if not columns:
+            return
+        if numbers:
+            from swapdesk.flows.notation import align_on_point
+
+            for place in numbers:
+                columns[place] = align_on_point(columns[place])
+        widths = [
+            max(cells(head), *(cells(cell) for cell in column))
+            for head, column in zip(heads, columns, strict=True)
+        ]
+        self._out(_row([head.upper() for head in heads], widths, numbers))
+        for row in zip(*columns, strict=True):
+            self._out(_row(row, widths, numbers))
+
+    def facts(self, rows: Sequence[tuple[str, str]]) -> None:
+        """Labels and values, one a line, empty values left out."""
+        shown = [(label, value) for label, value in rows if value]
+        width = max((cells(label) for label, _ in shown), default=0)
+        for label, value in shown:
+            self._out(safe_line(f"{label}{' ' * (width - cells(label))}{_GAP}{value}"))
+
+    def raw_json(self, text: str) -> None:
+        """JSON text of another program, escaped for the terminal and otherwise as it came."""
+        self._out(_escaped(text))
+
+    # Talk
+
+    def talk(self, *sentences: str) -> None:
+        """What is going on, for whoever watches; never part of the data."""
+        for sentence in sentences:
+            print(safe_line(sentence), file=self._stderr or sys.stderr, flush=True)
+
+    def ask(self, question: str) -> str:
+        """One line of an answer; the question stands on standard error."""
+        stderr = self._stderr or sys.stderr
+        print(safe_line(question), end=" ", file=stderr, flush=True)
+        answer = sys.stdin.readline()
+        if not answer:
+            print(file=stderr, flush=True)
+        return answer.strip()
+
+    def failure(self, error: CommandError) -> None:
+        """Cause, place of the money, next actor; code and request id last."""
+        if self.json:
+            print(json_text(error.as_json()), file=self._stderr or sys.stderr, flush=True)
+            return
+        last = error.code if error.request_id is None else f"{error.code}, {error.request_id}"
+        rows = [error.message, f"The money is {error.money}.", f"Next: {error.next}.", f"({last})"]
+        rows += [f"  {name}: {what['message']}" for name, what in _other_fields(error)]
+        self.talk(*rows)
+
+    def report(self, text: str) -> None:
+        """A report of several lines on standard error."""
+        self.talk(*text.split("\n"))
+
+    def _out(self, line: str) -> None:
+        print(line, file=self._stdout or sys.stdout, flush=True)
+
+
+def safe_line(text: str) -> str:
+    """The text as one line a terminal can show."""
+    if text.isascii() and text.isprintable():
+        return text
+    # On demand: what only prints plain text does not load the wire.
+    from swapdesk.wire.encoding.text import filter_line
+
+    return filter_line(text)
+
+
+def json_text(value: Mapping[str, Any]) -> str:
+    """One line of JSON with exact numbers, without a character a terminal acts on."""
+    if _plain(value):
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    else:
+        # On demand, as above: amounts, models and times need the exact writer.
+        from swapdesk.wire.encoding.codec import encode_json
+
+        text = encode_json(value).decode("utf-8")
+    return _escaped(text)
+
+
+def _plain(value: Any) -> bool:
+    """Whether only texts, whole numbers and lists of them are in it; subclasses are not plain."""
+    if type(value) is dict:
+        return all(_plain(item) for item in value.values())
+    if type(value) is list:
+        return all(_plain(item) for item in value)
+    return value is None or type(value) in (str, int, bool)
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_width(ch) for ch in text)
+
+
+def _width(ch: str) -> int:
+    if unicodedata.combining(ch) or unicodedata.category(ch) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(ch) in "WF" else 1
+
+
+def _row(texts: Sequence[str], widths: Sequence[int], numbers: Collection[int]) -> str:
+    parts = []
+    for place, (text, width) in enumerate(zip(texts, widths, strict=True)):
+        blank = " " * (width - cells(text))
+        parts.append(blank + text if place in numbers else text + blank)
+    return _GAP.join(parts).rstrip()
+
+
+def _escaped(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape(ch) for ch in text)
+
+
+def _escape(ch: str) -> str:
+    if unicodedata.category(ch) not in _ESCAPED:
+        return ch
+    code = ord(ch)
+    if code > 0xFFFF:
+        code -= 0x10000
+        return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+    return f"\\u{code:04x}"
+
+
+def _other_fields(error: CommandError) -> list[tuple[str, Mapping[str, Any]]]:
+    """Fields whose message says more than the error's own."""
+    return [(name, what) for name, what in error.fields.items() if what["message"] != error.message]

@@ -1,0 +1,109 @@
+"""The quotes a command has shown, kept for the command that uses one (``--quote ID``).
+
+A quote lives for about a minute; what is older is dropped when the next one is put here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.quoting import VALIDITY, QuoteBoard
+from swapdesk.flows.ranking import rank
+from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
+from swapdesk.wire.encoding.codec import CodecError, Timestamp, decode, encode_json
+from swapdesk.wire.encoding.ids import ObjectId
+from swapdesk.wire.encoding.numbers import Amount
+from swapdesk.wire.model import WireModel
+from swapdesk.wire.quotes import Quote
+
+KEPT = timedelta(hours=1)
+MOST = 8
+_LIMIT = 4 << 20
+
+
+class ShelvedBoard(WireModel):
+    """One answer as it was shown."""
+
+    asked_at: Timestamp
+    received_at: Timestamp
+    token_in: ObjectId
+    token_out: ObjectId
+    amount: Amount
+    private_send: bool = False
+    quotes: list[Quote]
+
+
+class Shelf(WireModel):
+    boards: Annotated[list[ShelvedBoard], Field(default_factory=list)]
+
+
+@dataclass(frozen=True)
+class QuoteShelf:
+    """The file of one profile, readable by its owner alone."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, places: ProfilePlaces) -> QuoteShelf:
+        return cls(places.root / "quotes.json")
+
+    def put(self, board: QuoteBoard) -> None:
+        """Keep an answer, newest first."""
+        ranking = board.ranking
+        fresh = ShelvedBoard(
+            asked_at=board.asked_at,
+            received_at=board.received_at,
+            token_in=board.token_in.id,
+            token_out=board.token_out.id,
+            amount=board.amount,
+            private_send=board.private_send,
+            quotes=[entry.quote for entry in (*ranking.rows, *ranking.unusable)],
+        )
+        earlier = [b for b in self._read() if board.asked_at - b.asked_at < KEPT]
+        shelf = Shelf(boards=[fresh, *earlier][:MOST])
+        write_private(self.path, encode_json(shelf), replace=True)
+
+    def find(self, quote_id: str, catalog: Catalog, now: datetime) -> QuoteBoard | None:
+        """The answer a quote was in, ranked as of ``now``; None when it was never shown."""
+        for board in self._read():
+            if all(quote.quote_id != quote_id for quote in board.quotes):
+                continue
+            token_in, token_out = catalog.token(board.token_in), catalog.token(board.token_out)
+            if token_in is None or token_out is None:
+                return None
+            return QuoteBoard(
+                asked_at=board.asked_at,
+                received_at=board.received_at,
+                ranking=rank(
+                    board.quotes,
+                    now=now,
+                    expires=lambda quote, asked=board.asked_at: _ends(quote, asked),
+                    amount=board.amount,
+                    symbol_in=token_in.symbol,
+                ),
+                token_in=token_in,
+                token_out=token_out,
+                amount=Decimal(board.amount),
+                private_send=board.private_send,
+            )
+        return None
+
+    def _read(self) -> Sequence[ShelvedBoard]:
+        """What is kept; a file that cannot be used is as good as an empty one."""
+        try:
+            content = read_private(self.path, limit=_LIMIT)
+            return decode(Shelf, content, side="client", max_bytes=_LIMIT).boards
+        except (FileNotFoundError, UnsafePlace, CodecError):
+            return ()
+
+
+def _ends(quote: Quote, asked_at: datetime) -> datetime:
+    return quote.valid_until if quote.valid_until is not None else asked_at + VALIDITY

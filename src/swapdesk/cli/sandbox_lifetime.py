@@ -1,0 +1,148 @@
+"""Whose sandbox a command uses, and how long it lives.
+
+One that already runs on this home is used as it is. Otherwise one is started as a child
+that ends when the pipe to it closes, so that a killed command leaves none behind; its state
+stays on disk and the next one goes on with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.extras import require_sandbox
+from swapdesk.clock import SystemClock
+from swapdesk.paths import Home, private_directory
+
+SPEED = "30"
+"""How fast the world acts when the desk starts it."""
+
+START_SECONDS = 45.0
+STOP_SECONDS = 4.0
+_LINE_LIMIT = 64 * 1024
+_QUOTED_LINES = 3
+
+
+class SandboxLifetime:
+    """Call :meth:`ready`, as often as needed, and :meth:`close` at the end."""
+
+    def __init__(self, home: Home, *, speed: str = SPEED) -> None:
+        self._home = home
+        self._speed = speed
+        self._own: subprocess.Popen[bytes] | None = None
+        self._starting = asyncio.Lock()
+
+    async def ready(self) -> Mapping[str, Any]:
+        """The ready line of the running sandbox; one is started when none answers.
+
+        Raises CommandError: exit 2 when the extra is missing or the directory is refused,
+        exit 7 when it does not become ready.
+        """
+        async with self._starting:
+            require_sandbox()
+            return await asyncio.to_thread(self._find_or_start)
+
+    @property
+    def owned(self) -> bool:
+        """Whether the running sandbox is one this process started."""
+        return self._own is not None and self._own.poll() is None
+
+    def close(self) -> None:
+        """End the sandbox this process started, if any: by the pipe, then by force."""
+        own, self._own = self._own, None
+        if own is None:
+            return
+        if own.stdin is not None:
+            own.stdin.close()
+        try:
+            own.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            own.kill()
+            own.wait()
+        if own.stdout is not None:
+            own.stdout.close()
+
+    def _find_or_start(self) -> Mapping[str, Any]:
+        from swapdesk.sandbox.run_file import find_running
+
+        running = find_running(self._home.sandbox)
+        if running is None:
+            self.close()
+            try:
+                return self._start()
+            except CommandError:
+                # Another command may have been quicker: its sandbox is the one of this home.
+                running = find_running(self._home.sandbox)
+                if running is None:
+                    raise
+        return asdict(running)
+
+    def _start(self) -> Mapping[str, Any]:
+        private_directory(self._home.logs)
+        log = self._home.logs / "sandbox.log"
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "wb") as words:
+            own = self._own = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "swapdesk",
+                    "serve",
+                    "--sandbox",
+                    "--data",
+                    str(self._home.sandbox),
+                    "--speed",
+                    self._speed,
+                    "--lifeline",
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=words,
+                # Keys typed at the terminal are for the command; the pipe ends the sandbox.
+                start_new_session=True,
+            )
+        assert own.stdout is not None  # a pipe was asked for
+        line = _first_line(own.stdout, START_SECONDS)
+        if line is None:
+            code = own.poll()
+            self.close()
+            raise _not_ready(code, log)
+        ready: dict[str, Any] = json.loads(line)
+        return ready
+
+
+def _first_line(pipe: IO[bytes], seconds: float) -> bytes | None:
+    """One whole line, or None when the pipe ends or the time is over."""
+    clock = SystemClock()
+    until = clock.monotonic() + seconds
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        readable, _, _ = select.select([pipe], [], [], max(0.0, until - clock.monotonic()))
+        chunk = os.read(pipe.fileno(), 4096) if readable else b""
+        if not chunk or len(line) > _LINE_LIMIT:
+            return None
+        line += chunk
+    return bytes(line)
+
+
+def _not_ready(code: int | None, log: Path) -> CommandError:
+    said = log.read_text(errors="replace").strip().splitlines()[-_QUOTED_LINES:]
+    why = f" It said: {' / '.join(said)}" if said else ""
+    refused = code == Exit.BAD_INPUT
+    return CommandError(
+        Exit.BAD_INPUT if refused else Exit.UNREACHABLE,
+        "SANDBOX_REFUSED" if refused else "SANDBOX_NOT_READY",
+        f"The sandbox did not start.{why}",
+        next=f"you: read {log}",
+    )

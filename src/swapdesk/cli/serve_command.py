@@ -1,0 +1,83 @@
+"""``serve --sandbox``: the service and its world, until it is told to end."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+import click
+
+from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.command_error import bad_input
+
+
+class Speed(click.ParamType):
+    name = "X"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Decimal:
+        try:
+            speed = Decimal(str(value))
+        except InvalidOperation:
+            self.fail(f"{value!r} is no number", param, ctx)
+        if not (speed.is_finite() and 0 < speed <= 100_000):
+            self.fail("a speed is above 0 and at most 100000", param, ctx)
+        return speed
+
+
+@click.command()
+@click.option("--sandbox", is_flag=True, help="Serve the sandbox; the only world there is yet.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port of the API; 0 takes a free one.",
+)
+@click.option("--seed", type=int, help="Seed of a new world; 0 by default.")
+@click.option("--speed", type=Speed(), help="How fast the world acts; 1 by default.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Data directory; that of this home by default.",
+)
+@click.option("--lifeline", is_flag=True, help="End when standard input ends.")
+@desk_command
+def serve(
+    call: Call,
+    sandbox: bool,
+    host: str,
+    port: int,
+    seed: int | None,
+    speed: Decimal | None,
+    data: Path | None,
+    lifeline: bool,
+) -> int:
+    """Serve the Partner Swap API v2.
+
+    Prints one JSON line with addresses and keys when it is ready; SIGTERM ends it.
+    """
+    if not sandbox:
+        raise bad_input(
+            "ONLY_SANDBOX",
+            "Venues and partners cannot be configured yet. Add --sandbox to serve the sandbox.",
+            field="sandbox",
+        )
+    from swapdesk.cli.extras import require_sandbox
+
+    require_sandbox()
+    from swapdesk.sandbox.supervisor import ServeOptions
+    from swapdesk.sandbox.supervisor import serve as serve_sandbox
+
+    return serve_sandbox(
+        ServeOptions(
+            data=(data or call.settings(lenient=True).home.sandbox).absolute(),
+            host=host,
+            port=port,
+            seed=seed,
+            speed=speed,
+            lifeline=lifeline,
+        )
+    )

@@ -1,0 +1,137 @@
+"""The desk behind one command: opened from disk, connected, and closed with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from swapdesk.cli.call import Call
+from swapdesk.cli.command_error import CommandError, bad_input, of_client_error
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.sandbox_lifetime import SandboxLifetime
+from swapdesk.client.credentials import CredentialsError
+from swapdesk.client.errors import ClientError
+from swapdesk.flows.connection import (
+    Connection,
+    NotConfigured,
+    live_connection,
+    sandbox_connection,
+)
+from swapdesk.flows.desk import Desk, Link
+from swapdesk.settings import Settings
+
+T = TypeVar("T")
+
+
+@dataclass
+class Session:
+    """A connected desk and, in the sandbox profile, the sandbox it uses."""
+
+    call: Call
+    settings: Settings
+    desk: Desk
+    sandbox: SandboxLifetime | None
+
+    @property
+    def link(self) -> Link:
+        return self.desk.link
+
+    async def load_catalog(self) -> None:
+        """The token list from disk, read anew from the service when it is old."""
+        await self.desk.catalog.load_in_steps()
+        await self.desk.refresh_reference()
+
+    async def settle(self) -> None:
+        """Settle what an earlier command or desk left open; nothing new is created before."""
+        report = await self.desk.resume()
+        for intent, created in report.found:
+            self.call.output.talk(
+                f"The order exists: {created.order.service_id}. It was not created twice."
+                f" ({intent.token_in.symbol} to {intent.token_out.symbol})"
+            )
+        for intent in report.not_created:
+            self.call.output.talk(
+                f"The service shows no order of your earlier request"
+                f" ({intent.token_in.symbol} to {intent.token_out.symbol}). Nothing was paid."
+            )
+        for intent, unknown in report.unknown:
+            self.call.output.talk(
+                f"{unknown.failure.cause} Intent {intent.id} stays open. Next:"
+                f" {unknown.failure.next}."
+            )
+
+    async def reconnect(self) -> bool:
+        """Use the sandbox that runs now, or start one on the same data; False when live."""
+        if self.sandbox is None:
+            return False
+        ready = await self.sandbox.ready()
+        await self.desk.connect(sandbox_connection(ready, self.settings))
+        return True
+
+    async def close(self) -> None:
+        await self.desk.close()
+        if self.sandbox is not None:
+            await asyncio.to_thread(self.sandbox.close)
+
+
+@asynccontextmanager
+async def open_session(call: Call) -> AsyncIterator[Session]:
+    """The connected desk of the chosen profile. Raises CommandError."""
+    settings = call.settings()
+    sandbox = None if settings.live else SandboxLifetime(settings.home)
+    try:
+        connection = await _connection(settings, sandbox)
+        desk = Desk.open(settings)
+    except BaseException:
+        if sandbox is not None:
+            sandbox.close()
+        raise
+    session = Session(call, settings, desk, sandbox)
+    try:
+        if desk.journal.problem is not None:
+            call.output.talk(f"The journal cannot be written: {desk.journal.problem}.")
+        call.output.talk(*desk.book.problems)
+        await desk.connect(connection, follow=False)
+        yield session
+    finally:
+        await session.close()
+
+
+async def _connection(settings: Settings, sandbox: SandboxLifetime | None) -> Connection:
+    if sandbox is not None:
+        return sandbox_connection(await sandbox.ready(), settings)
+    try:
+        return live_connection(settings)
+    except NotConfigured as error:
+        raise bad_input("NOT_CONFIGURED", f"{error}.", field="profile") from None
+    except CredentialsError as error:
+        raise bad_input("CREDENTIALS", f"{error}.", field="profile") from None
+
+
+def run_session(call: Call, work: Callable[[Session], Awaitable[T]]) -> T:
+    """Open the desk, do the work, close it; a failed call becomes a CommandError."""
+
+    async def whole() -> T:
+        try:
+            async with open_session(call) as session:
+                return await work(session)
+        except CredentialsError as error:
+            raise bad_input("CREDENTIALS", f"{error}.", field="url") from None
+        except ClientError as error:
+            raise of_client_error(error) from None
+
+    return asyncio.run(whole())
+
+
+def require_key(session: Session) -> None:
+    """Exit 4 when the profile may only read: nothing is asked of the service then."""
+    if session.link.connection.read_only:
+        raise CommandError(
+            Exit.REFUSED,
+            "PARTNER_ID_NOT_SUPPORTED",
+            "This needs an API key; partner-id alone is read-only.",
+            next="you: configure a key for this profile",
+        )

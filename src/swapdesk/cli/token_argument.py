@@ -1,0 +1,74 @@
+"""A token named on the command line: found, not ambiguous, and allowed to be used."""
+
+from __future__ import annotations
+
+from swapdesk.cli.command_error import CORRECT, CommandError, bad_input, own_refusal
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.desk import Desk
+from swapdesk.flows.resolution import resolve
+from swapdesk.flows.search import imitated_by
+from swapdesk.flows.token_safety import TokenCheck, check_token
+from swapdesk.wire.tokens import Token
+
+_MOST_NAMED = 20
+
+
+def find_token(spec: str, desk: Desk, *, field: str) -> Token:
+    """The one token ``spec`` names.
+
+    Exit 2 when several fit, listing them as they can be written; 5 when none does; 9 when it
+    is disabled.
+    """
+    found = resolve(spec, desk.catalog)
+    if found.token is None:
+        disabled = _only_disabled(spec, desk.catalog)
+        raise CommandError(
+            Exit.OWN_REFUSAL if disabled else Exit.NOT_FOUND,
+            "TOKEN_DISABLED" if disabled else "TOKEN_NOT_FOUND",
+            found.problem or "There is no such token.",
+            next="you: choose another token" if disabled else CORRECT,
+            fields={field: {"message": found.problem or ""}},
+        )
+    if found.ambiguous:
+        named = list(found.specs)
+        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+        message = f'"{spec}" is on several chains: {", ".join(named[:_MOST_NAMED])}{more}.'
+        raise bad_input("AMBIGUOUS_TOKEN", message, field=field, candidates=named)
+    return found.token
+
+
+def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLine, ...]:
+    """What the review says of a token. Exit 9 when it cannot be used, or when it is warned
+    about and ``accepted`` is False and nobody can be asked."""
+    check = usability(token, desk)
+    if not check.ok:
+        said = next(line.text for line in check.lines if line.level == "refuse")
+        raise own_refusal("TOKEN_REFUSED", said, next="you: choose another token")
+    if check.needs_consent and not accepted:
+        warned = " ".join(line.text for line in check.lines if line.level == "warn")
+        raise own_refusal(
+            "TOKEN_WARNING", warned, next="you: add --accept-warnings if you mean this token"
+        )
+    return check.lines
+
+
+def usability(token: Token, desk: Desk) -> TokenCheck:
+    """The state of a token now, with whatever it is drawn like."""
+    row = desk.catalog.row(token.id)
+    imitates = imitated_by(row, desk.catalog.rows) if row is not None else None
+    return check_token(token, now=desk.clock.now(), imitates=imitates)
+
+
+def _only_disabled(spec: str, catalog: Catalog) -> bool:
+    """Whether ``spec`` names tokens, all of them disabled."""
+    wanted = spec.strip()
+    head, _, chain = wanted.rpartition(".")
+    by_id = catalog.row(wanted)
+    rows = [by_id] if by_id is not None else catalog.rows_of_symbol(wanted)
+    rows = rows or catalog.rows_of_contract(wanted)
+    if not rows and head:
+        found = catalog.rows_of_symbol(head) or catalog.rows_of_contract(head)
+        rows = [row for row in found if row.chain.lower() == chain.lower()]
+    return bool(rows) and not any(row.enabled for row in rows)
