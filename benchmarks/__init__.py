@@ -1,0 +1,1 @@
+"""Ratios against named baselines in the same run. Milliseconds are printed, never judged."""
