@@ -14,7 +14,9 @@ SANDBOX_CHAIN_IDS = 1_337_000_000
 
 _EVM = r"^(0x)[0-9A-Fa-f]{40}$"
 _SOLANA = r"^[1-9A-HJ-NP-Za-km-z]{32,44}$"
-_BITCOIN = r"^(bc1[02-9ac-hj-np-z]{11,87}|[13][1-9A-HJ-NP-Za-km-z]{25,34})$"
+_BITCOIN = (
+    r"^(bc1q[02-9ac-hj-np-z]{38}|bc1[pq][02-9ac-hj-np-z]{58}|[13][1-9A-HJ-NP-Za-km-z]{25,34})$"
+)
 _MONERO = r"^[48][0-9AB][1-9A-HJ-NP-Za-km-z]{93}([1-9A-HJ-NP-Za-km-z]{11})?$"
 _XRP = r"^r[1-9A-HJ-NP-Za-km-z]{24,34}$"
 _NO_CONTRACTS = r"^$"

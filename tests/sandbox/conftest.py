@@ -1,0 +1,28 @@
+"""Sandboxes for the tests of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from sandbox.running import Running
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.node.node import Node
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A sandbox at speed 600, shared by the tests of a module."""
+    with Running(tmp_path_factory.mktemp("sandbox")) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    """A node in this process, at speed 1: its time moves only by ``advance``."""
+    made = Node(tmp_path / "node.db", SystemClock(), seed=7, speed=Decimal(1))
+    yield made
+    made.close()

@@ -1,0 +1,189 @@
+"""A sandbox in its own processes, started and ended as a program would."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+
+from swapdesk.sandbox.run_file import ReadyLine
+
+START_SECONDS = 20.0
+T = TypeVar("T")
+
+_PROGRAM = """
+import sys
+from decimal import Decimal
+from pathlib import Path
+from swapdesk.sandbox.supervisor import ServeOptions, serve
+data, seed, speed, lifeline = sys.argv[1:]
+sys.exit(serve(ServeOptions(
+    data=Path(data),
+    seed=int(seed) if seed else None,
+    speed=Decimal(speed) if speed else None,
+    lifeline=lifeline == "lifeline",
+)))
+"""
+
+
+def until(condition: Callable[[], T], seconds: float = 10.0, what: str = "condition") -> T:
+    """The first true value of a condition, or an AssertionError."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"{what} did not come true within {seconds} s"
+        time.sleep(0.02)  # between two looks at a condition
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; a zombie that only waits to be collected does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"
+
+
+def children_of(pid: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(parent) == pid:
+                found.append(int(entry.name))
+    return found
+
+
+@dataclass
+class Running:
+    """One sandbox on ``data``; use it as a context manager."""
+
+    data: Path
+    seed: int | None = 7
+    speed: str | None = "600"
+    lifeline: bool = False
+    process: subprocess.Popen[str] = field(init=False)
+    ready: ReadyLine = field(init=False)
+    first_line: str = field(init=False)
+
+    def spawn(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                _PROGRAM,
+                str(self.data),
+                "" if self.seed is None else str(self.seed),
+                self.speed or "",
+                "lifeline" if self.lifeline else "",
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def __enter__(self) -> Running:
+        self.process = self.spawn()
+        assert self.process.stdout is not None
+        seen, _, _ = select.select([self.process.stdout], [], [], START_SECONDS)
+        assert seen, "no ready line"
+        self.first_line = self.process.stdout.readline()
+        self.ready = ReadyLine.from_line(self.first_line)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        children = children_of(self.process.pid)
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                stream.close()
+        until(lambda: not any(map(alive, children)), 5, "children ended")
+
+    def kill(self) -> None:
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def child(self, module: str) -> int:
+        """The process that runs a module of the sandbox now."""
+
+        def find() -> int | None:
+            for pid in children_of(self.process.pid):
+                line = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                if alive(pid) and module.encode() in line:
+                    return pid
+            return None
+
+        return int(until(find, 10, f"a process of {module}") or 0)
+
+    def api(self, partner: int = 0) -> httpx.Client:
+        keys = self.ready.partners[partner]
+        return httpx.Client(
+            base_url=self.ready.url,
+            headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
+            trust_env=False,
+            timeout=15,
+        )
+
+    def control(self) -> httpx.Client:
+        return httpx.Client(
+            base_url=self.ready.control,
+            headers={"sandbox-token": self.ready.controlToken},
+            trust_env=False,
+            timeout=15,
+        )
+
+
+def create_order(
+    api: httpx.Client,
+    token_in: str,
+    token_out: str,
+    amount: str,
+    address: str,
+    *,
+    types: str = "standard",
+    **more: str,
+) -> dict[str, Any]:
+    """An order from the best quote."""
+    asked = {"from": token_in, "to": token_out, "amount": amount, "types": types}
+    quotes = api.get("/quotes", params=asked)
+    assert quotes.status_code == 200, quotes.text
+    best = next(quote for quote in quotes.json()["quotes"] if "error" not in quote)
+    body = {"quoteId": best["quoteId"], "addressTo": address, **more}
+    created = api.post("/exchanges", json=body)
+    assert created.status_code == 200, created.text
+    order: dict[str, Any] = json.loads(created.text)
+    return order
+
+
+def ended(api: httpx.Client, service_id: str, seconds: float = 20.0) -> dict[str, Any]:
+    """The order once it has ended."""
+
+    def look() -> dict[str, Any] | None:
+        answer = api.get(f"/orders/{service_id}")
+        assert answer.status_code == 200, answer.text
+        order: dict[str, Any] = answer.json()
+        return order if order["status"] >= 4 else None
+
+    return until(look, seconds, f"order {service_id} ended") or {}

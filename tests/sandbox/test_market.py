@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from swapdesk.sandbox.asset_rows import ASSETS
+from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.venues.pricing import amount_out, limits_of, minutes_of
+from swapdesk.sandbox.world import find_token, trades, world_tokens
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+VENUES = {row.name: row for row in VENUE_ROWS}
+BTC, ETH = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")
+HALF = Decimal("0.5")
+
+
+def test_a_price_is_a_function_of_seed_and_time() -> None:
+    assert Market(7).prices(NOON) == Market(7).prices(NOON)
+    assert Market(7).price("BTC", NOON) != Market(8).price("BTC", NOON)
+    assert Market(7).price("BTC", NOON) != Market(7).price("BTC", NOON + timedelta(minutes=5))
+
+
+def test_prices_stay_within_their_swing_and_move_smoothly() -> None:
+    market = Market(7)
+    before = market.prices(NOON)
+    for minute in range(1, 1500):
+        now = market.prices(NOON + timedelta(minutes=minute))
+        for code, price in now.items():
+            asset = ASSETS[code]
+            widest = asset.price * asset.swing / 10_000
+            assert abs(price - asset.price) <= widest * Decimal("1.000001")
+            # A minute is a seventh of the fastest knot: far less than the whole swing.
+            assert abs(price - before[code]) <= widest * Decimal("0.25")
+        before = now
+
+
+def test_quotes_are_pure_and_stand_for_ten_seconds() -> None:
+    halyard = VENUES["Halyard"]
+    first = amount_out(Market(7), halyard, BTC, ETH, HALF, NOON)
+    assert first == amount_out(Market(7), halyard, BTC, ETH, HALF, NOON + timedelta(seconds=9))
+    assert first != amount_out(Market(7), halyard, BTC, ETH, HALF, NOON + timedelta(seconds=10))
+    assert first != amount_out(Market(8), halyard, BTC, ETH, HALF, NOON)
+
+
+def test_exchanges_differ_and_take_their_spread() -> None:
+    market = Market(7)
+    mid = HALF * market.price("BTC", NOON) / market.price("ETH", NOON)
+    outs = {
+        row.name: amount_out(market, row, BTC, ETH, HALF, NOON)
+        for row in VENUE_ROWS
+        if trades(row, BTC) and trades(row, ETH)
+    }
+    assert len(set(outs.values())) == len(outs)
+    assert all(mid * Decimal("0.97") < out < mid for out in outs.values())
+
+
+def test_a_larger_amount_gets_a_worse_rate() -> None:
+    market, halyard = Market(7), VENUES["Halyard"]
+    rates = [
+        amount_out(market, halyard, BTC, ETH, Decimal(amount), NOON) / Decimal(amount)
+        for amount in ("0.1", "0.5", "2", "4")
+    ]
+    assert rates == sorted(rates, reverse=True)
+    assert len(set(rates)) == 4
+
+
+def test_payouts_fit_the_token_for_every_pair_of_decimals() -> None:
+    market, cobalt = Market(7), VENUES["Cobalt"]
+    tokens = [token for token in world_tokens().values() if trades(cobalt, token)]
+    assert {token.row.decimals for token in tokens} >= {0, 6, 8, 9, 12, 18, 24}
+    for token in tokens:
+        bounds = limits_of(cobalt, token)
+        assert 0 < bounds.minimum < bounds.maximum
+        for amount in (bounds.minimum, bounds.maximum):
+            assert -int(amount.as_tuple().exponent) <= token.row.decimals
+        if token is not ETH:
+            out = amount_out(market, cobalt, ETH, token, Decimal("0.5"), NOON)
+            assert out > 0
+            assert -int(out.as_tuple().exponent) <= min(8, token.row.decimals)
+
+
+def test_gantry_takes_large_amounts_only() -> None:
+    assert limits_of(VENUES["Gantry"], BTC).minimum == Decimal("0.75")
+
+
+def test_quoted_minutes() -> None:
+    seen = {
+        minutes_of(row, one, other)
+        for row in VENUE_ROWS
+        for one in (BTC, ETH, find_token("solana", "SOL"))
+        for other in (find_token("monero", "XMR"), find_token("xrp", "XRP"))
+    }
+    assert min(seen) >= 9
+    assert max(seen) <= 21
+    assert len(seen) >= 5

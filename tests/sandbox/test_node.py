@@ -1,0 +1,458 @@
+"""A node in this process: the life of legs, and money that is never lost or made."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.rpc.methods import Method
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.node.ledger import LedgerRefusal
+from swapdesk.sandbox.node.node import Node, OtherSeed
+from swapdesk.sandbox.node.params import (
+    AccountOf,
+    BalanceOf,
+    ClockSet,
+    FaucetPay,
+    FaultAdd,
+    NoParams,
+    OpenLeg,
+    TransferOf,
+)
+from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.world import WorldToken, find_token, seed_bytes, trades, world_tokens
+from swapdesk.wire.orders import LegStatus
+
+BTC, ETH = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")
+XRP, SOL = find_token("xrp", "XRP"), find_token("solana", "SOL")
+HOUR = 3600
+_numbers = count()
+
+
+def address(token: WorldToken, name: str) -> str:
+    return derive_address(token.chain.kind, seed_bytes("test", name))
+
+
+def open_leg(
+    node: Node, token_in: WorldToken = BTC, token_out: WorldToken = ETH, **more: Any
+) -> Any:
+    values = {
+        "venue": "cb",
+        "key": f"order{next(_numbers)}:in",
+        "token_in": token_in.token_id,
+        "token_out": token_out.token_id,
+        "units_in": "50000000",
+        "units_out": "14000000000000000000",
+        "minimum": "100000",
+        "payout_address": address(token_out, "receiver"),
+        "expires": node._clock.now() + timedelta(seconds=HOUR),
+        "exchange_seconds": 240,
+        **more,
+    }
+    leg = OpenLeg(**values)
+    return leg, node.call(Method.VENUE_OPEN, leg)
+
+
+def report(node: Node, leg: Any) -> Any:
+    return node.call(Method.VENUE_REPORT, AccountOf(venue=leg.venue, key=leg.key))
+
+
+def pay(node: Node, token: WorldToken, to: Any, units: int, **more: Any) -> Any:
+    values = {"key": f"pay{next(_numbers)}", "tag": to["tag"], **more}
+    asked = FaucetPay(token=token.token_id, address=to["address"], units=str(units), **values)
+    return node.call(Method.FAUCET_PAY, asked)
+
+
+def advance(node: Node, seconds: int) -> None:
+    node.call(Method.CLOCK_SET, ClockSet(advance=Decimal(seconds)))
+
+
+def balance(node: Node, token: WorldToken, owner: str) -> int:
+    return int(node.call(Method.BALANCE, BalanceOf(token=token.token_id, address=owner)))
+
+
+def audit(node: Node) -> Any:
+    return node.call(Method.AUDIT, NoParams())
+
+
+def test_a_leg_from_deposit_to_payout(node: Node) -> None:
+    leg, to = open_leg(node)
+    assert report(node, leg)["status"] == LegStatus.WAITING
+    paid = pay(node, BTC, to, 50_000_000)
+    seen = report(node, leg)
+    assert seen["status"] == LegStatus.CONFIRMING
+    assert (seen["confirmations"], seen["confirmationsNeeded"]) == (0, 2)
+    assert seen["depositHash"] == paid["hash"]
+    advance(node, 200)
+    assert report(node, leg)["status"] == LegStatus.EXCHANGING
+    assert balance(node, BTC, to["address"]) == 0, "swept to the hot wallet"
+    advance(node, 240)
+    sending = report(node, leg)
+    assert sending["status"] in (LegStatus.SENDING, LegStatus.FINISHED)
+    assert balance(node, ETH, leg.payout_address) == 14 * 10**18
+    advance(node, 12)
+    done = report(node, leg)
+    assert done["status"] == LegStatus.FINISHED
+    payout = node.call(Method.TRANSFER_GET, TransferOf(hash=done["payoutHash"]))
+    assert payout["to"] == leg.payout_address
+    assert payout["confirmations"] >= 1
+    assert audit(node) == []
+
+
+def test_the_same_key_opens_once(node: Node) -> None:
+    leg, first = open_leg(node)
+    again = leg.model_copy(update={"units_out": "13000000000000000000"})
+    assert node.call(Method.VENUE_OPEN, again) == first
+    assert node.call(Method.VENUE_FIND, AccountOf(venue="cb", key=leg.key)) == first
+    assert node.call(Method.VENUE_FIND, AccountOf(venue="hy", key=leg.key)) is None
+    other = leg.model_copy(update={"payout_address": address(ETH, "thief")})
+    with pytest.raises(LedgerRefusal):
+        node.call(Method.VENUE_OPEN, other)
+
+
+def test_the_faucet_pays_a_key_once(node: Node) -> None:
+    _, to = open_leg(node)
+    assert pay(node, BTC, to, 5, key="k")["hash"] == pay(node, BTC, to, 5, key="k")["hash"]
+    assert balance(node, BTC, to["address"]) == 5
+    with pytest.raises(LedgerRefusal):
+        pay(node, BTC, to, 6, key="k")
+
+
+def test_what_a_venue_does_not_trade_is_refused(node: Node) -> None:
+    with pytest.raises(LedgerRefusal, match="does not trade"):
+        open_leg(node, find_token("monero", "XMR"), ETH, venue="jn")
+
+
+@pytest.mark.parametrize(("units", "paid"), [(25_000_000, 7 * 10**18), (100_000_000, 28 * 10**18)])
+def test_short_and_excess_deposits_swap_what_arrived(node: Node, units: int, paid: int) -> None:
+    leg, to = open_leg(node)
+    pay(node, BTC, to, units)
+    advance(node, HOUR)
+    done = report(node, leg)
+    assert (done["status"], done["unitsIn"], done["unitsOut"]) == (
+        LegStatus.FINISHED,
+        str(units),
+        str(paid),
+    )
+    assert balance(node, ETH, leg.payout_address) == paid
+    assert audit(node) == []
+
+
+def test_two_deposits_are_one_when_both_are_in_time(node: Node) -> None:
+    leg, to = open_leg(node)
+    pay(node, BTC, to, 20_000_000)
+    pay(node, BTC, to, 30_000_000)
+    advance(node, HOUR)
+    assert report(node, leg)["unitsIn"] == "50000000"
+    assert balance(node, ETH, leg.payout_address) == 14 * 10**18
+
+
+def test_below_the_minimum_goes_back(node: Node) -> None:
+    refund = address(BTC, "refund")
+    leg, to = open_leg(node, refund_address=refund)
+    pay(node, BTC, to, 99_999)
+    advance(node, HOUR)
+    done = report(node, leg)
+    assert (done["status"], done["refundUnits"]) == (LegStatus.REFUNDED, "99999")
+    assert done["refundChain"] == "bitcoin"
+    assert balance(node, BTC, refund) == 99_999
+
+
+def test_below_the_minimum_without_a_refund_address_is_held(node: Node) -> None:
+    leg, to = open_leg(node)
+    pay(node, BTC, to, 99_999)
+    advance(node, HOUR)
+    done = report(node, leg)
+    assert (done["status"], done["depositArrived"]) == (LegStatus.FAILED, True)
+    assert balance(node, BTC, to["address"]) == 99_999
+
+
+def test_no_deposit_expires(node: Node) -> None:
+    leg, _ = open_leg(node)
+    advance(node, HOUR - 5)
+    assert report(node, leg)["status"] == LegStatus.WAITING
+    advance(node, 6)
+    seen = report(node, leg)
+    assert (seen["status"], seen["depositArrived"]) == (LegStatus.EXPIRED, False)
+
+
+def test_a_late_deposit_is_held(node: Node) -> None:
+    leg, to = open_leg(node)
+    advance(node, HOUR + 1)
+    pay(node, BTC, to, 50_000_000)
+    advance(node, HOUR)
+    seen = report(node, leg)
+    assert (seen["status"], seen["depositArrived"]) == (LegStatus.EXPIRED, True)
+    assert balance(node, BTC, to["address"]) == 50_000_000
+    assert balance(node, ETH, leg.payout_address) == 0
+
+
+def test_a_late_deposit_goes_back_when_somebody_said_where_to(node: Node) -> None:
+    refund = address(BTC, "refund")
+    leg, to = open_leg(node, refund_address=refund)
+    advance(node, HOUR + 1)
+    pay(node, BTC, to, 50_000_000)
+    advance(node, HOUR)
+    seen = report(node, leg)
+    assert (seen["status"], seen["refundUnits"]) == (LegStatus.REFUNDED, "50000000")
+    assert balance(node, BTC, refund) == 50_000_000
+    assert audit(node) == []
+
+
+def test_xrp_without_the_right_tag_is_nobodys(node: Node) -> None:
+    more = {"units_in": "2500000000", "minimum": "10000000"}
+    leg, to = open_leg(node, XRP, ETH, **more)
+    _, other = open_leg(node, XRP, ETH, **more)
+    assert to["address"] == other["address"]
+    assert to["tag"] != other["tag"]
+    for tag in (None, "1"):
+        pay(node, XRP, to, 2_500_000_000, tag=tag)
+    advance(node, 600)
+    assert report(node, leg)["status"] == LegStatus.WAITING
+    pay(node, XRP, to, 2_500_000_000)
+    advance(node, HOUR)
+    assert report(node, leg)["status"] == LegStatus.FINISHED
+    assert audit(node) == []
+
+
+def test_another_token_on_the_address_is_not_credited(node: Node) -> None:
+    leg, to = open_leg(
+        node, ETH, BTC, units_in="1000000000000000000", units_out="3000000", minimum="1"
+    )
+    pay(node, find_token("ethereum", "USDC"), to, 10**6)
+    assert report(node, leg)["status"] == LegStatus.WAITING
+
+
+@pytest.mark.parametrize("when", ["before the deposit", "while confirming", "while exchanging"])
+def test_fail_after_deposit(node: Node, when: str) -> None:
+    leg, to = open_leg(node)
+    fault = FaultAdd(fault="fail_after_deposit", service_id=leg.key.partition(":")[0])
+    if when == "before the deposit":
+        node.call(Method.FAULT_ADD, fault)
+    pay(node, BTC, to, 50_000_000)
+    if when == "while exchanging":
+        advance(node, 201)
+        assert report(node, leg)["status"] == LegStatus.EXCHANGING
+    if when != "before the deposit":
+        node.call(Method.FAULT_ADD, fault)
+    advance(node, HOUR)
+    seen = report(node, leg)
+    assert (seen["status"], seen["depositArrived"]) == (LegStatus.FAILED, True)
+    assert balance(node, ETH, leg.payout_address) == 0
+    assert audit(node) == []
+
+
+def test_expire_ends_the_wait_at_once(node: Node) -> None:
+    leg, _ = open_leg(node)
+    node.call(Method.FAULT_ADD, FaultAdd(fault="expire", service_id=leg.key.partition(":")[0]))
+    assert report(node, leg)["status"] == LegStatus.EXPIRED
+
+
+def test_a_fault_of_a_venue_meets_the_next_legs_there(node: Node) -> None:
+    node.call(Method.FAULT_ADD, FaultAdd(fault="expire", venue="cb", leg="in", times=2))
+    untouched, _ = open_leg(node, venue="hy")
+    out, _ = open_leg(node, key="x:out")
+    hit = [open_leg(node)[0] for _ in range(3)]
+    advance(node, 0)
+    states = [report(node, leg)["status"] for leg in (untouched, out, *hit)]
+    waiting, expired = LegStatus.WAITING, LegStatus.EXPIRED
+    assert states == [waiting, waiting, expired, expired, waiting]
+    assert node.call(Method.FAULT_LIST, NoParams()) == []
+
+
+def test_clearing_faults_saves_the_leg(node: Node) -> None:
+    leg, to = open_leg(node)
+    sid = leg.key.partition(":")[0]
+    node.call(Method.FAULT_ADD, FaultAdd(fault="fail_after_deposit", service_id=sid))
+    node.call(Method.FAULT_CLEAR, NoParams())
+    pay(node, BTC, to, 50_000_000)
+    advance(node, HOUR)
+    assert report(node, leg)["status"] == LegStatus.FINISHED
+
+
+def test_a_fault_selects_one_thing(node: Node) -> None:
+    with pytest.raises(LedgerRefusal):
+        node.call(Method.FAULT_ADD, FaultAdd(fault="expire"))
+    with pytest.raises(LedgerRefusal):
+        node.call(Method.FAULT_ADD, FaultAdd(fault="expire", service_id="a", venue="cb"))
+
+
+def test_heights_follow_the_world_and_slots_follow_the_clock(node: Node) -> None:
+    first = node.call(Method.CHAIN_HEIGHTS, NoParams())
+    node.call(Method.CLOCK_SET, ClockSet(speed=Decimal(10)))
+    advance(node, 1000)
+    then = node.call(Method.CHAIN_HEIGHTS, NoParams())
+    assert then["bitcoin"] - first["bitcoin"] == 100
+    assert then["monero"] - first["monero"] in (166, 167)
+    assert then["solana"] - first["solana"] in (2500, 2501)
+
+
+def test_slots_confirm_at_any_speed(node: Node) -> None:
+    leg, to = open_leg(node, SOL, ETH, units_in="1000000000", minimum="1")
+    pay(node, SOL, to, 10**9)
+    advance(node, 2)
+    assert report(node, leg)["status"] == LegStatus.CONFIRMING
+    advance(node, 2)
+    assert report(node, leg)["status"] == LegStatus.EXCHANGING
+
+
+def reopened(node: Node, path: Path, **more: Any) -> Node:
+    node.close()
+    return Node(path, SystemClock(), **more)
+
+
+def test_everything_survives_and_the_clock_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "node.db"
+    node = Node(path, SystemClock(), seed=9, speed=Decimal(2))
+    leg, to = open_leg(node)
+    advance(node, 100)
+    pay(node, BTC, to, 50_000_000)
+    before = node.clock.moment()
+    node = reopened(node, path)
+    assert (node.seed, node.clock.speed) == (9, Decimal(2))
+    assert node.clock.moment().now >= before.now
+    assert node.clock.moment().world >= before.world
+    assert report(node, leg)["status"] == LegStatus.CONFIRMING
+    advance(node, HOUR)
+    assert report(node, leg)["status"] == LegStatus.FINISHED
+    node = reopened(node, path, speed=Decimal(30))
+    assert node.clock.speed == 30
+    assert audit(node) == []
+    node.close()
+
+
+def test_the_data_of_another_seed_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "node.db"
+    Node(path, SystemClock(), seed=1).close()
+    with pytest.raises(OtherSeed):
+        Node(path, SystemClock(), seed=2)
+
+
+class _WallSetBack(SystemClock):
+    """A wall clock that somebody set back by a day."""
+
+    def now(self) -> Any:
+        return super().now() - timedelta(days=1)
+
+
+def test_time_never_runs_backward(tmp_path: Path) -> None:
+    path = tmp_path / "node.db"
+    node = Node(path, SystemClock(), seed=1)
+    before = node.clock.moment()
+    node.close()
+    node = Node(path, _WallSetBack())
+    assert node.clock.moment().now >= before.now
+    node.close()
+
+
+def _random_step(node: Node, rng: random.Random, legs: list[tuple[Any, Any]]) -> None:
+    choice = rng.random()
+    if choice < 0.4 or not legs:
+        venue = rng.choice([row for row in VENUE_ROWS if row.enabled])
+        tokens = [token for token in world_tokens().values() if trades(venue, token)]
+        token_in, token_out = rng.sample(tokens, 2)
+        units = rng.randrange(1, 10**9)
+        legs.append(
+            open_leg(
+                node,
+                token_in,
+                token_out,
+                venue=venue.code,
+                units_in=str(units),
+                units_out=str(rng.randrange(1, 10**9)),
+                minimum=str(units // 2),
+                refund_address=rng.choice([None, address(token_in, "back")]),
+                # Some payouts go to the deposit address of another leg.
+                payout_address=rng.choice(
+                    [address(token_out, "receiver")]
+                    + [to["address"] for leg, to in legs if leg.token_in == token_out.token_id]
+                ),
+                expires=node._clock.now() + timedelta(seconds=rng.randrange(1, 4000)),
+            )
+        )
+    elif choice < 0.8:
+        leg, to = rng.choice(legs)
+        share = rng.choice([0.3, 0.9, 1, 1, 1, 2])
+        units = max(1, int(int(leg.units_in) * share))
+        pay(node, world_tokens()[leg.token_in], to, units)
+    elif choice < 0.85:
+        service_id = rng.choice(legs)[0].key.partition(":")[0]
+        fault = rng.choice(["fail_after_deposit", "expire"])
+        node.call(Method.FAULT_ADD, FaultAdd(fault=fault, service_id=service_id))
+    else:
+        advance(node, rng.randrange(0, 900))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_money_is_conserved_under_random_activity(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    path = tmp_path / "node.db"
+    node = Node(path, SystemClock(), seed=seed)
+    legs: list[tuple[Any, Any]] = []
+    for number in range(150):
+        _random_step(node, rng, legs)
+        if number % 50 == 49:
+            assert audit(node) == []
+            node = reopened(node, path)
+    advance(node, 10 * HOUR)
+    assert audit(node) == []
+    ends = {report(node, leg)["status"] for leg, _ in legs}
+    assert {LegStatus.FINISHED, LegStatus.EXPIRED} <= ends
+    assert ends <= {
+        LegStatus.FINISHED,
+        LegStatus.EXPIRED,
+        LegStatus.FAILED,
+        LegStatus.REFUNDED,
+    }
+    node.close()
+
+
+def test_the_audit_sees_a_single_unit(node: Node) -> None:
+    _, to = open_leg(node)
+    pay(node, BTC, to, 5)
+    node.database.connection.execute(
+        "UPDATE balances SET units = '6' WHERE token = ? AND address = ?",
+        (BTC.token_id, to["address"]),
+    )
+    assert [row["token"] for row in audit(node)] == [BTC.token_id]
+
+
+def test_a_step_that_breaks_leaves_nothing_behind(node: Node) -> None:
+    leg, to = open_leg(node)
+    pay(node, BTC, to, 50_000_000)
+    arrival: Callable[..., None] = node.ledger.on_arrival
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("power cut")
+
+    node.ledger.on_arrival = broken
+    with pytest.raises(RuntimeError):
+        advance(node, 200)
+    assert report_row(node, leg) == LegStatus.CONFIRMING
+    assert balance_row(node, to["address"]) == "50000000"
+    node.ledger.on_arrival = arrival
+    advance(node, HOUR)
+    assert report(node, leg)["status"] == LegStatus.FINISHED
+    assert audit(node) == []
+
+
+def report_row(node: Node, leg: Any) -> int:
+    row = node.database.connection.execute(
+        "SELECT status FROM accounts WHERE key = ?", (leg.key,)
+    ).fetchone()
+    return int(row["status"])
+
+
+def balance_row(node: Node, owner: str) -> str:
+    row = node.database.connection.execute(
+        "SELECT units FROM balances WHERE address = ?", (owner,)
+    ).fetchone()
+    return str(row["units"])
