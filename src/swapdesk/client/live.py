@@ -21,19 +21,12 @@ from types import TracebackType
 from typing import Self
 
 from swapdesk.client.api import PartnerApi
+from swapdesk.client.concurrency import together, within
 from swapdesk.client.credentials import Credentials
-from swapdesk.client.errors import (
-    AccessError,
-    ClientError,
-    NoAnswer,
-    NotFound,
-    RateLimited,
-    ServiceFailed,
-    Unreachable,
-)
+from swapdesk.client.errors import ClientError, RateLimited
+from swapdesk.client.order_reading import OrderReading
 from swapdesk.client.stream_events import (
     Gap,
-    OrderMissing,
     OrderSeen,
     Source,
     StateChanged,
@@ -48,13 +41,10 @@ from swapdesk.client.stream_socket import (
     stream_url,
 )
 from swapdesk.clock import Clock
-from swapdesk.wire.orders import Order, OrderQuery, OrderSort
-from swapdesk.wire.quotes import SortOrder
+from swapdesk.wire.orders import Order
 
 log = logging.getLogger(__name__)
 
-PAGE_SIZE = 100
-MAX_PAGES = 100
 HELD_BACK = 5_000
 WAITING_EVENTS = 1_000
 
@@ -82,19 +72,16 @@ class OrderStream:
         self.unusable_frames = 0
         self._credentials = credentials
         self._clock = clock
-        self._api = api
         self._rng = rng
         self._times = times or StreamTimes()
         self._events: asyncio.Queue[StreamEvent | None] = asyncio.Queue(WAITING_EVENTS)
-        self._watched: dict[str, None] = {}
         self._held: deque[Order] | None = None
-        self._reading = asyncio.Lock()
+        self._reading = OrderReading(api, clock, self._events.put)
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._state = StreamState.RESUMING
         self._connected = False
         self._heard = clock.monotonic()
-        self._answered: float | None = None
         self._due = self._heard + self._times.poll_down
         self._heard_at = clock.now()
         self._lost_at: datetime | None = None
@@ -136,18 +123,15 @@ class OrderStream:
 
     def age(self) -> float:
         """Seconds since the last message, pong or answer."""
-        return self._clock.monotonic() - max(self._heard, self._answered or 0.0)
+        return self._clock.monotonic() - max(self._heard, self._reading.answered or 0.0)
 
     def watch(self, ids: Iterable[str]) -> None:
         """Also ask for these orders, which the list of the last 48 hours may not hold."""
-        before = len(self._watched)
-        self._watched.update(dict.fromkeys(ids))
-        if len(self._watched) > before:
+        if self._reading.watch(ids):
             self._poll_within(0.0)
 
     def unwatch(self, ids: Iterable[str]) -> None:
-        for service_id in ids:
-            self._watched.pop(service_id, None)
+        self._reading.unwatch(ids)
 
     def refresh(self) -> None:
         """Ask now."""
@@ -157,9 +141,7 @@ class OrderStream:
 
     async def _run(self) -> None:
         try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._connect_for_ever())
-                group.create_task(self._poll_for_ever())
+            await together(self._connect_for_ever(), self._poll_for_ever())
         finally:
             # Wakes a reader that waits for the next event; with a full queue none waits.
             if not self._events.full():
@@ -185,7 +167,7 @@ class OrderStream:
                 self._poll_within(self._times.poll_down)
             else:
                 # Not told, so ask; the answer decides between polling and offline.
-                stale = self._answered is None or self.age() >= self._times.poll_down
+                stale = self._reading.answered is None or self.age() >= self._times.poll_down
                 self._poll_within(0.0 if stale else self._times.poll_down)
                 if self._state is StreamState.RESUMING and not stale:
                     await self._enter(StreamState.POLLING, lost.reason)
@@ -209,12 +191,13 @@ class OrderStream:
         while True:
             wait = self._due - self._clock.monotonic()
             if wait > 0:
-                await self._sleep_or_wake(wait)
+                await within(self._clock, wait, self._wake.wait())
+                self._wake.clear()
                 continue
             live = self._connected
             self._due = self._clock.monotonic() + self._interval()
             try:
-                await self._read_orders(Source.POLL)
+                await self._reading.read(Source.POLL)
             except ClientError as error:
                 log.info("order poll: %s", error)
                 if not live and not self._connected:
@@ -233,45 +216,30 @@ class OrderStream:
             self._due = due
             self._wake.set()
 
-    async def _sleep_or_wake(self, seconds: float) -> None:
-        sleeping = asyncio.ensure_future(self._clock.sleep(seconds))
-        waking = asyncio.ensure_future(self._wake.wait())
-        try:
-            await asyncio.wait({sleeping, waking}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            self._wake.clear()
-            for task in (sleeping, waking):
-                task.cancel()
-            await asyncio.gather(sleeping, waking, return_exceptions=True)
-
     # One connection
 
     async def _session(self) -> None:
         """Open, subscribe, read up to date, follow. Always ends by :class:`_SessionEnded`."""
         live_since: list[float] = []
-        lost: SocketLost | None = None
         try:
             socket = await OrderSocket.open(
                 self.url, self._credentials, self._clock, self._times, self._heard_now
             )
-        except SocketLost as error:
-            raise _SessionEnded(error, None) from None
+        except SocketLost as lost:
+            raise _SessionEnded(lost, None) from None
         try:
             self._connected = True
             self._held = deque(maxlen=HELD_BACK)
             await self._enter(StreamState.RESUMING, "connected")
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._follow(socket))
-                group.create_task(socket.heartbeat())
-                group.create_task(self._catch_up(socket, live_since))
-        except* SocketLost as several:
-            lost = next(e for e in several.exceptions if isinstance(e, SocketLost))
+            await together(
+                self._follow(socket), socket.heartbeat(), self._catch_up(socket, live_since)
+            )
+        except SocketLost as lost:
+            raise _SessionEnded(lost, live_since[0] if live_since else None) from None
         finally:
             self._connected = False
             self._held = None
             await socket.close()
-        assert lost is not None
-        raise _SessionEnded(lost, live_since[0] if live_since else None)
 
     async def _follow(self, socket: OrderSocket) -> None:
         async for frame in socket.frames():
@@ -291,7 +259,7 @@ class OrderStream:
         if self._lost_at is not None:
             await self._events.put(Gap(self._lost_at, self._clock.now(), self._lost_because))
         try:
-            await self._read_orders(Source.SNAPSHOT)
+            await self._reading.read(Source.SNAPSHOT)
         except ClientError as error:
             told = error.retry_after if isinstance(error, RateLimited) else None
             reason = f"the orders could not be read: {error}"
@@ -305,45 +273,6 @@ class OrderStream:
         await self._enter(StreamState.LIVE, "")
 
     # Reading and telling
-
-    async def _read_orders(self, source: Source) -> None:
-        """All orders of the window and every watched one that is not among them."""
-        async with self._reading:
-            seen: set[str] = set()
-            page = 1 if self._credentials.writes else 0
-            while page:
-                # By last update: what moves while pages are read moves forward, never away.
-                found = await self._api.list_orders(
-                    OrderQuery(
-                        page=page,
-                        page_size=PAGE_SIZE,
-                        sort_by=OrderSort.UPDATED,
-                        sort_order=SortOrder.DESC,
-                    )
-                )
-                self._answered = self._clock.monotonic()
-                for order in found.orders:
-                    seen.add(order.service_id)
-                    await self._see(order, source)
-                more = found.orders and page < min(found.total_pages, MAX_PAGES)
-                page = page + 1 if more else 0
-            for service_id in [known for known in self._watched if known not in seen]:
-                await self._read_one(service_id, source)
-
-    async def _read_one(self, service_id: str, source: Source) -> None:
-        try:
-            order = await self._api.get_order(service_id)
-        except NotFound:
-            self._answered = self._clock.monotonic()
-            await self._events.put(OrderMissing(service_id, self._clock.now()))
-        except (Unreachable, NoAnswer, ServiceFailed, RateLimited, AccessError):
-            raise
-        except ClientError as error:
-            # One order that cannot be read does not keep the others from being read.
-            log.warning("order %s: %s", service_id, error)
-        else:
-            self._answered = self._clock.monotonic()
-            await self._see(order, source)
 
     async def _see(self, order: Order, source: Source) -> None:
         await self._events.put(OrderSeen(order, source, self._clock.now()))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from swapdesk.client.concurrency import within
 from swapdesk.client.credentials import Credentials, CredentialsError, is_loopback, service_url
 from swapdesk.client.refusals import retry_after
 from swapdesk.client.stream_events import StreamTimes
@@ -160,19 +161,7 @@ class OrderSocket:
         await waiter
 
     async def _in_time(self, work: Awaitable[Any], seconds: float) -> bool:
-        """Whether ``work`` ended within ``seconds`` of the clock."""
-        doing = asyncio.ensure_future(self._guarded(work))
-        waiting = asyncio.ensure_future(self._clock.sleep(seconds))
-        try:
-            await asyncio.wait({doing, waiting}, return_when=asyncio.FIRST_COMPLETED)
-            if doing.done():
-                doing.result()
-                return True
-            return False
-        finally:
-            for task in (doing, waiting):
-                task.cancel()
-            await asyncio.gather(doing, waiting, return_exceptions=True)
+        return await within(self._clock, seconds, self._guarded(work))
 
     async def _guarded(self, work: Awaitable[Any]) -> None:
         from websockets.exceptions import ConnectionClosed

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -19,17 +18,9 @@ import httpx
 
 from swapdesk import __version__
 from swapdesk.client.credentials import Credentials, OriginAuth, service_url
-from swapdesk.client.errors import (
-    AnswerRefused,
-    ApiError,
-    ClientError,
-    NoAnswer,
-    OutcomeUnknown,
-    RequestRefused,
-    ServiceFailed,
-    Unreachable,
-)
+from swapdesk.client.errors import AnswerRefused, ClientError, RequestRefused
 from swapdesk.client.exchange_log import Attempt, ExchangeLog
+from swapdesk.client.outcomes import as_outcome, lost
 from swapdesk.client.refusals import ERROR_LIMIT, answered, refusal_of
 from swapdesk.client.retry import RetryBudget, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
@@ -37,12 +28,6 @@ from swapdesk.clock import Clock
 from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.text import UnsafeText
 from swapdesk.wire.operations import Access, Operation
-
-log = logging.getLogger(__name__)
-
-_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
-# A 4xx that a writing call may also get after it was taken up.
-_UNSURE_4XX = frozenset({408, 425, 499})
 
 
 @dataclass(frozen=True)
@@ -207,15 +192,15 @@ class ApiTransport:
             async with asyncio.timeout(operation.deadline):
                 await self._receive(operation, request, progress, began)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as error:
-            raise _lost(progress, error) from error
-        except ClientError as error:
-            raise _for_write(operation, error) from None
+            raise lost(operation, error, sent=progress.sent) from error
+        except AnswerRefused as error:
+            raise as_outcome(operation, error) from None
         assert progress.status is not None
         if progress.status >= 400:
             refusal = refusal_of(
                 progress.status, progress.headers, progress.body, self.server.now()
             )
-            raise _for_write(operation, refusal)
+            raise as_outcome(operation, refusal)
         return RawAnswer(
             operation=operation,
             status=progress.status,
@@ -278,34 +263,7 @@ def refuse_answer(answer: RawAnswer, reason: str, said: str) -> ClientError:
     """The error for a whole answer whose content is unusable: not_json or wrong_shape."""
     seen = answered(answer.status, answer.headers, answer.body)
     refused = AnswerRefused(f"{answer.operation.name}: {said}", reason, seen)
-    return _for_write(answer.operation, refused)
-
-
-def _for_write(operation: Operation, error: ClientError) -> ClientError:
-    """The same error, or the unknown outcome when a write may have happened."""
-    if not operation.writes:
-        return error
-    unsure = isinstance(error, AnswerRefused | ServiceFailed) or (
-        isinstance(error, ApiError) and error.status in _UNSURE_4XX
-    )
-    if unsure and isinstance(error, AnswerRefused | ApiError):
-        return OutcomeUnknown(operation.name, error)
-    return error
-
-
-def _lost(progress: _Progress, error: Exception) -> ClientError:
-    """No whole answer: nothing was sent, or nobody answered a read, or a write is unknown."""
-    operation = progress.operation
-    # The texts of other libraries may quote the address with its query; the kind is enough.
-    kind = type(error).__name__
-    if isinstance(error, _NOT_SENT) or not progress.sent:
-        certificate = isinstance(error.__cause__, ssl.SSLError) or "CERTIFICATE" in str(error)
-        why = "the certificate was not accepted" if certificate else "no connection"
-        return Unreachable(f"{operation.name}: {why} ({kind})", sent=False)
-    late = isinstance(error, TimeoutError)
-    why = f"no answer within {operation.deadline:g} s" if late else f"the answer broke off ({kind})"
-    lost = NoAnswer(f"{operation.name}: {why}")
-    return OutcomeUnknown(operation.name, lost) if operation.writes else lost
+    return as_outcome(answer.operation, refused)
 
 
 def _keep_quiet(*names: str) -> None:

@@ -1,0 +1,451 @@
+"""The order stream against a real WebSocket server that drops, lies and falls silent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import pairwise
+
+import pytest
+
+from client.order_desk import OrderDesk
+from client.rude_server import answer
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials, CredentialsError
+from swapdesk.client.live import OrderStream
+from swapdesk.client.stream_events import (
+    Gap,
+    OrderMissing,
+    OrderSeen,
+    Source,
+    StateChanged,
+    StreamEvent,
+    StreamState,
+)
+from swapdesk.client.stream_socket import checked_stream_url, stream_url
+from swapdesk.clock import ManualClock
+
+CREDENTIALS = Credentials.of_key("planted-key-1234", "planted-secret-5678")
+
+
+class Watcher:
+    """Collects the events of a stream and moves its clock."""
+
+    def __init__(self, stream: OrderStream, clock: ManualClock) -> None:
+        self.stream = stream
+        self.clock = clock
+        self.events: list[StreamEvent] = []
+        self._task = asyncio.create_task(self._collect())
+
+    async def _collect(self) -> None:
+        async for event in self.stream:
+            self.events.append(event)
+
+    async def close(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def until(self, condition: Callable[[], bool], *, step: float = 0.0) -> float:
+        """Wait for a condition; each look moves the clock by ``step``. Seconds moved."""
+        moved = 0.0
+        async with asyncio.timeout(10):
+            while not condition():
+                if step:
+                    self.clock.advance(step)
+                    moved += step
+                await asyncio.sleep(0.003)
+        return moved
+
+    async def state(self, state: StreamState, *, step: float = 0.0) -> float:
+        return await self.until(lambda: self.stream.state is state, step=step)
+
+    def seen(self, source: Source | None = None) -> list[tuple[str, int | None]]:
+        return [
+            (e.order.service_id, e.order.status)
+            for e in self.events
+            if isinstance(e, OrderSeen) and (source is None or e.source is source)
+        ]
+
+    def states(self) -> list[StreamState]:
+        return [e.state for e in self.events if isinstance(e, StateChanged)]
+
+
+@asynccontextmanager
+async def watching(
+    desk: OrderDesk, credentials: Credentials = CREDENTIALS
+) -> AsyncIterator[Watcher]:
+    clock = ManualClock()
+    async with PartnerApi(desk.http.url, credentials, clock=clock, rng=random.Random(5)) as api:
+        stream = OrderStream(desk.stream_url, credentials, clock, api, random.Random(7))
+        async with stream:
+            watcher = Watcher(stream, clock)
+            try:
+                yield watcher
+            finally:
+                await watcher.close()
+
+
+async def test_it_subscribes_first_then_reads_then_tells_what_was_held_back() -> None:
+    async with OrderDesk() as desk:
+        desk.put("a", 0)
+
+        async def overtake(socket) -> None:
+            await socket.send(
+                json.dumps({"type": "order_update", "data": {"serviceId": "a", "status": 1}})
+            )
+
+        desk.on_subscribe = overtake
+        async with watching(desk) as watcher:
+            await watcher.until(lambda: StreamState.LIVE in watcher.states())
+            assert desk.journal == ["handshake", "subscribe", "GET /v2/orders"]
+            kinds = [
+                e.source if isinstance(e, OrderSeen) else e.state
+                for e in watcher.events
+                if isinstance(e, OrderSeen | StateChanged)
+            ]
+            assert kinds == [
+                StreamState.RESUMING,
+                Source.SNAPSHOT,
+                Source.STREAM,
+                StreamState.LIVE,
+            ]
+            await desk.update("a", 2)
+            await watcher.until(lambda: ("a", 2) in watcher.seen(Source.STREAM))
+            assert not any(isinstance(e, Gap) for e in watcher.events)
+    assert desk.handshakes[0]["Authorization"] == "planted-key-1234:planted-secret-5678"
+    assert "Sec-WebSocket-Extensions" not in desk.handshakes[0]
+
+
+async def test_every_page_is_read() -> None:
+    async with OrderDesk() as desk:
+        desk.page_size = 2
+        for number in range(5):
+            desk.put(f"o{number}", 0)
+        async with watching(desk) as watcher:
+            await watcher.state(StreamState.LIVE)
+            assert [i for i, _ in watcher.seen(Source.SNAPSHOT)] == [f"o{n}" for n in range(5)]
+            assert desk.journal.count("GET /v2/orders") == 3
+
+
+async def test_after_a_drop_it_marks_the_gap_and_reads_what_was_missed() -> None:
+    async with OrderDesk() as desk:
+        desk.put("a", 0)
+        async with watching(desk) as watcher:
+            await watcher.state(StreamState.LIVE)
+            desk.cut()
+            await watcher.state(StreamState.RESUMING)
+            desk.put("a", 4)
+            moved = await watcher.state(StreamState.LIVE, step=0.05)
+            assert moved <= 2.0
+            gap = next(e for e in watcher.events if isinstance(e, Gap))
+            after = watcher.events[watcher.events.index(gap) :]
+            assert isinstance(after[1], OrderSeen)
+            assert (after[1].source, after[1].order.status) == (Source.SNAPSHOT, 4)
+            assert gap.since <= gap.until
+
+
+@pytest.mark.parametrize("code", [1000, 1001, 1011, 1013, 4400, 4429, 4999])
+async def test_any_other_close_is_followed_by_a_new_connection(code: int) -> None:
+    async with OrderDesk() as desk, watching(desk) as watcher:
+        await watcher.state(StreamState.LIVE)
+        await desk.sockets[-1].close(code)
+        await watcher.until(lambda: len(desk.sockets) == 2, step=0.05)
+        await watcher.state(StreamState.LIVE)
+        assert watcher.stream.refused is None
+
+
+async def test_a_silent_peer_is_found_within_fifteen_seconds() -> None:
+    async with OrderDesk() as desk, watching(desk) as watcher:
+        await watcher.state(StreamState.LIVE)
+        # Alive: pongs come, nothing else, for longer than the limit of silence.
+        await watcher.until(lambda: watcher.clock.monotonic() > 1_060, step=1.0)
+        assert watcher.stream.state is StreamState.LIVE
+        assert len(desk.sockets) == 1
+        desk.sockets[-1].transport.pause_reading()
+        moved = await watcher.until(lambda: len(desk.sockets) == 2, step=0.1)
+        # 15 s for the missing pong and at most one of jitter, in steps that overshoot a little.
+        assert 5.0 <= moved <= 20.0
+
+
+async def test_what_was_silent_for_thirty_seconds_is_not_live() -> None:
+    async with OrderDesk() as desk, watching(desk) as watcher:
+        await watcher.state(StreamState.LIVE)
+        watcher.clock.advance(30)
+        assert watcher.stream.state is StreamState.LIVE
+        watcher.clock.advance(1)
+        assert watcher.stream.state is StreamState.RESUMING
+        assert watcher.stream.age() >= 31
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_refused_credentials_are_not_tried_again_and_orders_are_still_asked_for(
+    status: int,
+) -> None:
+    async with OrderDesk() as desk:
+        desk.put("a", 0)
+        desk.refuse = [(status, {})]
+        async with watching(desk) as watcher:
+            await watcher.state(StreamState.POLLING)
+            assert watcher.stream.refused == f"the stream answered {status}"
+            await watcher.until(lambda: len(watcher.seen(Source.POLL)) >= 3, step=1.0)
+            assert desk.journal.count("handshake") == 1
+
+
+@pytest.mark.parametrize("close", [True, False])
+async def test_refusal_after_the_handshake_is_final_too(close: bool) -> None:
+    async with OrderDesk() as desk:
+
+        async def refuse(socket) -> None:
+            if close:
+                await socket.close(4401)
+            else:
+                await socket.send(
+                    json.dumps({"type": "error", "code": "AUTH_FAILED", "message": "x"})
+                )
+
+        desk.on_subscribe = refuse
+        async with watching(desk) as watcher:
+            await watcher.until(lambda: watcher.stream.refused is not None)
+            await watcher.state(StreamState.POLLING, step=1.0)
+            assert desk.journal.count("handshake") == 1
+
+
+async def test_a_partner_id_only_asks_and_only_for_what_is_watched() -> None:
+    async with OrderDesk() as desk:
+        desk.put("a", 2)
+        async with watching(desk, Credentials.read_only("p-1")) as watcher:
+            watcher.stream.watch(["a"])
+            await watcher.until(lambda: ("a", 2) in watcher.seen(Source.POLL), step=1.0)
+            assert set(desk.journal) == {"GET /v2/orders/a"}
+            assert watcher.stream.refused is not None
+
+
+async def test_too_many_handshakes_wait_as_long_as_told() -> None:
+    async with OrderDesk() as desk:
+        desk.refuse = [(429, {"Retry-After": "60"})]
+        async with watching(desk) as watcher:
+            await watcher.until(lambda: desk.journal.count("handshake") == 1)
+            moved = await watcher.until(lambda: desk.journal.count("handshake") == 2, step=0.5)
+            assert moved >= 60
+            await watcher.state(StreamState.LIVE, step=0.5)
+
+
+async def test_a_redirect_is_not_followed() -> None:
+    async with OrderDesk() as desk, OrderDesk() as thief:
+        desk.refuse = [(307, {"Location": thief.stream_url})]
+        async with watching(desk) as watcher:
+            await watcher.state(StreamState.LIVE, step=0.05)
+        assert thief.handshakes == []
+        assert len(desk.handshakes) == 2
+
+
+async def test_tries_come_slower_up_to_half_a_minute() -> None:
+    async with OrderDesk() as desk:
+        desk.refuse, desk.refusing = [(503, {})], True
+        times: list[float] = []
+        async with watching(desk) as watcher:
+            for tries in range(1, 9):
+                await watcher.until(
+                    lambda tries=tries: desk.journal.count("handshake") == tries, step=0.25
+                )
+                times.append(watcher.clock.monotonic())
+        waits = [later - earlier for earlier, later in pairwise(times)]
+        assert waits[0] <= 2.0
+        assert all(wait <= 32.0 for wait in waits)
+        assert waits[-1] >= 14.0
+
+
+async def test_while_the_socket_is_down_it_asks_every_ten_seconds() -> None:
+    async with OrderDesk() as desk:
+        desk.put("a", 0)
+        desk.refuse, desk.refusing = [(503, {})], True
+        async with watching(desk) as watcher:
+            await watcher.state(StreamState.POLLING)
+            first = desk.journal.count("GET /v2/orders")
+            start = watcher.clock.monotonic()
+            await watcher.until(lambda: watcher.clock.monotonic() >= start + 60, step=0.5)
+            asked = desk.journal.count("GET /v2/orders") - first
+            assert 5 <= asked <= 7
+            assert watcher.stream.state is StreamState.POLLING
+
+
+async def test_a_healthy_stream_is_checked_every_thirty_seconds() -> None:
+    async with OrderDesk() as desk:
+        desk.put("a", 0)
+        async with watching(desk) as watcher:
+            await watcher.state(StreamState.LIVE)
+            # An update that the stream never told.
+            desk.put("a", 1)
+            start = watcher.clock.monotonic()
+            moved = await watcher.until(lambda: ("a", 1) in watcher.seen(Source.POLL), step=0.5)
+            assert 29 <= moved <= 34
+            await watcher.until(lambda: watcher.clock.monotonic() >= start + 95, step=0.5)
+            assert desk.journal.count("GET /v2/orders") == 4
+            assert len(desk.sockets) == 1
+
+
+async def test_offline_is_when_nobody_answers_and_it_recovers() -> None:
+    async with OrderDesk() as desk:
+        desk.refuse, desk.refusing = [(503, {})], True
+        desk.rest = answer(503, {})
+        async with watching(desk) as watcher:
+            await watcher.state(StreamState.OFFLINE, step=0.1)
+            desk.rest = None
+            await watcher.state(StreamState.POLLING, step=0.2)
+            desk.refusing = False
+            await watcher.state(StreamState.LIVE, step=0.2)
+            order = [StreamState.OFFLINE, StreamState.POLLING, StreamState.LIVE]
+            assert [s for s in watcher.states() if s is not StreamState.RESUMING] == order
+
+
+async def test_a_snapshot_that_fails_is_no_live_stream() -> None:
+    async with OrderDesk() as desk:
+        desk.rest = answer(200, b"<html>")
+        async with watching(desk) as watcher:
+            await watcher.until(lambda: len(desk.sockets) >= 2, step=0.1)
+            assert StreamState.LIVE not in watcher.states()
+            desk.rest = None
+            await watcher.state(StreamState.LIVE, step=0.1)
+
+
+HOSTILE = [
+    b"\x00\x01",
+    b"\xff\xfe",
+    "",
+    "nonsense",
+    "[]",
+    "null",
+    '{"type": "order_update", "type": "x"}',
+    '{"type": 7}',
+    '{"type": "order_update", "data": {"serviceId": "../../x"}}',
+    '{"type": "order_update", "data": {"serviceId": "a", "inAmount": 1e999999}}',
+    '{"type": "order_update", "data": {"serviceId": "a", "inAmount": NaN}}',
+    '{"type": "order_update", "data": "text"}',
+    '{"type": "\\u001b[2J"}',
+    '{"type": "order_update", "data": ' + "[" * 5000 + "}",
+    '{"type": "\\ud83d"}',
+    '{"a": "' + "x" * 200_000 + '"}',
+]
+HARMLESS = [
+    '{"type": "new_kind", "data": null, "more": 1}',
+    '{"type": "order_update"}',
+    '{"type": "error", "code": "RATE_LIMIT_EXCEEDED", "message": "slow"}',
+    '{"type": "pong"}',
+]
+
+
+async def test_hostile_frames_do_no_harm_and_lead_to_asking() -> None:
+    async with OrderDesk() as desk, watching(desk) as watcher:
+        await watcher.state(StreamState.LIVE)
+        for message in (*HOSTILE, *HARMLESS):
+            await desk.say(message)
+        await desk.update("good", 1)
+        await watcher.until(lambda: ("good", 1) in watcher.seen(Source.STREAM))
+        assert watcher.seen(Source.STREAM) == [("good", 1)]
+        assert watcher.stream.unusable_frames == len(HOSTILE)
+        assert len(desk.sockets) == 1
+        moved = await watcher.until(lambda: ("good", 1) in watcher.seen(Source.POLL), step=0.5)
+        assert 9 <= moved <= 13
+
+
+async def test_a_giant_frame_costs_the_connection_only() -> None:
+    async with OrderDesk() as desk, watching(desk) as watcher:
+        await watcher.state(StreamState.LIVE)
+        await desk.say('{"type": "' + "x" * (256 * 1024) + '"}')
+        await watcher.until(lambda: len(desk.sockets) == 2, step=0.05)
+        await watcher.state(StreamState.LIVE)
+
+
+async def test_duplicates_and_late_updates_all_arrive_in_their_order() -> None:
+    async with OrderDesk() as desk, watching(desk) as watcher:
+        await watcher.state(StreamState.LIVE)
+        told = [(f"o{n % 5}", s) for n in range(60) for s in (2, 1, 2)]
+        for service_id, status in told:
+            await desk.update(service_id, status)
+        await watcher.until(lambda: len(watcher.seen(Source.STREAM)) == len(told))
+        assert watcher.seen(Source.STREAM) == told
+
+
+async def test_watched_orders_beyond_the_list_are_read_one_by_one() -> None:
+    async with OrderDesk() as desk, watching(desk) as watcher:
+        await watcher.state(StreamState.LIVE)
+        watcher.stream.watch(["gone", "gone"])
+        await watcher.until(lambda: any(isinstance(e, OrderMissing) for e in watcher.events))
+        missing = next(e for e in watcher.events if isinstance(e, OrderMissing))
+        assert missing.service_id == "gone"
+        watcher.stream.unwatch(["gone", "never"])
+        asked = desk.journal.count("GET /v2/orders/gone")
+        watcher.stream.refresh()
+        before = desk.journal.count("GET /v2/orders")
+        await watcher.until(lambda: desk.journal.count("GET /v2/orders") > before)
+        assert desk.journal.count("GET /v2/orders/gone") == asked
+
+
+async def test_a_service_that_never_confirms_is_believed_after_five_seconds() -> None:
+    async with OrderDesk() as desk:
+        desk.mute = True
+        async with watching(desk) as watcher:
+            moved = await watcher.state(StreamState.LIVE, step=0.25)
+            assert 4.5 <= moved <= 7
+
+
+async def test_no_final_state_is_missed_over_many_drops() -> None:
+    rng = random.Random(11)
+    async with OrderDesk() as desk, watching(desk) as watcher:
+        truth: dict[str, int] = {}
+        await watcher.state(StreamState.LIVE)
+        for number in range(40):
+            service_id = f"o{number % 8}"
+            truth[service_id] = number
+            if rng.random() < 0.5:
+                await watcher.state(StreamState.LIVE, step=0.2)
+                await desk.update(service_id, number)
+            else:
+                desk.cut()
+                desk.put(service_id, number)
+                await watcher.until(lambda: watcher.stream.state is not StreamState.LIVE, step=0.0)
+        await watcher.state(StreamState.LIVE, step=0.2)
+        # The last events may still be on their way to the reader.
+        await watcher.until(lambda: dict(watcher.seen()) == truth, step=0.5)
+
+
+async def test_closing_leaves_nothing_behind() -> None:
+    async with OrderDesk() as desk:
+        before = asyncio.all_tasks()
+        async with watching(desk) as watcher:
+            await watcher.state(StreamState.LIVE)
+        await desk.sockets[-1].wait_closed()
+        left = {t for t in asyncio.all_tasks() - before if "swapdesk" in repr(t.get_coro())}
+        assert left == set()
+
+
+async def test_closing_in_the_moment_of_a_loss_ends_it_too() -> None:
+    for _ in range(20):
+        async with OrderDesk() as desk, asyncio.timeout(5), watching(desk) as watcher:
+            await watcher.state(StreamState.LIVE)
+            desk.cut()
+            await asyncio.sleep(0)
+
+
+async def test_the_secret_is_in_no_log_and_no_repr(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with OrderDesk() as desk:
+        desk.refuse = [(401, {})]
+        async with watching(desk) as watcher:
+            await watcher.state(StreamState.POLLING)
+            shown = repr(vars(watcher.stream)) + repr(watcher.events)
+        ours = [r.getMessage() for r in caplog.records if not r.name.startswith("websockets")]
+    assert "planted" not in shown + "\n".join(ours)
+
+
+def test_the_address_of_the_stream_follows_the_api_or_is_given() -> None:
+    assert stream_url("https://api.example.com") == "wss://api.example.com/v2/ws"
+    assert stream_url("http://127.0.0.1:9/v2") == "ws://127.0.0.1:9/v2/ws"
+    assert checked_stream_url("wss://ws.example.com/v2/ws") == "wss://ws.example.com/v2/ws"
+    for bad in ("ws://ws.example.com/v2/ws", "https://a", "wss://u:p@a/ws", "", "wss://"):
+        with pytest.raises(CredentialsError):
+            checked_stream_url(bad)
