@@ -19,9 +19,7 @@ from swapdesk.flows.token_safety import token_refusal
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.tokens import Token
 
-NO_REVERSE = (
-    'Quotes by received amount are not available yet. Write the amount you sell: "0.5 btc eth".'
-)
+NO_REVERSE = 'Reverse quotes are not available yet. Write the amount you sell: "0.5 btc eth".'
 LONGEST = 200
 
 
@@ -228,7 +226,8 @@ def _candidates(line: IntentLine, word: _Word, catalog: Catalog) -> list[TokenRo
     found = resolve(word.text, catalog)
     if found.candidates:
         return list(found.candidates)
-    if word.last and catalog.begins_a_symbol(word.text):
+    unfinished = catalog.begins_a_symbol(word.text) and not catalog.rows_of_symbol(word.text)
+    if word.last and unfinished:
         raise _Stop(replace(line, message="", place=None))
     raise _refused(line, found.problem or "", word.start)
 

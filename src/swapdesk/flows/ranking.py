@@ -201,7 +201,8 @@ def _placed(usable: Iterable[tuple[Quote, Decimal, datetime]]) -> tuple[RankedQu
     best: Decimal | None = None
     for place, (quote, key, expires_at) in enumerate(usable, start=1):
         best = key if best is None else best
-        below = ROUGH.subtract(key, best)
+        # Inside a tie the first may hold a hair less; it is the best all the same.
+        below = min(ROUGH.subtract(key, best), Decimal(0))
         rows.append(
             RankedQuote(
                 place=place,

@@ -1,0 +1,186 @@
+"""The first line of the desk, read at every key."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from swapdesk.flows.address_book import AddressBook
+from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.intent_line import IntentLine, LineState, parse_intent_line
+
+SCREEN = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+
+
+def pair(line: IntentLine) -> tuple[str, str]:
+    assert line.token_in is not None
+    assert line.token_out is not None
+    return tuple(  # type: ignore[return-value]
+        f"{token.symbol}.{token.chain_data.short_name}" for token in (line.token_in, line.token_out)
+    )
+
+
+async def test_a_swap(catalog: Catalog, book: AddressBook) -> None:
+    line = parse_intent_line("0.5 btc eth", catalog, book)
+    assert line.ready
+    assert (line.state, line.amount, line.private_send) == (LineState.VALID, Decimal("0.5"), False)
+    assert pair(line) == ("BTC.bitcoin", "ETH.ethereum")
+    assert line.token_in is not None
+    assert line.value_usd == Decimal("0.5") * (line.token_in.price or 0)
+    chains = len({row.chain for row in line.rows})
+    assert f"ETH is on {chains} chains, Ethereum chosen" in line.hints
+
+
+async def test_a_private_send(catalog: Catalog, book: AddressBook) -> None:
+    line = parse_intent_line("0.5 eth @bob", catalog, book)
+    assert line.ready
+    assert (line.private_send, line.recipient_name) == (True, "bob")
+    assert pair(line) == ("ETH.ethereum", "ETH.ethereum")
+    assert pair(parse_intent_line("0.5 eth.base @BOB", catalog, book)) == ("ETH.base", "ETH.base")
+
+
+async def test_the_chain_of_a_private_send_follows_the_recipient(
+    catalog: Catalog, book: AddressBook
+) -> None:
+    """A bare symbol means the token on the recipient's kind of chain."""
+    line = parse_intent_line("5 usdc @sol", catalog, book)
+    assert pair(line) == ("USDC.solana", "USDC.solana")
+    wrong = parse_intent_line("0.5 btc.bitcoin @bob", catalog, book)
+    assert wrong.state is LineState.REFUSED
+    assert wrong.message.startswith("@bob: This is an Ethereum address.")
+    assert wrong.place == 16
+
+
+@pytest.mark.parametrize(
+    "text", ["0.", "0", "0.5", "0.5 ", "0.5 b", "0.5 btc", "0.5 btc ", "0.5 btc e", "0.5 eth @b"]
+)
+async def test_a_line_being_typed_is_no_mistake(
+    text: str, catalog: Catalog, book: AddressBook
+) -> None:
+    line = parse_intent_line(text, catalog, book)
+    assert line.state is LineState.INCOMPLETE
+    assert not line.ready
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t"])
+async def test_an_empty_line(text: str, catalog: Catalog, book: AddressBook) -> None:
+    assert parse_intent_line(text, catalog, book).state is LineState.EMPTY
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        ("1,5 btc eth", '"1,5": write 1.5.', 1),
+        ("x btc eth", '"x" is not part of an amount.', 0),
+        ("0 btc eth", "Type an amount above 0.", 0),
+        (
+            "=2 eth btc",
+            'Reverse quotes are not available yet. Write the amount you sell: "0.5 btc eth".',
+            0,
+        ),
+        ("0.1234567 usdc eth", "USDC has 6 decimals. 0.1234567 has 7.", 8),
+        (
+            "1 usdx eth",
+            'No token is called "usdx". Paste a contract address to find one that is not listed.',
+            2,
+        ),
+        (
+            "1  btc  usdx",
+            'No token is called "usdx". Paste a contract address to find one that is not listed.',
+            8,
+        ),
+        ("1 btc eth sol", "Write an amount and two tokens.", 10),
+        ("1 @bob eth", "Name the token before the recipient.", 2),
+        ("1 eth @nobody", "@nobody is not in the address book.", 6),
+        ("1 avax eth", "AVAX on Avalanche is disabled at the service.", 2),
+        ("1 btc avax", "AVAX on Avalanche is disabled at the service.", 6),
+        (
+            "1 btc.bitcoin btc.bitcoin",
+            'Both sides are BTC on Bitcoin. To send it privately, write "0.5 eth @name".',
+            14,
+        ),
+    ],
+)
+async def test_a_mistake_names_its_place(
+    text: str, message: str, place: int, catalog: Catalog, book: AddressBook
+) -> None:
+    line = parse_intent_line(text, catalog, book)
+    assert (line.state, line.message, line.place) == (LineState.REFUSED, message, place)
+    assert not line.ready
+
+
+async def test_a_malicious_token_is_refused(catalog: Catalog, book: AddressBook) -> None:
+    bad = next(row for row in catalog.rows if row.verdict == "malicious" and row.enabled)
+    line = parse_intent_line(f"1 btc {bad.id}", catalog, book)
+    assert line.state is LineState.REFUSED
+    assert "malicious" in line.message
+
+
+async def test_tab_walks_the_bought_token_first_then_the_sold_one(
+    catalog: Catalog, book: AddressBook
+) -> None:
+    first = parse_intent_line("100 usdc eth", catalog, book)
+    assert first.choices > len(first.rows) > 1
+    seen = []
+    for choose in range(first.choices):
+        line = parse_intent_line("100 usdc eth", catalog, book, choose=choose)
+        if line.ready:
+            seen.append(pair(line))
+    assert len(set(seen)) == len(seen)
+    assert seen[0] == ("USDC.ethereum", "ETH.ethereum")
+    assert {buy for sell, buy in seen[: len(first.rows)]} == {buy for _, buy in seen}
+    assert {sell for sell, _ in seen[: len(first.rows)]} == {"USDC.ethereum"}
+    again = parse_intent_line("100 usdc eth", catalog, book, choose=first.choices)
+    assert pair(again) == seen[0]
+
+
+async def test_the_same_symbol_twice_is_two_chains(catalog: Catalog, book: AddressBook) -> None:
+    line = parse_intent_line("100 usdc usdc", catalog, book)
+    assert line.ready
+    sold, bought = pair(line)
+    assert sold == "USDC.ethereum"
+    assert bought != sold
+
+
+async def test_the_chosen_row_is_among_the_rows_tab_walks(
+    catalog: Catalog, book: AddressBook
+) -> None:
+    for choose in range(4):
+        line = parse_intent_line("0.5 btc.bitcoin eth", catalog, book, choose=choose)
+        assert line.token_out is not None
+        assert line.rows[line.chosen].id == line.token_out.id
+        assert line.choices == len(line.rows)
+
+
+WORDS = "0 0.5 1,5 =2 100 btc eth usdc usdc.base usdc.e eth.base @bob @cold @x avax .. 0x12 柴犬"
+words = st.sampled_from(WORDS.split())
+
+
+@SCREEN
+@given(parts=st.lists(words, max_size=5), choose=st.integers(0, 50))
+async def test_a_ready_line_is_whole(
+    parts: list[str], choose: int, catalog: Catalog, book: AddressBook
+) -> None:
+    line = parse_intent_line(" ".join(parts), catalog, book, choose=choose)
+    if line.ready:
+        assert line.amount is not None
+        assert line.amount > 0
+        assert line.token_in is not None
+        assert line.token_out is not None
+        assert (line.token_in.id == line.token_out.id) is line.private_send
+        assert line.private_send is (line.recipient_name is not None)
+    if line.state is LineState.REFUSED:
+        assert line.message
+        assert line.place is not None
+
+
+@SCREEN
+@given(text=st.text(max_size=250), choose=st.integers(-5, 5))
+async def test_no_text_breaks_the_line(
+    text: str, choose: int, catalog: Catalog, book: AddressBook
+) -> None:
+    line = parse_intent_line(text, catalog, book, choose=choose)
+    assert line.place is None or 0 <= line.place <= len(text)

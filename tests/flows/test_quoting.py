@@ -1,0 +1,205 @@
+"""Asking a real service for quotes: one call, every route, ends and limits."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from service.price_venue import PriceVenue
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.errors import ApiError
+from swapdesk.clock import ManualClock
+from swapdesk.flows.amount_check import bounds_of, check_amount
+from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.quoting import LIMITS_AGE, VALIDITY, QuoteDesk
+from swapdesk.flows.resolution import resolve
+from swapdesk.wire.pair_limits import Limits, PairLimits
+from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.tokens import Token
+
+
+@pytest.fixture
+def desk(api: PartnerApi, catalog: Catalog, clock: ManualClock) -> QuoteDesk:
+    return QuoteDesk(api, catalog, clock)
+
+
+def token(catalog: Catalog, spec: str) -> Token:
+    found = resolve(spec, catalog).token
+    assert found is not None
+    return found
+
+
+async def test_one_ask_brings_every_route_ranked(
+    desk: QuoteDesk, catalog: Catalog, clock: ManualClock
+) -> None:
+    btc, eth = token(catalog, "btc"), token(catalog, "eth")
+    board = await desk.ask(btc, eth, Decimal("0.1"))
+    kinds = {row.quote.type for row in board.ranking.rows}
+    assert kinds == {"standard", "private"}
+    assert board.ranking.best is not None
+    assert board.ranking.best.quote.swap_name == "Venue aa"
+    assert (board.cost, board.amount, board.private_send) == (1, Decimal("0.1"), False)
+    assert all(clock.now() < row.expires_at for row in board.ranking.rows)
+    assert all(row.expires_at <= clock.now() + VALIDITY for row in board.ranking.rows)
+
+
+async def test_a_route_that_takes_more_is_unusable_with_its_bound(
+    desk: QuoteDesk, catalog: Catalog
+) -> None:
+    btc, eth = token(catalog, "btc"), token(catalog, "eth")
+    board = await desk.ask(btc, eth, Decimal("0.1"), types=[RouteType.STANDARD])
+    (unusable,) = board.ranking.unusable
+    assert unusable.quote.swap == "cc"
+    assert unusable.reason.startswith("below minimum: this route takes ")
+    assert unusable.reason.endswith(" BTC or more")
+    smallest = board.smallest_usable
+    assert smallest is not None
+    assert smallest == (unusable.quote.min, "Venue cc")
+    assert {row.quote.type for row in board.ranking.rows} == {"standard"}
+
+
+async def test_every_quote_ends_on_the_desks_clock(
+    desk: QuoteDesk, catalog: Catalog, clock: ManualClock
+) -> None:
+    board = await desk.ask(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
+    assert board.ranking.best_at(clock.now()) is not None
+    clock.advance(61)
+    assert board.ranking.best_at(clock.now()) is None
+    assert board.ranking.default_at(clock.now()) is None
+
+
+async def test_a_slow_answer_does_not_lengthen_a_quote(
+    desk: QuoteDesk, catalog: Catalog, clock: ManualClock, venues: list[PriceVenue]
+) -> None:
+    """Without ``validUntil`` the minute begins when the quote was asked for."""
+    gate = asyncio.Event()
+    venues[0].gate = gate
+    asked = clock.now()
+    eth = token(catalog, "eth")
+    waiting = asyncio.ensure_future(desk.ask_private_send(eth, Decimal(1)))
+    for _ in range(10_000):
+        await asyncio.sleep(0)
+        if venues[0].at_once:
+            break
+    clock.advance(0.5)
+    gate.set()
+    board = await waiting
+    assert board.asked_at == asked
+    assert board.received_at >= asked + timedelta(seconds=0.5)
+    assert board.ranking.rows
+    assert {row.expires_at for row in board.ranking.rows} == {asked + VALIDITY}
+
+
+async def test_a_private_send_is_ranked_like_a_route(desk: QuoteDesk, catalog: Catalog) -> None:
+    eth = token(catalog, "eth")
+    board = await desk.ask_private_send(eth, Decimal(1))
+    assert board.private_send
+    assert board.token_out.id == board.token_in.id
+    assert board.ranking.rows
+    keys = [row.key for row in board.ranking.rows]
+    assert keys == sorted(keys, reverse=True)
+    assert all(row.quote.type == "private" for row in board.ranking.rows)
+    assert board.ranking.best is not None
+    assert board.ranking.best.key < 1
+
+
+async def test_the_same_token_asks_for_private_routes(desk: QuoteDesk, catalog: Catalog) -> None:
+    eth = token(catalog, "eth")
+    board = await desk.ask(eth, eth, Decimal(1))
+    assert {row.quote.type for row in board.ranking.rows} == {"private"}
+
+
+async def test_a_refusal_of_the_service_comes_through(desk: QuoteDesk, catalog: Catalog) -> None:
+    with pytest.raises(ApiError) as refused:
+        await desk.ask(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.00000001"))
+    assert refused.value.code == "AMOUNT_TOO_LOW"
+
+
+async def test_the_value_difference_of_the_best_row(desk: QuoteDesk, catalog: Catalog) -> None:
+    board = await desk.ask(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.5"))
+    assert board.ranking.best is not None
+    found = board.value_difference(board.ranking.best)
+    assert found.percent is not None
+    assert Decimal(-1) < found.percent < 0
+    assert found.level == "silent"
+
+
+async def test_limits_are_asked_once_a_minute(
+    desk: QuoteDesk, catalog: Catalog, clock: ManualClock, api: PartnerApi
+) -> None:
+    btc, eth = token(catalog, "btc"), token(catalog, "eth")
+    assert desk.known_limits(btc, eth) is None
+    first = await desk.limits(btc, eth)
+    assert first.cex is not None
+    assert await desk.limits(btc, eth) is first
+    assert desk.known_limits(btc, eth) is first
+    clock.advance(LIMITS_AGE)
+    assert desk.known_limits(btc, eth) is None
+    assert await desk.limits(btc, eth) is not first
+
+
+async def test_limits_bound_an_amount_before_it_is_asked_for(
+    desk: QuoteDesk, catalog: Catalog
+) -> None:
+    btc, eth = token(catalog, "btc"), token(catalog, "eth")
+    limits = await desk.limits(btc, eth)
+    bounds = bounds_of(limits)
+    assert bounds is not None
+    low = check_amount("0.00000001", btc, limits)
+    assert not low.ok
+    assert low.problem is not None
+    assert low.problem.startswith("No route takes 0.00000001 BTC. The smallest usable amount is ")
+    high = check_amount("20000000", btc, limits)
+    assert high.problem is not None
+    assert high.problem.startswith("No route takes 20,000,000 BTC. The largest usable amount is ")
+    right = check_amount("0.5", btc, limits)
+    assert right.ok
+    assert right.lines == ()
+
+
+def test_no_bound_is_no_maximum_of_zero() -> None:
+    def limits(least: str, most: str) -> Limits:
+        return Limits(min=Decimal(least), max=Decimal(most))
+
+    both = PairLimits(cex=limits("2", "10"), private=limits("1", "5"))
+    assert bounds_of(both) is not None
+    assert (bounds_of(both).smallest, bounds_of(both).largest) == (1, 10)  # type: ignore[union-attr]
+    open_end = PairLimits(cex=limits("2", "0"), private=limits("1", "5"))
+    assert bounds_of(open_end).largest is None  # type: ignore[union-attr]
+    assert bounds_of(PairLimits(dex=limits("1", "2"))) is None
+    only = bounds_of(both, [RouteType.STANDARD])
+    assert only is not None
+    assert only.smallest == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "place"),
+    [
+        ("1,5", '"1,5": write 1.5.', 1),
+        ("0.1234567", "USDC has 6 decimals. 0.1234567 has 7.", 8),
+        ("0", "Type an amount above 0.", 0),
+        ("0.000000", "Type an amount above 0.", 0),
+        ("", "Type an amount.", 0),
+        ("１", '"１" is not part of an amount.', 0),
+        ("1e3", "Write all digits, without an exponent.", 1),
+        ("-1", "An amount has no sign.", 0),
+    ],
+)
+async def test_an_amount_that_is_none_names_the_place(
+    text: str, problem: str, place: int, catalog: Catalog
+) -> None:
+    check = check_amount(text, token(catalog, "usdc"))
+    assert (check.problem, check.place, check.ok) == (problem, place, False)
+
+
+async def test_digits_the_service_cannot_keep_are_announced(catalog: Catalog) -> None:
+    check = check_amount("0.123456789012345678", token(catalog, "eth"))
+    assert check.ok
+    (line,) = check.lines
+    assert (line.level, line.text) == (
+        "note",
+        "The service keeps 15 digits. It will receive 0.12345678901234568.",
+    )

@@ -1,0 +1,296 @@
+"""Ranking: only usable routes, by what they pay, stable, and honest about what is missing."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from decimal import Context, Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swapdesk.flows.ranking import Ranking, comparison_key, former_places, rank
+from swapdesk.flows.value_difference import value_difference
+from swapdesk.wire.quotes import Quote
+
+NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
+LATER = NOW + timedelta(seconds=60)
+
+
+def quote(number: int, out: str | None = "1", **fields: Any) -> Quote:
+    amounts = {} if out is None else {"amount_out": Decimal(out), "net_amount_out": Decimal(out)}
+    return Quote(
+        **{
+            "quote_id": f"{number:024x}",
+            "type": "standard",
+            "swap": f"v{number}",
+            "swap_name": f"Venue {number}",
+            **amounts,
+            **fields,
+        }
+    )
+
+
+def ranked(*quotes: Quote, **options: Any) -> Ranking:
+    return rank(quotes, now=NOW, expires=lambda q: q.valid_until or LATER, **options)
+
+
+def order(ranking: Ranking) -> list[str | None]:
+    return [row.quote.swap for row in ranking.rows]
+
+
+amounts = st.one_of(
+    st.none(),
+    st.decimals(min_value=-100, max_value=10**12, allow_nan=False, allow_infinity=False, places=8),
+)
+
+
+@st.composite
+def boards(draw: st.DrawFn) -> list[Quote]:
+    quotes = []
+    for number in range(draw(st.integers(0, 12))):
+        out, net = draw(amounts), draw(amounts)
+        quotes.append(
+            Quote(
+                quote_id=None if draw(st.integers(0, 9)) == 0 else f"{number:024x}",
+                type=draw(st.sampled_from(["standard", "private", "dex"])),
+                swap=f"v{number}",
+                swap_name=f"Venue {number}",
+                amount_out=out,
+                net_amount_out=net,
+                duration=draw(st.one_of(st.none(), st.integers(1, 60).map(Decimal))),
+                fixed=draw(st.booleans()),
+                filtered=draw(st.integers(0, 4)) == 0,
+                error="no route" if draw(st.integers(0, 4)) == 0 else None,
+                valid_until=NOW + timedelta(seconds=draw(st.integers(-5, 60))),
+            )
+        )
+    return quotes
+
+
+@given(boards())
+def test_only_usable_routes_are_ranked_by_what_they_pay(quotes: list[Quote]) -> None:
+    ranking = ranked(*quotes)
+    keys = [Context(prec=12).plus(row.key) for row in ranking.rows]
+    assert keys == sorted(keys, reverse=True)
+    assert [row.place for row in ranking.rows] == list(range(1, len(keys) + 1))
+    for row in ranking.rows:
+        assert row.quote.error is None
+        assert not row.quote.filtered
+        assert row.quote.quote_id is not None
+        assert row.expires_at > NOW
+        assert row.key == comparison_key(row.quote)
+    for entry in ranking.unusable:
+        good = entry.quote.error is None and not entry.quote.filtered
+        fresh = entry.quote.valid_until is not None and entry.quote.valid_until > NOW
+        priced = comparison_key(entry.quote) is not None
+        assert not (good and fresh and priced and entry.quote.quote_id)
+        assert entry.reason
+    assert len(ranking.rows) + len(ranking.unusable) == len(quotes)
+
+
+@given(boards(), st.randoms(use_true_random=False))
+def test_the_order_of_the_answer_does_not_matter(
+    quotes: list[Quote], shuffler: random.Random
+) -> None:
+    shuffled = list(quotes)
+    shuffler.shuffle(shuffled)
+    assert order(ranked(*shuffled)) == order(ranked(*quotes))
+
+
+@given(boards(), st.integers(0, 70))
+def test_no_route_that_pays_nothing_or_ended_is_chosen_unasked(
+    quotes: list[Quote], seconds: int
+) -> None:
+    now = NOW + timedelta(seconds=seconds)
+    ranking = ranked(*quotes)
+    chosen = ranking.default_at(now)
+    if chosen is not None:
+        assert chosen.key > 0
+        assert chosen.expires_at > now
+    else:
+        assert all(row.key <= 0 or row.expires_at <= now for row in ranking.rows)
+
+
+@given(boards())
+def test_differences_are_measured_from_the_best(quotes: list[Quote]) -> None:
+    ranking = ranked(*quotes)
+    for row in ranking.rows:
+        assert ranking.best is not None
+        assert row.vs_best_amount == min(row.key - ranking.best.key, 0)
+        if ranking.best.key > 0:
+            assert row.vs_best_percent is not None
+            assert (row.vs_best_percent == 0) is (row.vs_best_amount == 0)
+        else:
+            assert row.vs_best_percent is None
+
+
+def test_an_errored_or_filtered_row_with_the_largest_amount_is_not_first() -> None:
+    ranking = ranked(
+        quote(1, "9.0", error="broken"),
+        quote(2, "0.9", filtered=True, filtered_reason="price_impact"),
+        quote(3, "0.5"),
+    )
+    assert order(ranking) == ["v3"]
+    assert [entry.reason for entry in ranking.unusable] == [
+        "broken",
+        "filtered: price impact is too high",
+    ]
+    assert [entry.server_says for entry in ranking.unusable] == [True, False]
+
+
+def test_filter_reasons_are_said_in_words_and_unknown_ones_as_they_are() -> None:
+    ranking = ranked(
+        quote(1, filtered=True, filtered_reason="different_recipient"),
+        quote(2, filtered=True, filtered_reason="full_moon"),
+        quote(3, filtered=True),
+    )
+    assert [(entry.reason, entry.server_says) for entry in ranking.unusable] == [
+        ("filtered: it would pay a different recipient", False),
+        ("filtered: full_moon", True),
+        ("filtered: no reason given", True),
+    ]
+
+
+def test_a_missed_bound_is_named() -> None:
+    low = quote(1, None, error="too low", min=Decimal("0.75"))
+    high = quote(2, None, error="too high", max=Decimal("0.1"))
+    unbounded = quote(3, None, error="odd", max=Decimal(0))
+    ranking = ranked(low, high, unbounded, amount=Decimal("0.5"), symbol_in="BTC")
+    assert [entry.reason for entry in ranking.unusable] == [
+        "below minimum: this route takes 0.75 BTC or more",
+        "above maximum: this route takes 0.1 BTC or less",
+        "odd",
+    ]
+
+
+def test_a_private_row_without_net_amount_is_ranked_on_its_amount() -> None:
+    private = quote(1, None, type="private", swap=None, amount_out=Decimal("2"))
+    ranking = ranked(quote(2, "1"), private)
+    assert [row.key for row in ranking.rows] == [2, 1]
+    assert ranking.rows[0].fees_text_kind == "in price"
+
+
+def test_negative_rows_stay_and_are_marked() -> None:
+    ranking = ranked(quote(1, "-0.5"), quote(2, "0"))
+    assert order(ranking) == ["v2", "v1"]
+    assert all("pays nothing" in row.badges for row in ranking.rows)
+    assert ranking.default_at(NOW) is None
+    assert ranking.best_at(NOW) is not None
+
+
+def test_ties_go_to_the_shorter_then_fixed_then_name() -> None:
+    same = "1.000000000000001"
+    ranking = ranked(
+        quote(1, same, swap_name="Zeta", duration=Decimal(5)),
+        quote(2, "1", swap_name="alpha", duration=Decimal(5)),
+        quote(3, same, swap_name="Zeta", duration=Decimal(5), fixed=True),
+        quote(4, "1", duration=Decimal(3)),
+        quote(5, "1.00000000001", duration=None),
+    )
+    assert order(ranking) == ["v5", "v4", "v3", "v2", "v1"]
+
+
+def test_fees_that_are_not_in_the_ranking_are_marked() -> None:
+    fee = {"type": "dex", "fee_usd": Decimal("5"), "amount_out_usd": Decimal("100")}
+    gross = quote(1, "10", **fee)
+    right = quote(2, None, amount_out=Decimal(10), net_amount_out=Decimal("9.5"), **fee)
+    off = quote(3, None, amount_out=Decimal(10), net_amount_out=Decimal("9.0"), **fee)
+    badges = {row.quote.swap: row.badges for row in ranked(gross, right, off).rows}
+    assert badges == {"v1": ("gross",), "v2": (), "v3": ("differs",)}
+    assert all(row.fees_text_kind == "usd" for row in ranked(gross, right).rows)
+
+
+def test_the_best_mark_moves_when_the_best_expires() -> None:
+    soon = quote(1, "2", valid_until=NOW + timedelta(seconds=10))
+    ranking = ranked(soon, quote(2, "1"))
+    assert ranking.best_at(NOW) == ranking.rows[0]
+    assert ranking.best_at(NOW + timedelta(seconds=10)) == ranking.rows[1]
+    assert ranking.best_at(NOW + timedelta(seconds=60)) is None
+    assert ranked(quote(1, valid_until=NOW)).unusable[0].reason == "expired: ask again"
+
+
+@given(boards(), st.data())
+def test_the_cursor_finds_its_quote_by_id(quotes: list[Quote], data: st.DataObject) -> None:
+    ranking = ranked(*quotes)
+    for row in ranking.rows:
+        assert ranking.find(row.quote_id) == row
+        assert ranking.follow(row) == row
+    assert ranking.find("f" * 24) is None
+
+
+def test_after_a_refresh_the_cursor_stays_on_the_provider() -> None:
+    before = ranked(quote(1, "3"), quote(2, "2"))
+    after = ranked(
+        quote(11, "1", swap="v1"), quote(12, "2", swap="v2"), quote(13, None, swap="v3", error="x")
+    )
+    followed = after.follow(before.rows[0])
+    assert followed is not None
+    assert (followed.quote_id, followed.place) == (f"{11:024x}", 2)
+    assert former_places(before, after) == {f"{11:024x}": 1, f"{12:024x}": 2}
+    assert ranked(quote(12, swap="v9")).follow(before.rows[0]) is None
+
+
+def test_a_private_row_is_never_followed_to_another_one() -> None:
+    before = ranked(quote(1, "3", type="private", swap=None))
+    after = ranked(quote(2, "3", type="private", swap=None))
+    assert after.follow(before.rows[0]) is None
+    assert former_places(before, after) == {}
+
+
+def test_by_time_puts_unknown_durations_last() -> None:
+    ranking = ranked(quote(1, "3"), quote(2, "2", duration=Decimal(9)), quote(3, "1", duration=2))
+    assert [row.quote.swap for row in ranking.by_time()] == ["v3", "v2", "v1"]
+    assert [row.place for row in ranking.by_time()] == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("out_usd", "level"),
+    [
+        ("1100", "silent"),
+        ("1000", "silent"),
+        ("990.01", "silent"),
+        ("990", "note"),
+        ("970.01", "note"),
+        ("970", "amber"),
+        ("900.01", "amber"),
+        ("900", "typed"),
+        ("700.01", "typed"),
+        ("700", "refused"),
+        ("0", "refused"),
+    ],
+)
+def test_the_ladder_of_losses(out_usd: str, level: str) -> None:
+    row = ranked(quote(1, "1", amount_out_usd=Decimal(out_usd))).rows[0]
+    found = value_difference(Decimal(2), Decimal(500), row)
+    assert found.level == level
+    assert found.percent == (Decimal(out_usd) / 1000 - 1) * 100
+    assert found.needs_consent is (level in ("typed", "refused"))
+
+
+def test_a_missing_price_asks_for_consent() -> None:
+    priced = ranked(quote(1, "1", amount_out_usd=Decimal(5))).rows[0]
+    unpriced = ranked(quote(1, "1")).rows[0]
+    for found in (
+        value_difference(Decimal(1), None, priced),
+        value_difference(Decimal(1), Decimal(0), priced),
+        value_difference(Decimal(1), Decimal(5), unpriced),
+    ):
+        assert (found.percent, found.level, found.needs_consent) == (None, "amber", True)
+
+
+def test_the_value_is_that_of_the_net_amount() -> None:
+    row = ranked(
+        quote(
+            1,
+            None,
+            amount_out=Decimal(10),
+            net_amount_out=Decimal(8),
+            amount_out_usd=Decimal(100),
+            amount_in_usd=Decimal(100),
+        )
+    ).rows[0]
+    found = value_difference(Decimal(1), None, row)
+    assert (found.percent, found.level, found.typed_text) == (Decimal(-20), "typed", "20")
