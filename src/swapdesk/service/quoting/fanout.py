@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-# Until this many seconds have passed, at least this share of the answers is waited for.
-STEPS = ((0.6, 1.0), (0.9, 0.9), (1.2, 0.8), (1.5, 0.7), (1.8, 0.6), (2.0, 0.5))
+# Until so many seconds have passed, at least so many percent of the answers are waited for.
+STEPS = ((0.6, 100), (0.9, 90), (1.2, 80), (1.5, 70), (1.8, 60), (2.0, 50))
 
 
 @dataclass(frozen=True)
@@ -50,24 +50,27 @@ async def gather(clock: Clock, questions: Sequence[Coroutine[Any, Any, T]]) -> G
     for task in tasks:
         task.add_done_callback(one_more)
     begin = clock.monotonic()
-    waited = 0.0
     try:
-        for until, share in STEPS:
-            timer = asyncio.ensure_future(clock.sleep(until - waited))
+        for until, percent in STEPS:
+            timer = asyncio.ensure_future(clock.sleep(begin + until - clock.monotonic()))
             timer.add_done_callback(lambda _: some.set())
             try:
-                while left > (1 - share) * len(tasks) and not timer.done():
+                while _short(left, len(tasks), percent) and not timer.done():
                     some.clear()
                     await some.wait()
             finally:
                 timer.cancel()
-            if left <= (1 - share) * len(tasks):
+            if not _short(left, len(tasks), percent):
                 break
-            waited = until
         return Gathered([_answer(task) for task in tasks], clock.monotonic() - begin)
     finally:
         for task in tasks:
             task.cancel()
+
+
+def _short(left: int, asked: int, percent: int) -> bool:
+    """Whether fewer than ``percent`` of those asked have answered."""
+    return (asked - left) * 100 < percent * asked
 
 
 def _answer(task: asyncio.Future[T]) -> T | None:

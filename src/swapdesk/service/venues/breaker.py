@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 from swapdesk.clock import Clock
 
 _CONSECUTIVE = 5
-_WINDOW = 30
-_LEAST_SUCCESS = 0.2
 _FIRST_PAUSE = 5.0
 _LONGEST_PAUSE = 600.0
 
 
 class Breaker:
-    """Opens after 5 failures in a row, or under 20 % success in the last 30 calls.
+    """Opens after 5 failures in a row, which a venue under 20 % success reaches soon.
 
     Open for 5 s, doubling with every failed probe up to 10 minutes; then one probe at a time
     decides. Times are seconds of ``clock.monotonic``.
@@ -22,7 +18,6 @@ class Breaker:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._recent: deque[bool] = deque(maxlen=_WINDOW)
         self._in_a_row = 0
         self._open_until: float | None = None
         self._pause = _FIRST_PAUSE
@@ -38,29 +33,20 @@ class Breaker:
         return True
 
     def succeeded(self) -> None:
-        self._recent.append(True)
         self._in_a_row = 0
         if self._open_until is not None:
             self._open_until = None
             self._pause = _FIRST_PAUSE
-            self._recent.clear()
         self._probing = False
 
     def failed(self) -> None:
-        self._recent.append(False)
         self._in_a_row += 1
         if self._probing:
             self._pause = min(self._pause * 2, _LONGEST_PAUSE)
             self._open()
-        elif self._open_until is None and self._is_bad():
+        elif self._open_until is None and self._in_a_row >= _CONSECUTIVE:
             self._open()
         self._probing = False
-
-    def _is_bad(self) -> bool:
-        full = len(self._recent) == _WINDOW
-        return self._in_a_row >= _CONSECUTIVE or (
-            full and sum(self._recent) < _LEAST_SUCCESS * _WINDOW
-        )
 
     def _open(self) -> None:
         self._open_until = self._clock.monotonic() + self._pause

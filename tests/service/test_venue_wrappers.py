@@ -1,0 +1,255 @@
+"""What stands around a venue: breaker, bulkhead, timeouts, one flight per quote."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from service.price_venue import PriceVenue
+from service.world import BTC, ETH, UNVERIFIED
+from swapdesk.clock import ManualClock
+from swapdesk.service.venues.adapter import (
+    Ambiguous,
+    DepositInstruction,
+    LegOrder,
+    LegReport,
+    Rejected,
+    Transient,
+    Unavailable,
+    VenueQuote,
+)
+from swapdesk.service.venues.breaker import Breaker
+from swapdesk.service.venues.registry import Venues
+from swapdesk.service.venues.wrappers import CircuitOpen, GuardedVenue, TimedOut
+
+HALF = Decimal("0.5")
+
+
+async def settle() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def quoted(venue: GuardedVenue, amount: Decimal = HALF) -> VenueQuote | Unavailable:
+    return await venue.quote(BTC, ETH, amount)
+
+
+async def test_equal_questions_share_one_call(clock: ManualClock) -> None:
+    inner = PriceVenue("aa", gate=asyncio.Event())
+    venue = GuardedVenue(inner, clock)
+    asking = [asyncio.create_task(quoted(venue)) for _ in range(5)]
+    other = asyncio.create_task(quoted(venue, Decimal(1)))
+    await settle()
+    assert inner.asked == 2
+    asking[0].cancel()
+    await settle()
+    assert inner.gate is not None
+    inner.gate.set()
+    answers = await asyncio.gather(*asking[1:], other)
+    assert len({id(answer) for answer in answers[:4]}) == 1
+    assert isinstance(answers[0], VenueQuote)
+    await quoted(venue)
+    assert inner.asked == 3
+
+
+async def test_a_silent_quote_times_out_after_two_seconds(clock: ManualClock) -> None:
+    venue = GuardedVenue(PriceVenue("aa", silent=True), clock)
+    asking = asyncio.create_task(quoted(venue))
+    await settle()
+    clock.advance(1.99)
+    await settle()
+    assert not asking.done()
+    clock.advance(0.02)
+    with pytest.raises(TimedOut):
+        await asking
+
+
+async def test_a_defect_of_an_adapter_is_transient_and_logged(
+    clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(Transient):
+        await quoted(GuardedVenue(PriceVenue("aa", broken=True), clock))
+    assert "ZeroDivisionError" in caplog.text
+
+
+async def test_the_bulkhead_bounds_quotes(clock: ManualClock) -> None:
+    inner = PriceVenue("aa", gate=asyncio.Event())
+    venue = GuardedVenue(inner, clock)
+    asking = [asyncio.create_task(quoted(venue, Decimal(n + 1))) for n in range(100)]
+    await settle()
+    assert inner.at_once == 64
+    assert inner.gate is not None
+    inner.gate.set()
+    assert len(await asyncio.gather(*asking)) == 100
+    assert inner.most_at_once == 64
+
+
+async def test_a_failing_venue_is_left_alone_and_asked_again(clock: ManualClock) -> None:
+    inner = PriceVenue("aa", failing=True)
+    venue = GuardedVenue(inner, clock)
+    for _ in range(5):
+        with pytest.raises(Transient, match="out of order"):
+            await quoted(venue)
+    with pytest.raises(CircuitOpen):
+        await quoted(venue)
+    assert inner.asked == 5
+    clock.advance(5.1)
+    with pytest.raises(Transient, match="out of order"):
+        await quoted(venue)
+    clock.advance(5.1)
+    with pytest.raises(CircuitOpen):
+        await quoted(venue)
+    clock.advance(5.1)
+    inner.failing = False
+    assert isinstance(await quoted(venue), VenueQuote)
+    assert isinstance(await quoted(venue), VenueQuote)
+    assert inner.asked == 8
+
+
+def test_four_failures_and_a_success_do_not_open_the_breaker() -> None:
+    breaker = Breaker(ManualClock())
+    for _ in range(3):
+        for _ in range(4):
+            breaker.failed()
+            assert breaker.admits()
+        breaker.succeeded()
+    for _ in range(5):
+        assert breaker.admits()
+        breaker.failed()
+    assert not breaker.admits()
+
+
+def test_the_breaker_lets_one_probe_out() -> None:
+    clock = ManualClock()
+    breaker = Breaker(clock)
+    for _ in range(5):
+        breaker.failed()
+    assert not breaker.admits()
+    clock.advance(5)
+    assert breaker.admits()
+    assert not breaker.admits()
+    for pause in (10, 20, 40, 80, 160, 320, 600, 600):
+        breaker.failed()
+        clock.advance(pause - 1)
+        assert not breaker.admits()
+        clock.advance(1)
+        assert breaker.admits()
+    breaker.succeeded()
+    assert breaker.admits()
+    assert breaker.admits()
+
+
+async def test_capability_comes_first(clock: ManualClock) -> None:
+    inner = PriceVenue("aa", trades=frozenset({"XRP"}))
+    venue = GuardedVenue(inner, clock)
+    assert isinstance(await quoted(venue), Unavailable)
+    assert venue.limits(BTC, ETH) is None
+    assert inner.asked == 0
+    closed = GuardedVenue(PriceVenue("bb", enabled=False), clock)
+    assert not closed.supports(BTC, ETH)
+
+
+@dataclass
+class OpeningVenue(PriceVenue):
+    """Opens in the way ``how`` says."""
+
+    how: str = "well"
+
+    async def open(self, leg: LegOrder) -> DepositInstruction:
+        self.opened.append(leg)
+        if self.how == "silent":
+            await asyncio.get_running_loop().create_future()
+        if self.how == "broken":
+            raise ZeroDivisionError
+        if self.how == "rejects":
+            raise Rejected("no")
+        return DepositInstruction("address", None, leg.amount_in, leg.amount_out)
+
+    async def report(self, key: str) -> LegReport | None:
+        if self.how == "silent":
+            await asyncio.get_running_loop().create_future()
+        if self.how == "broken":
+            raise ZeroDivisionError
+        return None
+
+
+LEG = LegOrder(
+    key="order:in",
+    token_in=BTC,
+    token_out=UNVERIFIED,
+    amount_in=HALF,
+    amount_out=HALF,
+    payout_address="address",
+    payout_tag=None,
+    refund_address=None,
+    refund_tag=None,
+    expires=datetime(2026, 11, 20, tzinfo=UTC),
+)
+
+
+async def test_open_is_ambiguous_after_ten_seconds(clock: ManualClock) -> None:
+    inner = OpeningVenue("aa", how="silent")
+    opening = asyncio.create_task(GuardedVenue(inner, clock).open(LEG))
+    await settle()
+    clock.advance(9.9)
+    await settle()
+    assert not opening.done()
+    clock.advance(0.2)
+    with pytest.raises(Ambiguous):
+        await opening
+    assert len(inner.opened) == 1
+
+
+@pytest.mark.parametrize(("how", "failure"), [("broken", Ambiguous), ("rejects", Rejected)])
+async def test_open_keeps_what_is_known(clock: ManualClock, how: str, failure: Any) -> None:
+    with pytest.raises(failure):
+        await GuardedVenue(OpeningVenue("aa", how=how), clock).open(LEG)
+
+
+async def test_open_without_a_place_never_went_out(clock: ManualClock) -> None:
+    inner = OpeningVenue("aa", how="silent")
+    venue = GuardedVenue(inner, clock)
+    opening = [asyncio.create_task(venue.open(LEG)) for _ in range(17)]
+    await settle()
+    assert len(inner.opened) == 16
+    clock.advance(2.1)
+    with pytest.raises(Transient):
+        await opening[16]
+    clock.advance(8)
+    outcomes = await asyncio.gather(*opening[:16], return_exceptions=True)
+    assert all(isinstance(outcome, Ambiguous) for outcome in outcomes)
+    assert len(inner.opened) == 16
+
+
+async def test_open_is_not_stopped_by_the_breaker(clock: ManualClock) -> None:
+    inner = OpeningVenue("aa", failing=True)
+    venue = GuardedVenue(inner, clock)
+    for _ in range(6):
+        with pytest.raises(Transient):
+            await quoted(venue)
+    assert (await venue.open(LEG)).address == "address"
+
+
+@pytest.mark.parametrize("how", ["silent", "broken"])
+async def test_reports_fail_as_transient(clock: ManualClock, how: str) -> None:
+    venue = GuardedVenue(OpeningVenue("aa", how=how), clock)
+    asking = asyncio.create_task(venue.report("order:in"))
+    await settle()
+    clock.advance(5.1)
+    with pytest.raises(Transient):
+        await asking
+
+
+async def test_registry(clock: ManualClock) -> None:
+    venues = Venues([PriceVenue("bb"), PriceVenue("aa", trades=frozenset({"XRP"}))], clock)
+    assert [venue.provider.short_name for venue in venues] == ["aa", "bb"]
+    assert [provider.short_name for provider in venues.providers()] == ["aa", "bb"]
+    assert [venue.provider.short_name for venue in venues.trading(BTC, ETH)] == ["bb"]
+    assert venues.by_code("zz") is None
+    with pytest.raises(ValueError, match="share one code"):
+        Venues([PriceVenue("aa"), PriceVenue("aa")], clock)
