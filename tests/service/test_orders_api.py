@@ -1,0 +1,201 @@
+"""Orders over HTTP: create, details, list, the 48-hour window (spec: Order, GET /orders)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.orders_fixtures import EVM, venues_at
+from service.venue import PlainVenue
+from service.world import AS_READER, BTC, BY_PARTNER_ID, ETH, SOL
+from swapdesk.clock import ManualClock
+from swapdesk.service.app import ServiceParts
+from swapdesk.wire.encoding.codec import decode, rfc3339
+from swapdesk.wire.orders import LegStatus, Order
+
+
+@pytest.fixture
+def venue_list() -> list[PlainVenue]:
+    return venues_at()
+
+
+async def quote_of(
+    api: httpx.AsyncClient, *, amount: str = "0.5", kind: str = "standard", token: str = ETH.id
+) -> str:
+    answer = await api.get(
+        "/quotes", params={"amount": amount, "from": token, "to": BTC.id, "types": kind}
+    )
+    assert answer.status_code == 200, answer.text
+    best: str = answer.json()["quotes"][0]["quoteId"]
+    return best
+
+
+async def created(
+    api: httpx.AsyncClient, *, amount: str = "0.5", kind: str = "standard", token: str = ETH.id
+) -> dict[str, Any]:
+    quote_id = await quote_of(api, amount=amount, kind=kind, token=token)
+    body = {"quoteId": quote_id, "addressTo": BTC_ADDRESS}
+    answer = await api.post("/exchanges", json=body)
+    assert answer.status_code == 200, answer.text
+    order: dict[str, Any] = json.loads(answer.content, parse_float=str, parse_int=str)
+    return order
+
+
+async def listed(api: httpx.AsyncClient, **query: Any) -> tuple[list[str], int, int]:
+    answer = await api.get("/orders", params=query)
+    assert answer.status_code == 200, answer.text
+    body = answer.json()
+    return [o["serviceId"] for o in body["orders"]], body["total"], body["totalPages"]
+
+
+async def test_create_details_and_list_give_the_same_object(api: httpx.AsyncClient) -> None:
+    for kind in ("standard", "private"):
+        body = {"quoteId": await quote_of(api, kind=kind), "addressTo": BTC_ADDRESS}
+        first = await api.post("/exchanges", json=body)
+        service_id = first.json()["serviceId"]
+        details = await api.get(f"/orders/{service_id}")
+        assert details.content == first.content
+        (row,) = [
+            o for o in (await api.get("/orders")).json()["orders"] if o["serviceId"] == service_id
+        ]
+        assert row == details.json()
+        repeated = await api.post("/exchanges", json=body)
+        assert repeated.content == first.content
+        order = decode(Order, details.content, side="client")
+        assert order.in_token is not None
+        assert order.in_token.chain_data.short_name == "ethereum"
+        assert "receiverTag" in details.json()
+        assert details.json()["receiverTag"] is None
+        for absent in ("metadata", "multiId", "depositTag", "refundHash", "orderFinishedReceived"):
+            assert absent not in details.json()
+
+
+async def test_a_private_send_over_http(api: httpx.AsyncClient) -> None:
+    quotes = await api.get("/quotes/private-send", params={"amount": "0.5", "from": ETH.id})
+    quote_id = quotes.json()["quotes"][0]["quoteId"]
+    body = {"quoteId": quote_id, "addressTo": EVM}
+    refused = await api.post("/exchanges", json=body)
+    assert (refused.status_code, refused.json()["code"]) == (422, "INVALID_SWAP")
+    assert refused.json()["fields"] == {}
+    answer = await api.post("/exchanges/private-send", json=body)
+    assert answer.status_code == 200, answer.text
+    order = answer.json()
+    assert order["anonymous"] is True
+    assert order["inTokenId"] == order["outTokenId"] == ETH.id
+    assert "in" not in order
+    assert "swapName" not in order
+
+
+async def test_create_answers_502_when_no_venue_opens(
+    api: httpx.AsyncClient, venue_list: list[PlainVenue]
+) -> None:
+    for venue in venue_list:
+        venue.trouble.reject = True
+    body = {"quoteId": await quote_of(api), "addressTo": BTC_ADDRESS}
+    for _ in range(2):
+        answer = await api.post("/exchanges", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (502, "PROVIDER_EXCHANGE_FAILED")
+    ids, total, _ = await listed(api, status=6)
+    assert total == len(ids) == 1
+
+
+async def test_twins_over_http_get_one_answer(
+    api: httpx.AsyncClient, venue_list: list[PlainVenue]
+) -> None:
+    body = {"quoteId": await quote_of(api), "addressTo": BTC_ADDRESS}
+    answers = await asyncio.gather(*(api.post("/exchanges", json=body) for _ in range(16)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+    assert sum(len(venue.opened) for venue in venue_list) == 1
+
+
+async def test_an_order_ends_48_hours_after_its_creation_to_the_millisecond(
+    api: httpx.AsyncClient, clock: ManualClock
+) -> None:
+    clock.advance(0.0004)
+    order = await created(api)
+    path = f"/orders/{order['serviceId']}"
+    clock.advance(48 * 3600 - 0.0004)
+    assert (await api.get(path)).status_code == 200
+    assert (await listed(api))[1] == 1
+    clock.advance(0.001)
+    gone = await api.get(path)
+    unknown = await api.get("/orders/" + "x" * 22)
+    assert gone.status_code == unknown.status_code == 404
+    assert without_id(gone) == without_id(unknown)
+    assert (await listed(api)) == ([], 0, 0)
+    assert (await listed(api, **{"from": "2020-01-01"})) == ([], 0, 0), "the window clamps"
+
+
+def without_id(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
+    body = answer.content.replace(answer.json()["requestId"].encode(), b"")
+    headers = {k: v for k, v in answer.headers.items() if k not in ("x-request-id", "date")}
+    return answer.status_code, body, headers
+
+
+async def test_lists_filter_sort_and_page(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
+) -> None:
+    plan = [
+        ("0.5", "standard", ETH.id),
+        ("0.7", "private", ETH.id),
+        ("20", "standard", SOL.id),
+        ("0.6", "standard", ETH.id),
+        ("30", "private", SOL.id),
+    ]
+    orders = []
+    for amount, kind, token in plan:
+        orders.append(await created(api, amount=amount, kind=kind, token=token))
+        clock.advance(10)
+    ids = [order["serviceId"] for order in orders]
+    assert (await listed(api)) == (ids[::-1], 5, 1)
+    assert (await listed(api, sortOrder="asc"))[0] == ids
+    assert (await listed(api, anonymous="true", sortOrder="asc"))[0] == [ids[1], ids[4]]
+    assert (await listed(api, anonymous="false", sortOrder="asc"))[0] == [ids[0], ids[2], ids[3]]
+    assert (await listed(api, inTokenId=SOL.id.upper(), sortOrder="asc"))[0] == [ids[2], ids[4]]
+    assert (await listed(api, outTokenId=SOL.id))[1] == 0
+    by_amount = await listed(api, sortBy="amount", sortOrder="asc")
+    assert by_amount[0] == [ids[0], ids[3], ids[1], ids[2], ids[4]]
+    assert (await listed(api, pageSize=2, page=2, sortOrder="asc")) == (ids[2:4], 5, 3)
+    assert (await listed(api, pageSize=2, page=3, sortOrder="asc")) == (ids[4:], 5, 3)
+    assert (await listed(api, pageSize=2, page=4, sortOrder="asc")) == ([], 5, 3)
+    edges = {"from": orders[1]["created"], "to": orders[3]["created"], "sortOrder": "asc"}
+    assert (await listed(api, **edges))[0] == ids[1:4]
+    assert (await listed(api, multiId="x" * 22)) == ([], 0, 0)
+    venue_list[0].move(f"{ids[0]}:in", LegStatus.FINISHED)
+    clock.advance(10)
+    await service.worker.step(clock.now())  # type: ignore[attr-defined]
+    assert (await listed(api, status=4))[0] == [ids[0]]
+    assert (await listed(api, status=["4", "0"]))[1] == 5
+    assert (await listed(api, status=5))[1] == 0
+    assert (await listed(api, sortBy="updated"))[0][0] == ids[0]
+
+
+async def test_from_after_to_is_refused(api: httpx.AsyncClient, clock: ManualClock) -> None:
+    moment = rfc3339(clock.now())
+    later = rfc3339(clock.now() + timedelta(milliseconds=1))
+    refused = await api.get("/orders", params={"from": later, "to": moment})
+    assert refused.status_code == 422
+    assert list(refused.json()["fields"]) == ["from"]
+    assert (await api.get("/orders", params={"from": moment, "to": moment})).status_code == 200
+
+
+async def test_who_may_read_and_write(api: httpx.AsyncClient, anyone: httpx.AsyncClient) -> None:
+    order = await created(api)
+    path = f"/orders/{order['serviceId']}"
+    for headers in (AS_READER, BY_PARTNER_ID):
+        assert (await anyone.get(path, headers=headers)).status_code == 200
+    assert (await anyone.get("/orders", headers=AS_READER)).status_code == 200
+    refused = await anyone.get("/orders", headers=BY_PARTNER_ID)
+    assert (refused.status_code, refused.json()["code"]) == (401, "PARTNER_ID_NOT_SUPPORTED")
+    body = {"quoteId": await quote_of(api), "addressTo": BTC_ADDRESS}
+    refused = await anyone.post("/exchanges", json=body, headers=AS_READER)
+    assert (refused.status_code, refused.json()["code"]) == (403, "ACCESS_DENIED")
+    refused = await anyone.post("/exchanges", json=body, headers=BY_PARTNER_ID)
+    assert (refused.status_code, refused.json()["code"]) == (401, "PARTNER_ID_NOT_SUPPORTED")
