@@ -1,0 +1,192 @@
+"""The served document: valid, complete, and nothing but the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from openapi_spec_validator import OpenAPIV30SpecValidator, validate
+from pydantic import BaseModel
+
+from swapdesk.service.openapi import document
+from swapdesk.service.openapi_schemas import converted
+from swapdesk.wire.encoding.query import wire_names
+from swapdesk.wire.errors import STATUS_OF
+from swapdesk.wire.operations import OPERATIONS, STREAM_PATH, Access, Operation
+
+
+@pytest.fixture
+async def served(api: httpx.AsyncClient) -> dict[str, Any]:
+    answer = await api.get("/openapi.json")
+    assert answer.headers["content-type"] == "application/json"
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+def described(served: dict[str, Any], operation: Operation) -> dict[str, Any]:
+    found: dict[str, Any] = served["paths"][operation.path][operation.method.lower()]
+    return found
+
+
+def test_the_document_is_valid() -> None:
+    validate(document("0.1.0"), cls=OpenAPIV30SpecValidator)
+
+
+async def test_it_is_served(served: dict[str, Any]) -> None:
+    assert served["openapi"] == "3.0.3"
+    assert served["servers"] == [{"url": "/v2"}]
+    rows = {(operation.path, operation.method.lower()) for operation in OPERATIONS}
+    assert rows == {(path, method) for path, item in served["paths"].items() for method in item}
+    assert STREAM_PATH not in served["paths"]
+    assert STREAM_PATH in served["info"]["description"]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+async def test_every_row_is_described(served: dict[str, Any], operation: Operation) -> None:
+    found = described(served, operation)
+    assert found["operationId"] == operation.name
+    statuses = {"200"} | {str(STATUS_OF[code]) for code in operation.errors}
+    assert found["responses"].keys() == statuses
+    for status, answer in found["responses"].items():
+        assert {"x-request-id", "Date"} <= answer["headers"].keys()
+        schema = answer["content"]["application/json"]["schema"]
+        if status != "200":
+            wanted = "ValidationBody" if status == "422" else "ErrorBody"
+            assert schema == {"$ref": f"#/components/schemas/{wanted}"}
+        if status == "429":
+            assert "retry-after" in answer["headers"]
+    for code in operation.errors:
+        assert f"`{code}`" in found["responses"][str(STATUS_OF[code])]["description"]
+    wanted_parameters = set()
+    for model, place in ((operation.path_parameters, "path"), (operation.query, "query")):
+        if model is not None:
+            wanted_parameters |= {
+                (place, wire_names(name, field)[0]) for name, field in model.model_fields.items()
+            }
+    parameters = found.get("parameters", [])
+    assert {(one["in"], one["name"]) for one in parameters} == wanted_parameters
+    assert ("requestBody" in found) == (operation.body is not None)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+async def test_security_follows_the_access_table(
+    served: dict[str, Any], operation: Operation
+) -> None:
+    wanted = {
+        Access.OPEN: [],
+        Access.READ: [{"apiKey": []}, {"partnerId": []}],
+        Access.KEY: [{"apiKey": []}],
+    }
+    assert described(served, operation)["security"] == wanted[operation.access]
+    if operation.access is not Access.OPEN:
+        assert {"401", "403", "429"} <= described(served, operation)["responses"].keys()
+
+
+async def test_security_schemes(served: dict[str, Any]) -> None:
+    schemes = served["components"]["securitySchemes"]
+    assert {(one["type"], one["in"], one["name"]) for one in schemes.values()} == {
+        ("apiKey", "header", "Authorization"),
+        ("apiKey", "header", "partner-id"),
+    }
+
+
+async def test_creates_link_to_the_order(served: dict[str, Any]) -> None:
+    for path in ("/exchanges", "/exchanges/private-send"):
+        links = served["paths"][path]["post"]["responses"]["200"]["links"]
+        assert links == {
+            "get_order": {
+                "operationId": "get_order",
+                "parameters": {"serviceId": "$response.body#/serviceId"},
+            }
+        }
+
+
+async def test_schemas(served: dict[str, Any]) -> None:
+    schemas = served["components"]["schemas"]
+    token = schemas["Token"]
+    required = {"icon", "id", "chain", "decimals", "symbol", "name", "chainData", "enabled"}
+    assert required <= set(token["required"])
+    assert token["properties"]["address"]["nullable"] is True
+    assert "nullable" not in token["properties"]["modified"]
+    assert schemas["PairLimits"]["properties"]["dex"]["nullable"] is True
+    assert set(schemas["PairLimits"]["required"]) == {"cex", "dex", "private"}
+    assert schemas["ExchangeRequest"]["additionalProperties"] is False
+    assert schemas["ExchangeRequest"]["required"] == ["quoteId", "addressTo"]
+    assert set(schemas["ValidationBody"]["required"]) >= {"message", "code", "fields"}
+    assert schemas["RateLimits"]["required"] == ["monthlyRequestCount", "quote", "exchange"]
+    assert schemas["Order"]["properties"].keys() >= {"serviceId", "in", "displayStatus"}
+    assert "houdiniId" not in str(served)
+
+
+async def test_parameters(served: dict[str, Any]) -> None:
+    by_name = {one["name"]: one for one in served["paths"]["/quotes"]["get"]["parameters"]}
+    assert by_name["amount"] == {
+        "name": "amount",
+        "in": "query",
+        "required": True,
+        "schema": {"type": "number", "minimum": 0, "exclusiveMinimum": True},
+    }
+    assert by_name["types"]["schema"]["items"]["enum"] == ["private", "standard", "dex"]
+    assert (by_name["types"]["style"], by_name["types"]["explode"]) == ("form", True)
+    assert by_name["from"]["schema"]["pattern"] == "^[a-fA-F0-9]{24}$"
+    page = served["paths"]["/tokens"]["get"]["parameters"][1]["schema"]
+    assert page == {"type": "integer", "minimum": 1, "maximum": 10000, "default": 1}
+
+
+def walk(value: Any) -> Any:
+    yield value
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, (dict, list)):
+            yield from walk(inner)
+
+
+def test_no_keyword_of_a_later_version() -> None:
+    later = {"const", "prefixItems", "examples", "patternProperties", "$defs", "ge", "le"}
+    for schema in walk(document("1")["components"]["schemas"]):
+        if isinstance(schema, dict):
+            assert not later & schema.keys()
+            assert schema.get("type") != "null"
+            assert "$ref" not in schema or len(schema) == 1
+
+
+@pytest.mark.parametrize(
+    ("schema", "wanted"),
+    [
+        ({"const": "a", "title": "A"}, {"enum": ["a"]}),
+        ({"exclusiveMinimum": 0}, {"minimum": 0, "exclusiveMinimum": True}),
+        ({"lt": 9}, {"maximum": 9, "exclusiveMaximum": True}),
+        ({"le": 9}, {"maximum": 9}),
+        ({"type": "string", "default": None}, {"type": "string"}),
+        (
+            {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            {"type": "integer", "nullable": True},
+        ),
+        (
+            {"anyOf": [{"$ref": "#/a"}, {"type": "null"}]},
+            {"allOf": [{"$ref": "#/a"}], "nullable": True},
+        ),
+        (
+            {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+            {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+        ),
+        (
+            {"$ref": "#/a", "default": 1},
+            {"allOf": [{"$ref": "#/a"}], "default": 1},
+        ),
+        (
+            {"properties": {"const": {"type": "string"}}},
+            {"properties": {"const": {"type": "string"}}},
+        ),
+    ],
+)
+def test_conversion(schema: dict[str, Any], wanted: dict[str, Any]) -> None:
+    assert converted(schema) == wanted
+
+
+def test_what_has_no_counterpart_is_refused() -> None:
+    class Pair(BaseModel):
+        both: tuple[int, str]
+
+    with pytest.raises(ValueError, match="prefixItems"):
+        converted(Pair.model_json_schema())
