@@ -1,0 +1,177 @@
+"""Names for addresses in a file the user edits."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from swapdesk.chain.addresses.decoding import KINDS, check_address
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.flows.address_book import (
+    STARTERS,
+    AddressBook,
+    AddressBookError,
+    Entry,
+    write_starters,
+)
+
+EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+
+
+def address(kind: str, name: str) -> str:
+    return derive_address(kind, hashlib.sha256(name.encode()).digest())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "profile" / "address_book.toml"
+
+
+def write(path: Path, text: str) -> AddressBook:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return AddressBook.load(path)
+
+
+def test_an_absent_file_is_an_empty_book(path: Path) -> None:
+    book = AddressBook.load(path)
+    assert (len(book), book.problems) == (0, ())
+    assert book.entry("@bob") is None
+    assert not path.exists()
+
+
+def test_the_sandbox_begins_with_one_name_for_each_kind_of_chain(path: Path) -> None:
+    book = AddressBook.load(path, sandbox=True)
+    assert book.problems == ()
+    assert {entry.kind for entry in book.entries()} == set(KINDS)
+    assert len(book) == len(STARTERS) == len(KINDS)
+    for entry in book.entries():
+        assert check_address(entry.kind, entry.address).ok
+    bob = book.entry("@bob")
+    assert bob is not None
+    assert (bob.kind, bob.label) == ("evm", "@bob")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_starters_never_replace_a_file(path: Path) -> None:
+    book = write(path, f'[mine]\naddress = "{EVM}"\nkind = "evm"\n')
+    assert not write_starters(path)
+    assert AddressBook.load(path, sandbox=True).names() == book.names() == ["mine"]
+
+
+def test_an_entry_is_found_with_or_without_at_and_case(path: Path) -> None:
+    book = write(path, f'[Bob]\naddress = "{EVM.lower()}"\nkind = "evm"\nown = true\n')
+    for name in ("bob", "@bob", "@BOB"):
+        entry = book.entry(name)
+        assert entry is not None
+        assert (entry.address, entry.own) == (EVM, True)
+    assert book.name_of("evm", EVM) == "bob"
+    assert book.name_of("sol", EVM) is None
+
+
+def test_names_by_kind_and_chain(path: Path) -> None:
+    book = AddressBook.load(path)
+    book.add(Entry("anywhere", EVM, "evm"))
+    book.add(Entry("base_only", address("evm", "b"), "evm", chain="base"))
+    book.add(Entry("cold", address("bitcoin", "c"), "bitcoin"))
+    assert book.names("evm") == ["anywhere", "base_only"]
+    assert book.names("evm", "Base") == ["anywhere", "base_only"]
+    assert book.names("evm", "ethereum") == ["anywhere"]
+    assert book.names() == ["anywhere", "base_only", "cold"]
+    assert book.names("sol") == []
+
+
+def test_an_added_entry_is_read_back_and_the_users_text_stays(path: Path) -> None:
+    before = f'# my friends\n[ann]  # from school\naddress = "{EVM}"\nkind = "evm"'
+    book = write(path, before)
+    added = Entry(
+        "rita", address("xrp", "r"), "xrp", memo="20117", note='an "exchange" \\ käse', own=False
+    )
+    book.add(added)
+    assert path.read_text(encoding="utf-8").startswith(before)
+    again = AddressBook.load(path)
+    assert again.problems == ()
+    assert again.entry("rita") == added
+    assert again.names() == ["ann", "rita"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (Entry("a b", EVM, "evm"), "letters, digits"),
+        (Entry("", EVM, "evm"), "letters, digits"),
+        (Entry("x" * 33, EVM, "evm"), "letters, digits"),
+        (Entry("eve", EVM[:-1] + "f", "evm"), "checksum"),
+        (Entry("eve", EVM, "bitcoin"), "Ethereum address"),
+        (Entry("eve", EVM, "moon"), "kind is one of"),
+        (Entry("eve", EVM, "evm", note="a\nb"), "U+000A"),
+        (Entry("eve", EVM, "evm", note="\u202eevil"), "U+202E"),
+        (Entry("eve", EVM, "evm", memo="a\tb"), "plain text"),
+        (Entry("eve", address("xrp", "x"), "xrp", memo="many"), "digits only"),
+        (Entry("Bob", EVM, "evm"), "already"),
+    ],
+)
+def test_a_wrong_entry_is_not_written(entry: Entry, said: str, path: Path) -> None:
+    book = write(path, f'[bob]\naddress = "{EVM}"\nkind = "evm"\n')
+    before = path.read_bytes()
+    with pytest.raises(AddressBookError, match=said.replace("+", r"\+")):
+        book.add(entry)
+    assert path.read_bytes() == before
+    assert book.names() == ["bob"]
+
+
+def test_a_wrong_entry_is_reported_with_file_and_line_and_left_out(path: Path) -> None:
+    book = write(
+        path,
+        f'# book\n[good]\naddress = "{EVM}"\nkind = "evm"\n\n'
+        f'[typo]\naddress = "{EVM[:-1]}f"\nkind = "evm"\n\n'
+        f'[odd]\naddres = "{EVM}"\n\nloose = 3\n',
+    )
+    assert book.names() == ["good"]
+    assert book.problems == (
+        "address_book.toml, line 6: @typo: The checksum of this address is wrong. "
+        "Paste it again from where it came from.",
+        'address_book.toml, line 10: @odd: "addres" is not a field of an entry.',
+    )
+    assert write(path, "bob = 3").problems == (
+        "address_book.toml, line 1: [bob] is not a table with an address.",
+    )
+
+
+def test_a_file_that_is_no_toml_is_reported_and_left_alone(path: Path) -> None:
+    book = write(path, f'[bob]\naddress = "{EVM}\nkind = "evm"\n')
+    (problem,) = book.problems
+    assert problem.startswith("address_book.toml, line 2: ")
+    assert len(book) == 0
+    before = path.read_bytes()
+    with pytest.raises(AddressBookError, match="Nothing is added"):
+        book.add(Entry("ann", EVM, "evm"))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe[bob]", b"#" * (1 << 20) + b"##"])
+def test_a_file_that_cannot_be_read_is_reported(data: bytes, path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+    book = AddressBook.load(path)
+    assert book.problems[0].startswith("address_book.toml cannot be read: ")
+    with pytest.raises(AddressBookError):
+        book.add(Entry("ann", EVM, "evm"))
+    assert path.read_bytes() == data
+
+
+def test_a_directory_in_the_place_of_the_file_is_reported(path: Path) -> None:
+    path.mkdir(parents=True)
+    assert len(AddressBook.load(path).problems) == 1
+
+
+def test_the_starters_are_valid_toml_for_people(path: Path) -> None:
+    write_starters(path)
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    assert set(tomllib.loads(text)) == {name for name, *_ in STARTERS}

@@ -1,0 +1,276 @@
+"""Who gets the money: decoders, patterns, look-alikes, first use, memos, refund addresses."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from pathlib import Path
+
+import pytest
+
+from swapdesk.chain.addresses.decoding import KINDS, check_address
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.clock import ManualClock
+from swapdesk.flows.address_book import AddressBook, Entry
+from swapdesk.flows.recipients import (
+    NEVER_DEPOSIT,
+    WAIVER,
+    RecipientCheck,
+    check_memo,
+    check_recipient,
+    check_refund,
+)
+from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.wire.tokens import Token
+
+NOW = ManualClock().now()
+WORLD = build_tokens(build_chains(), NOW)
+EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+NATIVE = {"evm": "ethereum", "bitcoin": "bitcoin", "sol": "solana", "xmr": "monero", "xrp": "xrp"}
+
+
+def token(kind: str) -> Token:
+    return next(t for t in WORLD if t.chain_data.short_name == NATIVE[kind] and t.mainnet)
+
+
+ETH, BTC, XRP = token("evm"), token("bitcoin"), token("xrp")
+
+
+def address(kind: str, name: str) -> str:
+    return derive_address(kind, hashlib.sha256(name.encode()).digest())
+
+
+def check(text: str, asked: Token = ETH, *, book: AddressBook, **known: object) -> RecipientCheck:
+    options: dict[str, object] = {"paid": {}, **known}
+    return check_recipient(text, asked, book=book, **options)  # type: ignore[arg-type]
+
+
+def texts(found: RecipientCheck) -> list[tuple[str, str]]:
+    return [(line.level, line.text) for line in found.lines]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_address_of_the_chain_is_accepted_and_first_use_is_said(
+    kind: str, book: AddressBook
+) -> None:
+    stranger = address(kind, "stranger")
+    found = check(stranger, token(kind), book=book)
+    assert (found.ok, found.address, found.first_use) == (True, stranger, True)
+    assert (found.label, found.lookalike) == (None, None)
+    assert found.lines[0].level == "ok"
+    assert ("warn", "Never paid before.") in texts(found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("other", KINDS)
+def test_an_address_of_another_kind_is_refused(kind: str, other: str, book: AddressBook) -> None:
+    found = check(address(other, "x"), token(kind), book=book)
+    assert found.ok is (kind == other)
+    assert (found.problem is None) is (kind == other)
+    if kind != other:
+        assert found.address == ""
+
+
+def test_the_words_of_the_screen(book: AddressBook) -> None:
+    assert texts(check(EVM, book=book))[0] == ("ok", "Ethereum address, checksum correct")
+    wrong = check("bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", book=book)
+    assert wrong.problem == (
+        "This is a Bitcoin address. ETH on Ethereum needs one that starts with 0x."
+    )
+    typo = check("bc1qar0srrr7xfkvy5l643oydnw9re59gtzzwf5mdq", BTC, book=book)
+    assert typo.problem == ('Not a Bitcoin address: character 23 is "o", which bech32 never uses.')
+
+
+def test_a_name_stands_for_its_address(book: AddressBook) -> None:
+    bob = book.entry("bob")
+    assert bob is not None
+    found = check("@bob", book=book)
+    assert (found.ok, found.address, found.label) == (True, bob.address, "@bob")
+    assert ("note", "Never paid before.") in texts(found)
+    assert check(bob.address, book=book).label == "@bob"
+    assert check(bob.address.lower(), book=book).label == "@bob"
+    assert check("@nobody", book=book).problem == "@nobody is not in the address book."
+    wrong = check("@bob", BTC, book=book)
+    assert wrong.problem is not None
+    assert wrong.problem.startswith("@bob: This is an Ethereum address.")
+
+
+def test_a_name_of_one_chain_is_not_another_chain_of_its_kind(tmp_path: Path) -> None:
+    book = AddressBook.load(tmp_path / "book.toml")
+    book.add(Entry("deposit", EVM, "evm", chain="base"))
+    found = check("@deposit", book=book)
+    assert found.problem == "@deposit is an address on base, not on Ethereum."
+    base = next(t for t in WORLD if t.chain_data.short_name == "base" and t.symbol == "ETH")
+    assert check("@deposit", base, book=book).ok
+
+
+def test_the_memo_of_a_name_comes_with_it(book: AddressBook) -> None:
+    found = check("@rita", XRP, book=book)
+    assert (found.memo, found.needs_memo, found.memo_label) == ("20117", True, "destination tag")
+    assert check("@bob", book=book).needs_memo is False
+
+
+def test_how_often_an_address_was_paid(book: AddressBook) -> None:
+    for times, said in ((1, "Paid once."), (4, "Paid 4 times.")):
+        for known in (EVM, EVM.lower()):
+            found = check(EVM, book=book, paid={known: times})
+            assert not found.first_use
+            assert ("note", said) in texts(found)
+
+
+def test_the_deposit_address_of_an_own_order_is_refused(book: AddressBook) -> None:
+    found = check(EVM, book=book, own_deposits=[EVM.lower()])
+    assert (found.ok, found.problem) == (
+        False,
+        "This is the deposit address of one of your orders, not a wallet.",
+    )
+
+
+def test_a_token_contract_is_refused(book: AddressBook) -> None:
+    usdc = next(t for t in WORLD if t.symbol == "USDC" and t.chain == "ethereum")
+    assert usdc.address is not None
+    found = check(checksummed(usdc.address), book=book, contracts=[usdc.address])
+    assert found.problem is not None
+    assert "contract of a token" in found.problem
+
+
+def test_the_pattern_of_the_service_only_narrows(book: AddressBook) -> None:
+    def with_pattern(pattern: str) -> Token:
+        chain = ETH.chain_data.model_copy(update={"address_validation": pattern})
+        return ETH.model_copy(update={"chain_data": chain})
+
+    assert not check(EVM, with_pattern("^0x00.*$"), book=book).ok
+    assert not check("anything", with_pattern(".*"), book=book).ok
+    assert check(EVM, with_pattern(""), book=book).ok
+    unread = check(EVM, with_pattern("^(?=0x).*$"), book=book)
+    assert unread.ok
+    assert any(line.level == "warn" and "cannot be read" in line.text for line in unread.lines)
+
+
+def test_a_disabled_or_malicious_token_has_no_recipient(book: AddressBook) -> None:
+    for refused in WORLD:
+        scan = refused.security_scan
+        malicious = scan is not None and scan.result_type == "Malicious"
+        if malicious or not refused.enabled:
+            found = check(EVM, refused, book=book)
+            assert not found.ok
+            assert found.problem is not None
+
+
+def _evm_lookalike(known: str, rng: random.Random) -> str:
+    body = known[2:].lower()
+    middle = "".join(rng.choice("0123456789abcdef") for _ in body[4:-4])
+    return checksummed("0x" + body[:4] + middle + body[-4:])
+
+
+def _sol_lookalike(known: str, rng: random.Random) -> str:
+    alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+    while True:
+        middle = "".join(rng.choice(alphabet) for _ in known[4:-4])
+        made = known[:4] + middle + known[-4:]
+        if check_address("sol", made).ok:
+            return made
+
+
+def test_every_generated_lookalike_is_flagged(book: AddressBook) -> None:
+    """Two thousand addresses with the ends of one that was paid or is in the book."""
+    rng = random.Random(7)
+    flagged = 0
+    for number in range(1_600):
+        known = address("evm", f"paid {number % 40}")
+        fake = _evm_lookalike(known, rng)
+        assert fake != known
+        found = check(fake, book=book, paid={known: 1, address("evm", "other"): 2})
+        assert (found.ok, found.first_use) == (False, True)
+        assert found.lookalike is not None
+        assert found.lookalike[1] == known
+        flagged += 1
+    sol = token("sol")
+    for number in range(400):
+        known = address("sol", f"paid {number % 20}")
+        found = check(_sol_lookalike(known, rng), sol, book=book, paid={known: 1})
+        assert not found.ok
+        assert found.lookalike is not None
+        flagged += 1
+    assert flagged == 2_000
+
+
+def test_no_random_address_is_flagged(book: AddressBook) -> None:
+    paid = {address(kind, f"paid {n}"): 1 for kind in KINDS for n in range(8)}
+    for number in range(2_000):
+        kind = KINDS[number % len(KINDS)]
+        found = check(address(kind, f"random {number}"), token(kind), book=book, paid=paid)
+        assert found.ok, found.lines
+        assert found.lookalike is None
+
+
+def test_a_lookalike_of_a_name_is_said_with_its_differences(book: AddressBook) -> None:
+    bob = book.entry("bob")
+    assert bob is not None
+    fake = _evm_lookalike(bob.address, random.Random(1))
+    found = check(fake, book=book)
+    assert found.lookalike == ("@bob", bob.address)
+    assert found.problem is not None
+    count = sum(a != b for a, b in zip(fake.lower(), bob.address.lower(), strict=True))
+    assert found.problem == f"This address looks like @bob and is not. {count} characters differ."
+    assert count > 20
+
+
+def test_an_address_that_was_paid_before_is_itself(book: AddressBook) -> None:
+    """Two payees whose ends agree are both known: neither accuses the other."""
+    bob = book.entry("bob")
+    assert bob is not None
+    twin = _evm_lookalike(bob.address, random.Random(2))
+    assert check(twin, book=book, paid={twin: 3}).ok
+
+
+def test_an_empty_refund_address_is_right_unless_required(book: AddressBook) -> None:
+    free = check_refund("", BTC, required=False, book=book, paid={})
+    assert (free.ok, free.address) == (True, "")
+    needed = check_refund("  ", BTC, required=True, book=book, paid={})
+    assert needed.problem == "This route needs a refund address on Bitcoin."
+
+
+def test_a_refund_goes_to_the_source_chain(book: AddressBook) -> None:
+    right = check_refund("@cold", BTC, required=True, book=book, paid={})
+    assert right.ok
+    assert right.lines[-1].text == NEVER_DEPOSIT
+    assert "Never paid before." not in [line.text for line in right.lines]
+    wrong = check_refund(EVM, BTC, required=True, book=book, paid={})
+    assert not wrong.ok
+    assert wrong.problem is not None
+    assert wrong.problem.startswith("This is an Ethereum address.")
+    deposit = address("bitcoin", "deposit")
+    own = check_refund(deposit, BTC, required=False, book=book, paid={}, own_deposits=[deposit])
+    assert not own.ok
+
+
+def test_a_missing_tag_needs_the_typed_waiver() -> None:
+    missing = check_memo("", False, XRP)
+    assert (missing.ok, missing.label, missing.used) == (False, "destination tag", True)
+    assert missing.problem == (
+        'XRP needs a destination tag for exchanges. Type "NO MEMO" if this wallet has none.'
+    )
+    for waived in (check_memo(WAIVER, False, XRP), check_memo(None, True, XRP)):
+        assert (waived.ok, waived.waived, waived.memo) == (True, True, None)
+    assert not check_memo("no memo", False, XRP).ok
+    tagged = check_memo("20117", False, XRP)
+    assert (tagged.ok, tagged.memo, tagged.waived) == (True, "20117", False)
+    assert check_memo("007", False, XRP).memo == "7"
+    assert not check_memo("4294967296", False, XRP).ok
+
+
+def test_a_typed_memo_is_sent_even_when_one_may_be_waived() -> None:
+    assert check_memo("20117", True, XRP).memo == "20117"
+
+
+def test_chains_without_memos_take_none() -> None:
+    for asked in (ETH, BTC, token("xmr")):
+        none = check_memo("", False, asked)
+        assert (none.ok, none.used, none.memo) == (True, False, None)
+        assert none.lines[0].text == f"Not used on {asked.chain_data.name}."
+        assert not check_memo("123", False, asked).ok
+    sol = check_memo("thanks", False, token("sol"))
+    assert (sol.ok, sol.used, sol.memo) == (True, True, "thanks")
+    assert check_memo(None, False, token("sol")).ok
