@@ -161,7 +161,8 @@ class ApiTransport:
             error = raised
             raise
         finally:
-            if self._on_counted is not None and progress.status not in (None, 429):
+            # An answer that was lost may have been charged all the same.
+            if self._on_counted is not None and progress.sent and progress.status != 429:
                 self._on_counted(operation)
             if self._log is not None:
                 outcome = type(error).__name__ if error is not None else ""
