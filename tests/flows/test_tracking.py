@@ -1,0 +1,170 @@
+"""Following orders over a real socket: forward only, confirmed at the end, never given up."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import pytest
+
+from flows.conftest import Trade
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
+from swapdesk.client.live import OrderStream
+from swapdesk.client.stream_events import StreamState
+from swapdesk.flows.exchange import Created, ExchangeFlow
+from swapdesk.flows.folding import display_of
+from swapdesk.flows.tracking import TrackedOrder, Tracker
+from swapdesk.sandbox.http_server import build_server, listen, started
+from swapdesk.service.app import build_service
+from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.orders import DisplayStatus, LegStatus
+
+PATIENCE = 15.0
+
+
+@dataclass
+class Followed:
+    """One order of one desk, followed over loopback."""
+
+    trade: Trade
+    tracker: Tracker
+    following: asyncio.Task[None]
+    order_id: str
+    url: str
+
+    @property
+    def order(self) -> TrackedOrder:
+        tracked = self.tracker.get(self.order_id)
+        assert tracked is not None
+        return tracked
+
+    @property
+    def display(self) -> str | None:
+        return display_of(self.order.order)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Let time pass in small steps until ``condition`` holds."""
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, (self.order, self.tracker.stream_state)
+            self.trade.clock.advance(0.02)
+            await asyncio.sleep(0)
+
+    async def shows(self, display: DisplayStatus) -> None:
+        await self.until(lambda: self.display == display)
+
+    def venue(self, status: LegStatus) -> None:
+        self.trade.venue.move(f"{self.order_id}:in", status)
+
+
+@pytest.fixture
+async def followed(trade: Trade) -> AsyncIterator[Followed]:
+    server = build_server(build_service(trade.service), lifespan=True)
+    listener = listen("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/v2"
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    credentials = Credentials.of_key("first-key", "first-secret")
+    api = PartnerApi(url, credentials, clock=trade.clock, rng=random.Random(1))
+    trade = replace(trade, api=api, flow=ExchangeFlow(api, trade.journal, trade.clock))
+    assert await started(server, asyncio.Event())
+    created = await trade.flow.create(await trade.quoted())
+    assert isinstance(created, Created)
+    stream = OrderStream(None, credentials, trade.clock, api, random.Random(2))
+    tracker = Tracker(trade.journal, api, trade.clock, stream)
+    tracker.load()
+    following = asyncio.create_task(tracker.run())
+    one = Followed(trade, tracker, following, created.order.service_id, url)
+    await one.until(lambda: tracker.stream_state is StreamState.LIVE)
+    yield one
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    await api.aclose()
+    server.should_exit = True
+    trade.clock.advance(60)
+    await serving
+
+
+async def test_an_order_is_followed_to_its_confirmed_end(followed: Followed) -> None:
+    seen: list[str | None] = []
+
+    async def watch() -> None:
+        async for changed in followed.tracker.changes():
+            if followed.order_id in changed and (not seen or seen[-1] != followed.display):
+                seen.append(followed.display)
+
+    watching = asyncio.create_task(watch())
+    for status, display in (
+        (LegStatus.CONFIRMING, DisplayStatus.DEPOSIT_DETECTED),
+        (LegStatus.EXCHANGING, DisplayStatus.EXCHANGE_IN_PROGRESS),
+        (LegStatus.SENDING, DisplayStatus.SENDING_TO_RECEIVER),
+        (LegStatus.FINISHED, DisplayStatus.SWAP_COMPLETED),
+    ):
+        followed.venue(status)
+        await followed.shows(display)
+    await followed.until(lambda: followed.order.ended)
+    await followed.until(lambda: bool(seen) and seen[-1] == DisplayStatus.SWAP_COMPLETED)
+    watching.cancel()
+    assert seen[0] in (DisplayStatus.DEPOSIT_DETECTED, DisplayStatus.WAITING_FOR_DEPOSIT)
+    known = followed.trade.journal.orders.get(followed.order_id)
+    assert known is not None
+    assert known.ended
+    assert display_of(known.order) == DisplayStatus.SWAP_COMPLETED
+
+
+async def test_a_new_start_knows_the_order_from_the_journal_alone(followed: Followed) -> None:
+    followed.venue(LegStatus.EXCHANGING)
+    await followed.shows(DisplayStatus.EXCHANGE_IN_PROGRESS)
+    await followed.until(
+        lambda: (
+            (kept := followed.trade.journal.orders.get(followed.order_id)) is not None
+            and display_of(kept.order) == DisplayStatus.EXCHANGE_IN_PROGRESS
+        )
+    )
+    credentials = Credentials.of_key("first-key", "first-secret")
+    api = PartnerApi("http://127.0.0.1:9/v2", credentials, clock=followed.trade.clock)
+    stream = OrderStream(None, credentials, followed.trade.clock, api, random.Random(3))
+    again = Tracker(followed.trade.journal, api, followed.trade.clock, stream)
+    again.load()
+    tracked = again.get(followed.order_id)
+    assert tracked is not None
+    assert tracked.intent is not None
+    assert display_of(tracked.order) == DisplayStatus.EXCHANGE_IN_PROGRESS
+    assert again.open_count == 1
+    await api.aclose()
+
+
+async def test_a_swapped_address_in_an_update_forbids_paying(followed: Followed) -> None:
+    before = followed.order
+    other = "0x" + "9" * 40
+    followed.tracker._apply(before.order.model_copy(update={"deposit_address": other}), "stream")
+    assert "another deposit address" in (followed.order.withheld or "")
+    assert followed.order.order.deposit_address == before.order.deposit_address
+    known = followed.trade.journal.orders.get(followed.order_id)
+    assert known is not None
+    assert known.withheld is not None
+
+
+async def test_an_order_older_than_the_service_remembers_stays(followed: Followed) -> None:
+    followed.trade.clock.advance(timedelta(hours=49).total_seconds())
+    kept = await followed.tracker.read(followed.order_id)
+    assert kept is not None
+    assert kept.archived(followed.trade.clock.now())
+    assert kept.order.in_amount == followed.order.order.in_amount
+
+
+async def test_orders_of_other_programs_of_the_partner_are_seen_too(followed: Followed) -> None:
+    before = len(followed.tracker.orders())
+    intent = await followed.trade.quoted("200")
+    order = await followed.trade.api.create_exchange(
+        ExchangeRequest(quote_id=intent.quote_id, address_to=intent.recipient)
+    )
+    await followed.until(lambda: followed.tracker.get(order.service_id) is not None)
+    assert len(followed.tracker.orders()) == before + 1
+    tracked = followed.tracker.get(order.service_id)
+    assert tracked is not None
+    assert tracked.intent is None
