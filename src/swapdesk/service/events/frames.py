@@ -33,7 +33,9 @@ def client_frame(message: object) -> ClientFrame:
         raise FrameProblem(StreamError.INVALID_JSON, f"The message {error}.") from None
     if not isinstance(value, dict):
         raise FrameProblem(StreamError.INVALID_MESSAGE, "A message is a JSON object.")
-    if isinstance(value.get("type"), str) and value["type"] not in _TYPES:
+    kind = value.get("type")
+    # Numbers are texts of their own class here; they are not a type that could be unknown.
+    if type(kind) is str and kind not in _TYPES:
         raise FrameProblem(
             StreamError.UNKNOWN_TYPE, "The types are subscribe, unsubscribe and ping."
         )

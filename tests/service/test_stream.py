@@ -1,0 +1,404 @@
+"""WS /ws over a real socket: handshake, subscriptions, updates, rules (wire decisions 2.15, 6)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+import pytest
+import websockets
+from websockets.asyncio.client import ClientConnection, connect
+
+from service.loopback import serving
+from service.orders_fixtures import venues_at
+from service.test_orders_api import created
+from service.venue import PlainVenue
+from service.world import AS_FIRST, AS_READER, AS_SECOND, AS_SUSPENDED, BY_PARTNER_ID
+from swapdesk.clock import ManualClock
+from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.service.events import connection as rules
+from swapdesk.wire.events import MAX_WATCHED
+from swapdesk.wire.orders import LegStatus
+
+WAIT = 5.0
+
+
+@pytest.fixture
+def venue_list() -> list[PlainVenue]:
+    return venues_at()
+
+
+@pytest.fixture
+async def base(service: ServiceParts) -> AsyncIterator[str]:
+    async with serving(service) as address:
+        yield address
+
+
+class Listener:
+    """One client of the stream."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+
+    async def next(self) -> dict[str, Any]:
+        async with asyncio.timeout(WAIT):
+            frame: dict[str, Any] = json.loads(await self.socket.recv())
+            return frame
+
+    async def ask(self, **frame: Any) -> dict[str, Any]:
+        await self.socket.send(json.dumps(frame))
+        return await self.next()
+
+    async def closed(self) -> int:
+        """The code the server closed with, whatever came before it."""
+        async with asyncio.timeout(WAIT):
+            with contextlib.suppress(websockets.ConnectionClosedError):
+                async for _ in self.socket:
+                    continue
+            await self.socket.wait_closed()
+        assert self.socket.close_code is not None
+        return self.socket.close_code
+
+    async def silent(self) -> bool:
+        """Nothing waits but the answer to a ping sent now."""
+        return (await self.ask(type="ping"))["type"] == "pong"
+
+
+def stream(base: str, headers: dict[str, str] = AS_FIRST) -> connect:
+    return connect(
+        base.replace("http", "ws", 1) + "/ws",
+        additional_headers=headers,
+        compression=None,
+        proxy=None,
+    )
+
+
+async def welcomed(socket: ClientConnection) -> Listener:
+    listener = Listener(socket)
+    assert await listener.next() == {"type": "welcome", "partnerId": "partner-first"}
+    return listener
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(WAIT / 1000)
+    pytest.fail("it never came to hold")
+
+
+async def moved(
+    service: ServiceParts, clock: ManualClock, venue: PlainVenue, order_id: str, status: LegStatus
+) -> None:
+    venue.move(f"{order_id}:in", status)
+    clock.advance(5)
+    await service.worker.step(clock.now())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({}, 401, "INVALID_API_CREDENTIALS"),
+        ({"Authorization": "no-colon"}, 400, "BAD_REQUEST"),
+        ({"Authorization": "Bearer abc:def"}, 400, "BAD_REQUEST"),
+        ({"Authorization": ":secret"}, 400, "BAD_REQUEST"),
+        ({"Authorization": "key:"}, 400, "BAD_REQUEST"),
+        (BY_PARTNER_ID, 401, "PARTNER_ID_NOT_SUPPORTED"),
+        ({"partner-id": "nobody"}, 401, "INVALID_API_CREDENTIALS"),
+    ],
+)
+async def test_refusals_before_the_upgrade(
+    base: str, headers: dict[str, str], status: int, code: str
+) -> None:
+    with pytest.raises(websockets.InvalidStatus) as refused:
+        async with stream(base, headers):
+            pass
+    answer = refused.value.response
+    assert answer.status_code == status
+    body = json.loads(answer.body)
+    assert body["code"] == code
+    assert set(body) == {"message", "code", "requestId"}
+    assert answer.headers["x-request-id"] == body["requestId"]
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers.get_all("date") == ["Fri, 20 Nov 2026 14:02:11 GMT"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Authorization": "first-key:wrong"},
+        {"Authorization": "nobody:first-secret"},
+        AS_SUSPENDED,
+    ],
+)
+async def test_wrong_credentials_are_told_after_the_upgrade(
+    base: str, headers: dict[str, str]
+) -> None:
+    async with stream(base, headers) as socket:
+        listener = Listener(socket)
+        frame = await listener.next()
+        assert (frame["type"], frame["code"]) == ("error", "AUTH_FAILED")
+        assert await listener.closed() == 4401
+
+
+async def test_welcome_ping_and_the_id_of_the_handshake(base: str, service: ServiceParts) -> None:
+    async with stream(base, AS_READER) as socket:
+        listener = await welcomed(socket)
+        assert socket.response is not None
+        assert len(socket.response.headers["x-request-id"]) == 36
+        assert await listener.ask(type="ping") == {"type": "pong"}
+        assert service.hub.connections == 1  # type: ignore[attr-defined]
+    await eventually(lambda: service.hub.connections == 0)  # type: ignore[attr-defined]
+
+
+async def test_an_update_is_the_object_of_order_details(
+    base: str,
+    api: httpx.AsyncClient,
+    service: ServiceParts,
+    clock: ManualClock,
+    venue_list: list[PlainVenue],
+) -> None:
+    order_id = (await created(api))["serviceId"]
+    async with stream(base) as socket:
+        listener = await welcomed(socket)
+        assert await listener.ask(type="subscribe", serviceIds=[order_id]) == {
+            "type": "subscribed",
+            "serviceIds": [order_id],
+        }
+        for status in (LegStatus.CONFIRMING, LegStatus.EXCHANGING, LegStatus.FINISHED):
+            await moved(service, clock, venue_list[0], order_id, status)
+            async with asyncio.timeout(WAIT):
+                raw = await socket.recv()
+            details = await api.get(f"/orders/{order_id}")
+            assert raw == '{"type":"order_update","data":' + details.text + "}"
+        assert await listener.silent()
+
+
+async def test_all_mode_sees_own_orders_only(
+    base: str,
+    api: httpx.AsyncClient,
+    service: ServiceParts,
+    clock: ManualClock,
+    venue_list: list[PlainVenue],
+) -> None:
+    async with stream(base) as first, stream(base, AS_SECOND) as second:
+        mine, theirs = await welcomed(first), Listener(second)
+        await theirs.next()
+        assert await mine.ask(type="subscribe") == {"type": "subscribed", "all": True}
+        await theirs.ask(type="subscribe")
+        order_id = (await created(api))["serviceId"]
+        update = await mine.next()
+        assert (update["type"], update["data"]["serviceId"]) == ("order_update", order_id)
+        await moved(service, clock, venue_list[0], order_id, LegStatus.CONFIRMING)
+        assert (await mine.next())["data"]["displayStatus"] == "DEPOSIT_DETECTED"
+        assert await theirs.silent()
+        refused = await theirs.ask(type="subscribe", serviceIds=[order_id])
+        assert refused["code"] == "ORDER_NOT_FOUND"
+        await theirs.next()
+        unknown = await theirs.ask(type="subscribe", serviceIds=["z" * 22])
+        assert {**unknown, "serviceIds": []} == {**refused, "serviceIds": []}
+
+
+async def test_subscriptions_add_up_and_reset(
+    base: str,
+    api: httpx.AsyncClient,
+    service: ServiceParts,
+    clock: ManualClock,
+    venue_list: list[PlainVenue],
+) -> None:
+    one, two = [(await created(api))["serviceId"] for _ in range(2)]
+    async with stream(base) as socket:
+        listener = await welcomed(socket)
+        await listener.ask(type="subscribe", serviceIds=[one])
+        both = await listener.ask(type="subscribe", serviceIds=[two, one])
+        assert both["serviceIds"] == [one, two]
+        assert await listener.ask(type="unsubscribe", serviceIds=[one]) == {"type": "unsubscribed"}
+        await moved(service, clock, venue_list[0], one, LegStatus.CONFIRMING)
+        assert await listener.silent()
+        await moved(service, clock, venue_list[0], two, LegStatus.CONFIRMING)
+        assert (await listener.next())["data"]["serviceId"] == two
+        await listener.ask(type="subscribe")
+        await listener.ask(type="unsubscribe", serviceIds=[one])
+        await moved(service, clock, venue_list[0], two, LegStatus.EXCHANGING)
+        assert await listener.silent(), "an unsubscribe with ids ends all mode with nothing left"
+        assert (await listener.ask(type="subscribe", houdiniIds=[one]))["serviceIds"] == [one]
+        await listener.ask(type="unsubscribe")
+        await moved(service, clock, venue_list[0], one, LegStatus.EXCHANGING)
+        assert await listener.silent()
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{", "INVALID_JSON"),
+        ('{"type":"ping","type":"ping"}', "INVALID_JSON"),
+        ("[]", "INVALID_MESSAGE"),
+        ("{}", "INVALID_MESSAGE"),
+        ('{"type":1}', "INVALID_MESSAGE"),
+        ('{"type":"ping","extra":1}', "INVALID_MESSAGE"),
+        ('{"type":"subscribe","serviceIds":"x"}', "INVALID_MESSAGE"),
+        ('{"type":"subscribe","serviceIds":["../x"]}', "INVALID_MESSAGE"),
+        ('{"type":"dance"}', "UNKNOWN_TYPE"),
+        ('{"type":"dance","with":"me"}', "UNKNOWN_TYPE"),
+        (b"\x00\x01", "INVALID_MESSAGE"),
+        ('{"type":"ping"}' + " " * 65536, "INVALID_MESSAGE"),
+    ],
+)
+async def test_frames_that_are_no_message(base: str, text: str | bytes, code: str) -> None:
+    async with stream(base) as socket:
+        listener = await welcomed(socket)
+        await socket.send(text)
+        frame = await listener.next()
+        assert (frame["type"], frame["code"]) == ("error", code)
+        assert await listener.ask(type="ping") == {"type": "pong"}, "and the connection goes on"
+
+
+async def test_a_thousand_orders_and_no_more(base: str, api: httpx.AsyncClient) -> None:
+    order_id = (await created(api))["serviceId"]
+    async with stream(base) as socket:
+        listener = await welcomed(socket)
+        many = [f"order{n}" for n in range(MAX_WATCHED)]
+        assert (await listener.ask(type="subscribe", serviceIds=many))["code"] == "ORDER_NOT_FOUND"
+        assert await listener.next() == {"type": "subscribed", "serviceIds": []}
+        too_many = await listener.ask(type="subscribe", serviceIds=[*many, order_id])
+        assert too_many["code"] == "INVALID_MESSAGE", "1,001 in one message"
+        await listener.ask(type="subscribe", serviceIds=[order_id])
+        assert (await listener.ask(type="subscribe", serviceIds=many))["code"] == (
+            "SUBSCRIPTION_LIMIT"
+        )
+
+
+async def test_nonsense_in_a_row_ends_the_connection(base: str) -> None:
+    async with stream(base) as socket:
+        listener = await welcomed(socket)
+        for _ in range(rules.ABUSE_FRAMES - 1):
+            await listener.ask(type="dance")
+        assert await listener.ask(type="ping") == {"type": "pong"}
+        for _ in range(rules.ABUSE_FRAMES):
+            await socket.send("nonsense")
+        assert await listener.closed() == 4400
+
+
+async def test_a_flood_is_refused_and_then_ended(base: str, clock: ManualClock) -> None:
+    async with stream(base) as socket:
+        listener = await welcomed(socket)
+        for _ in range(rules.FLOOD_FRAMES):
+            assert (await listener.ask(type="ping"))["type"] == "pong"
+        assert (await listener.ask(type="ping"))["code"] == "RATE_LIMIT_EXCEEDED"
+        clock.advance(rules.FLOOD_SECONDS)
+        assert (await listener.ask(type="ping"))["type"] == "pong"
+        for _ in range(2 * rules.FLOOD_FRAMES + 1):
+            await socket.send('{"type":"ping"}')
+        assert await listener.closed() == 4429
+
+
+async def test_a_shutdown_is_announced(base: str, service: ServiceParts) -> None:
+    async with stream(base) as socket:
+        listener = await welcomed(socket)
+        service.hub.close()  # type: ignore[attr-defined]
+        assert await listener.closed() == 1001
+
+
+async def test_every_listener_of_a_busy_partner_ends_with_the_truth(
+    base: str,
+    api: httpx.AsyncClient,
+    service: ServiceParts,
+    clock: ManualClock,
+    venue_list: list[PlainVenue],
+) -> None:
+    """Updates may be coalesced; the last state of every order always arrives, never going back."""
+    ids = [(await created(api))["serviceId"] for _ in range(30)]
+    ranks = ["WAITING_FOR_DEPOSIT", "DEPOSIT_DETECTED", "EXCHANGE_IN_PROGRESS"]
+    ranks += ["SENDING_TO_RECEIVER", "SWAP_COMPLETED"]
+    async with stream(base) as one, stream(base) as other:
+        listeners = [await welcomed(one), await welcomed(other)]
+        for listener in listeners:
+            await listener.ask(type="subscribe")
+        for status in (
+            LegStatus.CONFIRMING,
+            LegStatus.EXCHANGING,
+            LegStatus.SENDING,
+            LegStatus.FINISHED,
+        ):
+            for order_id in ids:
+                venue_list[0].move(f"{order_id}:in", status)
+            clock.advance(5)
+            await service.worker.step(clock.now())  # type: ignore[attr-defined]
+        for listener in listeners:
+            last: dict[str, int] = dict.fromkeys(ids, 0)
+            while set(last.values()) != {4}:
+                data = (await listener.next())["data"]
+                rank = ranks.index(data["displayStatus"])
+                assert rank >= last[data["serviceId"]]
+                last[data["serviceId"]] = rank
+
+
+class StuckTransport:
+    """An ASGI server whose client takes nothing after its first frames."""
+
+    def __init__(self, takes: int) -> None:
+        self.takes = takes
+        self.sent: list[dict[str, Any]] = []
+        self.stuck = asyncio.Event()
+        self.free = asyncio.Event()
+        self.inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.inbox.put_nowait({"type": "websocket.connect"})
+
+    async def receive(self) -> dict[str, Any]:
+        return await self.inbox.get()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        if len(self.sent) > self.takes and not self.free.is_set():
+            self.stuck.set()
+            await self.free.wait()
+        self.sent.append(message)
+
+
+async def test_a_reader_thirty_seconds_behind_is_closed(
+    api: httpx.AsyncClient,
+    service: ServiceParts,
+    clock: ManualClock,
+    venue_list: list[PlainVenue],
+) -> None:
+    hub = asyncio.create_task(service.hub.run())
+    transport = StuckTransport(takes=2)
+    scope = {
+        "type": "websocket",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "path": "/v2/ws",
+        "raw_path": b"/v2/ws",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(b"authorization", AS_FIRST["Authorization"].encode())],
+        "subprotocols": [],
+        "state": {},
+        "extensions": {"websocket.http.response": {}},
+    }
+    served = asyncio.create_task(
+        build_service(service)(scope, transport.receive, transport.send)  # type: ignore[arg-type]
+    )
+    transport.inbox.put_nowait({"type": "websocket.receive", "text": '{"type":"subscribe"}'})
+    async with asyncio.timeout(WAIT):
+        await eventually(lambda: len(transport.sent) == 3)
+        ids = [(await created(api))["serviceId"] for _ in range(10)]
+        await transport.stuck.wait()
+        for order_id in ids * 3:
+            venue_list[0].move(f"{order_id}:in", LegStatus.CONFIRMING)
+        clock.advance(5)
+        await service.worker.step(clock.now())  # type: ignore[attr-defined]
+        assert service.hub.connections == 1  # type: ignore[attr-defined]
+        for _ in range(30):
+            clock.advance(1)
+            await asyncio.sleep(0.001)
+        transport.free.set()
+        await served
+    assert service.hub.connections == 0  # type: ignore[attr-defined]
+    assert transport.sent[-1]["type"] == "websocket.close"
+    assert transport.sent[-1]["code"] == 1013
+    assert len(transport.sent) <= 5, "what waited was dropped with the connection"
+    hub.cancel()
+    await asyncio.gather(hub, return_exceptions=True)
