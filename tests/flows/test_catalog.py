@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,9 @@ async def test_a_new_list_replaces_the_old_one(clock: ManualClock, tmp_path: Pat
     assert changed is not None
     assert changed.price == 7
     catalog.close()
+    with closing(sqlite3.connect(tmp_path / "catalog.db")) as file:
+        assert file.execute("SELECT count(*) FROM token").fetchone() == (1,)
+        assert file.execute("SELECT count(*) FROM generation").fetchone() == (1,)
 
 
 async def test_a_bad_token_is_left_out_and_counted(clock: ManualClock, tmp_path: Path) -> None:
@@ -256,6 +261,14 @@ async def test_a_benign_scan_grows_old(catalog: Catalog, clock: ManualClock) -> 
     again = catalog.row(token.id)
     assert again is not None
     assert again.verdict is Verdict.STALE
+
+
+def test_a_scan_is_old_from_the_moment_it_expires() -> None:
+    token = next(t for t in WORLD if t.security_scan and t.security_scan.result_type == "Benign")
+    assert token.security_scan is not None
+    ends = token.security_scan.expires_at
+    assert verdict_of(token, ends - timedelta(seconds=1)) is Verdict.BENIGN
+    assert verdict_of(token, ends) is Verdict.STALE
 
 
 def test_a_finding_never_grows_old() -> None:
