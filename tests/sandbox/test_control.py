@@ -1,0 +1,320 @@
+"""The control of a running sandbox and every fault, seen with a plain HTTP client."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from sandbox.running import Running, create_order, ended
+from swapdesk.sandbox.world import find_token
+
+BTC, ETH = find_token("bitcoin", "BTC").token_id, find_token("ethereum", "ETH").token_id
+XRP = find_token("xrp", "XRP").token_id
+ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+BOB_XRP = "rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh"
+
+
+@pytest.fixture
+def api(running: Running) -> Any:
+    with running.api() as client:
+        yield client
+
+
+@pytest.fixture
+def control(running: Running) -> Any:
+    with running.control() as client:
+        yield client
+        client.delete("/faults")
+
+
+def pay(control: httpx.Client, order: dict[str, Any], **more: Any) -> str:
+    answer = control.post("/deposits", json={"serviceId": order["serviceId"], **more})
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["hash"])
+
+
+def fault(control: httpx.Client, **body: Any) -> None:
+    answer = control.post("/faults", json=body)
+    assert answer.status_code == 200, answer.text
+
+
+# From deposit to payout
+
+
+def test_a_standard_order_completes(api: httpx.Client, control: httpx.Client) -> None:
+    order = create_order(api, BTC, ETH, "0.5", ALICE)
+    begin = time.monotonic()
+    pay(control, order)
+    done = ended(api, order["serviceId"])
+    assert time.monotonic() - begin < 10
+    assert done["displayStatus"] == "SWAP_COMPLETED"
+    assert done["inTransactionOutHash"].startswith("0x")
+    assert done["outAmount"] == order["outAmount"]
+
+
+def test_a_private_order_completes(api: httpx.Client, control: httpx.Client) -> None:
+    order = create_order(api, BTC, ETH, "0.5", ALICE, types="private")
+    assert order["anonymous"] is True
+    pay(control, order)
+    done = ended(api, order["serviceId"])
+    assert done["displayStatus"] == "SWAP_COMPLETED"
+    assert done["outTransactionOutHash"].startswith("0x")
+
+
+def test_a_private_send_with_a_tag_completes(api: httpx.Client, control: httpx.Client) -> None:
+    quotes = api.get("/quotes/private-send", params={"from": XRP, "amount": "2500"}).json()
+    body = {"quoteId": quotes["quotes"][0]["quoteId"], "addressTo": BOB_XRP, "destinationTag": "7"}
+    order = api.post("/exchanges/private-send", json=body).json()
+    assert order["depositTag"].isdigit()
+    pay(control, order)
+    assert ended(api, order["serviceId"])["displayStatus"] == "SWAP_COMPLETED"
+
+
+def test_a_deposit_without_its_tag_is_not_credited(
+    api: httpx.Client, control: httpx.Client
+) -> None:
+    order = create_order(api, XRP, ETH, "2500", ALICE)
+    pay(control, order, memo="")
+    control.post("/clock", json={"advance": 10})
+    assert api.get(f"/orders/{order['serviceId']}").json()["status"] == 0
+    pay(control, order)
+    assert ended(api, order["serviceId"])["status"] == 4
+
+
+def test_half_a_deposit_pays_half(api: httpx.Client, control: httpx.Client) -> None:
+    order = create_order(api, BTC, ETH, "0.5", ALICE)
+    pay(control, order, amount=0.25)
+    done = ended(api, order["serviceId"])
+    assert done["status"] == 4
+    assert done["outAmount"] == pytest.approx(order["outAmount"] / 2, abs=1e-7)
+
+
+def test_what_cannot_be_paid(api: httpx.Client, control: httpx.Client) -> None:
+    order = create_order(api, BTC, ETH, "0.5", ALICE)
+    unknown = control.post("/deposits", json={"serviceId": "nosuchorder"})
+    assert unknown.status_code == 404
+    for body, field in (
+        ({"serviceId": order["serviceId"], "amount": 0.000000001}, "amount"),
+        ({"serviceId": order["serviceId"], "amount": 0}, "amount"),
+        ({"serviceId": order["serviceId"], "amount": "1"}, "amount"),
+        ({"serviceId": order["serviceId"], "extra": 1}, "extra"),
+        ({}, "serviceId"),
+    ):
+        answer = control.post("/deposits", json=body)
+        assert answer.status_code == 422, body
+        assert field in answer.json()["fields"]
+    assert control.post("/deposits", content=b"{").status_code == 400
+
+
+# Who may, and what there is
+
+
+def test_only_this_machine_with_the_token(running: Running, control: httpx.Client) -> None:
+    url = f"{running.ready.control}/state"
+    token = {"sandbox-token": running.ready.controlToken}
+    assert httpx.get(url, trust_env=False).status_code == 401
+    assert httpx.get(url, headers={"sandbox-token": "x"}, trust_env=False).status_code == 401
+    for header, status in (
+        ({"host": "evil.example"}, 421),
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+    ):
+        answer = httpx.get(url, headers={**token, **header}, trust_env=False)
+        assert answer.status_code == status, header
+    keys = running.ready.partners[0]
+    stranger = {"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"}
+    assert httpx.get(url, headers=stranger, trust_env=False).status_code == 401
+    assert control.get("/nothing").status_code == 404
+    wrong = control.get("/clock")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
+
+
+def test_state(control: httpx.Client) -> None:
+    state = control.get("/state").json()
+    assert set(state) >= {"now", "offset", "speed", "seed", "heights", "prices", "faults"}
+    assert state["heights"]["bitcoin"] > 900_000
+    assert state["prices"]["BTC"] > 90_000
+
+
+def test_time_jumps_and_never_back(api: httpx.Client, control: httpx.Client) -> None:
+    before = api.get("/health").json()["time"]
+    offset = control.get("/state").json()["offset"]
+    moved = control.post("/clock", json={"advance": 120}).json()
+    assert moved["offset"] == offset + 120
+    assert api.get("/health").json()["time"] > before
+    for body in ({"advance": -1}, {}, {"speed": 0}, {"speed": -3}, {"speed": "fast"}, {"back": 1}):
+        assert control.post("/clock", json=body).status_code == 422, body
+
+
+def test_an_order_passes_its_deadline(api: httpx.Client, control: httpx.Client) -> None:
+    order = create_order(api, BTC, ETH, "0.5", ALICE)
+    control.post("/clock", json={"advance": 3600})
+    assert ended(api, order["serviceId"])["displayStatus"] == "EXPIRED"
+
+
+# Faults of orders
+
+
+def test_fail_after_deposit(api: httpx.Client, control: httpx.Client) -> None:
+    order = create_order(api, BTC, ETH, "0.5", ALICE)
+    fault(control, serviceId=order["serviceId"], fault="fail_after_deposit")
+    pay(control, order)
+    done = ended(api, order["serviceId"])
+    assert (done["displayStatus"], done["actionRequired"]) == ("FAILED", True)
+
+
+def test_expire(api: httpx.Client, control: httpx.Client) -> None:
+    order = create_order(api, BTC, ETH, "0.5", ALICE)
+    fault(control, serviceId=order["serviceId"], fault="expire")
+    assert ended(api, order["serviceId"])["displayStatus"] == "EXPIRED"
+
+
+# Faults of answers
+
+
+def test_lost_response_is_carried_out_and_never_answered(
+    api: httpx.Client, control: httpx.Client
+) -> None:
+    quote = api.get("/quotes", params={"from": BTC, "to": ETH, "amount": "0.5"}).json()["quotes"][0]
+    fault(control, operation="create_exchange", fault="lost_response")
+    before = api.get("/orders").json()["total"]
+    body = {"quoteId": quote["quoteId"], "addressTo": ALICE}
+    with pytest.raises(httpx.RemoteProtocolError):
+        api.post("/exchanges", json=body)
+    assert api.get("/orders").json()["total"] == before + 1
+    again = api.post("/exchanges", json=body)
+    assert again.status_code == 200, "the same request returns the same order"
+    assert api.get("/orders").json()["total"] == before + 1
+
+
+def test_a_fault_of_one_quote(api: httpx.Client, control: httpx.Client) -> None:
+    quotes = api.get("/quotes", params={"from": BTC, "to": ETH, "amount": "0.5"}).json()["quotes"]
+    first, second = (quote["quoteId"] for quote in quotes[:2])
+    fault(control, quoteId=second, fault="http_500")
+    assert api.post("/exchanges", json={"quoteId": first, "addressTo": ALICE}).status_code == 200
+    assert api.post("/exchanges", json={"quoteId": second, "addressTo": ALICE}).status_code == 500
+    assert api.post("/exchanges", json={"quoteId": second, "addressTo": ALICE}).status_code == 200
+
+
+def test_http_500_as_often_as_said(api: httpx.Client, control: httpx.Client) -> None:
+    fault(control, operation="GET /chains", fault="http_500", times=2)
+    assert api.get("/swaps").status_code == 200
+    for _ in range(2):
+        answer = api.get("/chains")
+        assert answer.status_code == 500
+        assert answer.json()["code"] == "INTERNAL_SERVER_ERROR"
+        assert answer.headers["x-request-id"] == answer.json()["requestId"]
+        assert "date" in answer.headers
+    assert api.get("/chains").status_code == 200
+
+
+def test_rate_limited(api: httpx.Client, control: httpx.Client) -> None:
+    fault(control, operation="list_tokens", fault="rate_limited", seconds=7)
+    answer = api.get("/tokens")
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
+    assert answer.json()["code"] == "RATE_LIMIT_EXCEEDED"
+
+
+def test_delay(api: httpx.Client, control: httpx.Client) -> None:
+    fault(control, operation="health", fault="delay", seconds=0.4)
+    begin = time.monotonic()
+    assert api.get("/health").status_code == 200
+    assert time.monotonic() - begin >= 0.4
+
+
+def test_a_fault_of_one_order(api: httpx.Client, control: httpx.Client) -> None:
+    one = create_order(api, BTC, ETH, "0.5", ALICE)["serviceId"]
+    other = create_order(api, BTC, ETH, "0.5", ALICE)["serviceId"]
+    fault(control, serviceId=one, fault="http_500")
+    assert api.get(f"/orders/{other}").status_code == 200
+    assert api.get(f"/orders/{one}").status_code == 500
+    assert api.get(f"/orders/{one}").status_code == 200
+
+
+@contextmanager
+def stream(running: Running) -> Iterator[ClientConnection]:
+    keys = running.ready.partners[0]
+    with connect(
+        running.ready.url.replace("http", "ws", 1) + "/ws",
+        additional_headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
+        compression=None,
+        proxy=None,
+    ) as socket:
+        assert "welcome" in str(socket.recv(5))
+        yield socket
+
+
+def test_ws_drop_breaks_open_streams_without_a_close_frame(
+    running: Running, control: httpx.Client
+) -> None:
+    with stream(running) as socket:
+        dropping = threading.Timer(
+            0.05, fault, args=(control,), kwargs={"operation": "stream", "fault": "ws_drop"}
+        )
+        dropping.start()
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(5)
+        dropping.join()
+        assert closed.value.rcvd is None
+    with stream(running):
+        assert control.get("/state").json()["faults"] == []
+
+
+def test_ws_drop_of_one_order(running: Running, api: httpx.Client, control: httpx.Client) -> None:
+    one = create_order(api, BTC, ETH, "0.5", ALICE)
+    other = create_order(api, BTC, ETH, "0.5", ALICE)
+    with stream(running) as socket:
+        socket.send('{"type": "subscribe"}')
+        assert "subscribed" in str(socket.recv(5))
+        fault(control, serviceId=one["serviceId"], fault="ws_drop")
+        pay(control, other)
+        assert other["serviceId"] in str(socket.recv(5))
+        pay(control, one)
+        with pytest.raises(ConnectionClosed):
+            for _ in range(100):
+                assert one["serviceId"] not in str(socket.recv(5))
+
+
+def test_clearing_faults(api: httpx.Client, control: httpx.Client) -> None:
+    fault(control, operation="health", fault="http_500", times=100)
+    assert [each["fault"] for each in control.get("/state").json()["faults"]] == ["http_500"]
+    assert control.delete("/faults").status_code == 200
+    assert control.get("/state").json()["faults"] == []
+    assert api.get("/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"operation": "health", "fault": "explode"}, "fault"),
+        ({"operation": "nothing", "fault": "delay"}, "operation"),
+        ({"operation": "GET /nothing", "fault": "delay"}, "operation"),
+        ({"operation": "stream", "fault": "http_500"}, "operation"),
+        ({"operation": "health", "fault": "ws_drop"}, "operation"),
+        ({"fault": "delay"}, "operation"),
+        ({"chain": "base", "operation": "health", "fault": "delay"}, "chain"),
+        ({"operation": "health", "quoteId": "x", "fault": "delay"}, "quoteId"),
+        ({"operation": "health", "fault": "delay", "times": 0}, "times"),
+        ({"operation": "health", "fault": "delay", "leg": "in"}, "leg"),
+        ({"operation": "health", "fault": "expire"}, "operation"),
+        ({"venue": "zz", "fault": "expire"}, "venue"),
+        ({"venue": "hy", "fault": "http_500"}, "venue"),
+        ({"venue": "hy", "fault": "expire", "leg": "middle"}, "leg"),
+        ({"fault": "expire"}, "serviceId"),
+    ],
+)
+def test_unknown_faults_and_selectors(
+    control: httpx.Client, body: dict[str, Any], field: str
+) -> None:
+    answer = control.post("/faults", json=body)
+    assert answer.status_code == 422
+    assert field in answer.json()["fields"]
+    assert control.get("/state").json()["faults"] == []

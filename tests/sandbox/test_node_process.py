@@ -1,0 +1,310 @@
+"""The node as a process: killed in the middle of work, and asked by strangers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.rpc.ledger import (
+    LedgerClient,
+    LedgerUncertain,
+    LedgerUnreachable,
+)
+from swapdesk.chain.rpc.methods import Method, RpcCode
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.http_server import listen
+from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.venues.exchange import SimulatedExchange
+from swapdesk.sandbox.world import (
+    build_chains,
+    build_tokens,
+    find_token,
+    seed_bytes,
+    trades,
+    world_tokens,
+)
+from swapdesk.service.venues.adapter import (
+    Ambiguous,
+    LegOrder,
+    LegReport,
+    Rejected,
+    Transient,
+    Unavailable,
+    VenueQuote,
+)
+from swapdesk.wire.encoding.numbers import to_base_units
+from swapdesk.wire.orders import LegStatus
+from swapdesk.wire.tokens import Token
+
+TOKENS = {token.id: token for token in build_tokens(build_chains(), SystemClock().now())}
+BTC = TOKENS[find_token("bitcoin", "BTC").token_id]
+ETH = TOKENS[find_token("ethereum", "ETH").token_id]
+HALYARD = VENUE_ROWS[0]
+
+
+@dataclass
+class NodeProcess:
+    """A node that can be killed and started again on the same port and data."""
+
+    data: Path
+    listener: socket.socket = field(default_factory=lambda: listen("127.0.0.1", 0))
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.listener.getsockname()[1]}/"
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "swapdesk.sandbox.node"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[self.listener.fileno()],
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        orders = {
+            "fd": self.listener.fileno(),
+            "token": "secret",
+            "data": str(self.data),
+            "seed": 7,
+            "speed": "3000",
+        }
+        self.process.stdin.write(json.dumps(orders).encode() + b"\n")
+        self.process.stdin.flush()
+        assert json.loads(self.process.stdout.readline())["ready"] is True
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.collect()
+
+    def collect(self) -> None:
+        assert self.process is not None
+        self.process.wait(10)
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+@pytest.fixture
+async def node(tmp_path: Path) -> AsyncIterator[NodeProcess]:
+    started = NodeProcess(tmp_path)
+    started.start()
+    yield started
+    if started.process is not None and started.process.poll() is None:
+        started.kill()
+    started.listener.close()
+
+
+def exchange(ledger: LedgerClient, row: Any = HALYARD) -> SimulatedExchange:
+    return SimulatedExchange(row, Market(7), SystemClock(), ledger, lambda: Decimal(3000))
+
+
+def leg(key: str, token_in: Token = BTC, token_out: Token = ETH, amount: str = "0.5") -> LegOrder:
+    receiver = derive_address(token_out.chain_data.kind, seed_bytes("receiver", key))
+    expires = SystemClock().now() + timedelta(minutes=30)
+    return LegOrder(
+        key, token_in, token_out, Decimal(amount), Decimal(1), receiver, None, None, None, expires
+    )
+
+
+async def finished(venue: SimulatedExchange, key: str) -> LegReport:
+    for _ in range(500):
+        report = await venue.report(key)
+        if report is not None and report.status is LegStatus.FINISHED:
+            return report
+        await asyncio.sleep(0.02)  # between two looks
+    raise AssertionError(f"{key} did not finish")
+
+
+async def test_the_whole_life_of_a_leg(node: NodeProcess) -> None:
+    async with LedgerClient(node.url, "secret") as ledger:
+        venue = exchange(ledger)
+        quote = await venue.quote(BTC, ETH, Decimal("0.5"))
+        assert isinstance(quote, VenueQuote)
+        place = await venue.open(leg("a:in"))
+        assert place == await venue.open(leg("a:in")) == await venue.find("a:in")
+        assert place.amount_in == Decimal("0.5")
+        assert await venue.find("b:in") is None
+        assert await venue.report("b:in") is None
+        waiting = await venue.report("a:in")
+        assert waiting is not None
+        assert waiting.status is LegStatus.WAITING
+        await ledger.call(
+            Method.FAUCET_PAY, key="1", token=BTC.id, address=place.address, units="50000000"
+        )
+        report = await finished(venue, "a:in")
+        assert (report.amount_in, report.amount_out) == (Decimal("0.5"), place.amount_out)
+        assert report.payout_hash is not None
+
+
+async def test_bounds_of_an_exchange(node: NodeProcess) -> None:
+    async with LedgerClient(node.url, "secret") as ledger:
+        venue = exchange(ledger)
+        low = await venue.quote(BTC, ETH, Decimal("0.00001"))
+        high = await venue.quote(BTC, ETH, Decimal(100))
+        assert isinstance(low, Unavailable)
+        assert isinstance(high, Unavailable)
+        assert "below minimum" in low.reason
+        assert low.limits == high.limits == venue.limits(BTC, ETH)
+        with pytest.raises(Rejected):
+            await venue.open(leg("a:in", amount="0.00001"))
+        assert not venue.supports(BTC, BTC)
+        tide = TOKENS[find_token("arbitrum", "TIDE").token_id]
+        assert isinstance(await venue.quote(BTC, tide, Decimal(1)), Unavailable)
+        assert venue.limits(BTC, tide) is None
+
+
+async def test_a_dead_node_is_transient_and_a_silent_one_ambiguous(node: NodeProcess) -> None:
+    node.kill()
+    async with LedgerClient(node.url, "secret", deadline=0.3) as ledger:
+        # The listening socket lives on, so that the request leaves and no answer comes.
+        venue = exchange(ledger)
+        with pytest.raises(Ambiguous):
+            await venue.open(leg("a:in"))
+        with pytest.raises(Transient):
+            await venue.find("a:in")
+    url = node.url
+    node.listener.close()
+    async with LedgerClient(url, "secret", deadline=1) as ledger:
+        with pytest.raises(LedgerUnreachable):
+            await ledger.call(Method.CLOCK_GET)
+        with pytest.raises(Transient):
+            await exchange(ledger).open(leg("a:in"))
+
+
+async def test_strangers_are_refused(node: NodeProcess) -> None:
+    async with LedgerClient(node.url, "wrong") as ledger:
+        with pytest.raises(LedgerUncertain, match="401"):
+            await ledger.call(Method.CLOCK_GET)
+    headers = {"sandbox-token": "secret"}
+    async with httpx.AsyncClient(trust_env=False) as http:
+        rebound = await http.post(node.url, headers={**headers, "host": "evil.example"})
+        assert rebound.status_code == 421
+        foreign = await http.post(node.url, headers={**headers, "origin": "https://evil.example"})
+        assert foreign.status_code == 403
+        assert (await http.get(node.url, headers=headers)).status_code == 405
+        large = await http.post(node.url, headers=headers, content=b" " * 70_000)
+        assert large.status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"no json", RpcCode.BAD_JSON),
+        (b"[]", RpcCode.BAD_REQUEST),
+        (b'{"method": "clock_get", "params": []}', RpcCode.BAD_REQUEST),
+        (b'{"method": "steal"}', RpcCode.NO_METHOD),
+        (b'{"method": "clock_get", "params": {"x": 1}}', RpcCode.BAD_PARAMS),
+        (b'{"method": "clock_set", "params": {"speed": 0}}', RpcCode.BAD_PARAMS),
+        (b'{"method": "clock_set", "params": {"advance": -1}}', RpcCode.BAD_PARAMS),
+        (
+            b'{"method": "faucet_pay", "params": {"key": "k", "token": "'
+            + b"a" * 24
+            + b'", "address": "x", "units": "1"}}',
+            RpcCode.REFUSED,
+        ),
+        (
+            b'{"method": "faucet_pay", "params": {"key": "k", "token": "'
+            + b"a" * 24
+            + b'", "address": "x", "units": "1.5"}}',
+            RpcCode.BAD_PARAMS,
+        ),
+    ],
+)
+async def test_bad_calls(node: NodeProcess, body: bytes, code: RpcCode) -> None:
+    async with httpx.AsyncClient(trust_env=False) as http:
+        answer = await http.post(node.url, headers={"sandbox-token": "secret"}, content=body)
+    assert answer.status_code == 200
+    assert answer.json()["error"]["code"] == code
+
+
+async def test_it_ends_with_its_starter(node: NodeProcess) -> None:
+    assert node.process is not None
+    assert node.process.stdin is not None
+    node.process.stdin.close()
+    assert await asyncio.to_thread(node.process.wait, 2) == 0
+    node.collect()
+
+
+async def test_killed_at_any_moment_no_unit_is_lost(node: NodeProcess) -> None:
+    """Opens, payments and steps go on while the node is killed again and again."""
+    rng = random.Random(3)
+    opened: dict[str, Any] = {}
+    async with LedgerClient(node.url, "secret", deadline=5) as ledger:
+        for cycle in range(8):
+            work = asyncio.create_task(_work(ledger, rng, opened, cycle))
+            await asyncio.sleep(rng.uniform(0.02, 0.25))
+            assert node.process is not None
+            os.kill(node.process.pid, signal.SIGKILL)
+            node.collect()
+            node.start()
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+            assert await ledger.call(Method.AUDIT) == []
+        for key, (code, place) in opened.items():
+            row = next(row for row in VENUE_ROWS if row.code == code)
+            assert await exchange(ledger, row).find(key) == place, "an acknowledged leg is kept"
+        await ledger.call(Method.CLOCK_SET, advance=Decimal(4000))
+        assert await ledger.call(Method.AUDIT) == []
+        reports = [
+            await exchange(ledger, next(r for r in VENUE_ROWS if r.code == code)).report(key)
+            for key, (code, _) in opened.items()
+        ]
+    assert len(opened) >= 20
+    finished = [report for report in reports if report and report.status is LegStatus.FINISHED]
+    assert finished
+    assert all(report and report.status >= LegStatus.FINISHED for report in reports)
+
+
+async def _work(
+    ledger: LedgerClient, rng: random.Random, opened: dict[str, Any], cycle: int
+) -> None:
+    for number in range(10_000):
+        row = rng.choice([row for row in VENUE_ROWS if row.enabled])
+        known = [t for t in world_tokens().values() if trades(row, t) and t.chain.kind != "sol"]
+        token_in, token_out = (TOKENS[token.token_id] for token in rng.sample(known, 2))
+        key = f"cycle{cycle}n{number}:in"
+        venue = exchange(ledger, row)
+        limits = venue.limits(token_in, token_out)
+        assert limits is not None
+        try:
+            place = await venue.open(leg(key, token_in, token_out, str(limits.minimum * 100)))
+        except Rejected:
+            continue
+        opened[key] = (row.code, place)
+        if rng.random() < 0.8:
+            await ledger.call(
+                Method.FAUCET_PAY,
+                key=key,
+                token=token_in.id,
+                address=place.address,
+                tag=place.tag,
+                units=str(to_base_units(place.amount_in, token_in.decimals)),
+            )
+
+
+def test_a_node_without_orders_ends() -> None:
+    command = [sys.executable, "-m", "swapdesk.sandbox.node"]
+    assert (
+        subprocess.run(command, stdin=subprocess.DEVNULL, timeout=10, check=False).returncode == 1
+    )

@@ -1,0 +1,176 @@
+"""Life of a whole sandbox: its ready line, its children, its data."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import httpx
+
+from sandbox.running import Running, alive, children_of, create_order, until
+from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, find_running, read_run_file
+from swapdesk.sandbox.world import find_token
+
+BTC, ETH = find_token("bitcoin", "BTC").token_id, find_token("ethereum", "ETH").token_id
+ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+
+
+def test_ready_line_and_run_file(tmp_path: Path) -> None:
+    with Running(tmp_path) as sandbox:
+        line = json.loads(sandbox.first_line)
+        assert set(line) >= {"url", "control", "controlToken", "partners"}
+        assert line["url"].startswith("http://127.0.0.1:")
+        assert line["url"].endswith("/v2")
+        assert line["control"].endswith("/sandbox")
+        tiers = [partner["tier"] for partner in line["partners"]]
+        assert tiers.count("PRO") >= 2
+        assert tiers.count("FREE") >= 1
+        for partner in line["partners"]:
+            assert {"partnerId", "apiKey", "apiSecret", "tier"} <= set(partner)
+        for name in (RUN_FILE, "sandbox.key", "node.db"):
+            assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600, name
+        assert find_running(tmp_path) == sandbox.ready
+        with sandbox.api() as api:
+            assert api.get("/health").json()["status"] == "ok"
+            assert api.get("/tokens").json()["total"] >= 60
+            assert len(api.get("/swaps").json()) >= 6
+            limits = api.get("/rateLimits").json()
+            assert limits["quote"]["perMinute"] == 500
+        with sandbox.api(2) as free:
+            assert free.get("/rateLimits").json()["exchange"]["perDay"] == 10
+        sandbox.process.send_signal(signal.SIGTERM)
+        assert sandbox.process.wait(5) == 0
+        assert sandbox.process.stdout is not None
+        assert sandbox.process.stdout.read() == "", "exactly one line on standard output"
+        assert find_running(tmp_path) is None
+        assert not (tmp_path / RUN_FILE).exists()
+
+
+def test_keys_and_orders_outlive_a_restart(tmp_path: Path) -> None:
+    with Running(tmp_path) as sandbox, sandbox.api() as api:
+        partners = sandbox.ready.partners
+        order = create_order(api, BTC, ETH, "0.5", ALICE)
+    with Running(tmp_path, seed=None, speed=None) as again, again.api() as api:
+        assert again.ready.partners == partners
+        kept = api.get(f"/orders/{order['serviceId']}").json()
+        assert kept["depositAddress"] == order["depositAddress"]
+        assert kept["inAmount"] == order["inAmount"]
+        with again.control() as control:
+            state = control.get("/state").json()
+            assert (state["seed"], state["speed"]) == (7, 600)
+
+
+def test_children_end_within_two_seconds_of_a_killed_supervisor(tmp_path: Path) -> None:
+    with Running(tmp_path) as sandbox:
+        children = children_of(sandbox.process.pid)
+        assert len(children) == 2
+        begin = time.monotonic()
+        sandbox.kill()
+        until(lambda: not any(map(alive, children)), 3, "children ended")
+        assert time.monotonic() - begin <= 2.0
+        assert read_run_file(tmp_path) == sandbox.ready, "nobody was left to remove it"
+        assert find_running(tmp_path) is None
+        with Running(tmp_path) as again:
+            assert find_running(tmp_path) == again.ready
+
+
+def test_it_ends_with_its_lifeline(tmp_path: Path) -> None:
+    with Running(tmp_path, lifeline=True) as sandbox:
+        children = children_of(sandbox.process.pid)
+        assert sandbox.process.stdin is not None
+        sandbox.process.stdin.close()
+        assert sandbox.process.wait(5) == 0
+        until(lambda: not any(map(alive, children)), 2, "children ended")
+
+
+def test_a_killed_service_comes_back_on_the_same_port(tmp_path: Path) -> None:
+    with Running(tmp_path) as sandbox, sandbox.api() as api:
+        order = create_order(api, BTC, ETH, "0.5", ALICE)
+        first = sandbox.child("swapdesk.sandbox.service_process")
+        os.kill(first, signal.SIGKILL)
+
+        def answered() -> httpx.Response | None:
+            try:
+                return api.get(f"/orders/{order['serviceId']}")
+            except httpx.TransportError:
+                return None
+
+        back = until(answered, 10, "the service is back")
+        assert back is not None
+        assert back.json()["depositAddress"] == order["depositAddress"]
+        assert sandbox.child("swapdesk.sandbox.service_process") != first
+        assert find_running(tmp_path) == sandbox.ready
+        assert sandbox.process.stdout is not None
+        assert not select.select([sandbox.process.stdout], [], [], 0)[0], "no second ready line"
+
+
+def test_a_killed_node_comes_back_with_its_money_and_speed(tmp_path: Path) -> None:
+    with Running(tmp_path) as sandbox, sandbox.api() as api, sandbox.control() as control:
+        order = create_order(api, BTC, ETH, "0.5", ALICE)
+        assert control.post("/clock", json={"speed": 900}).status_code == 200
+        paid = control.post("/deposits", json={"serviceId": order["serviceId"]})
+        assert paid.status_code == 200
+        os.kill(sandbox.child("swapdesk.sandbox.node"), signal.SIGKILL)
+
+        def done() -> bool:
+            return api.get(f"/orders/{order['serviceId']}").json()["status"] == 4
+
+        until(done, 20, "the order finished")
+        assert control.get("/state").json()["speed"] == 900
+
+
+def test_one_sandbox_per_directory(tmp_path: Path) -> None:
+    with Running(tmp_path) as sandbox:
+        second = Running(tmp_path).spawn()
+        try:
+            begin = time.monotonic()
+            assert second.wait(10) == 2
+            assert time.monotonic() - begin >= 4.5, "it waits for the lock"
+            assert second.stdout is not None
+            assert second.stdout.read() == ""
+        finally:
+            for pipe in (second.stdin, second.stdout):
+                if pipe is not None:
+                    pipe.close()
+        assert find_running(tmp_path) == sandbox.ready
+
+
+def _refused(running: Running) -> int:
+    process = running.spawn()
+    try:
+        return process.wait(15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    finally:
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def test_what_cannot_be_served_is_refused_with_2(tmp_path: Path) -> None:
+    with Running(tmp_path):
+        pass
+    assert _refused(Running(tmp_path, seed=8)) == 2
+    (tmp_path / "sandbox.key").chmod(0o644)
+    assert _refused(Running(tmp_path)) == 2
+
+
+def test_a_run_file_of_others_is_not_believed(tmp_path: Path) -> None:
+    ready = ReadyLine("http://127.0.0.1:1/v2", "http://127.0.0.1:1/sandbox", "t", [], 1)
+    path = tmp_path / RUN_FILE
+    path.write_text(ready.as_line())
+    path.chmod(0o644)
+    assert read_run_file(tmp_path) is None
+    path.chmod(0o600)
+    assert read_run_file(tmp_path) == ready
+    assert find_running(tmp_path) is None
+    for damaged in ("", "{", "[]", "null", '{"url": 1}'):
+        path.write_text(damaged)
+        assert read_run_file(tmp_path) is None
