@@ -1,0 +1,248 @@
+"""Kill a real service with ``kill -9`` under load, again and again, and count what is lost.
+
+One process, the nursery, imports everything once and forks a service whenever it is asked
+to, so that a restart costs milliseconds. The service is uvicorn on a loopback socket over a
+store file; its venues keep their accounts in a file of their own, as venues elsewhere do.
+:func:`run` is the harness; a test asserts on its :class:`Tally`, a benchmark may print it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+HERE = Path(__file__).resolve()
+TESTS = HERE.parent.parent
+if str(TESTS) not in sys.path:
+    sys.path.insert(0, str(TESTS))
+
+from service.loopback import listening, server_of  # noqa: E402
+from service.orders_fixtures import (  # noqa: E402
+    ALICE,
+    BITCOIN,
+    BTC,
+    CHAINS,
+    ETH,
+    TOKENS,
+    XMR,
+    Floor,
+    credentials,
+    venues_at,
+)
+from swapdesk.clock import ManualClock, SystemClock  # noqa: E402
+from swapdesk.service.assembly import assemble  # noqa: E402
+from swapdesk.service.store.sqlite import SqliteStore  # noqa: E402
+
+HEADERS = {"Authorization": credentials(ALICE)}
+PATIENCE = 20.0
+
+
+async def serve(store: Path, venues: Path) -> None:
+    """The service until it is killed; says where it listens on standard output."""
+    parts = assemble(
+        SystemClock(),
+        random.SystemRandom(),
+        SqliteStore.open(store),
+        CHAINS,
+        TOKENS,
+        venues_at(venues),
+        [ALICE],
+        [XMR.id, BITCOIN.id],
+    )
+    server = server_of(parts)
+    bound = listening()
+    bound.listen(64)
+    port = bound.getsockname()[1]
+    ready = json.dumps({"pid": os.getpid(), "url": f"http://127.0.0.1:{port}/v2"})
+    serving = asyncio.create_task(server.serve([bound]))
+    while not server.started:
+        await asyncio.wait({serving}, timeout=0.002)
+    sys.stdout.write(ready + "\n")
+    sys.stdout.flush()
+    await serving
+
+
+def nursery() -> None:
+    """Fork one service per line ``{"store", "venues"}`` on standard input, until it ends."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            asyncio.run(serve(Path(asked["store"]), Path(asked["venues"])))
+            os._exit(0)
+
+
+@dataclass
+class Tally:
+    """What happened. ``doubtful`` maps a quote without an answer to the body that was sent."""
+
+    cycles: int = 0
+    sent: set[str] = field(default_factory=set)
+    acknowledged: dict[str, dict[str, Any]] = field(default_factory=dict)
+    doubtful: dict[str, dict[str, str]] = field(default_factory=dict)
+    contradictions: list[str] = field(default_factory=list)
+    restart_seconds: list[float] = field(default_factory=list)
+
+
+class Load:
+    """Clients that quote and create as fast as they are answered."""
+
+    def __init__(self, url: str, tally: Tally, rng: random.Random) -> None:
+        self._tally = tally
+        self._rng = rng
+        limits = httpx.Limits(max_connections=32)
+        self._client = httpx.AsyncClient(
+            base_url=url, headers=HEADERS, limits=limits, timeout=PATIENCE, trust_env=False
+        )
+
+    async def run(self) -> None:
+        """Until the service is gone."""
+        doubtful = list(self._tally.doubtful.items())
+        try:
+            await asyncio.gather(
+                self._confirm(),
+                *(self._create(body) for _, body in doubtful[:8]),
+                *(self._client_loop(n) for n in range(12)),
+                return_exceptions=False,
+            )
+        except httpx.TransportError:
+            return
+        finally:
+            await self._client.aclose()
+
+    async def _confirm(self) -> None:
+        """What was acknowledged before the kill is there after it."""
+        known = list(self._tally.acknowledged.values())
+        for order in self._rng.sample(known, min(10, len(known))):
+            answer = await self._client.get(f"/orders/{order['serviceId']}")
+            if answer.status_code != 200:
+                self._tally.contradictions.append(f"{order['serviceId']}: {answer.status_code}")
+            elif answer.json()["depositAddress"] != order["depositAddress"]:
+                self._tally.contradictions.append(f"{order['serviceId']}: another address")
+
+    async def _client_loop(self, number: int) -> None:
+        kind = "private" if number % 4 == 0 else "standard"
+        query = {"amount": "0.5", "from": ETH.id, "to": BITCOIN.id, "types": kind}
+        while True:
+            quotes = (await self._client.get("/quotes", params=query)).json()["quotes"]
+            for quote in quotes[:3]:
+                await self._create({"quoteId": quote["quoteId"], "addressTo": BTC})
+
+    async def _create(self, body: dict[str, str]) -> None:
+        quote_id = body["quoteId"]
+        self._tally.sent.add(quote_id)
+        self._tally.doubtful[quote_id] = body
+        answer = await self._client.post("/exchanges", json=body)
+        if answer.status_code == 200:
+            order = answer.json()
+            before = self._tally.acknowledged.setdefault(quote_id, order)
+            if before["serviceId"] != order["serviceId"]:
+                self._tally.contradictions.append(f"{quote_id}: two orders")
+        elif answer.status_code not in (422, 503):
+            self._tally.contradictions.append(f"{quote_id}: {answer.status_code} {answer.text}")
+        if answer.status_code != 503:
+            del self._tally.doubtful[quote_id]
+
+
+@contextlib.asynccontextmanager
+async def _nursery() -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(HERE),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def run(directory: Path, *, cycles: int, seed: int) -> Tally:
+    """Start, load, kill, ``cycles`` times; the files stay in ``directory`` for :func:`verify`."""
+    rng = random.Random(seed)
+    tally = Tally()
+    asked = json.dumps({"store": str(directory / "s.db"), "venues": str(directory / "v.db")})
+    async with _nursery() as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(cycles):
+            begin = time.monotonic()
+            process.stdin.write(asked.encode() + b"\n")
+            async with asyncio.timeout(PATIENCE):
+                ready = json.loads(await process.stdout.readline())
+            tally.restart_seconds.append(time.monotonic() - begin)
+            load = asyncio.create_task(Load(ready["url"], tally, rng).run())
+            try:
+                await asyncio.wait({load}, timeout=rng.uniform(0.05, 0.5))
+            finally:
+                os.kill(ready["pid"], signal.SIGKILL)
+            async with asyncio.timeout(PATIENCE):
+                await load
+            tally.cycles += 1
+    return tally
+
+
+async def verify(directory: Path, tally: Tally) -> list[str]:
+    """Everything wrong with what is left on disk, after the worker has finished what was open."""
+    wrong = list(tally.contradictions)
+    with contextlib.closing(sqlite3.connect(directory / "s.db")) as db:
+        (verdict,) = db.execute("PRAGMA integrity_check").fetchone()
+        if verdict != "ok":
+            wrong.append(f"integrity: {verdict}")
+    clock = ManualClock(SystemClock().now() + timedelta(seconds=60))
+    floor = Floor(directory / "s.db", clock, venues_at(directory / "v.db"))
+    for _ in range(200):
+        clock.advance(15)
+        await floor.worker.step(clock.now())
+        with contextlib.closing(sqlite3.connect(directory / "s.db")) as db:
+            (left,) = db.execute("SELECT COUNT(*) FROM orders WHERE status = -2").fetchone()
+        if not left:
+            break
+    else:
+        wrong.append(f"{left} orders were never finished")
+    await floor.store.close()
+    with contextlib.closing(sqlite3.connect(directory / "s.db")) as db:
+        rows = db.execute(
+            "SELECT service_id, quote_id, status, deposit_address FROM orders"
+        ).fetchall()
+        told = db.execute("SELECT service_id, MIN(status) FROM outbox GROUP BY service_id")
+        announced = dict(told.fetchall())
+    with contextlib.closing(sqlite3.connect(directory / "v.db")) as db:
+        accounts = dict(db.execute("SELECT key, address FROM accounts").fetchall())
+    by_quote = {quote_id: (sid, address) for sid, quote_id, _, address in rows}
+    if len(by_quote) != len(rows):
+        wrong.append("a quote became two orders")
+    for quote_id, order in tally.acknowledged.items():
+        if by_quote.get(quote_id) != (order["serviceId"], order["depositAddress"]):
+            wrong.append(f"acknowledged {order['serviceId']} is lost or changed")
+    wrong += [f"{sid} was never asked for" for sid, q, _, _ in rows if q not in tally.sent]
+    wrong += [f"{sid} ended at {status}" for sid, _, status, _ in rows if status != 0]
+    wrong += [f"{sid} was not announced" for sid, _, _, _ in rows if announced.get(sid) != 0]
+    ids = {sid for sid, _, _, _ in rows}
+    wrong += [f"{key} has no order" for key in accounts if key.partition(":")[0] not in ids]
+    for sid, _, _, address in rows:
+        opened = [key for key in accounts if key.startswith(f"{sid}:in")]
+        if len(opened) != 1 or accounts[opened[0]] != address:
+            wrong.append(f"{sid} has deposit addresses {opened}")
+    return wrong
+
+
+if __name__ == "__main__":
+    nursery()

@@ -1,0 +1,20 @@
+"""An acknowledged order is never lost, whenever the service is killed (promises S1 to S3, S15)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from service.kill_loop import run, verify
+
+
+@pytest.mark.timeout(600)
+async def test_kill_nine_at_random_moments(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """20 cycles, 100 with ``--full``; nothing acknowledged is lost, nothing exists twice."""
+    cycles = 100 if request.config.getoption("--full", default=False) else 20
+    tally = await run(tmp_path, cycles=cycles, seed=20261120)
+    assert tally.cycles == cycles
+    assert await verify(tmp_path, tally) == []
+    assert len(tally.acknowledged) > 10 * cycles, "the load was real"
+    assert sorted(tally.restart_seconds)[cycles // 2] < 2
