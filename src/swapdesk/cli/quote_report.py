@@ -23,9 +23,11 @@ from swapdesk.flows.notation import (
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote, UnusableQuote
 from swapdesk.flows.value_difference import ValueDifference
-from swapdesk.wire.encoding.numbers import AmountError, parse_amount
+from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
+
+_MILLIONTH = Decimal("0.000001")
 
 
 def read_amount(text: str, token: Token | None = None) -> Decimal:
@@ -104,7 +106,7 @@ def board_json(board: QuoteBoard, name_of: Any) -> dict[str, Any]:
             {
                 "place": row.place,
                 "net": row.key,
-                "vsBestPercent": row.vs_best_percent,
+                "vsBestPercent": share(row.vs_best_percent),
                 "vsBestAmount": row.vs_best_amount,
                 "valueDifference": difference_json(board.value_difference(row)),
                 "expiresAt": row.expires_at,
@@ -138,7 +140,12 @@ def token_json(token: Token) -> dict[str, Any]:
 
 def difference_json(difference: ValueDifference) -> dict[str, Any]:
     """Percent of value lost or gained, fees included; null when a price is missing."""
-    return {"percent": difference.percent, "level": difference.level}
+    return {"percent": share(difference.percent), "level": difference.level}
+
+
+def share(percent: Decimal | None) -> Decimal | None:
+    """A derived percentage with six decimals; amounts alone are exact."""
+    return None if percent is None else ROUGH.quantize(percent, _MILLIONTH)
 
 
 def _wire(quote: Any) -> dict[str, Any]:
@@ -172,11 +179,12 @@ def _table(session: Session, board: QuoteBoard) -> None:
 
 def _sentences(board: QuoteBoard) -> list[str]:
     pay, get = board.token_in, board.token_out
+    sell = f"{exact_amount(board.amount)} {pay.symbol} on {pay.chain_data.name}"
     sentences = [
-        f"{row.place}. {_route(row)}: {exact_amount(board.amount)} {pay.symbol} on"
-        f" {pay.chain_data.name} gives {exact_amount(row.key)} {get.symbol} on"
-        f" {get.chain_data.name}, {expected_minutes(row.quote.duration)}, value {_value(board, row)},"
-        f" until {clock_time(row.expires_at, zone=True)}, quote {row.quote_id}."
+        f"{row.place}. {_route(row)}: {sell} gives {exact_amount(row.key)} {get.symbol} on"
+        f" {get.chain_data.name}, {expected_minutes(row.quote.duration)},"
+        f" value {_value(board, row)}, until {clock_time(row.expires_at, zone=True)},"
+        f" quote {row.quote_id}."
         for row in board.ranking.rows
     ]
     return sentences + [

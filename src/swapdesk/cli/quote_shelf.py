@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -65,7 +66,10 @@ class QuoteShelf:
             token_out=board.token_out.id,
             amount=board.amount,
             private_send=board.private_send,
-            quotes=[entry.quote for entry in (*ranking.rows, *ranking.unusable)],
+            quotes=[
+                *(row.quote for row in ranking.rows),
+                *(entry.quote for entry in ranking.unusable),
+            ],
         )
         earlier = [b for b in self._read() if board.asked_at - b.asked_at < KEPT]
         shelf = Shelf(boards=[fresh, *earlier][:MOST])
@@ -85,7 +89,7 @@ class QuoteShelf:
                 ranking=rank(
                     board.quotes,
                     now=now,
-                    expires=lambda quote, asked=board.asked_at: _ends(quote, asked),
+                    expires=partial(_ends, board.asked_at),
                     amount=board.amount,
                     symbol_in=token_in.symbol,
                 ),
@@ -105,5 +109,5 @@ class QuoteShelf:
             return ()
 
 
-def _ends(quote: Quote, asked_at: datetime) -> datetime:
+def _ends(asked_at: datetime, quote: Quote) -> datetime:
     return quote.valid_until if quote.valid_until is not None else asked_at + VALIDITY

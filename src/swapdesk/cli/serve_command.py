@@ -10,20 +10,22 @@ import click
 from swapdesk.cli.call import Call, desk_command
 from swapdesk.cli.command_error import bad_input
 
+FASTEST = 100_000
 
-class Speed(click.ParamType):
-    name = "X"
 
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Decimal:
-        try:
-            speed = Decimal(str(value))
-        except InvalidOperation:
-            self.fail(f"{value!r} is no number", param, ctx)
-        if not (speed.is_finite() and 0 < speed <= 100_000):
-            self.fail("a speed is above 0 and at most 100000", param, ctx)
-        return speed
+def read_speed(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> Decimal | None:
+    """A factor above 0."""
+    if value is None:
+        return None
+    try:
+        speed = Decimal(value)
+    except InvalidOperation:
+        raise click.BadParameter(f"{value!r} is no number.") from None
+    if not (speed.is_finite() and 0 < speed <= FASTEST):
+        raise click.BadParameter(f"A speed is above 0 and at most {FASTEST}.")
+    return speed
 
 
 @click.command()
@@ -37,7 +39,9 @@ class Speed(click.ParamType):
     help="Port of the API; 0 takes a free one.",
 )
 @click.option("--seed", type=int, help="Seed of a new world; 0 by default.")
-@click.option("--speed", type=Speed(), help="How fast the world acts; 1 by default.")
+@click.option(
+    "--speed", callback=read_speed, metavar="X", help="How fast the world acts; 1 by default."
+)
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),

@@ -1,8 +1,8 @@
 """The write-ahead log of the desk: intents before their side effect, outcomes before they show.
 
 ``journal.intents`` holds what was confirmed and how each request ended, ``journal.orders``
-every order this desk knows. Both live in one file, so that an order and the end of its
-intent are one commit.
+every order this desk knows, ``journal.calls`` writing calls made without an intent. All live
+in one file, so that an order and the end of its intent are one commit.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from swapdesk.clock import Clock
+from swapdesk.flows.call_log import CallLog
 from swapdesk.flows.intent_log import IntentLog
 from swapdesk.flows.journal_file import JournalFile
 from swapdesk.flows.order_log import OrderLog
@@ -22,6 +23,7 @@ class Journal:
         self._file = file
         self.orders = OrderLog(file, clock)
         self.intents = IntentLog(file, clock, self.orders)
+        self.calls = CallLog(file, clock, self.orders)
 
     @classmethod
     def open(cls, path: Path, clock: Clock) -> Journal:

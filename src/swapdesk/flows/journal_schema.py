@@ -51,5 +51,18 @@ CREATE TABLE IF NOT EXISTS event (
     source       TEXT NOT NULL,
     raw          TEXT NOT NULL
 ) STRICT;
+CREATE TABLE IF NOT EXISTS call (
+    id           INTEGER PRIMARY KEY,
+    method       TEXT NOT NULL,
+    path         TEXT NOT NULL,
+    body         TEXT NOT NULL,
+    state        TEXT NOT NULL,
+    sent_at      TEXT NOT NULL,
+    status       INTEGER,
+    request_id   TEXT,
+    code         TEXT,
+    service_id   TEXT
+) STRICT;
+
 CREATE INDEX IF NOT EXISTS event_by_order ON event (service_id, id);
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -32,7 +32,7 @@ from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import Source
 from swapdesk.flows.order_state import OrderState, describe, short_id
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import Order, OrderQuery
 
 log = logging.getLogger(__name__)
 
@@ -166,6 +166,18 @@ class Tracker:
         await self._commit()
         return self._known[service_id]
 
+    async def sweep(self) -> None:
+        """Read every order the service lists now. Raises ClientError."""
+        page = 1
+        while True:
+            answer = await self._api.list_orders(OrderQuery(page=page))
+            for order in answer.orders:
+                self._apply(order, "list")
+            if page >= answer.total_pages or not answer.orders:
+                break
+            page += 1
+        await self._commit()
+
     async def run(self) -> None:
         """Follow the stream until cancelled."""
         self._stream.watch(
@@ -196,7 +208,7 @@ class Tracker:
         elif isinstance(event, Gap):
             log.info("order stream resumed after a gap: %s", event.reason)
 
-    async def changes(self) -> AsyncIterator[frozenset[str]]:
+    async def changes(self) -> AsyncGenerator[frozenset[str], None]:
         """Ids that changed since the last look, coalesced; an empty set means the stream state."""
         queue: asyncio.Queue[str | None] = asyncio.Queue()
         self._listeners.append(queue)

@@ -1,0 +1,103 @@
+"""One raw call: journaled before it leaves when it writes, its answer printed as it came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swapdesk.cli.command_error import bad_input, own_refusal
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.session import Session, require_key
+from swapdesk.client.api import find_operation
+from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
+from swapdesk.client.transport import RawAnswer
+from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.wording import NO_JOURNAL
+from swapdesk.wire.encoding.codec import CodecError, decode, decode_json, encode_json
+from swapdesk.wire.operations import Operation
+from swapdesk.wire.orders import Order
+
+
+async def call_operation(
+    session: Session,
+    method: str,
+    path: str,
+    query: Sequence[tuple[str, str]],
+    body: bytes | None,
+) -> int:
+    """Send and print. Raises ClientError, and CommandError with exit 9 without a journal."""
+    operation, _ = find_operation(method, path)
+    if body is not None:
+        body = _checked(body)
+    if operation.writes:
+        require_key(session)
+        answer = await _written(session, operation, method, path, query, body)
+    else:
+        answer = await session.link.api.call(method, path, query, body)
+    session.call.output.raw_json(_one_line(answer, operation))
+    return Exit.DONE
+
+
+async def _written(
+    session: Session,
+    operation: Operation,
+    method: str,
+    path: str,
+    query: Sequence[tuple[str, str]],
+    body: bytes | None,
+) -> RawAnswer:
+    calls = session.desk.journal.calls
+    try:
+        call_id = calls.add(method, path, body or b"")
+    except JournalUnavailable:
+        raise own_refusal("NO_JOURNAL", NO_JOURNAL.cause, next=NO_JOURNAL.next) from None
+    try:
+        answer = await session.link.api.call(method, path, query, body)
+    except OutcomeUnknown as error:
+        calls.mark_unknown(
+            call_id,
+            code=error.code or "NO_ANSWER",
+            status=error.status,
+            request_id=error.request_id,
+        )
+        raise
+    except ApiError as error:
+        code = error.code or f"HTTP_{error.status}"
+        calls.mark_refused(call_id, code=code, status=error.status, request_id=error.request_id)
+        raise
+    except ClientError:
+        calls.mark_refused(call_id, code="NOT_SENT")
+        raise
+    order = _order_of(answer, operation)
+    if order is None:
+        calls.mark_done(call_id, status=answer.status, request_id=answer.request_id)
+    else:
+        calls.mark_created(call_id, order, status=answer.status, request_id=answer.request_id)
+        session.call.output.talk(f"Order {order.service_id} is in the journal.")
+    return answer
+
+
+def _order_of(answer: RawAnswer, operation: Operation) -> Order | None:
+    if operation.result is not Order:
+        return None
+    try:
+        return decode(Order, answer.body, side="client", max_bytes=operation.result_limit)
+    except CodecError:
+        # The answer is printed all the same; what it names, only a person can tell.
+        return None
+
+
+def _checked(body: bytes) -> bytes:
+    """The body, compact; exit 2 when it is no JSON the service would read."""
+    try:
+        return encode_json(decode_json(body))
+    except CodecError as error:
+        raise bad_input("BAD_BODY", f"The body is {error}.", field="d") from None
+
+
+def _one_line(answer: RawAnswer, operation: Operation) -> str:
+    """The answer's JSON on one line, every digit as it came; else its text as one JSON text."""
+    try:
+        found = decode_json(answer.body, max_bytes=operation.result_limit)
+    except CodecError:
+        found = answer.body.decode("utf-8", "replace")
+    return encode_json(found).decode()

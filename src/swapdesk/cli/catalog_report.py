@@ -1,0 +1,121 @@
+"""Tokens and chains as commands print them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.output import Form
+from swapdesk.cli.session import Session
+from swapdesk.flows.notation import percent, usd
+from swapdesk.flows.search import search
+from swapdesk.flows.token_row import CanDo, TokenRow
+
+LONGEST_UNLISTED = 26
+"""From this many characters on a text that finds nothing may be a contract."""
+
+
+async def report_tokens(
+    session: Session, term: str, chain: str | None, symbol: str | None, limit: int
+) -> int:
+    """Exit 5 when nothing is found, 2 for a chain nobody knows."""
+    await session.load_catalog()
+    catalog = session.desk.catalog
+    if chain is not None and catalog.chain(chain) is None:
+        known = [found.short_name for found in catalog.chains()]
+        message = f"There is no chain {chain}. Chains: {', '.join(known)}."
+        raise bad_input("NO_SUCH_CHAIN", message, field="chain", candidates=known)
+    rows: Sequence[TokenRow] = catalog.rows
+    if symbol is not None:
+        rows = catalog.rows_of_symbol(symbol)
+    found = search(rows, term, chain=chain, limit=limit)
+    if not found and len(term) >= LONGEST_UNLISTED:
+        asked = await catalog.fetch_by_address(session.link.api, term)
+        found = search(asked, "", chain=chain, limit=limit)
+    if not found:
+        raise CommandError(
+            Exit.NOT_FOUND,
+            "TOKEN_NOT_FOUND",
+            "No token was found. Give a contract address to find one that is not listed.",
+        )
+    _print_tokens(session, found)
+    return Exit.DONE
+
+
+def _print_tokens(session: Session, rows: Sequence[TokenRow]) -> None:
+    output = session.call.output
+    if output.json:
+        output.document({"tokens": [_token_json(row) for row in rows], "total": len(rows)})
+    elif output.form is Form.PLAIN:
+        output.say(
+            *(
+                f"{row.symbol} on {row.chain_name}, {row.name}, {usd(row.price)},"
+                f" {row.verdict.word}, written {row.symbol}.{row.chain}."
+                for row in rows
+            )
+        )
+    else:
+        output.table(
+            ("token", "name", "chain", "price", "24h", "scan", "can", "contract"),
+            [
+                (
+                    f"{row.symbol}.{row.chain}",
+                    row.name,
+                    row.chain_name,
+                    usd(row.price),
+                    percent(row.change),
+                    row.verdict.word + (", unverified" if row.unverified else ""),
+                    " ".join(can.value for can in CanDo if row.can(can)),
+                    row.contract or "native",
+                )
+                for row in rows
+            ],
+            numbers=(3, 4),
+        )
+
+
+def _token_json(row: TokenRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "symbol": row.symbol,
+        "name": row.name,
+        "chain": row.chain,
+        "chainName": row.chain_name,
+        "kind": row.kind,
+        "contract": row.contract,
+        "price": row.price,
+        "change": row.change,
+        "priority": row.priority,
+        "rank": row.rank,
+        "enabled": row.enabled,
+        "unverified": row.unverified,
+        "verdict": row.verdict.word,
+        "can": [can.value for can in CanDo if row.can(can)],
+    }
+
+
+async def report_chains(session: Session) -> int:
+    """Every chain of the list."""
+    await session.load_catalog()
+    output, found = session.call.output, session.desk.catalog.chains()
+    if output.json:
+        output.document({"chains": found, "total": len(found)})
+    elif output.form is Form.PLAIN:
+        output.say(*(f"{c.name}, written {c.short_name}, kind {c.kind}." for c in found))
+    else:
+        output.table(
+            ("chain", "name", "kind", "memo", "enabled"),
+            [
+                (
+                    chain.short_name,
+                    chain.name,
+                    chain.kind,
+                    "needed" if chain.memo_needed else "",
+                    "" if chain.enabled else "disabled",
+                )
+                for chain in found
+            ],
+        )
+    return Exit.DONE

@@ -1,0 +1,159 @@
+"""``swap`` and ``send``: create an order from a quote, after the same checks as the desk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, TypeVar
+
+import click
+
+from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.quote_command import ROUTES
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+NO_MEMO = "NO MEMO"
+DEFAULT_MAX_LOSS = "3"
+
+
+@dataclass(frozen=True)
+class MaxLoss:
+    """Percent of value that may be lost, fees included; ``percent`` None for any loss."""
+
+    percent: Decimal | None
+
+
+def read_max_loss(context: click.Context, option: click.Parameter, value: str) -> MaxLoss:
+    """``any``, or a percentage from 0 to 100."""
+    if value == "any":
+        return MaxLoss(None)
+    try:
+        percent = Decimal(value)
+    except InvalidOperation:
+        raise click.BadParameter(f"{value!r} is neither a number nor any.") from None
+    if not (percent.is_finite() and 0 <= percent <= 100):
+        raise click.BadParameter("A loss is 0 to 100 percent, or any.")
+    return MaxLoss(percent)
+
+
+@dataclass(frozen=True)
+class CreateRequest:
+    """What the command line asks for. ``buy`` is None for a private send."""
+
+    amount: str
+    sell: str
+    buy: str | None
+    to: str
+    memo: str | None
+    memo_waived: bool
+    refund: str | None
+    refund_memo: str | None
+    types: tuple[str, ...]
+    provider: str | None
+    quote_id: str | None
+    max_loss: MaxLoss
+    accept_warnings: bool
+    fund: bool
+    yes: bool
+
+
+def create_options(command: F) -> F:
+    """The options both creating commands share."""
+    for option in (
+        click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe."),
+        click.option("--fund", is_flag=True, help="Sandbox: pay the deposit from the faucet."),
+        click.option(
+            "--accept-warnings",
+            is_flag=True,
+            help="Use a token that a scan warns of or that is not verified.",
+        ),
+        click.option(
+            "--max-loss",
+            callback=read_max_loss,
+            metavar="PCT",
+            default=DEFAULT_MAX_LOSS,
+            show_default=True,
+            help="Largest loss of value in percent, fees included; more is exit 3, and so is a"
+            ' loss that is not known. "any" switches this off.',
+        ),
+        click.option("--quote", "quote_id", metavar="ID", help="A quote shown a moment ago."),
+        click.option("--refund-memo", metavar="M", help="Memo of the refund address."),
+        click.option("--refund", metavar="ADDR", help="Where the deposit comes back to."),
+        click.option("--waive-memo", metavar=f'"{NO_MEMO}"', help="The recipient has no memo."),
+        click.option("--memo", metavar="M", help="Memo or destination tag of the recipient."),
+        click.option("--to", required=True, metavar="ADDR|@name", help="Who gets the money."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("amount")
+@click.argument("sell", metavar="FROM")
+@click.argument("buy", metavar="TO")
+@create_options
+@click.option(
+    "--type", "types", multiple=True, type=click.Choice(ROUTES), help="Only routes of this type."
+)
+@click.option("--provider", metavar="CODE", help="The best route of this provider.")
+@desk_command
+def swap(
+    call: Call,
+    amount: str,
+    sell: str,
+    buy: str,
+    types: tuple[str, ...],
+    provider: str | None,
+    **options: Any,
+) -> int:
+    """Sell AMOUNT of FROM for TO: the best usable route, unless one is chosen.
+
+    At a terminal the frozen order is shown and confirmed with yes; in a pipe --yes is needed.
+    A private route is one of --type private.
+    """
+    return _create(call, amount, sell, buy, types, provider, **options)
+
+
+@click.command()
+@click.argument("amount")
+@click.argument("token")
+@create_options
+@desk_command
+def send(call: Call, amount: str, token: str, **options: Any) -> int:
+    """Send AMOUNT of TOKEN privately to another wallet, over two exchanges."""
+    return _create(call, amount, token, None, (), None, **options)
+
+
+def _create(
+    call: Call,
+    amount: str,
+    sell: str,
+    buy: str | None,
+    types: tuple[str, ...],
+    provider: str | None,
+    *,
+    waive_memo: str | None,
+    **options: Any,
+) -> int:
+    if waive_memo is not None and waive_memo != NO_MEMO:
+        raise bad_input("BAD_WAIVER", f'Write --waive-memo "{NO_MEMO}".', field="waive-memo")
+    if not options["yes"] and not call.interactive:
+        raise bad_input(
+            "NEEDS_YES", "Without a terminal an order is created with --yes only.", field="yes"
+        )
+    request = CreateRequest(
+        amount=amount,
+        sell=sell,
+        buy=buy,
+        types=types,
+        provider=provider,
+        memo_waived=waive_memo is not None,
+        **options,
+    )
+    from swapdesk.cli.creation import Creation
+    from swapdesk.cli.session import run_session
+
+    return run_session(call, lambda session: Creation(session, request).run())

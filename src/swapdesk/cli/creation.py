@@ -1,0 +1,235 @@
+"""Creating an order from a command line: the checks of the desk, one POST, one document."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
+from swapdesk.cli.create_commands import CreateRequest
+from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
+from swapdesk.cli.order_document import (
+    deposit_facts,
+    deposit_json,
+    next_actor,
+    order_json,
+    tracked_json,
+)
+from swapdesk.cli.output import Form
+from swapdesk.cli.payee_arguments import Payees, read_payees
+from swapdesk.cli.quote_choice import choose_quote
+from swapdesk.cli.quote_report import read_amount
+from swapdesk.cli.review import review_lines
+from swapdesk.cli.session import Session, require_key
+from swapdesk.cli.token_argument import find_token, require_usable
+from swapdesk.client.errors import OutcomeUnknown
+from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.exchange import Created, NotCreated
+from swapdesk.flows.freezing import NotFreezable, freeze
+from swapdesk.flows.funding import NotFunded
+from swapdesk.flows.intent import Intent, IntentKind
+from swapdesk.flows.quoting import QuoteBoard
+from swapdesk.flows.ranking import RankedQuote
+from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.wording import Failure
+
+ON_THE_WAY = (
+    "The service did not answer. It may have created the order. Nothing was paid."
+    " The desk looks for it before anything is tried again."
+)
+
+
+class Creation:
+    """One order, from the words of the command line to its document."""
+
+    def __init__(self, session: Session, request: CreateRequest) -> None:
+        self._session = session
+        self._request = request
+        self._desk = session.desk
+        self._output = session.call.output
+
+    async def run(self) -> int:
+        """Create, print, and with ``--fund`` pay. Raises CommandError."""
+        request, session = self._request, self._session
+        read_amount(request.amount)
+        if request.fund and session.settings.live:
+            raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
+        require_key(session)
+        await session.load_catalog()
+        await session.settle()
+        token_in = find_token(request.sell, self._desk, field="from")
+        token_out = token_in
+        if request.buy is not None:
+            token_out = find_token(request.buy, self._desk, field="to")
+        warned = self._usable_lines(token_in, token_out)
+        amount = read_amount(request.amount, token_in)
+        board, row = await choose_quote(session, request, token_in, token_out, amount)
+        payees = read_payees(self._desk, request, token_in, token_out, row)
+        intent = self._freeze(board, row, payees)
+        self._confirm(intent, payees, warned)
+        created = await self._post(intent)
+        tracked = session.link.tracker.adopt(created.order.service_id)
+        if tracked is None:
+            raise _lost_from_journal(created)
+        if created.withheld is not None:
+            self._print_withheld(tracked)
+            raise CommandError(
+                Exit.OWN_REFUSAL,
+                "ORDER_DIFFERS",
+                f"Order {created.order.service_id}: {created.withheld}",
+                money="in your wallet; nothing was paid",
+                next="you: do not pay this order; ask for new quotes",
+            )
+        funded = await self._fund(tracked) if request.fund else None
+        self._print(intent, created, tracked, funded)
+        return Exit.DONE
+
+    def _freeze(self, board: QuoteBoard, row: RankedQuote, payees: Payees) -> Intent:
+        private_send = self._request.buy is None
+        kind = IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE
+        clock = self._desk.clock
+        try:
+            intent = freeze(kind, row, board, payees.recipient, payees.memo, payees.refund, clock)
+        except NotFreezable as error:
+            raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
+        return replace(intent, refund_memo=payees.refund_memo)
+
+    def _usable_lines(self, *tokens: Any) -> list[CheckLine]:
+        """What is to be said of both tokens; a person who reads the review consents to it."""
+        accepted = self._request.accept_warnings or not self._request.yes
+        lines: list[CheckLine] = []
+        for token in dict.fromkeys(token.id for token in tokens):
+            found = next(t for t in tokens if t.id == token)
+            lines += require_usable(found, self._desk, accepted=accepted)
+        return lines
+
+    def _confirm(self, intent: Intent, payees: Payees, warned: list[CheckLine]) -> None:
+        lines = review_lines(
+            intent,
+            (*warned, *payees.lines),
+            live=self._session.settings.live,
+            profile=self._session.settings.profile.value,
+            now=self._desk.clock.now(),
+        )
+        if self._request.yes:
+            notes = [line.text for line in (*warned, *payees.lines) if line.level == "warn"]
+            self._output.talk(*notes)
+            return
+        self._output.talk(*lines)
+        if self._output.ask('Create this order? Type "yes":') != "yes":
+            raise CommandError(
+                Exit.INTERRUPTED,
+                "NOT_CONFIRMED",
+                "Not confirmed. Nothing was created.",
+                next="you: run the command again",
+            )
+
+    async def _post(self, intent: Intent) -> Created:
+        outcome = await self._session.link.exchange.create(
+            intent, on_waiting=lambda: self._output.talk(ON_THE_WAY)
+        )
+        if isinstance(outcome, Created):
+            if outcome.found_again:
+                name = outcome.order.service_id
+                self._output.talk(f"The order exists: {name}. It was not created twice.")
+            return outcome
+        if isinstance(outcome, NotCreated):
+            raise _not_created(outcome)
+        failure = outcome.failure
+        ids = [order.service_id for order in outcome.candidates]
+        found = f" Orders like it: {', '.join(ids)}." if ids else ""
+        raise CommandError(
+            Exit.UNKNOWN,
+            "OUTCOME_UNKNOWN",
+            f"{failure.cause} Intent {outcome.intent_id} is in the journal.{found}",
+            failure.money,
+            failure.next,
+        )
+
+    async def _fund(self, tracked: TrackedOrder) -> str:
+        faucet = self._session.link.faucet
+        if faucet is None:
+            raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
+        paid = await faucet.pay(tracked)
+        if isinstance(paid, NotFunded):
+            # The order exists all the same: its id goes with the refusal.
+            raise own_refusal(
+                "NOT_FUNDED",
+                f"Order {tracked.service_id} was created. Its deposit was not paid: {paid.reason}",
+                next=f"you: orders show {tracked.service_id}",
+            )
+        return paid.hash
+
+    # Printing
+
+    def _print(
+        self, intent: Intent, created: Created, tracked: TrackedOrder, funded: str | None
+    ) -> None:
+        now = self._desk.clock.now()
+        order, state = tracked.order, tracked.state(now)
+        deposit = deposit_json(order, withheld=None, now=now)
+        if self._output.json:
+            check = created.check
+            self._output.document(
+                {
+                    "serviceId": order.service_id,
+                    "intentId": intent.id,
+                    "foundAgain": created.found_again,
+                    "displayStatus": order.display_status,
+                    "deposit": deposit,
+                    "funded": {"hash": funded} if funded is not None else None,
+                    "check": {
+                        "payable": check.payable,
+                        "lowerByPercent": check.lower_by,
+                        "providerChanged": check.provider_changed,
+                    },
+                    "money": state.money if funded is None else "on its way to the exchange.",
+                    "next": next_actor(tracked, now) if funded is None else "the chain",
+                    "order": order_json(order, withheld=None),
+                }
+            )
+            return
+        if funded is not None:
+            self._output.talk(f"The deposit was paid from the faucet: {funded}.")
+        facts = [("Order", order.service_id), *deposit_facts(order, now)]
+        if self._output.form is Form.PLAIN:
+            self._output.say(*(f"{label} {value}." for label, value in facts if value))
+        else:
+            self._output.facts(facts)
+        if created.check.provider_changed:
+            self._output.talk(f"The provider changed to {order.swap_name or order.in_}.")
+        self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+
+    def _print_withheld(self, tracked: TrackedOrder) -> None:
+        """The order without where to pay: its id must not be lost."""
+        if self._output.json:
+            self._output.document(tracked_json(tracked, self._desk.clock.now()))
+        else:
+            self._output.say(f"Order {tracked.service_id}")
+
+
+def _not_created(outcome: NotCreated) -> CommandError:
+    error, failure = outcome.error, outcome.failure
+    told: Failure = failure
+    status = getattr(error, "status", None)
+    said = getattr(error, "message", "") if not isinstance(error, OutcomeUnknown) else ""
+    fields = getattr(error, "fields", {})
+    return CommandError(
+        exit_of_refused_create(outcome.code, error),
+        outcome.code,
+        f"{told.cause} {said}".strip(),
+        told.money,
+        told.next,
+        status,
+        getattr(error, "request_id", None),
+        {name: {"message": problem.message} for name, problem in fields.items()},
+    )
+
+
+def _lost_from_journal(created: Created) -> CommandError:
+    name = created.order.service_id
+    return own_refusal(
+        "NO_JOURNAL",
+        f"Order {name} was created but the journal does not hold it: {created.withheld}",
+        next=f"you: write down {name} and do not pay it from here",
+    )

@@ -1,0 +1,143 @@
+"""An order as commands write it: exact, with what it means, and without an address that must
+not be paid."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from swapdesk.flows.folding import display_of
+from swapdesk.flows.notation import day, elapsed, grouped_address, tracker_amount
+from swapdesk.flows.order_state import symbols
+from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.wire.orders import DisplayStatus, Order
+from swapdesk.wire.tokens import Token
+
+_DEPOSIT_FIELDS = ("depositAddress", "depositTag")
+
+
+def order_json(order: Order, *, withheld: str | None) -> dict[str, Any]:
+    """The order under its wire names; a withheld one without where to pay."""
+    written: dict[str, Any] = order.model_dump(by_alias=True)
+    if withheld is not None:
+        written = {k: v for k, v in written.items() if k not in _DEPOSIT_FIELDS}
+    return written
+
+
+def tracked_json(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
+    """One order with its state: where the money is, who acts next, and the whole order."""
+    order, state = tracked.order, tracked.state(now)
+    return {
+        "serviceId": order.service_id,
+        "displayStatus": display_of(order),
+        "status": order.status,
+        "state": state.short,
+        "ended": tracked.ended,
+        "at": now,
+        "money": state.money,
+        "next": next_actor(tracked, now),
+        "intentId": tracked.intent.id if tracked.intent else None,
+        "deposit": deposit_json(order, withheld=tracked.withheld, now=now),
+        "withheld": tracked.withheld,
+        "order": order_json(order, withheld=tracked.withheld),
+    }
+
+
+def next_actor(tracked: TrackedOrder, now: datetime) -> str:
+    """Who acts, and how."""
+    state = tracked.state(now)
+    return f"{state.actor}: {state.next}" if state.next else state.actor
+
+
+def deposit_json(order: Order, *, withheld: str | None, now: datetime) -> dict[str, Any] | None:
+    """What to pay, where, until when; None when nothing is to be paid or it must not be."""
+    waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
+    late = order.expires is not None and order.expires <= now
+    if withheld is not None or not waiting or late or order.deposit_address is None:
+        return None
+    token = order.in_token
+    return {
+        "amount": order.in_amount,
+        "symbol": symbols(order)[0],
+        "chain": token.chain_data.short_name if token else None,
+        "address": order.deposit_address,
+        "memo": order.deposit_tag,
+        "expires": order.expires,
+    }
+
+
+def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
+    """Labels and values to read."""
+    order, state = tracked.order, tracked.state(now)
+    sent, received = symbols(order)
+    spent = ""
+    if state.elapsed is not None:
+        expected = state.expected.total_seconds() if state.expected else None
+        spent = elapsed(state.elapsed.total_seconds(), expected).text
+    rows = [
+        ("Order", order.service_id),
+        ("State", state.sentence),
+        ("Stage", f"{state.stages[state.stage]} ({state.stage + 1} of {len(state.stages)})"),
+        ("Money", state.money),
+        ("Next", next_actor(tracked, now)),
+        ("You send", _side(order.in_amount, sent, order.in_token)),
+        ("You get", _side(order.out_amount, received, order.out_token)),
+        ("Route", "private" if order.anonymous else f"standard {order.swap_name or ''}".strip()),
+        ("Recipient", grouped_address(order.receiver_address) if order.receiver_address else ""),
+        ("Memo", order.receiver_tag or ""),
+        ("Created", day(order.created, now) if order.created else ""),
+        ("Elapsed", spent),
+        ("Payout hash", order.out_transaction_out_hash or ""),
+    ]
+    if tracked.withheld is not None:
+        return [*rows, ("Do not pay", tracked.withheld)]
+    return rows + deposit_facts(order, now)
+
+
+def deposit_facts(order: Order, now: datetime) -> list[tuple[str, str]]:
+    """The deposit card in words: exact amount, address in groups of four, memo, deadline."""
+    deposit = deposit_json(order, withheld=None, now=now)
+    if deposit is None:
+        return []
+    expires = order.expires
+    return [
+        ("Pay", f"{order.in_amount:f} {deposit['symbol']} on {deposit['chain']}"),
+        ("To", grouped_address(deposit["address"])),
+        ("With memo", deposit["memo"] or ""),
+        ("Before", f"{expires:%Y-%m-%d %H:%M:%S} UTC" if expires else ""),
+    ]
+
+
+def order_row(tracked: TrackedOrder, now: datetime) -> tuple[str, ...]:
+    """One line of the list."""
+    order, state = tracked.order, tracked.state(now)
+    sent, received = symbols(order)
+    return (
+        tracked.short_id,
+        state.short,
+        tracker_amount(order.in_amount, "pay"),
+        sent,
+        tracker_amount(order.out_amount),
+        received,
+        "private" if order.anonymous else "standard",
+        day(order.created, now) if order.created else "",
+        next_actor(tracked, now),
+    )
+
+
+def order_sentence(tracked: TrackedOrder, now: datetime) -> str:
+    """The order as one line to read aloud."""
+    order, state = tracked.order, tracked.state(now)
+    sent, received = symbols(order)
+    pay = f"{tracker_amount(order.in_amount, 'pay')} {sent}"
+    get = f"{tracker_amount(order.out_amount)} {received}"
+    return (
+        f"Order {order.service_id}, {pay} to {get}: {state.sentence}. Money: {state.money}"
+        f" Next: {next_actor(tracked, now)}."
+    )
+
+
+def _side(amount: Decimal | None, symbol: str, token: Token | None) -> str:
+    on = f" on {token.chain_data.name}" if token else ""
+    return f"{amount:,f} {symbol}{on}" if amount is not None else ""

@@ -1,0 +1,98 @@
+"""Orders as commands print them, read from the service where it still knows them."""
+
+from __future__ import annotations
+
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.order_document import order_facts, order_row, order_sentence, tracked_json
+from swapdesk.cli.output import Form
+from swapdesk.cli.session import Session
+from swapdesk.client.errors import ClientError, NotFound, RequestRefused
+from swapdesk.flows.tracking import TrackedOrder
+
+HEADS = ("order", "state", "send", "", "get", "", "route", "created", "next")
+SHORTEST_PREFIX = 4
+
+
+async def report_orders(session: Session) -> int:
+    """The list, refreshed from the service; as last known when it cannot be asked."""
+    output, tracker = session.call.output, session.link.tracker
+    await session.settle()
+    try:
+        await tracker.sweep()
+    except ClientError as error:
+        output.talk(f"The service could not be asked: {error}. This is what the journal knows.")
+    for call in session.desk.journal.calls.unresolved():
+        output.talk(
+            f"{call.method} {call.path} of {call.sent_at:%Y-%m-%d %H:%M:%S} UTC got no answer;"
+            " it may have created an order."
+        )
+    now = session.desk.clock.now()
+    orders = tracker.orders()
+    if output.json:
+        output.document(
+            {"orders": [tracked_json(tracked, now) for tracked in orders], "total": len(orders)}
+        )
+    elif output.form is Form.PLAIN:
+        output.say(*(order_sentence(tracked, now) for tracked in orders))
+    else:
+        output.table(HEADS, [order_row(tracked, now) for tracked in orders], numbers=(2, 4))
+    if not orders:
+        output.talk("No orders yet.")
+    return Exit.DONE
+
+
+async def report_order(session: Session, name: str) -> int:
+    """One order, read now; as last known when the service cannot be asked."""
+    output = session.call.output
+    await session.settle()
+    tracked = await find_order(session, name)
+    now = session.desk.clock.now()
+    if output.json:
+        output.document(tracked_json(tracked, now))
+    elif output.form is Form.PLAIN:
+        output.say(order_sentence(tracked, now))
+    else:
+        output.facts(order_facts(tracked, now))
+    return Exit.DONE
+
+
+async def find_order(session: Session, name: str) -> TrackedOrder:
+    """An order by its id or the beginning of one. Exit 5 when neither the journal nor the
+    service knows it, 2 when several begin so."""
+    tracker = session.link.tracker
+    service_id = _known_id(session, name)
+    known = tracker.get(service_id)
+    try:
+        found = await tracker.read(service_id)
+    except NotFound:
+        found = None
+    except RequestRefused as error:
+        raise bad_input("BAD_ORDER_ID", f"{error}.", field="order") from None
+    except ClientError as error:
+        if known is None:
+            raise
+        session.call.output.talk(f"The service could not be asked: {error}. As last known:")
+        found = known
+    if found is not None:
+        return found
+    raise CommandError(
+        Exit.NOT_FOUND,
+        "NOT_FOUND",
+        f"Order {name} is not in this journal, and the service does not know it or it is older"
+        " than 48 hours.",
+        money="where the journal of the desk that created it says",
+        next="you: check the id and the profile",
+    )
+
+
+def _known_id(session: Session, name: str) -> str:
+    """The whole id of a beginning, when it is one and unique; else the text itself."""
+    tracker = session.link.tracker
+    if tracker.get(name) is not None or len(name) < SHORTEST_PREFIX:
+        return name
+    found = [o.service_id for o in tracker.orders() if o.service_id.startswith(name)]
+    if len(found) > 1:
+        message = f"{len(found)} orders begin with {name}: {', '.join(found[:5])}."
+        raise bad_input("AMBIGUOUS_ORDER", message, field="order", candidates=found)
+    return found[0] if found else name

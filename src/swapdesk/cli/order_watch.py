@@ -1,0 +1,133 @@
+"""Following orders to their end: told by the stream, confirmed by the service.
+
+In the sandbox the watch keeps its world alive, and starts it again when it is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.order_document import order_sentence, tracked_json
+from swapdesk.cli.order_reports import find_order
+from swapdesk.cli.session import Session
+from swapdesk.client.errors import ClientError
+from swapdesk.client.stream_events import StreamState
+from swapdesk.flows.folding import display_of, ended
+from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.wire.orders import DisplayStatus
+
+LOOK_SECONDS = 2.0
+"""How often an end that is not confirmed, or a refund, is asked for."""
+
+LOST_SECONDS = 4.0
+"""How long the service may be unreachable before another sandbox is looked for."""
+
+_MAY_BE_REFUNDED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED})
+
+
+async def watch_orders(
+    session: Session, ids: Sequence[str], *, refunded: bool, wait: float | None
+) -> int:
+    """Print every change. Raises CommandError with exit 3 when ``wait`` seconds have passed."""
+    await session.settle()
+    found = [await find_order(session, name) for name in ids]
+    watched = list(dict.fromkeys(tracked.service_id for tracked in found))
+    watch = _Watch(session, watched, refunded)
+    try:
+        async with asyncio.timeout(wait):
+            await watch.run()
+    except TimeoutError:
+        open_ids = ", ".join(watch.open_ids())
+        raise CommandError(
+            Exit.THRESHOLD,
+            "TIMEOUT",
+            f"Not ended after {wait:g} s: {open_ids}.",
+            money="where the last line says",
+            next="you: watch again; the orders go on without it",
+        ) from None
+    return watch.result()
+
+
+class _Watch:
+    def __init__(self, session: Session, ids: Sequence[str], refunded: bool) -> None:
+        self._session = session
+        self._ids = ids
+        self._refunded = refunded
+        self._printed: dict[str, tuple[Any, ...]] = {}
+
+    async def run(self) -> None:
+        """Until every order has ended."""
+        self._session.link.follow()
+        lost = 0.0
+        self._print_changes()
+        while self.open_ids():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._next_change()
+            self._print_changes()
+            await self._confirm_ends()
+            self._print_changes()
+            offline = self._session.link.tracker.stream_state is StreamState.OFFLINE
+            lost = lost + LOOK_SECONDS if offline else 0.0
+            if lost >= LOST_SECONDS and self.open_ids():
+                lost = 0.0
+                await self._session.reconnect()
+
+    def open_ids(self) -> list[str]:
+        return [name for name in self._ids if not self._over(self._known(name))]
+
+    def result(self) -> int:
+        """Exit 0 when all completed, else 10."""
+        displays = {display_of(self._known(name).order) for name in self._ids}
+        return Exit.DONE if displays == {DisplayStatus.SWAP_COMPLETED} else Exit.ENDED_OTHERWISE
+
+    def _known(self, service_id: str) -> TrackedOrder:
+        tracked = self._session.link.tracker.get(service_id)
+        assert tracked is not None  # read before the watch began, and journaled then
+        return tracked
+
+    def _over(self, tracked: TrackedOrder) -> bool:
+        if not tracked.ended:
+            return False
+        return not (self._refunded and display_of(tracked.order) in _MAY_BE_REFUNDED)
+
+    async def _next_change(self) -> None:
+        async with contextlib.aclosing(self._session.link.tracker.changes()) as changes:
+            await anext(changes)
+
+    async def _confirm_ends(self) -> None:
+        """Ask for ends the stream alone has told, and for refunds."""
+        for name in self.open_ids():
+            tracked = self._known(name)
+            if not (tracked.ended or ended(display_of(tracked.order))):
+                continue
+            with contextlib.suppress(ClientError):
+                # Asked again at the next look; the stream says when the service is back.
+                await self._session.link.tracker.read(name)
+
+    def _print_changes(self) -> None:
+        now = self._session.desk.clock.now()
+        output = self._session.call.output
+        for name in self._ids:
+            tracked = self._known(name)
+            order = tracked.order
+            seen = (
+                display_of(order),
+                order.status,
+                order.in_status,
+                order.out_status,
+                tracked.ended,
+                tracked.withheld,
+            )
+            if self._printed.get(name) == seen:
+                continue
+            self._printed[name] = seen
+            if output.json:
+                output.document({"id": name, **tracked_json(tracked, now)})
+            else:
+                output.say(order_sentence(tracked, now))

@@ -1,0 +1,120 @@
+"""Which quote a create command uses, and whether its loss of value is allowed."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
+from swapdesk.cli.create_commands import CreateRequest, MaxLoss
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.quote_report import no_route
+from swapdesk.cli.quote_shelf import QuoteShelf
+from swapdesk.cli.session import Session
+from swapdesk.flows.notation import percent
+from swapdesk.flows.quoting import QuoteBoard
+from swapdesk.flows.ranking import RankedQuote
+from swapdesk.wire.quotes import RouteType
+from swapdesk.wire.tokens import Token
+
+ASK_AGAIN = "you: ask for new quotes"
+
+
+async def choose_quote(
+    session: Session, request: CreateRequest, token_in: Token, token_out: Token, amount: Decimal
+) -> tuple[QuoteBoard, RankedQuote]:
+    """The quote named, else the best of a fresh answer.
+
+    Exit 9 for one that ended, 5 for one never shown, 4 when no route is usable, 3 when the
+    loss of value is above the limit or not known.
+    """
+    if request.quote_id is not None:
+        board, row = _named(session, request, request.quote_id, token_in, token_out, amount)
+    else:
+        board, row = await _best(session, request, token_in, token_out, amount)
+    require_value(board, row, request.max_loss)
+    return board, row
+
+
+async def _best(
+    session: Session, request: CreateRequest, token_in: Token, token_out: Token, amount: Decimal
+) -> tuple[QuoteBoard, RankedQuote]:
+    quotes = session.link.quotes
+    if request.buy is None:
+        board = await quotes.ask_private_send(token_in, amount)
+    else:
+        types = [RouteType(name) for name in request.types] or None
+        board = await quotes.ask(token_in, token_out, amount, types=types)
+    now = session.desk.clock.now()
+    wanted = (request.provider or "").lower()
+    row = next(
+        (
+            row
+            for row in board.ranking.rows
+            if row.choosable and not row.expired(now) and (not wanted or wanted in _names(row))
+        ),
+        None,
+    )
+    if row is not None:
+        return board, row
+    if wanted and board.ranking.rows:
+        known = sorted({r.quote.swap for r in board.ranking.rows if r.quote.swap})
+        message = (
+            f'No usable route of "{request.provider}". There are routes of {", ".join(known)}.'
+        )
+        raise bad_input("NO_SUCH_PROVIDER", message, field="provider", candidates=known)
+    raise no_route(board)
+
+
+def _names(row: RankedQuote) -> tuple[str, ...]:
+    return tuple(name.lower() for name in (row.quote.swap, row.quote.swap_name) if name)
+
+
+def _named(
+    session: Session,
+    request: CreateRequest,
+    quote_id: str,
+    token_in: Token,
+    token_out: Token,
+    amount: Decimal,
+) -> tuple[QuoteBoard, RankedQuote]:
+    desk = session.desk
+    shelf = QuoteShelf.of(session.settings.places)
+    board = shelf.find(quote_id.lower(), desk.catalog, desk.clock.now())
+    if board is None:
+        raise CommandError(
+            Exit.NOT_FOUND,
+            "QUOTE_NOT_FOUND",
+            f"No quote {quote_id} was shown here within the last hour.",
+            next=ASK_AGAIN,
+            fields={"quote": {"message": "never shown"}},
+        )
+    row = board.ranking.find(quote_id.lower())
+    if row is None:
+        entry = next(e for e in board.ranking.unusable if e.quote.quote_id == quote_id.lower())
+        code = "QUOTE_EXPIRED" if entry.reason.startswith("expired") else "QUOTE_UNUSABLE"
+        raise own_refusal(code, f"This quote cannot be used: {entry.reason}.", next=ASK_AGAIN)
+    same = (board.token_in.id, board.token_out.id) == (token_in.id, token_out.id)
+    if not same or board.amount != amount or board.private_send != (request.buy is None):
+        message = (
+            f"Quote {quote_id} is for {board.amount:f} {board.token_in.symbol} to"
+            f" {board.token_out.symbol}, not for what this command says."
+        )
+        raise bad_input("QUOTE_DIFFERS", message, field="quote")
+    return board, row
+
+
+def require_value(board: QuoteBoard, row: RankedQuote, limit: MaxLoss) -> None:
+    """Exit 3 when more value is lost than allowed; a loss nobody knows is never allowed
+    silently."""
+    if limit.percent is None:
+        return
+    found = board.value_difference(row).percent
+    if found is not None and -found <= limit.percent:
+        return
+    if found is None:
+        message = "The value difference is not known: a price is missing."
+        next_ = "you: choose another token, or add --max-loss any"
+    else:
+        message = f"The value difference is {percent(found)}, more than {limit.percent:f}%."
+        next_ = "you: wait, send less, or raise --max-loss"
+    raise CommandError(Exit.THRESHOLD, "MAX_LOSS", f"{message} Nothing was created.", next=next_)

@@ -1,0 +1,39 @@
+"""The frozen intent as lines to read before it is confirmed at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.intent import Intent, TokenFacts
+from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
+
+_MARKS = {"ok": "  ", "note": "  ", "warn": "! ", "refuse": "x "}
+
+
+def review_lines(
+    intent: Intent, checks: Iterable[CheckLine], *, live: bool, profile: str, now: datetime
+) -> list[str]:
+    """Everything that will be posted and what was compared, the address whole, in groups."""
+    seconds = (intent.valid_until - now).total_seconds()
+    rows = [
+        ("Profile", f"LIVE {profile}: this is real money" if live else "SANDBOX"),
+        ("You send", _side(exact_amount(intent.amount_in), intent.token_in)),
+        ("You get", "≈ " + _side(exact_amount(intent.net_amount_out), intent.token_out)),
+        ("Route", f"{intent.route} {intent.provider_name or ''}".strip()),
+        ("ETA", expected_minutes(intent.minutes)),
+        ("Recipient", grouped_address(intent.recipient)),
+        ("", intent.recipient_label or ""),
+        ("Memo", intent.memo or ("none, waived" if intent.memo_waived else "")),
+        ("Refund", grouped_address(intent.refund_address) if intent.refund_address else ""),
+        ("Refund memo", intent.refund_memo or ""),
+        ("Quote", f"{intent.quote_id}, valid {countdown(seconds)}"),
+    ]
+    lines = [f"{label:<12}{value}" for label, value in rows if value]
+    return lines + [f"{_MARKS[check.level]}{check.text}" for check in checks]
+
+
+def _side(amount: str, token: TokenFacts) -> str:
+    contract = f", contract {token.contract}" if token.contract else ""
+    return f"{amount} {token.symbol} on {token.chain_name}{contract}"
