@@ -125,7 +125,13 @@ async def test_parameters(served: dict[str, Any]) -> None:
         "name": "amount",
         "in": "query",
         "required": True,
-        "schema": {"type": "number", "minimum": 0, "exclusiveMinimum": True},
+        "schema": {
+            "type": "number",
+            "minimum": 0,
+            "exclusiveMinimum": True,
+            "maximum": 10**40,
+            "exclusiveMaximum": True,
+        },
     }
     assert by_name["types"]["schema"]["items"]["enum"] == ["private", "standard", "dex"]
     assert (by_name["types"]["style"], by_name["types"]["explode"]) == ("form", True)

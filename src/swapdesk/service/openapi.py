@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from swapdesk.service.openapi_schemas import LINE, converted, not_null, schemas
 from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, MAGNITUDE_LIMIT
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, ValidationBody
 from swapdesk.wire.operations import BY_NAME, OPERATIONS, STREAM_PATH, Access, Operation
@@ -157,8 +158,7 @@ def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any
     for key, field in model.model_fields.items():
         name = wire_names(key, field)[0]
         value = not_null(converted(_resolved(schema["properties"][name], inner)))
-        if value.get("type") == "string" and "enum" not in value:
-            value.setdefault("minLength", 1)
+        _bound(value)
         entry = {
             "name": name,
             "in": place,
@@ -166,17 +166,25 @@ def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any
             "schema": value,
         }
         if value.get("type") == "array":
-            value["items"] = _filled(value["items"])
+            _bound(value["items"])
             value.setdefault("minItems", 1)
             entry |= {"style": "form", "explode": True}
         found.append(entry)
     return found
 
 
-def _filled(items: dict[str, Any]) -> dict[str, Any]:
-    if items.get("type") == "string" and "enum" not in items:
-        return {"minLength": 1, **items}
-    return items
+def _bound(value: dict[str, Any]) -> None:
+    """What holds for every parameter: no empty text, and numbers of bounded size."""
+    kind = value.get("type")
+    if kind == "string" and "enum" not in value:
+        value.setdefault("minLength", 1)
+    elif kind == "integer":
+        value.setdefault("minimum", 1 - INTEGER_LIMIT)
+        value.setdefault("maximum", INTEGER_LIMIT - 1)
+    elif kind == "number":
+        value.setdefault("minimum", 0)
+        if "maximum" not in value:
+            value |= {"maximum": 10**MAGNITUDE_LIMIT, "exclusiveMaximum": True}
 
 
 def _resolved(schema: Any, inner: dict[str, Any]) -> Any:
