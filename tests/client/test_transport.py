@@ -12,7 +12,7 @@ import pytest
 
 from client.rude_server import EagerClock, RudeServer, answer, drip, raw, reset, silence
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials, CredentialsError, service_url
+from swapdesk.client.credentials import Credentials, CredentialsError, OriginAuth, service_url
 from swapdesk.client.errors import (
     AccessError,
     AmountOutOfRange,
@@ -348,6 +348,23 @@ async def test_only_the_service_gets_credentials_and_nothing_else_is_sent() -> N
     assert second.body == b'{"quoteId":"q1","addressTo":"0x1"}'
     assert "cookie" not in second.headers
     assert "authorization" not in third.headers
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("https://api.example.com/v2/chains", True),
+        ("https://api.example.com:443/v2/chains", True),
+        ("https://api.example.com:444/v2/chains", False),
+        ("http://api.example.com/v2/chains", False),
+        ("https://evil.example/v2/chains", False),
+        ("https://api.example.com.evil.example/v2/chains", False),
+    ],
+)
+def test_credentials_are_told_to_their_origin_alone(url: str, told: bool) -> None:
+    auth = OriginAuth(CREDENTIALS, service_url("https://api.example.com"))
+    request = next(auth.auth_flow(httpx.Request("GET", url)))
+    assert ("authorization" in request.headers) == told
 
 
 async def test_a_partner_id_goes_alone() -> None:
