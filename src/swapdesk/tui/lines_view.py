@@ -39,7 +39,11 @@ class LinesView(Widget):
 
     def redraw(self) -> None:
         """Lay out again; repaint from the first to the last cell that differs in each row."""
-        if not self.is_mounted or self._laid_width <= 0:
+        if not self.is_mounted:
+            return
+        if self._laid_width <= 0:
+            # Not laid out since the style changed: what was painted is not known any more.
+            self.refresh(layout=True)
             return
         width = self._laid_width
         before, after = self._laid, self.lines(width)
