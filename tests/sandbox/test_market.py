@@ -4,10 +4,11 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from swapdesk.sandbox.asset_rows import ASSETS
+from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
-from swapdesk.sandbox.venues.pricing import amount_out, limits_of, minutes_of
-from swapdesk.sandbox.world import find_token, trades, world_tokens
+from swapdesk.sandbox.venues.pricing import PAYOUT_CONFIRMATIONS, amount_out, limits_of, minutes_of
+from swapdesk.sandbox.world import INTERMEDIARIES, find_token, trades, world_tokens
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 VENUES = {row.name: row for row in VENUE_ROWS}
@@ -94,3 +95,22 @@ def test_quoted_minutes() -> None:
     assert min(seen) >= 9
     assert max(seen) <= 21
     assert len(seen) >= 5
+
+
+def _seconds(chain: ChainRow, confirmations: int, speed: int) -> Decimal:
+    pace = speed if chain.beat == "world" else 1
+    return Decimal(chain.block_ms * confirmations) / 1000 / pace
+
+
+def test_orders_are_quick_at_speed_30() -> None:
+    """The slowest pair of chains at the slowest exchange, with 4 s of polling to spare."""
+    speed, polling = 30, 4
+    slowest = max(Decimal(row.exchange_seconds) / speed for row in VENUE_ROWS)
+    arrive = max(_seconds(row, row.confirmations, speed) for row in CHAIN_ROWS)
+    leave = max(_seconds(row, PAYOUT_CONFIRMATIONS, speed) for row in CHAIN_ROWS)
+    assert arrive + slowest + leave + polling <= 30
+    middle = max(
+        _seconds(find_token(*place).chain, find_token(*place).chain.confirmations, speed)
+        for place in INTERMEDIARIES
+    )
+    assert arrive + slowest + middle + slowest + leave + 2 * polling <= 60

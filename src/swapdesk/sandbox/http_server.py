@@ -15,6 +15,7 @@ CUT = "swapdesk.cut"
 """Name in ``scope["state"]`` of a callable that cuts the connection without another byte."""
 
 SHUTDOWN_SECONDS = 1
+PING_SECONDS = 30.0
 _BACKLOG = 1024
 
 
@@ -59,6 +60,10 @@ def build_server(app: Any, *, lifespan: bool = False) -> uvicorn.Server:
             access_log=False,
             log_config=None,
             ws_max_size=64 * 1024,
+            ws_per_message_deflate=False,
+            # Half a minute without life is asked about, a whole one ends the stream.
+            ws_ping_interval=PING_SECONDS,
+            ws_ping_timeout=PING_SECONDS,
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )
     )

@@ -27,8 +27,12 @@ class ReadyLine:
     partners: list[dict[str, str]]
     pid: int
 
+    def as_mapping(self) -> dict[str, Any]:
+        """Under the names of the line."""
+        return asdict(self)
+
     def as_line(self) -> str:
-        return json.dumps(asdict(self))
+        return json.dumps(self.as_mapping())
 
     @classmethod
     def from_line(cls, line: str | bytes) -> ReadyLine:

@@ -16,9 +16,9 @@ from typing import Any
 
 import uvloop
 
-from swapdesk.chain.rpc.ledger import LedgerClient
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.rpc.methods import Method
-from swapdesk.clock import SystemClock
+from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.control import Control
 from swapdesk.sandbox.faucet import Faucet
 from swapdesk.sandbox.fault_layer import FaultLayer
@@ -37,14 +37,16 @@ from swapdesk.service.assembly import assemble
 from swapdesk.service.store.sqlite import SqliteStore
 
 DATABASE = "service.db"
+NODE_SECONDS = 15.0
+"""How long the service waits for the node to answer at its start."""
 
 
 async def _run(orders: dict[str, Any]) -> int:
     stop = stop_on_end(asyncio.get_running_loop())
     data = Path(orders["data"])
     async with LedgerClient(orders["nodeUrl"], orders["nodeToken"]) as ledger:
-        told = await ledger.call(Method.CLOCK_GET)
         clock = SystemClock()
+        told = await _time_of(ledger, clock)
         pace = WorldPace(clock, told)
         market = Market(int(told["seed"]))
         store = SqliteStore.open(data / DATABASE)
@@ -82,6 +84,19 @@ async def _run(orders: dict[str, Any]) -> int:
         finally:
             await store.close()
     return 0
+
+
+async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
+    """The node's time, once the node answers. Raises LedgerError after a while."""
+    until = clock.monotonic() + NODE_SECONDS
+    while True:
+        try:
+            told: dict[str, Any] = await ledger.call(Method.CLOCK_GET)
+            return told
+        except (LedgerUnreachable, LedgerUncertain):
+            if clock.monotonic() >= until:
+                raise
+            await clock.sleep(0.1)
 
 
 async def _serve(

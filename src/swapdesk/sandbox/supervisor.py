@@ -114,12 +114,14 @@ class _Sandbox:
         )
 
     async def start(self, stop: asyncio.Event) -> bool:
-        """Both children in their order; False when told to stop before they were ready."""
-        for child in (self._node, self._service):
-            if await _first_of(child.start(), stop):
-                return False
-            self._first = False
-        return True
+        """Both children at once; False when told to stop before they were ready.
+
+        The service asks the node for the time first; that call waits in the backlog of the
+        node's socket until the node is there.
+        """
+        told = await _first_of(_together(self._node.start(), self._service.start()), stop)
+        self._first = False
+        return not told
 
     async def keep(self, stop: asyncio.Event) -> None:
         """Keep both running until told to stop."""

@@ -65,7 +65,7 @@ async def _run(orders: dict[str, Any]) -> int:
 
 
 def main() -> int:
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:
         orders = read_orders()
     except EOFError:
