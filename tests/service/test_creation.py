@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from service.blade import Blade, Cut, CutStore, CutVenue
 from service.orders_fixtures import (
     ALICE,
     BOB,
@@ -27,12 +28,9 @@ from service.orders_fixtures import (
     reopen,
     venues_at,
 )
-from service.venue import PlainVenue
 from swapdesk.clock import ManualClock
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
-from swapdesk.service.store.sqlite import SqliteStore
-from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order, OrderQuery
@@ -294,58 +292,6 @@ async def test_an_opening_nobody_can_ask_about_fails_when_its_time_is_over(floor
     await floor.work(300)
     assert (await only_order(floor)).status == 6
     assert floor.openings == []
-
-
-class Cut(BaseException):
-    """The process ends here."""
-
-
-class Blade:
-    """Cuts at the n-th boundary call of a create: before it is done, or right after."""
-
-    def __init__(self, at: int, *, after: bool) -> None:
-        self.at = at
-        self.after = after
-        self.calls: list[str] = []
-
-    async def pass_through(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
-        self.calls.append(name)
-        mine = len(self.calls) == self.at
-        if mine and not self.after:
-            raise Cut
-        try:
-            return await call()
-        finally:
-            if mine:
-                raise Cut
-
-
-class CutStore:
-    """The real store, with the blade around what a create writes."""
-
-    def __init__(self, store: SqliteStore, blade: Blade) -> None:
-        self._store = store
-        self._blade = blade
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._store, name)
-        if name not in ("begin_order", "advance_order"):
-            return method
-        return lambda *a, **k: self._blade.pass_through(name, lambda: method(*a, **k))
-
-
-class CutVenue(PlainVenue):
-    """The real test venue, with the blade around its openings."""
-
-    blade: Blade | None = None
-
-    async def open(self, leg: LegOrder) -> DepositInstruction:
-        if self.blade is None:
-            return await super().open(leg)
-        opened: DepositInstruction = await self.blade.pass_through(
-            "open", lambda: PlainVenue.open(self, leg)
-        )
-        return opened
 
 
 @pytest.mark.parametrize("trouble", ["none", "best venue refuses"])

@@ -1,0 +1,62 @@
+"""Ends a create at any of its boundary calls, as a crash of the process would."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from service.venue import PlainVenue
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
+
+
+class Cut(BaseException):
+    """The process ends here."""
+
+
+class Blade:
+    """Cuts at the n-th boundary call of a create: before it is done, or right after."""
+
+    def __init__(self, at: int, *, after: bool) -> None:
+        self.at = at
+        self.after = after
+        self.calls: list[str] = []
+
+    async def pass_through(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        self.calls.append(name)
+        mine = len(self.calls) == self.at
+        if mine and not self.after:
+            raise Cut
+        try:
+            return await call()
+        finally:
+            if mine:
+                raise Cut
+
+
+class CutStore:
+    """The real store, with the blade around what a create writes."""
+
+    def __init__(self, store: SqliteStore, blade: Blade) -> None:
+        self._store = store
+        self._blade = blade
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+        if name not in ("begin_order", "advance_order"):
+            return method
+        return lambda *a, **k: self._blade.pass_through(name, lambda: method(*a, **k))
+
+
+class CutVenue(PlainVenue):
+    """The real test venue, with the blade around its openings."""
+
+    blade: Blade | None = None
+
+    async def open(self, leg: LegOrder) -> DepositInstruction:
+        if self.blade is None:
+            return await super().open(leg)
+        opened: DepositInstruction = await self.blade.pass_through(
+            "open", lambda: PlainVenue.open(self, leg)
+        )
+        return opened
