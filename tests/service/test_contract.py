@@ -42,6 +42,7 @@ schemathesis.openapi.format(
 # Rules that a schema cannot state: the amount against the token and the market, one side
 # against the other, the quote against what was quoted.
 BEYOND_A_SCHEMA = (
+    "no blank at the beginning or the end",
     "must differ from",
     "must not be after",
     "decimals",

@@ -120,6 +120,9 @@ async def test_refused_handshake_has_request_id_and_date(
         "/quotes/private-send/",
         "/ws",
         "/tokens/a%2Fb",
+        "/nothing%0A",
+        "/%0A/%0D",
+        "/chains%0A",
         "/exchanges/multi/abc",
     ],
 )

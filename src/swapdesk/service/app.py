@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Match
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
@@ -85,6 +85,19 @@ class _Seen:
     route: str = "-"
     partner: str | None = None
     status: int = 0
+
+
+class _Everything(BaseRoute):
+    """Hands every path over, also one with a line break, which no pattern of a Mount matches."""
+
+    def __init__(self, surface: _Surface) -> None:
+        self._surface = surface
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        return Match.FULL, {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._surface(scope, receive, send)
 
 
 class _Surface:
@@ -260,6 +273,6 @@ def build_service(parts: ServiceParts) -> Starlette:
             await asyncio.gather(*tasks, return_exceptions=True)
             await parts.requests.flush()
 
-    app = Starlette(routes=[Mount("", app=_Surface(parts))], lifespan=lifespan)
+    app = Starlette(routes=[_Everything(_Surface(parts))], lifespan=lifespan)
     app.state.parts = parts
     return app
