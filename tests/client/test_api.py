@@ -10,7 +10,7 @@ import pytest
 from client.rude_server import EagerClock, RudeServer, answer
 from swapdesk.client.api import PartnerApi, find_operation
 from swapdesk.client.credentials import Credentials
-from swapdesk.client.errors import NotFound, RequestRefused
+from swapdesk.client.errors import AnswerRefused, NotFound, RequestRefused
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
 from swapdesk.wire.orders import OrderQuery, OrderSort
 from swapdesk.wire.quotes import QuoteQuery, RouteType
@@ -130,6 +130,16 @@ async def test_the_newest_256_orders_stay_available_as_bytes() -> None:
         assert api.raw_order("o1") is None
         assert json.loads(api.raw_order("o2") or b"") == {"serviceId": "o2"}
         assert api.raw_order("o257") is not None
+
+
+async def test_the_description_of_the_service_may_hold_bounds_no_amount_has() -> None:
+    body = b'{"openapi": "3.0.3", "maximum": 1.7976931348623157e+308, "more": ' + b"9" * 60 + b"}"
+    async with RudeServer(answer(200, body)) as server, open_api(server) as api:
+        assert (await api.openapi())["more"] == int("9" * 60)
+    for bad in (b"[" * 100_000, b"<html>", b"[]", b"\xff", b'{"a": ' + b"9" * 5000 + b"}"):
+        async with RudeServer(answer(200, bad)) as server, open_api(server) as api:
+            with pytest.raises(AnswerRefused):
+                await api.openapi()
 
 
 @pytest.mark.parametrize("wrapped", [False, True])

@@ -9,10 +9,12 @@ rule, creating calls are not (see :mod:`swapdesk.client.retry`).
 
 from __future__ import annotations
 
+import json
 import random
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -121,7 +123,16 @@ class PartnerApi:
         return await self._call("health", Health)
 
     async def openapi(self) -> dict[str, Any]:
-        return await self._call("openapi", dict[str, Any])
+        """The description of the service: no money in it, and bounds such as 1.8e308, so it is
+        read as ordinary JSON with Decimals."""
+        answer = await self._transport.send(BY_NAME["openapi"])
+        try:
+            found = json.loads(answer.body, parse_float=Decimal)
+        except (ValueError, RecursionError):
+            raise refuse_answer(answer, "not_json", "is no JSON document") from None
+        if not isinstance(found, dict):
+            raise refuse_answer(answer, "wrong_shape", "is no JSON object")
+        return found
 
     async def list_chains(self, query: ChainQuery | None = None) -> ChainList:
         return await self._call("list_chains", ChainList, query=query)
