@@ -28,7 +28,7 @@ from swapdesk.chain.rpc.ledger import (
 )
 from swapdesk.chain.rpc.methods import Method, RpcCode
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.http_server import listen
+from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.venues.exchange import SimulatedExchange

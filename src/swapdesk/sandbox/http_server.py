@@ -16,7 +16,6 @@ CUT = "swapdesk.cut"
 
 SHUTDOWN_SECONDS = 1
 PING_SECONDS = 30.0
-_BACKLOG = 1024
 
 
 class CuttableProtocol(HttpToolsProtocol):
@@ -32,17 +31,6 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Signals belong to the process, which may run more than one server."""
         yield
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket, inheritable, so that a child started again keeps its address."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((host, port))
-    listener.listen(_BACKLOG)
-    listener.set_inheritable(True)
-    return listener
 
 
 def build_server(app: Any, *, lifespan: bool = False) -> uvicorn.Server:

@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 RUN_FILE = "run.json"
 TOKEN_HEADER = "sandbox-token"
 _LIMIT = 64 * 1024
@@ -90,6 +88,8 @@ def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
     ready = read_run_file(directory)
     if ready is None:
         return None
+    import httpx  # on use: who only starts a sandbox needs no client
+
     try:
         answer = httpx.get(
             f"{ready.control}/state",

@@ -22,7 +22,7 @@ from typing import Any
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.child import Child, ChildRefused, ChildSilent
 from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
-from swapdesk.sandbox.http_server import listen
+from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.partner_keys import KeyRefused, load_key, partner_keys
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, write_run_file
 
