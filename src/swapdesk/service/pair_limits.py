@@ -5,6 +5,7 @@ What is stated here is what a quote accepts: both ends are priced before they ar
 
 from __future__ import annotations
 
+import asyncio
 from typing import Literal
 
 from swapdesk.service.catalog import Catalog
@@ -35,15 +36,15 @@ class PairLimitsDesk:
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
         if not (token_in.has_cex and token_out.has_cex):
             return PairLimits()
-        return PairLimits(
-            cex=await self._priced(token_in, token_out, self._standard(token_in, token_out)),
-            private=await self._priced(
-                token_in,
-                token_out,
-                await self._engine.private_bounds.find(token_in, token_out),
-                route="private",
-            ),
+        cex, private = await asyncio.gather(
+            self._priced(token_in, token_out, self._standard(token_in, token_out), "standard"),
+            self._private(token_in, token_out),
         )
+        return PairLimits(cex=cex, private=private)
+
+    async def _private(self, token_in: Token, token_out: Token) -> Limits | None:
+        bounds = await self._engine.private_bounds.find(token_in, token_out)
+        return await self._priced(token_in, token_out, bounds, "private")
 
     def _standard(self, token_in: Token, token_out: Token) -> VenueLimits | None:
         """The widest bounds over all venues that trade the pair."""
@@ -63,8 +64,7 @@ class PairLimitsDesk:
         token_in: Token,
         token_out: Token,
         bounds: VenueLimits | None,
-        *,
-        route: Literal["standard", "private"] = "standard",
+        route: Literal["standard", "private"],
     ) -> Limits | None:
         """``bounds`` with what both ends pay; None when an end cannot be priced now."""
         if bounds is None:
@@ -72,8 +72,10 @@ class PairLimitsDesk:
         ends = offered(bounds, token_in)
         if ends.minimum > ends.maximum:
             return None
-        least = await self._engine.best_legs(token_in, token_out, ends.minimum, route)
-        most = await self._engine.best_legs(token_in, token_out, ends.maximum, route)
+        least, most = await asyncio.gather(
+            self._engine.best_legs(token_in, token_out, ends.minimum, route),
+            self._engine.best_legs(token_in, token_out, ends.maximum, route),
+        )
         if least is None or most is None:
             return None
         return Limits(

@@ -7,6 +7,7 @@ of 2 %, so that a quote at exactly these bounds is priced.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from decimal import Decimal
@@ -26,7 +27,12 @@ _PAIRS_KEPT = 4096
 _UP = Decimal("1.02")
 _DOWN = Decimal("0.98")
 _CLOSE = Decimal("0.005")
-_STEPS = 12
+_BESIDE = (Decimal("0.998"), Decimal("1.002"))
+_ROUNDS = 8
+_DIGITS = 5
+
+_Point = tuple[Decimal, Decimal]
+"""An amount sent and what the first leg pays for it."""
 
 
 @dataclass(frozen=True)
@@ -100,55 +106,81 @@ class _Reach:
         self._leg = leg
         self._token_in = token_in
 
-    async def _paid(self, amount: Decimal) -> Decimal | None:
-        priced = await price_leg(self._leg.venue, self._token_in, self._leg.middle, amount)
-        return None if isinstance(priced, UnpricedRoute) else priced.amount_out
+    async def _paid(self, amounts: list[Decimal]) -> list[_Point] | None:
+        """What the first leg pays for each amount, asked at once; None when one has no price."""
+        priced = await asyncio.gather(
+            *(
+                price_leg(self._leg.venue, self._token_in, self._leg.middle, amount)
+                for amount in amounts
+            )
+        )
+        points = [
+            (amount, leg.amount_out)
+            for amount, leg in zip(amounts, priced, strict=True)
+            if not isinstance(leg, UnpricedRoute)
+        ]
+        return points if len(points) == len(amounts) else None
 
     async def find(self) -> VenueLimits | None:
+        """Bounds on the amount sent, or None when this leg reaches no second leg now."""
         own = self._leg.venue.limits(self._token_in, self._leg.middle)
         if own is None:
             return None
         target = self._leg.target
         decimals = self._token_in.decimals
-        low = quantize(own.minimum, decimals, up=True)
-        high = quantize(own.maximum, decimals, up=False)
-        paid_low, paid_high = await self._paid(low), await self._paid(high)
-        if paid_low is None or paid_high is None:
+        ends = await self._paid(
+            [
+                quantize(own.minimum, decimals, up=True),
+                quantize(own.maximum, decimals, up=False),
+            ]
+        )
+        if ends is None or ends[1][1] < target.minimum or ends[0][1] > target.maximum:
             return None
-        if paid_high < target.minimum or paid_low > target.maximum:
-            return None
-        smallest, largest = low, high
-        if paid_low < target.minimum:
-            smallest = (await self._cross(low, paid_low, high, paid_high, target.minimum))[1]
-        if paid_high > target.maximum:
-            largest = (await self._cross(low, paid_low, high, paid_high, target.maximum))[0]
+        smallest, largest = await asyncio.gather(
+            self._smallest(ends, target.minimum), self._largest(ends, target.maximum)
+        )
         return VenueLimits(smallest, largest) if smallest <= largest else None
 
-    async def _cross(
-        self, low: Decimal, paid_low: Decimal, high: Decimal, paid_high: Decimal, target: Decimal
-    ) -> tuple[Decimal, Decimal]:
-        """Two close amounts, one paying less than ``target`` and one at least as much.
+    async def _smallest(self, ends: list[_Point], target: Decimal) -> Decimal:
+        if ends[0][1] >= target:
+            return ends[0][0]
+        found = (await self._cross(ends[0], ends[1], target))[1][0]
+        return min(self._readable(found, up=True), ends[1][0])
 
-        Interpolation and halving take turns: the first is fast on straight prices, the second
-        safe on bent ones.
+    async def _largest(self, ends: list[_Point], target: Decimal) -> Decimal:
+        if ends[1][1] <= target:
+            return ends[1][0]
+        found = (await self._cross(ends[0], ends[1], target))[0][0]
+        return max(self._readable(found, up=False), ends[0][0])
+
+    def _readable(self, amount: Decimal, *, up: bool) -> Decimal:
+        """Five digits, cut toward the inside of the bounds."""
+        places = min(_DIGITS - 1 - amount.adjusted(), self._token_in.decimals)
+        return quantize(amount, places, up=up)
+
+    async def _cross(self, low: _Point, high: _Point, target: Decimal) -> tuple[_Point, _Point]:
+        """Two close points, one paying less than ``target`` and one at least as much.
+
+        Each round asks closely on both sides of the straight line between the points, and in
+        their middle in case the price is bent.
         """
-        for step in range(_STEPS):
-            width = high - low
-            if width <= ROUGH.multiply(high, _CLOSE):
+        for _ in range(_ROUNDS):
+            width = high[0] - low[0]
+            if width <= ROUGH.multiply(high[0], _CLOSE):
                 break
-            part = Decimal("0.5")
-            if step % 2 == 0 and paid_high > paid_low:
-                part = ROUGH.divide(target - paid_low, paid_high - paid_low)
-                # A little beyond the estimate, so that the side that matters is the close one.
-                part = min(max(part * _UP, Decimal("0.0001")), Decimal("0.9999"))
-            middle = quantize(low + ROUGH.multiply(width, part), self._token_in.decimals, up=True)
-            if not low < middle < high:
+            share = ROUGH.divide(target - low[1], max(high[1] - low[1], target - low[1]))
+            straight = low[0] + ROUGH.multiply(width, share)
+            wanted = (straight * _BESIDE[0], straight * _BESIDE[1], low[0] + width / 2)
+            amounts = sorted(
+                {quantize(amount, self._token_in.decimals, up=True) for amount in wanted}
+            )
+            points = await self._paid([a for a in amounts if low[0] < a < high[0]])
+            if not points:
                 break
-            paid = await self._paid(middle)
-            if paid is None:
-                break
-            if paid >= target:
-                high, paid_high = middle, paid
-            else:
-                low, paid_low = middle, paid
+            for point in points:
+                if point[1] < target:
+                    low = point
+                else:
+                    high = point
+                    break
         return low, high
