@@ -31,18 +31,17 @@ def no_usable_route(board: QuoteBoard) -> str:
     smallest = board.smallest_usable
     if smallest is None:
         return said
-    least, whose = smallest
-    at = f" at {whose}" if whose else ""
-    return f"{said} The smallest usable amount is {exact_amount(least)} {board.token_in.symbol}{at}."
+    least = f"{exact_amount(smallest[0])} {board.token_in.symbol}"
+    at = f" at {smallest[1]}" if smallest[1] else ""
+    return f"{said} The smallest usable amount is {least}{at}."
 
 
 def quote_ended(expired_at: datetime) -> str:
     return f"This quote ended at {short_clock(expired_at)}. Your funds are in your wallet."
 
 
-def rate_worse(symbol: str, confirmed: Decimal, offered: Decimal, percent: Decimal) -> str:
+def rate_worse(symbol: str, offered: Decimal, percent: Decimal) -> str:
     """The new quote against the confirmed one; ``percent`` is how much less, above zero."""
-    del confirmed
     return (
         f"The new quote gives {exact_amount(offered)} {symbol},"
         f" {percent:.2f}% less than you confirmed. Nothing was created."

@@ -42,7 +42,7 @@ class DeskApp(Creating, SafeApp[int]):
     def __init__(
         self,
         settings: Settings,
-        start_sandbox: StartSandbox,
+        start_sandbox: StartSandbox | None,
         *,
         clock: Clock | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
@@ -81,7 +81,11 @@ class DeskApp(Creating, SafeApp[int]):
 
     async def _keep_connected(self) -> None:
         session = self.session
-        while await session.begin(lambda: self.post_message(StartMoved())):
+
+        def moved() -> None:
+            self.post_message(StartMoved())
+
+        while await session.begin(moved):
             self.post_message(Connected())
             if session.live:
                 return
@@ -187,8 +191,8 @@ class DeskApp(Creating, SafeApp[int]):
         self.push_screen(OrderScreen(self.session, service_id))
 
 
-def run_desk(settings: Settings, start_sandbox: StartSandbox) -> int:
+def run_desk(settings: Settings, start_sandbox: StartSandbox | None) -> int:
     """Run the desk until it is left; the exit code."""
     app = DeskApp(settings, start_sandbox)
     result = app.run()
-    return app.return_code if result is None else result
+    return (app.return_code or 0) if result is None else result

@@ -70,3 +70,11 @@ class DepositPaid(Message):
 
     service_id: str
     outcome: Funded | NotFunded
+
+
+@dataclass
+class UnlistedFound(Message):
+    """How many tokens the service has for a contract address, or why it did not say."""
+
+    count: int
+    error: ClientError | None = None

@@ -33,9 +33,9 @@ STEPS = 5
 """Opened, started, answered, tokens known, unfinished business settled."""
 
 StartSandbox = Callable[[], Awaitable[Mapping[str, Any]]]
-"""Starts the sandbox of this home, or finds the running one, and returns its ready line.
+"""Finds the running sandbox of this home or starts one, and returns its ready line.
 
-Raises :class:`StartFailed` with a sentence, or OSError.
+Whatever it raises is shown as the reason, with its ``next`` (who acts) if it has one.
 """
 
 
@@ -58,7 +58,7 @@ class Session:
     def __init__(
         self,
         settings: Settings,
-        start_sandbox: StartSandbox,
+        start_sandbox: StartSandbox | None,
         *,
         clock: Clock | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
@@ -71,6 +71,8 @@ class Session:
         self.report: ResumeReport | None = None
         self.created: dict[str, Created] = {}
         """Outcomes of creates of this run by order id, for an amount still to be accepted."""
+        self.drafts: dict[tuple[str, bool], tuple[str, str]] = {}
+        """Recipient and memo as typed, by token received and whether it is a private send."""
         self._desk: Desk | None = None
         self._start_sandbox = start_sandbox
         self._transport = transport
@@ -132,7 +134,7 @@ class Session:
         if self.live:
             connection = connections.live_connection(self.settings)
         else:
-            ready = await self._start_sandbox()
+            ready = await self._sandbox()
             connection = connections.sandbox_connection(ready, self.settings)
         step(2)
         await desk.connect(connection)
@@ -143,6 +145,16 @@ class Session:
         if not connection.read_only:
             self.report = await desk.resume()
         step(5)
+
+    async def _sandbox(self) -> Mapping[str, Any]:
+        if self._start_sandbox is None:
+            raise StartFailed("This desk was opened without a sandbox.")
+        try:
+            return await self._start_sandbox()
+        except Exception as error:
+            # The starter belongs to another floor: its errors are known by their words only.
+            who = getattr(error, "next", "")
+            raise StartFailed(f"{_sentence(error)} Next {who}." if who else str(error)) from error
 
     async def _open(self) -> None:
         """Import in a thread, so that the first frame answers keys meanwhile."""

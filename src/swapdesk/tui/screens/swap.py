@@ -50,11 +50,12 @@ class SwapScreen(Page):
     NAME = "Swap"
     VERBS = (AskQuotes, ToRecent, OtherChain, FindToken, Retry, Back)
     DEFAULT_CSS = """
-    SwapScreen #lists { height: auto; }
+    SwapScreen #lists { height: auto; margin: 1 0 0 0; }
+    SwapScreen #how { height: auto; margin: 1 0 0 0; }
+    SwapScreen #welcome { margin: 1 0 0 0; }
     SwapScreen #lists > Vertical { width: 1fr; height: auto; }
     SwapScreen #lists LineTable { height: 6; }
     SwapScreen.-short #how { display: none; }
-    SwapScreen .gap { height: 1; }
     """
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
 
@@ -76,13 +77,11 @@ class SwapScreen(Page):
     def compose_body(self) -> Iterable[Widget]:
         yield self._label
         yield self.line
-        yield Widget(classes="gap")
         yield Horizontal(
             Vertical(SectionLabel("Recent"), self._recent),
             Vertical(self._open_label, self._open),
             id="lists",
         )
-        yield Widget(classes="gap")
         yield Vertical(SectionLabel("How to write it"), TextRows(_how(), id="how-rows"), id="how")
         yield self._welcome
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.notation import exact_amount, usd
+from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import ABOUT, DOT
-from swapdesk.tui.spans import Line, Span
+from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.intent_line import IntentReading, Reading
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def reading_of(line: IntentLine, limits: PairLimits | None, outside: str | None)
     if line.token_in is None or line.amount is None:
         return IntentReading(reading, line.message)
     text = _understood(line)
-    below = _below(line, limits)
+    below: LineLike = _below(line, limits)
     if line.token_out is None:
         return IntentReading(reading, text, _value(line), line.message)
     if reading is Reading.AMBIGUOUS:
@@ -66,12 +67,12 @@ def _below(line: IntentLine, limits: PairLimits | None) -> Line:
     parts: list[Line] = []
     bounds = bounds_of(limits) if limits is not None else None
     if bounds is not None and line.token_in is not None:
-        least, symbol = exact_amount(bounds.smallest), line.token_in.symbol
+        least, symbol = trimmed(bounds.smallest), line.token_in.symbol
         text = f"limits {least} {symbol} or more"
         if bounds.largest is not None:
-            text = f"limits {least} to {exact_amount(bounds.largest)} {symbol}"
+            text = f"limits {least} to {trimmed(bounds.largest)} {symbol}"
         parts.append([Span(text, "muted")])
-    parts += [[Span(hint, "muted")] for hint in line.hints]
+    parts += [[Span(hint, "muted")] for hint in line.hints[-1:]]
     if line.choices > 1:
         parts.append([Span("tab", "accent", bold=True), Span(" other chain", "muted")])
     joined: Line = []

@@ -1,0 +1,29 @@
+"""The same route in a newer answer, and what changed for the worse."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from swapdesk.flows.quoting import QuoteBoard
+from swapdesk.flows.ranking import RankedQuote
+from swapdesk.wire.encoding.numbers import ROUGH
+
+
+def follow_route(board: QuoteBoard, before: RankedQuote) -> RankedQuote | None:
+    """The row of the same provider and route, None when it is gone or pays nothing.
+
+    Private routes name no provider: the best of them stands for the one chosen before.
+    """
+    row = board.ranking.follow(before)
+    if row is None and before.quote.swap is None:
+        row = next((one for one in board.ranking.rows if one.quote.type == before.quote.type), None)
+    return row if row is not None and row.choosable else None
+
+
+def lost_percent(before: RankedQuote, after: RankedQuote) -> Decimal | None:
+    """How much less the newer quote pays, in percent above zero; None when it is not less."""
+    if before.key <= 0 or after.key >= before.key:
+        return None
+    return ROUGH.multiply(
+        ROUGH.divide(ROUGH.subtract(before.key, after.key), before.key), Decimal(100)
+    )

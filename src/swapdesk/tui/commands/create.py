@@ -1,0 +1,59 @@
+"""Verbs of the form and its frozen intent."""
+
+from __future__ import annotations
+
+from swapdesk.tui.commands.command import Command
+
+
+class Create(Command):
+    """Create the order of the frozen intent; one exchange."""
+
+    KEY = "c"
+    VERB = "create"
+    MONEY = True
+
+
+class NewQuote(Command):
+    """Ask again for this route; it costs one quote and what was typed is kept."""
+
+    KEY = "r"
+    VERB = "new quote"
+
+
+class NextField(Command):
+    """Check the field and go to the next one."""
+
+    KEY = "enter"
+    VERB = "next field"
+
+
+class Complete(Command):
+    """Complete a name of the address book, else go to the next field."""
+
+    KEY = "tab"
+    VERB = "complete @name"
+
+
+class FieldBelow(Command):
+    """The field below."""
+
+    KEY = "down"
+    SHOWN_KEY = "↑↓"
+    VERB = "fields"
+
+
+class FieldAbove(Command):
+    """The field above."""
+
+    KEY = "up"
+    SHOWN_KEY = "↑"
+    VERB = "field above"
+    FOOTER = False
+
+
+class Back(Command):
+    """Back to the routes; what was typed is kept."""
+
+    KEY = "escape"
+    SHOWN_KEY = "esc"
+    VERB = "back"

@@ -1,0 +1,49 @@
+"""Verbs of the deposit card."""
+
+from __future__ import annotations
+
+from swapdesk.tui.commands.command import Command
+
+
+class Fund(Command):
+    """Pay this deposit from the sandbox's faucet, exactly once."""
+
+    KEY = "f"
+    VERB = "fund from the faucet"
+    MONEY = True
+
+
+class AcceptLower(Command):
+    """Accept less output than confirmed, so that the deposit address is shown."""
+
+    KEY = "c"
+    VERB = "accept less"
+    MONEY = True
+
+
+class CopyMemo(Command):
+    """Copy the memo or destination tag."""
+
+    KEY = "m"
+    VERB = "copy memo"
+
+
+class CopyAmount(Command):
+    """Copy the exact amount to send."""
+
+    KEY = "Y"
+    VERB = "copy amount"
+
+
+class CopyAddress(Command):
+    """Copy the deposit address, without spaces."""
+
+    KEY = "y"
+    VERB = "copy address"
+
+
+class Follow(Command):
+    """Open the order and what happened to it so far."""
+
+    KEY = "enter"
+    VERB = "follow the order"

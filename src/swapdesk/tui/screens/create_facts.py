@@ -1,0 +1,162 @@
+"""The intent as it stands: what is sent, what comes back, to whom; pure, for the side panel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.notation import (
+    clock_time,
+    exact_amount,
+    expected_minutes,
+    rate_both_ways,
+    table_amount,
+    usd,
+)
+from swapdesk.flows.quoting import QuoteBoard
+from swapdesk.flows.ranking import RankedQuote
+from swapdesk.flows.recipients import MemoCheck, RecipientCheck
+from swapdesk.tui.amount_text import trimmed
+from swapdesk.tui.glyphs import REFUSED, TROUBLE
+from swapdesk.tui.spans import Line, LineLike, Span
+from swapdesk.tui.widgets.check_line import Check
+from swapdesk.tui.widgets.countdown import CountdownState, countdown_spans
+from swapdesk.tui.widgets.detail_rows import Fact
+from swapdesk.tui.widgets.intent_panel import IntentState, intent_lines
+from swapdesk.tui.widgets.quote_table import provider_word, route_word
+
+BAR = 12
+
+
+@dataclass(frozen=True)
+class Draft:
+    """All that the form knows. ``intent`` is there once it is frozen."""
+
+    board: QuoteBoard
+    row: RankedQuote
+    recipient: RecipientCheck
+    memo: MemoCheck
+    refund: RecipientCheck | None = None
+    intent: Intent | None = None
+    was: Decimal | None = None
+    cost: str = ""
+    verdict: Check | None = None
+
+
+def fitting_state(draft: Draft, now: datetime, width: int, height: int) -> IntentState:
+    """The panel in ``height`` rows: rate, fees and empty rows go, amounts and addresses never."""
+    state = intent_state(draft, now)
+    for keep in (None, _not_rate, _needed):
+        if keep is not None:
+            state = replace(state, facts=[fact for fact in state.facts if keep(fact)])
+        if height <= 0 or len(intent_lines(state, width)) <= height:
+            break
+    return state
+
+
+def _not_rate(fact: Fact) -> bool:
+    return fact.label not in ("Rate", "Fees")
+
+
+def _needed(fact: Fact) -> bool:
+    return bool(fact.label) and fact.label != "Takes"
+
+
+def intent_state(draft: Draft, now: datetime) -> IntentState:
+    left = (draft.row.expires_at - now).total_seconds()
+    total = (draft.row.expires_at - draft.board.asked_at).total_seconds()
+    frozen = clock_time(draft.intent.frozen_at) if draft.intent is not None else ""
+    return IntentState(
+        intent_facts(draft),
+        frozen=frozen,
+        verdict=draft.verdict,
+        validity=countdown_spans(CountdownState(left, total, BAR)),
+    )
+
+
+def intent_facts(draft: Draft) -> list[Fact]:
+    board, row = draft.board, draft.row
+    rates = rate_both_ways(board.amount, board.token_in.symbol, row.key, board.token_out.symbol)
+    was = table_amount(draft.was) if draft.was is not None else ""
+    return [
+        Fact(
+            "You send",
+            f"{exact_amount(board.amount)} {board.token_in.symbol}",
+            below=[f"on {board.token_in.chain_data.name}"],
+            bold=True,
+        ),
+        Fact(
+            "They get" if board.private_send else "You get",
+            f"{trimmed(row.key)} {board.token_out.symbol}",
+            below=[f"on {board.token_out.chain_data.name}, floating"],
+            was=was,
+            bold=True,
+        ),
+        Fact(),
+        Fact("Route", [route_word(row.quote.type), Span("  "), Span(provider_word(row))]),
+        *([Fact("Rate", rates[0], below=[Span(rates[1])])] if rates and not same(board) else []),
+        Fact("Fees", _fees(row)),
+        Fact("Takes", expected_minutes(row.quote.duration)),
+        Fact(),
+        _recipient(draft.recipient),
+        Fact(draft.memo.label[:1].upper() + draft.memo.label[1:8].rstrip(), _memo(draft.memo)),
+        *([_refund(draft.refund)] if draft.refund is not None else []),
+        *([Fact("Cost", draft.cost)] if draft.cost else []),
+    ]
+
+
+def same(board: QuoteBoard) -> bool:
+    """Whether both sides are one token, so that a rate says nothing."""
+    return board.token_in.id == board.token_out.id
+
+
+def summary(draft: Draft, now: datetime) -> list[LineLike]:
+    """Three lines for screens without a panel."""
+    board, row = draft.board, draft.row
+    left = (row.expires_at - now).total_seconds()
+    first: Line = [
+        Span(f"{exact_amount(board.amount)} {board.token_in.symbol}", bold=True),
+        Span(" → ", "muted"),
+        Span(f"{trimmed(row.key)} {board.token_out.symbol}", bold=True),
+    ]
+    if draft.was is not None:
+        first.append(Span(f"  was {table_amount(draft.was)}", "muted"))
+    second: Line = [
+        route_word(row.quote.type),
+        Span(f"  {provider_word(row)}  "),
+        Span(f"{expected_minutes(row.quote.duration)}  valid ", "muted"),
+        *countdown_spans(CountdownState(left)),
+    ]
+    return [first, second]
+
+
+def _fees(row: RankedQuote) -> str:
+    return usd(row.quote.fee_usd) if row.fees_text_kind == "usd" else row.fees_text_kind
+
+
+def _recipient(check: RecipientCheck) -> Fact:
+    if not check.ok:
+        text = "not typed yet" if not check.text else f"{REFUSED} not valid yet"
+        return Fact("To", Span(text, "muted" if not check.text else "status-trouble"))
+    below: Line = [Span(check.label, bold=True)] if check.label else []
+    if check.first_use:
+        gap = "  " if below else ""
+        below.append(Span(f"{gap}{TROUBLE} never paid", "status-waiting"))
+    return Fact("To", address=check.address, below=[below] if below else [])
+
+
+def _memo(check: MemoCheck) -> LineLike:
+    if not check.ok:
+        return Span(f"{REFUSED} missing" if not check.memo else f"{REFUSED} not valid yet",
+                    "status-trouble")  # fmt: skip
+    if check.waived:
+        return Span("none, as you typed", "status-waiting")
+    return Span(check.memo, bold=True) if check.memo else "none"
+
+
+def _refund(check: RecipientCheck) -> Fact:
+    if not check.ok:
+        return Fact("Refund", Span(f"{REFUSED} not valid yet", "status-trouble"))
+    return Fact("Refund", address=check.address) if check.address else Fact("Refund", "none")
