@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.orders.creation import OrderDesk
-from swapdesk.service.orders.opening import OutcomeUnknown, leg_key
+from swapdesk.service.orders.legs import leg_key
+from swapdesk.service.orders.opening import OutcomeUnknown
 from swapdesk.service.orders.progress import next_rows
 from swapdesk.service.orders.window import WINDOW
 from swapdesk.service.store.protocol import Store, StoredOrder, StoreUnavailable

@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import Literal, Protocol
 
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
+from swapdesk.service.orders.legs import (
+    Position,
+    first_leg,
+    only_leg,
+    refusals,
+    routes_with,
+    second_leg,
+)
 from swapdesk.service.orders.states import display, rank
 from swapdesk.service.quoting.routes import PricedRoute
 from swapdesk.service.store.protocol import Store, StoredOrder
@@ -27,7 +35,6 @@ from swapdesk.service.venues.adapter import (
     VenueFailure,
 )
 from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import GuardedVenue
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
@@ -35,11 +42,6 @@ from swapdesk.wire.orders import LegStatus, OrderStatus
 from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)
-
-Position = Literal["in", "out"]
-
-SECOND_LEG_PATIENCE = timedelta(hours=24)
-"""How much longer the second deposit address of a private order waits than the first."""
 
 
 class RouteFinder(Protocol):
@@ -67,23 +69,6 @@ class _Refusal(Exception):
         super().__init__(f"{code} refused the {position} leg")
         self.position = position
         self.code = code
-
-
-def leg_key(order: StoredOrder, position: Position) -> str:
-    """The key of a leg at its venue; a later try at another venue has its own."""
-    number = _tries(order)
-    return f"{order.service_id}:{position}" + (f"#{number}" if number > 1 else "")
-
-
-def _tries(order: StoredOrder) -> int:
-    """How many routes were tried, this one included: every refusal made one more."""
-    return len(_refusals(order)) + 1
-
-
-def _refusals(order: StoredOrder) -> list[str]:
-    """``in:code`` and ``out:code`` of each leg a venue refused, in order."""
-    listed = order.detail.get("refusals")
-    return listed.split(",") if isinstance(listed, str) and listed else []
 
 
 class Opening:
@@ -131,49 +116,16 @@ class Opening:
         """What to pay, and where the second leg waits. The leg that pays out is opened first."""
         token_in = self._token(order.token_in_id)
         token_out = self._token(order.token_out_id)
-        refund = (order.refund_address, order.refund_tag)
         if order.route == "standard":
-            leg = LegOrder(
-                leg_key(order, "in"),
-                token_in,
-                token_out,
-                order.amount_in,
-                order.amount_out,
-                order.receiver_address,
-                order.receiver_tag,
-                *refund,
-                order.expires,
-            )
+            leg = only_leg(order, token_in, token_out)
             return await self._open(order, "in", order.legs[0], leg, ask_first), None
         if order.middle_token_id is None or order.middle_amount is None:
             raise ValueError(f"private order {order.service_id} has no intermediary")
         middle = self._token(order.middle_token_id)
-        intermediate = order.detail.get("intermediateRefundAddress")
-        second = LegOrder(
-            leg_key(order, "out"),
-            middle,
-            token_out,
-            order.middle_amount,
-            order.amount_out,
-            order.receiver_address,
-            order.receiver_tag,
-            intermediate if isinstance(intermediate, str) else None,
-            None,
-            order.expires + SECOND_LEG_PATIENCE,
-        )
-        out = await self._open(order, "out", order.legs[1], second, ask_first)
-        first = LegOrder(
-            leg_key(order, "in"),
-            token_in,
-            middle,
-            order.amount_in,
-            order.middle_amount,
-            out.address,
-            out.tag,
-            *refund,
-            order.expires,
-        )
-        return await self._open(order, "in", order.legs[0], first, ask_first), out
+        leg = second_leg(order, middle, token_out)
+        out = await self._open(order, "out", order.legs[1], leg, ask_first)
+        leg = first_leg(order, token_in, middle, out)
+        return await self._open(order, "in", order.legs[0], leg, ask_first), out
 
     async def _open(
         self,
@@ -183,7 +135,11 @@ class Opening:
         leg: LegOrder,
         ask_first: bool,
     ) -> DepositInstruction:
-        venue = self._venue(code)
+        venue = self._venues.by_code(code)
+        if venue is None:
+            if ask_first:
+                raise OutcomeUnknown(f"{code} is not configured, but may have opened {leg.key}")
+            raise _Refusal(position, code)
         try:
             found = await venue.find(leg.key) if ask_first else None
             if found is not None:
@@ -205,15 +161,20 @@ class Opening:
 
     async def _reroute(self, order: StoredOrder, refusal: _Refusal) -> StoredOrder | None:
         """The order on its next best route, or None when no venue is left."""
-        refusals = [*_refusals(order), f"{refusal.position}:{refusal.code}"]
+        refused = [*refusals(order), f"{refusal.position}:{refusal.code}"]
         if self._clock.now() >= order.expires:
             return None
         token_in = self._token(order.token_in_id)
         token_out = self._token(order.token_out_id)
         quoted = order.detail.get("quotedInAmount")
         amount = Decimal(quoted) if isinstance(quoted, str) else order.amount_in
+        codes = [provider.short_name for provider in self._venues.providers()]
         route = await self._routes.best_legs(
-            token_in, token_out, amount, order.route, exclude=self._excluded(order, refusals)
+            token_in,
+            token_out,
+            amount,
+            order.route,
+            exclude=routes_with(refused, codes, order.route),
         )
         if route is None:
             return None
@@ -230,24 +191,10 @@ class Opening:
                 "quotedInAmount": format(order.amount_in, "f"),
                 "quotedOutAmount": format(order.amount_out, "f"),
                 **order.detail,
-                "refusals": ",".join(refusals),
+                "refusals": ",".join(refused),
                 "rerouted": True,
             },
         )
-
-    def _excluded(self, order: StoredOrder, refusals: list[str]) -> frozenset[tuple[str, ...]]:
-        """Every route with a venue in the place it refused."""
-        codes = [provider.short_name for provider in self._venues.providers()]
-        excluded: set[tuple[str, ...]] = set()
-        for refusal in refusals:
-            position, _, code = refusal.partition(":")
-            if order.route == "standard":
-                excluded.add((code,))
-            elif position == "in":
-                excluded.update((code, other) for other in codes)
-            else:
-                excluded.update((other, code) for other in codes)
-        return frozenset(excluded)
 
     def _waiting(
         self, order: StoredOrder, pay: DepositInstruction, second: DepositInstruction | None
@@ -264,7 +211,7 @@ class Opening:
             deposit_tag=pay.tag,
             amount_in=pay.amount_in,
             amount_out=pay.amount_out if second is None else second.amount_out,
-            due_at=now + timedelta(seconds=self._venue(order.legs[0]).poll_seconds),
+            due_at=now,
             detail=detail,
         )
 
@@ -305,12 +252,6 @@ class Opening:
         if token is None:
             raise LookupError(f"token {token_id} of an order is not in the catalogue")
         return token
-
-    def _venue(self, code: str) -> GuardedVenue:
-        venue = self._venues.by_code(code)
-        if venue is None:
-            raise LookupError(f"venue {code} of an order is not configured")
-        return venue
 
 
 def _in_usd(amount: Decimal, token: Token) -> Decimal | None:

@@ -1,0 +1,99 @@
+"""The legs of an order: their keys at the venues, and what each venue is asked to open.
+
+A key always means one venue: a try on another route has another key (wire decisions 2.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Literal
+
+from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
+from swapdesk.wire.tokens import Token
+
+Position = Literal["in", "out"]
+
+SECOND_LEG_PATIENCE = timedelta(hours=24)
+"""How much longer the second deposit address of a private order waits than the first."""
+
+
+def refusals(order: StoredOrder) -> list[str]:
+    """``in:code`` and ``out:code`` of each leg a venue refused so far, in order."""
+    listed = order.detail.get("refusals")
+    return listed.split(",") if isinstance(listed, str) and listed else []
+
+
+def leg_key(order: StoredOrder, position: Position) -> str:
+    """The key of a leg: ``<serviceId>:in``, and ``#2`` after it on the second route tried."""
+    number = len(refusals(order)) + 1
+    return f"{order.service_id}:{position}" + (f"#{number}" if number > 1 else "")
+
+
+def routes_with(
+    refused: Iterable[str], codes: Iterable[str], route: Literal["standard", "private"]
+) -> frozenset[tuple[str, ...]]:
+    """Every route of ``codes`` that has a venue in the place it refused."""
+    everyone = tuple(codes)
+    found: set[tuple[str, ...]] = set()
+    for refusal in refused:
+        position, _, code = refusal.partition(":")
+        if route == "standard":
+            found.add((code,))
+        elif position == "in":
+            found.update((code, other) for other in everyone)
+        else:
+            found.update((other, code) for other in everyone)
+    return frozenset(found)
+
+
+def only_leg(order: StoredOrder, token_in: Token, token_out: Token) -> LegOrder:
+    """The one leg of a standard order, paid out to the receiver."""
+    return LegOrder(
+        key=leg_key(order, "in"),
+        token_in=token_in,
+        token_out=token_out,
+        amount_in=order.amount_in,
+        amount_out=order.amount_out,
+        payout_address=order.receiver_address,
+        payout_tag=order.receiver_tag,
+        refund_address=order.refund_address,
+        refund_tag=order.refund_tag,
+        expires=order.expires,
+    )
+
+
+def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
+    """The leg of a private order that pays the receiver; it waits longer than the first."""
+    intermediate = order.detail.get("intermediateRefundAddress")
+    return LegOrder(
+        key=leg_key(order, "out"),
+        token_in=middle,
+        token_out=token_out,
+        amount_in=order.middle_amount or order.amount_in,
+        amount_out=order.amount_out,
+        payout_address=order.receiver_address,
+        payout_tag=order.receiver_tag,
+        refund_address=intermediate if isinstance(intermediate, str) else None,
+        refund_tag=None,
+        expires=order.expires + SECOND_LEG_PATIENCE,
+    )
+
+
+def first_leg(
+    order: StoredOrder, token_in: Token, middle: Token, second: DepositInstruction
+) -> LegOrder:
+    """The leg of a private order that takes the deposit and pays it on to the second."""
+    return LegOrder(
+        key=leg_key(order, "in"),
+        token_in=token_in,
+        token_out=middle,
+        amount_in=order.amount_in,
+        amount_out=order.middle_amount or second.amount_in,
+        payout_address=second.address,
+        payout_tag=second.tag,
+        refund_address=order.refund_address,
+        refund_tag=order.refund_tag,
+        expires=order.expires,
+    )
