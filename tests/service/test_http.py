@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import logging
 import uuid
@@ -537,6 +538,41 @@ async def test_one_structured_line_per_request(
     assert [entry["partner"] for entry in entries] == [first, first, None, None, None]
     for secret in ("confidential", "first-secret", "first-key", BTC.id):
         assert not any(secret in line for line in lines)
+
+
+# The background
+
+
+class Faltering:
+    """A part that breaks at its first run and works at its second."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.broken = asyncio.Event()
+        self.working = asyncio.Event()
+
+    async def run(self) -> None:
+        self.runs += 1
+        if self.runs == 1:
+            self.broken.set()
+            raise ZeroDivisionError("a defect")
+        self.working.set()
+        await asyncio.get_running_loop().create_future()
+
+
+async def test_a_background_part_that_breaks_is_started_again(
+    service: ServiceParts, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker: Any = Faltering()
+    app = build_service(dataclasses.replace(service, worker=worker))
+    async with app.router.lifespan_context(app):
+        await worker.broken.wait()
+        assert not worker.working.is_set()
+        while not worker.working.is_set():
+            clock.advance(0.5)
+            await asyncio.sleep(0)
+    assert worker.runs == 2
+    assert "worker broke" in caplog.text
 
 
 async def test_order_of_matching(api: httpx.AsyncClient) -> None:
