@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.call import Call, desk_command
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.quote_command import ROUTES
@@ -138,6 +139,7 @@ def _create(
     waive_memo: str | None,
     **options: Any,
 ) -> int:
+    require_digits(amount)
     if waive_memo is not None and waive_memo != NO_MEMO:
         raise bad_input("BAD_WAIVER", f'Write --waive-memo "{NO_MEMO}".', field="waive-memo")
     if not options["yes"] and not call.interactive:

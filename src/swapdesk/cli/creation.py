@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.create_commands import CreateRequest
 from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
@@ -18,7 +19,6 @@ from swapdesk.cli.order_document import (
 from swapdesk.cli.output import Form
 from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_choice import choose_quote
-from swapdesk.cli.quote_report import read_amount
 from swapdesk.cli.review import review_lines
 from swapdesk.cli.session import Session, require_key
 from swapdesk.cli.token_argument import find_token, require_usable
@@ -26,7 +26,7 @@ from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.exchange import Created, NotCreated
 from swapdesk.flows.freezing import NotFreezable, freeze
-from swapdesk.flows.funding import NotFunded
+from swapdesk.flows.funding import Funded, NotFunded
 from swapdesk.flows.intent import Intent, IntentKind
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
@@ -51,7 +51,6 @@ class Creation:
     async def run(self) -> int:
         """Create, print, and with ``--fund`` pay. Raises CommandError."""
         request, session = self._request, self._session
-        read_amount(request.amount)
         if request.fund and session.settings.live:
             raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
         require_key(session)
@@ -80,8 +79,15 @@ class Creation:
                 money="in your wallet; nothing was paid",
                 next="you: do not pay this order; ask for new quotes",
             )
-        funded = await self._fund(tracked) if request.fund else None
+        paid = await self._fund(tracked) if request.fund else None
+        funded = paid.hash if isinstance(paid, Funded) else None
         self._print(intent, created, tracked, funded)
+        if isinstance(paid, NotFunded):
+            raise own_refusal(
+                "NOT_FUNDED",
+                f"The order was created. Its deposit was not paid: {paid.reason}",
+                next=f"you: orders show {tracked.service_id}",
+            )
         return Exit.DONE
 
     def _freeze(self, board: QuoteBoard, row: RankedQuote, payees: Payees) -> Intent:
@@ -146,19 +152,11 @@ class Creation:
             failure.next,
         )
 
-    async def _fund(self, tracked: TrackedOrder) -> str:
+    async def _fund(self, tracked: TrackedOrder) -> Funded | NotFunded:
         faucet = self._session.link.faucet
         if faucet is None:
             raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
-        paid = await faucet.pay(tracked)
-        if isinstance(paid, NotFunded):
-            # The order exists all the same: its id goes with the refusal.
-            raise own_refusal(
-                "NOT_FUNDED",
-                f"Order {tracked.service_id} was created. Its deposit was not paid: {paid.reason}",
-                next=f"you: orders show {tracked.service_id}",
-            )
-        return paid.hash
+        return await faucet.pay(tracked)
 
     # Printing
 
@@ -189,10 +187,13 @@ class Creation:
                 }
             )
             return
-        if funded is not None:
+        plain = self._output.form is Form.PLAIN
+        facts = [("Order", order.service_id)]
+        if funded is None:
+            facts += deposit_facts(order, now, grouped=not plain)
+        else:
             self._output.talk(f"The deposit was paid from the faucet: {funded}.")
-        facts = [("Order", order.service_id), *deposit_facts(order, now)]
-        if self._output.form is Form.PLAIN:
+        if plain:
             self._output.say(*(f"{label} {value}." for label, value in facts if value))
         else:
             self._output.facts(facts)

@@ -95,15 +95,15 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
     return rows + deposit_facts(order, now)
 
 
-def deposit_facts(order: Order, now: datetime) -> list[tuple[str, str]]:
-    """The deposit card in words: exact amount, address in groups of four, memo, deadline."""
+def deposit_facts(order: Order, now: datetime, *, grouped: bool = True) -> list[tuple[str, str]]:
+    """The deposit card in words: exact amount, whole address, memo, deadline."""
     deposit = deposit_json(order, withheld=None, now=now)
     if deposit is None:
         return []
     expires = order.expires
     return [
         ("Pay", f"{order.in_amount:f} {deposit['symbol']} on {deposit['chain']}"),
-        ("To", grouped_address(deposit["address"])),
+        ("To", grouped_address(deposit["address"]) if grouped else deposit["address"]),
         ("With memo", deposit["memo"] or ""),
         ("Before", f"{expires:%Y-%m-%d %H:%M:%S} UTC" if expires else ""),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.call import Call, desk_command
 
 ROUTES = ("standard", "private")
@@ -23,6 +24,7 @@ def quote(call: Call, amount: str, sell: str, buy: str, types: tuple[str, ...]) 
     A token is SYMBOL, SYMBOL.chain, an id or contract.chain. A quote id can be given to
     "swap --quote" while it is valid, about a minute. Exit 4 when no route is usable.
     """
+    require_digits(amount)
     from swapdesk.cli.quote_report import report_quotes
     from swapdesk.cli.session import run_session
 

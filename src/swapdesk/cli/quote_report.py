@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.amount_argument import read_amount
+from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.quote_shelf import QuoteShelf
 from swapdesk.cli.session import Session
 from swapdesk.cli.token_argument import find_token
-from swapdesk.flows.amount_check import check_amount
 from swapdesk.flows.notation import (
     clock_time,
     exact_amount,
@@ -23,40 +23,17 @@ from swapdesk.flows.notation import (
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote, UnusableQuote
 from swapdesk.flows.value_difference import ValueDifference
-from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
+from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 _MILLIONTH = Decimal("0.000001")
 
 
-def read_amount(text: str, token: Token | None = None) -> Decimal:
-    """The amount of the command line; exit 2 naming the place of what is wrong.
-
-    Without a token only the digits are read, which needs no service.
-    """
-    if token is None:
-        try:
-            parse_amount(text)
-        except AmountError as error:
-            raise bad_amount(error.message, error.position) from None
-        return Decimal(text)
-    check = check_amount(text, token)
-    if check.amount is None or not check.ok:
-        raise bad_amount(check.problem or "Type an amount.", check.place)
-    return check.amount
-
-
-def bad_amount(message: str, place: int | None) -> CommandError:
-    where = f" (character {place + 1})" if place is not None else ""
-    return bad_input("BAD_AMOUNT", f"{message}{where}", field="amount", place=place)
-
-
 async def report_quotes(
     session: Session, amount: str, sell: str, buy: str, types: Sequence[str]
 ) -> int:
     """Ask, keep and print. Exit 4 when no route is usable."""
-    read_amount(amount)
     await session.load_catalog()
     desk = session.desk
     token_in = find_token(sell, desk, field="from")

@@ -21,6 +21,7 @@ from swapdesk.flows.connection import (
     sandbox_connection,
 )
 from swapdesk.flows.desk import Desk, Link
+from swapdesk.paths import UnsafePlace
 from swapdesk.settings import Settings
 
 T = TypeVar("T")
@@ -85,6 +86,10 @@ async def open_session(call: Call) -> AsyncIterator[Session]:
     try:
         connection = await _connection(settings, sandbox)
         desk = Desk.open(settings)
+    except UnsafePlace as error:
+        if sandbox is not None:
+            sandbox.close()
+        raise bad_input("UNSAFE_PLACE", f"{error}.", field="home") from None
     except BaseException:
         if sandbox is not None:
             sandbox.close()

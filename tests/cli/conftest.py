@@ -1,0 +1,58 @@
+"""One sandbox for the tests of commands that speak to a service, and a home it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.desks import Desk, InProcess
+from harness import Sandbox, running_sandbox
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A fast sandbox, shared; a test that breaks it puts it right again."""
+    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600) as running:
+        yield running
+
+
+@pytest.fixture
+def clean(sandbox: Sandbox) -> Iterator[Sandbox]:
+    """The sandbox, without the faults a test has put into it."""
+    yield sandbox
+    sandbox.control("DELETE", "/faults")
+
+
+@pytest.fixture
+def desk(clean: Sandbox) -> Desk:
+    """The desk of the sandbox's home, as a newcomer has it."""
+    return Desk(clean, clean.home, {})
+
+
+@pytest.fixture
+def other_desk(clean: Sandbox, tmp_path: Path) -> Desk:
+    """A second partner, from another home."""
+    partner = clean.partner("PRO", 1)
+    return Desk(
+        clean,
+        tmp_path,
+        {
+            "SWAPDESK_API_URL": clean.ready["url"],
+            "SWAPDESK_API_KEY": partner["apiKey"],
+            "SWAPDESK_API_SECRET": partner["apiSecret"],
+        },
+    )
+
+
+@pytest.fixture
+def here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> InProcess:
+    """Commands run inside the test process, in an empty home and without a service."""
+    for name in ("SWAPDESK_PROFILE", "SWAPDESK_API_URL", "SWAPDESK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SWAPDESK_HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return InProcess(tmp_path, capsys)

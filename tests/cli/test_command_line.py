@@ -1,0 +1,194 @@
+"""What a command line says before any service is asked."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from cli.desks import InProcess
+from swapdesk import __version__
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.main import COMMANDS
+
+RUN = {
+    "quote": ("1", "btc", "eth"),
+    "swap": ("1", "btc", "eth", "--to", "@bob", "--yes"),
+    "send": ("1", "btc", "--to", "@bob", "--yes"),
+}
+
+
+def test_version(here: InProcess) -> None:
+    assert here("--version").stdout == f"swapdesk, version {__version__}\n"
+
+
+def test_help_names_every_command_and_every_exit_code(here: InProcess) -> None:
+    help_text = here("-h").stdout
+    for name in COMMANDS:
+        assert f"\n  {name} " in help_text
+    words = " ".join(help_text.split())
+    for end in Exit:
+        assert f" {end.value} " in words
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(here: InProcess, name: str) -> None:
+    result = here(name, "--help")
+    assert result.code == 0
+    assert "Usage: swapdesk" in result.stdout
+
+
+def test_unknown_command_names_the_nearest(here: InProcess) -> None:
+    result = here("qoute", "1", "btc", "eth")
+    assert result.code == 2
+    assert "Did you mean quote?" in result.stderr
+    assert result.stdout == ""
+
+
+def test_usage_error_is_a_document_with_json(here: InProcess) -> None:
+    result = here("quote", "1", "--json")
+    assert result.code == 2
+    assert result.error["code"] == "USAGE"
+    assert result.error["money"] == "in your wallet; nothing was sent"
+
+
+def test_without_a_terminal_the_desk_does_not_open(here: InProcess) -> None:
+    result = here("--json")
+    assert (result.code, result.error["code"]) == (2, "NO_TERMINAL")
+
+
+def test_two_forms_are_one_too_many(here: InProcess) -> None:
+    assert here("config", "show", "--json", "--plain").code == 2
+    assert here("--json", "config", "show", "--plain").stdout.startswith("home is ")
+
+
+@pytest.mark.parametrize("command", RUN)
+@pytest.mark.parametrize(
+    ("amount", "place"),
+    [("1,5", 1), ("1,000", 1), ("１２", 0), ("1e3", 1), ("NaN", 0), ("0x10", 1), ("1.", 1)],
+)
+def test_amount_names_the_place(here: InProcess, command: str, amount: str, place: int) -> None:
+    result = here(command, amount, *RUN[command][1:], "--json")
+    assert result.code == 2
+    assert result.error["code"] == "BAD_AMOUNT"
+    assert result.error["fields"]["amount"]["place"] == place
+
+
+def test_comma_is_refused_with_the_way_to_write_it(here: InProcess) -> None:
+    result = here("quote", "1,5", "btc", "eth")
+    assert result.stderr.splitlines() == [
+        '"1,5": write 1.5. (character 2)',
+        "The money is in your wallet; nothing was sent.",
+        "Next: you: correct the command.",
+        "(BAD_AMOUNT)",
+    ]
+
+
+@pytest.mark.parametrize("command", ["swap", "send"])
+def test_without_a_terminal_creating_needs_yes(here: InProcess, command: str) -> None:
+    result = here(command, *RUN[command][:-1], "--json")
+    assert (result.code, result.error["code"]) == (2, "NEEDS_YES")
+
+
+@pytest.mark.parametrize("waiver", ["", "no memo", "yes"])
+def test_the_memo_is_waived_by_its_phrase_only(here: InProcess, waiver: str) -> None:
+    result = here("send", *RUN["send"], "--waive-memo", waiver, "--json")
+    assert (result.code, result.error["code"]) == (2, "BAD_WAIVER")
+
+
+@pytest.mark.parametrize("loss", ["-1", "101", "NaN", "much", "1,5"])
+def test_max_loss_is_a_percentage(here: InProcess, loss: str) -> None:
+    result = here("swap", *RUN["swap"], "--max-loss", loss, "--json")
+    assert (result.code, result.error["code"]) == (2, "USAGE")
+
+
+def test_only_known_routes(here: InProcess) -> None:
+    assert here("quote", *RUN["quote"], "--type", "dex").code == 2
+
+
+@pytest.mark.parametrize("speed", ["0", "-1", "inf", "fast"])
+def test_speed_is_above_zero(here: InProcess, speed: str) -> None:
+    assert here("serve", "--sandbox", "--speed", speed).code == 2
+
+
+def test_serve_without_sandbox_gives_a_hint(here: InProcess) -> None:
+    result = here("serve", "--json")
+    assert (result.code, result.error["code"]) == (2, "ONLY_SANDBOX")
+    assert "--sandbox" in result.error["message"]
+
+
+def test_watch_needs_a_timeout_above_zero(here: InProcess) -> None:
+    assert here("orders", "watch", "abc", "--timeout", "0").code == 2
+
+
+@pytest.mark.parametrize("method", ["POST", "post", "DELETE"])
+def test_raw_calls_read_unless_they_are_allowed(here: InProcess, method: str) -> None:
+    result = here("api", method, "/exchanges", "-d", "{}", "--json")
+    assert (result.code, result.error["code"]) == (2, "NEEDS_YES")
+
+
+def test_raw_calls_name_a_parameter(here: InProcess) -> None:
+    assert here("api", "GET", "/tokens", "-q", "term", "--json").error["code"] == "BAD_PARAMETER"
+    missing = here("api", "POST", "/exchanges", "-d", "@/none", "--json")
+    assert (missing.code, missing.error["code"]) == (2, "BAD_BODY")
+
+
+def test_a_profile_that_does_not_exist(here: InProcess) -> None:
+    (here.home / "config.toml").write_text('[profiles.main]\nurl = "https://api.example/v2"\n')
+    result = here("chains", "--profile", "mian", "--json")
+    assert (result.code, result.error["code"]) == (2, "NO_SUCH_PROFILE")
+    assert "did you mean main?" in result.error["message"]
+
+
+def test_a_profile_without_credentials_is_not_asked(here: InProcess) -> None:
+    (here.home / "config.toml").write_text('[profiles.main]\nurl = "https://api.example/v2"\n')
+    result = here("chains", "--profile", "main", "--json")
+    assert (result.code, result.error["code"]) == (2, "NOT_CONFIGURED")
+
+
+def test_a_wrong_setting_stops_a_command(here: InProcess) -> None:
+    (here.home / "config.toml").write_text('\nthene = "ink"\n')
+    result = here("chains", "--json")
+    assert (result.code, result.error["code"]) == (2, "CONFIG")
+    wanted = f"{here.home / 'config.toml'}:2: thene is unknown; did you mean theme?"
+    assert result.error["message"] == wanted
+
+
+def test_config_show_prints_values_origins_and_problems(here: InProcess) -> None:
+    (here.home / "config.toml").write_text('theme = "paper"\nthene = "ink"\n')
+    shown = here("config", "show", "--json")
+    assert shown.document["settings"]["theme"] == {"value": "paper", "origin": "config.toml"}
+    assert (shown.code, shown.error["code"]) == (2, "CONFIG")
+    table = here("config", "show").stdout.splitlines()
+    assert table[0].split() == ["NAME", "VALUE", "ORIGIN"]
+    assert ["theme", "paper", "config.toml"] in [line.split() for line in table]
+
+
+def test_config_show_masks_secrets(here: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWAPDESK_API_URL", "https://api.example/v2")
+    monkeypatch.setenv("SWAPDESK_API_KEY", "0123456789abcdef")
+    monkeypatch.setenv("SWAPDESK_API_SECRET", "a-very-secret-text")
+    for form in ((), ("--json",), ("--plain",)):
+        shown = here("config", "show", *form)
+        assert shown.code == 0
+        assert "a-very-secret-text" not in shown.stdout
+        assert "0123456789abcdef" not in shown.stdout
+        assert "…cdef" in shown.stdout
+
+
+@click.command()
+def broken() -> None:
+    raise RuntimeError("api_secret=hunter2hunter2 \x1b[2J")
+
+
+def test_a_defect_is_reported_without_secrets(here: InProcess) -> None:
+    COMMANDS["broken"] = f"{__name__}:broken"
+    try:
+        plain, document = here("broken"), here("broken", "--json")
+    finally:
+        del COMMANDS["broken"]
+    assert plain.code == 1
+    assert "RuntimeError" in plain.stderr
+    assert "hunter2" not in plain.stderr
+    assert "\x1b" not in plain.stderr
+    # The command has no --json of its own, which is a usage error and not a defect.
+    assert document.code == 2

@@ -1,0 +1,146 @@
+"""The whole way in a pipe: create, pay, follow, with exact numbers and exit codes."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from cli.desks import Desk
+from harness import Result
+
+BTC_ETH = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob")
+
+
+def created(result: Result) -> dict[str, object]:
+    assert result.code == 0, result.stderr
+    document: dict[str, object] = result.document
+    return document
+
+
+def test_swap_then_watch(desk: Desk) -> None:
+    order = created(desk("swap", *BTC_ETH, "--yes", "--json", "--fund"))
+    deposit = order["deposit"]
+    assert isinstance(deposit, dict)
+    assert Decimal(deposit["amount"]) == Decimal("0.1")
+    assert (deposit["symbol"], deposit["chain"]) == ("BTC", "bitcoin")
+    assert deposit["address"] == order["order"]["depositAddress"]  # type: ignore[index]
+    assert order["check"] == {"payable": True, "lowerByPercent": None, "providerChanged": False}
+    assert order["funded"]["hash"]  # type: ignore[index]
+
+    watched = desk("orders", "watch", str(order["serviceId"]), "--json")
+    assert watched.code == 0, watched.stderr
+    lines = watched.documents
+    assert {line["id"] for line in lines} == {order["serviceId"]}
+    assert lines[-1]["displayStatus"] == "SWAP_COMPLETED"
+    assert lines[-1]["ended"] is True
+    assert lines[-1]["intentId"] == order["intentId"]
+    assert lines[-1]["order"]["serviceId"] == order["serviceId"]
+    statuses = [line["status"] for line in lines]
+    assert statuses == sorted(statuses)
+    assert len({(line["displayStatus"], line["ended"]) for line in lines}) == len(lines)
+    assert all(line["money"] and line["next"] and line["at"].endswith("Z") for line in lines)
+
+
+def test_private_send_then_watch(desk: Desk) -> None:
+    order = created(
+        desk("send", "0.05", "btc.bitcoin", "--to", "@cold", "--yes", "--json", "--fund")
+    )
+    assert order["order"]["anonymous"] is True  # type: ignore[index]
+    watched = desk("orders", "watch", str(order["serviceId"]), "--json")
+    assert watched.code == 0, watched.stderr
+    assert watched.documents[-1]["displayStatus"] == "SWAP_COMPLETED"
+    assert watched.documents[-1]["order"]["inToken"]["id"] == order["order"]["outToken"]["id"]  # type: ignore[index]
+
+
+def test_a_chosen_private_route(desk: Desk) -> None:
+    order = created(desk("swap", *BTC_ETH, "--type", "private", "--yes", "--json"))
+    assert order["order"]["anonymous"] is True  # type: ignore[index]
+    assert order["funded"] is None
+
+
+def test_a_chosen_provider_and_quote(desk: Desk) -> None:
+    board = desk("quote", *BTC_ETH[:3], "--json").document
+    row = next(row for row in board["quotes"] if row["type"] == "standard" and row["place"] > 1)
+    taken = created(desk("swap", *BTC_ETH, "--quote", row["quoteId"], "--yes", "--json"))
+    assert taken["order"]["in"] == row["swap"]  # type: ignore[index]
+    assert Decimal(taken["order"]["outAmount"]) == Decimal(row["amountOut"])  # type: ignore[index]
+    named = created(desk("swap", *BTC_ETH, "--provider", row["provider"], "--yes", "--json"))
+    assert named["order"]["in"] == row["swap"]  # type: ignore[index]
+
+
+def test_quotes_are_ranked_exact_and_explained(desk: Desk) -> None:
+    result = desk("quote", *BTC_ETH[:3], "--json")
+    raw = json.loads(result.stdout, parse_float=Decimal)
+    nets = [row["net"] for row in raw["quotes"]]
+    assert nets == sorted(nets, reverse=True)
+    assert [row["place"] for row in raw["quotes"]] == list(range(1, len(nets) + 1))
+    assert all(isinstance(net, Decimal) for net in nets)
+    assert {row["type"] for row in raw["quotes"]} == {"standard", "private"}
+    assert raw["unusable"]
+    assert all(row["reason"] for row in raw["unusable"])
+    only = desk("quote", *BTC_ETH[:3], "--type", "private", "--json").document
+    assert {row["type"] for row in only["quotes"]} == {"private"}
+
+
+def test_the_forms_to_read(desk: Desk) -> None:
+    table = desk("quote", *BTC_ETH[:3])
+    assert table.stdout.splitlines()[0].split()[:3] == ["ROUTE", "PROVIDER", "NET"]
+    assert "Nothing has moved." in table.stderr
+    assert "{" not in table.stdout
+    sentences = desk("quote", *BTC_ETH[:3], "--plain").stdout.splitlines()
+    assert sentences[0].startswith("1. ")
+    assert all(line.endswith(".") for line in sentences)
+
+
+def test_orders_are_listed_and_shown(desk: Desk) -> None:
+    order = created(desk("swap", *BTC_ETH, "--yes", "--json"))
+    name = str(order["serviceId"])
+    listed = desk("orders", "list", "--json").document
+    assert name in [entry["serviceId"] for entry in listed["orders"]]
+    shown = desk("orders", "show", name[:8], "--json").document
+    assert shown["deposit"] == order["deposit"]
+    assert shown["displayStatus"] == "WAITING_FOR_DEPOSIT"
+    table = desk("orders", "list").stdout
+    assert name[:6] in table
+    card = desk("orders", "show", name)
+    address = str(order["deposit"]["address"])  # type: ignore[index]
+    assert " ".join(address[i : i + 4] for i in range(0, len(address), 4)) in card.stdout
+    assert name in desk("orders", "show", name, "--plain").stdout
+
+
+def test_tokens_and_chains(desk: Desk) -> None:
+    chains = desk("chains", "--json").document["chains"]
+    assert {chain["kind"] for chain in chains} == {"evm", "sol", "bitcoin", "xmr", "xrp"}
+    found = desk("tokens", "--symbol", "usdc", "--json").document["tokens"]
+    assert len({token["chain"] for token in found}) > 2
+    assert {token["symbol"].lower() for token in found} == {"usdc"}
+    one = desk("tokens", "usdc", "--chain", "base", "--limit", "1", "--json").document
+    assert [token["chain"] for token in one["tokens"]] == ["base"]
+    assert "USDC.base" in desk("tokens", "usdc", "--chain", "base").stdout
+    assert "Bitcoin, written bitcoin" in desk("chains", "--plain").stdout
+
+
+@pytest.mark.parametrize("form", [(), ("--plain",), ("--json",)])
+def test_hostile_names_do_not_reach_the_terminal(desk: Desk, form: tuple[str, ...]) -> None:
+    result = desk("tokens", "--limit", "20000", *form)
+    assert result.code == 0
+    for line in result.stdout.splitlines():
+        assert line.isprintable(), ascii(line)
+
+
+def test_raw_calls(desk: Desk) -> None:
+    read = desk("api", "GET", "/v2/tokens", "-q", "symbol=BTC", "-q", "pageSize=1")
+    assert read.code == 0
+    assert read.document["tokens"][0]["symbol"] == "BTC"
+    quotes = desk("quote", *BTC_ETH[:3], "--type", "standard", "--json").document["quotes"]
+    body = {
+        "quoteId": quotes[0]["quoteId"],
+        "addressTo": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+    }
+    written = desk("api", "POST", "/exchanges", "-d", "-", "--yes", stdin=json.dumps(body))
+    assert written.code == 0, written.stderr
+    name = written.document["serviceId"]
+    # Journaled before it was shown: it is known without asking the service.
+    assert name in [o["serviceId"] for o in desk("orders", "list", "--json").document["orders"]]

@@ -1,0 +1,223 @@
+"""The one way to start a desk or a service in tests: real processes, a home of their own.
+
+Nothing of the machine leaks in: no proxy, no ``SWAPDESK_*`` variable, no configuration of
+whoever runs the tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+
+T = TypeVar("T")
+
+START_SECONDS = 40.0
+COMMAND_SECONDS = 50.0
+
+
+def environment(home: Path, **extra: str) -> dict[str, str]:
+    """What a process of a test sees of the machine."""
+    home.mkdir(parents=True, exist_ok=True)
+    return {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "TERM": "xterm-256color",
+        "SWAPDESK_HOME": str(home),
+        **extra,
+    }
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended."""
+
+    stdout: str
+    stderr: str
+    code: int
+
+    @property
+    def document(self) -> Any:
+        """The one JSON document on standard output."""
+        assert self.stdout.count("\n") == 1, self
+        return json.loads(self.stdout, parse_float=str)
+
+    @property
+    def documents(self) -> list[Any]:
+        """One JSON object per line."""
+        return [json.loads(line, parse_float=str) for line in self.stdout.splitlines()]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error object, which is the last line on standard error."""
+        found = json.loads(self.stderr.splitlines()[-1])
+        assert set(found) == {"error"}, self
+        error: dict[str, Any] = found["error"]
+        assert set(error) == {"code", "message", "status", "requestId", "fields", "money", "next"}
+        return error
+
+
+def start_command(
+    *arguments: str, home: Path, env: Mapping[str, str] | None = None, **options: Any
+) -> subprocess.Popen[bytes]:
+    """A command that goes on running; the caller ends it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "swapdesk", *arguments],
+        env=environment(home, **(env or {})),
+        cwd=home,
+        **options,
+    )
+
+
+def cli(
+    *arguments: str,
+    home: Path,
+    env: Mapping[str, str] | None = None,
+    stdin: str = "",
+    seconds: float = COMMAND_SECONDS,
+) -> Result:
+    """Run one command to its end, without a terminal."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "swapdesk", *arguments],
+        env=environment(home, **(env or {})),
+        cwd=home,
+        input=stdin.encode(),
+        capture_output=True,
+        timeout=seconds,
+        check=False,
+    )
+    return Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
+
+
+@dataclass
+class Sandbox:
+    """A running sandbox of one home, which the commands of that home find and use."""
+
+    home: Path
+    ready: dict[str, Any]
+    process: subprocess.Popen[bytes]
+
+    def control(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """One control operation, as ``control("POST", "/clock", {"advance": 60})``."""
+        answer = httpx.request(
+            method,
+            self.ready["control"] + path,
+            headers={"sandbox-token": self.ready["controlToken"]},
+            json=body,
+            timeout=15,
+            trust_env=False,
+        )
+        assert answer.status_code == 200, answer.text
+        return answer.json() if answer.content else None
+
+    def fault(self, fault: str, **selector: Any) -> None:
+        """Put one fault in the way, as ``fault("http_500", operation="create_exchange")``."""
+        self.control("POST", "/faults", {"fault": fault, **selector})
+
+    def partner(self, tier: str = "PRO", place: int = 0) -> dict[str, str]:
+        """Partner ``place`` of a tier; the desk itself is the first PRO one."""
+        found = [p for p in self.ready["partners"] if p["tier"] == tier]
+        partner: dict[str, str] = found[place]
+        return partner
+
+    def kill_service(self) -> None:
+        """``kill -9`` of the service process; its supervisor starts it again."""
+        for pid in children(self.process.pid):
+            if "swapdesk.sandbox.service_process" in _command_line(pid):
+                os.kill(pid, signal.SIGKILL)
+                return
+        raise AssertionError("no service process runs")
+
+    def answers(self) -> bool:
+        """Whether the service says it is well."""
+        try:
+            answer = httpx.get(self.ready["url"] + "/health", timeout=2, trust_env=False)
+        except httpx.HTTPError:
+            return False
+        return answer.status_code == 200
+
+    def stop(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(8)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def start_sandbox(home: Path, *, speed: float = 600, seed: int = 0) -> Sandbox:
+    """A sandbox on the data directory of ``home``; its state survives :meth:`Sandbox.stop`."""
+    process = start_command(
+        *("serve", "--sandbox", "--lifeline", "--data", str(home / "sandbox")),
+        *("--speed", str(speed), "--seed", str(seed)),
+        home=home,
+        # The pipe ends the sandbox also when the test process is killed.
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    readable, _, _ = select.select([process.stdout], [], [], START_SECONDS)
+    line = process.stdout.readline() if readable else b""
+    if not line:
+        process.kill()
+        raise AssertionError(f"the sandbox did not become ready: {process.wait()}")
+    return Sandbox(home, json.loads(line), process)
+
+
+@contextmanager
+def running_sandbox(home: Path, **options: Any) -> Iterator[Sandbox]:
+    """:func:`start_sandbox`, ended with the block."""
+    sandbox = start_sandbox(home, **options)
+    try:
+        yield sandbox
+    finally:
+        sandbox.stop()
+
+
+def wait_for(condition: Callable[[], T | None], *, seconds: float = 20.0, what: str = "it") -> T:
+    """The first true value of ``condition``, asked again and again until the time is over."""
+    until = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        assert time.monotonic() < until, f"waited {seconds} s for {what}"
+        select.select([], [], [], 0.05)
+
+
+def children(pid: int) -> list[int]:
+    """The processes a process has started."""
+    listing = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    )
+    return [int(word) for word in listing.stdout.split()]
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that ended and was not waited for does not."""
+    listing = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    state = listing.stdout.strip()
+    return bool(state) and not state.startswith("Z")
+
+
+def _command_line(pid: int) -> str:
+    listing = subprocess.run(
+        ["ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return listing.stdout
