@@ -213,6 +213,15 @@ async def test_a_floating_order_falls_back_to_the_next_best(floor: Floor) -> Non
     assert floor.openings == [f"{order.service_id}:in#2"]
 
 
+async def test_a_venue_that_left_since_the_quote_is_one_that_refuses(floor: Floor) -> None:
+    quote = await floor.quote()
+    left = [venue for venue in floor.adapters if venue.provider.short_name != "aa"]
+    without = Floor(floor.path, floor.clock, left)
+    order = await without.desk.create(caller(), exchange(quote), "exchange")
+    await without.store.close()
+    assert (order.in_, order.rerouted) == ("bb", True)
+
+
 @pytest.mark.parametrize("position", ["in", "out"])
 async def test_a_private_order_avoids_the_venue_that_refused(floor: Floor, position: str) -> None:
     quote = await floor.quote(route="private")

@@ -75,7 +75,7 @@ CREATE TABLE orders (
 CREATE UNIQUE INDEX one_order_per_quote ON orders (partner_id, quote_id);
 CREATE INDEX orders_by_creation ON orders (partner_id, created);
 CREATE INDEX orders_by_status ON orders (partner_id, status, created);
-CREATE INDEX orders_due ON orders (due_at, lease_until) WHERE due_at IS NOT NULL;
+CREATE INDEX orders_due ON orders (lease_until, due_at) WHERE due_at IS NOT NULL;
 
 CREATE TABLE outbox (
     sequence   INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -35,40 +35,18 @@ from swapdesk.service.store.rows import (
     values_of,
 )
 from swapdesk.service.store.schema import configure, prepare
+from swapdesk.service.store.statements import (
+    ADVANCE,
+    ANNOUNCE,
+    CLAIM,
+    INSERT_ORDER,
+    INSERT_QUOTE,
+    NEXT_DUE,
+    SORT_COLUMNS,
+)
 from swapdesk.service.store.writer import Writer
 
 T = TypeVar("T")
-
-_SORT = {"created": "created", "updated": "modified", "amount": "amount_key"}
-# Identity of an order, which no later write may change.
-_FIXED = frozenset({"service_id", "record_id", "partner_id", "quote_id", "request_digest"})
-_CHANGING = (*(name for name in ORDER_COLUMNS if name not in _FIXED), "amount_key")
-
-
-def _insert(table: str, columns: Sequence[str]) -> str:
-    names = ", ".join(columns)
-    marks = ", ".join(f":{name}" for name in columns)
-    return f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - our own names
-
-
-_INSERT_QUOTE = _insert("quotes", QUOTE_COLUMNS)
-_INSERT_ORDER = _insert("orders", (*ORDER_COLUMNS, "amount_key"))
-_ADVANCE = (
-    "UPDATE orders SET "  # noqa: S608 - column names are ours
-    + ", ".join(f"{name} = :{name}" for name in _CHANGING)
-    + ", lease_owner = NULL, lease_until = NULL"
-    + " WHERE service_id = :service_id AND version = :expected AND rank <= :rank"
-)
-_ANNOUNCE = (
-    "INSERT INTO outbox (service_id, partner_id, version, status, rank, committed)"
-    " VALUES (:service_id, :partner_id, :version, :status, :rank, :modified)"
-)
-_CLAIM = (
-    "UPDATE orders SET lease_owner = :owner, lease_until = :until WHERE service_id IN ("
-    " SELECT service_id FROM orders WHERE due_at <= :now"
-    " AND (lease_until IS NULL OR lease_until <= :now) ORDER BY due_at LIMIT :limit)"
-    " RETURNING *"
-)
 
 
 class SqliteStore:
@@ -100,7 +78,7 @@ class SqliteStore:
     async def save_quotes(self, quotes: Sequence[StoredQuote]) -> None:
         rows = [values_of(quote, QUOTE_COLUMNS) for quote in quotes]
         if rows:
-            await self._write(lambda db: db.executemany(_INSERT_QUOTE, rows).rowcount)
+            await self._write(lambda db: db.executemany(INSERT_QUOTE, rows).rowcount)
 
     async def get_quote(self, partner_id: str, quote_id: str) -> StoredQuote | None:
         def read(db: sqlite3.Connection) -> StoredQuote | None:
@@ -130,7 +108,7 @@ class SqliteStore:
                 values,
             ).rowcount
             if taken:
-                db.execute(_INSERT_ORDER, values)
+                db.execute(INSERT_ORDER, values)
                 return
             row = db.execute(
                 "SELECT consumed_by FROM quotes"
@@ -159,10 +137,10 @@ class SqliteStore:
         }
 
         def advance(db: sqlite3.Connection) -> bool:
-            if not db.execute(_ADVANCE, values).rowcount:
+            if not db.execute(ADVANCE, values).rowcount:
                 return False
             if announce:
-                db.execute(_ANNOUNCE, values)
+                db.execute(ANNOUNCE, values)
             return True
 
         return await self._write(advance)
@@ -198,7 +176,7 @@ class SqliteStore:
                 values.append(value)
         where = " AND ".join(terms)
         direction = "DESC" if wanted.descending else "ASC"
-        order_by = f"{_SORT[wanted.sort]} {direction}, rowid {direction}"
+        order_by = f"{SORT_COLUMNS[wanted.sort]} {direction}, rowid {direction}"
 
         def read(db: sqlite3.Connection) -> tuple[list[StoredOrder], int]:
             db.execute("BEGIN")  # one snapshot for the page and its total
@@ -230,15 +208,12 @@ class SqliteStore:
             "limit": limit,
         }
         return await self._write(
-            lambda db: [order_of(row) for row in db.execute(_CLAIM, values).fetchall()]
+            lambda db: [order_of(row) for row in db.execute(CLAIM, values).fetchall()]
         )
 
     async def next_due(self) -> datetime | None:
         def read(db: sqlite3.Connection) -> datetime | None:
-            (due,) = db.execute(
-                "SELECT MIN(MAX(due_at, COALESCE(lease_until, 0))) FROM orders"
-                " WHERE due_at IS NOT NULL"
-            ).fetchone()
+            (due,) = db.execute(NEXT_DUE).fetchone()
             return None if due is None else moment_of(due)
 
         return await self._read(read)
