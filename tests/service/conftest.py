@@ -28,13 +28,24 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def venue_list() -> list[CentralizedVenue]:
+def aa() -> PriceVenue:
+    return PriceVenue("aa", fee=Decimal("0.004"))
+
+
+@pytest.fixture
+def bb() -> PriceVenue:
+    return PriceVenue("bb", fee=Decimal("0.006"), least=Decimal(10), minutes=Decimal(7))
+
+
+@pytest.fixture
+def cc() -> PriceVenue:
+    return PriceVenue("cc", fee=Decimal("0.010"), most=Decimal(500_000))
+
+
+@pytest.fixture
+def venue_list(aa: PriceVenue, bb: PriceVenue, cc: PriceVenue) -> list[CentralizedVenue]:
     """The venues of the tiny world; a module may bring its own."""
-    return [
-        PriceVenue("aa", fee=Decimal("0.004")),
-        PriceVenue("bb", fee=Decimal("0.006"), least=Decimal(10), minutes=Decimal(7)),
-        PriceVenue("cc", fee=Decimal("0.010"), most=Decimal(500_000)),
-    ]
+    return [cc, aa, bb]
 
 
 @pytest.fixture

@@ -1,0 +1,57 @@
+"""Asking for quotes and limits, and reading what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import httpx
+
+from service.world import (
+    BTC,
+    ETH,
+)
+from swapdesk.clock import ManualClock
+from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.pair_limits import PairLimits
+from swapdesk.wire.quotes import Quote, QuoteList
+
+Parameters = dict[str, Any]
+
+
+def asked(amount: str = "0.5", from_: str = BTC.id, to: str = ETH.id, **more: Any) -> Parameters:
+    return {"amount": amount, "from": from_, "to": to, **more}
+
+
+async def quotes(api: httpx.AsyncClient, parameters: Parameters) -> list[Quote]:
+    answer = await api.get("/quotes", params=parameters)
+    assert answer.status_code == 200, answer.text
+    found = decode(QuoteList, answer.content, side="client")
+    assert found.total == len(found.quotes)
+    return found.quotes
+
+
+async def refusal(api: httpx.AsyncClient, path: str, parameters: Parameters) -> dict[str, Any]:
+    """The body of a refusal, with its status."""
+    answer = await api.get(path, params=parameters)
+    body: dict[str, Any] = {**answer.json(), "status": answer.status_code}
+    return body
+
+
+async def finish(clock: ManualClock, work: Coroutine[Any, Any, Any]) -> Any:
+    """The result of ``work``, with the clock moved on whenever nothing else happens."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        for _ in range(40):
+            await asyncio.sleep(0)
+        if not task.done():
+            clock.advance(0.05)
+    return task.result()
+
+
+async def limits(api: httpx.AsyncClient, from_: str, to: str) -> PairLimits:
+    answer = await api.get("/minMax", params={"tokenIdFrom": from_, "tokenIdTo": to})
+    assert answer.status_code == 200, answer.text
+    assert answer.json().keys() == {"cex", "dex", "private"}
+    return decode(PairLimits, answer.content, side="client")

@@ -1,0 +1,168 @@
+"""What a request body may be."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from service.http_calls import JSON, code, fields
+from service.world import AS_FIRST
+from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
+
+POSTS = [operation.path for operation in OPERATIONS if operation.method == "POST"]
+
+
+@pytest.mark.parametrize("path", POSTS)
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/jsonp",
+        "application/json; charset=latin-1",
+    ],
+)
+async def test_bodies_are_application_json(
+    api: httpx.AsyncClient, path: str, content_type: str
+) -> None:
+    headers = {"content-type": content_type} if content_type else {}
+    answer = await api.post(path, content=b"{}", headers=headers)
+    assert code(answer) == (415, "UNSUPPORTED_MEDIA_TYPE")
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        'application/json;charset="UTF-8"',
+    ],
+)
+async def test_accepted_content_types(api: httpx.AsyncClient, content_type: str) -> None:
+    answer = await api.post("/exchanges", content=b"{}", headers={"content-type": content_type})
+    assert answer.status_code == 422
+
+
+@pytest.mark.parametrize("path", POSTS)
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'"text"',
+        b"12",
+        b"true",
+        b"{} {}",
+        b'{"quoteId":"a","quoteId":"b"}',
+        b'{"quoteId":' + b"[" * 40 + b"]" * 40 + b"}",
+        b'{"quoteId":NaN}',
+        b'{"quoteId":1e999999}',
+        b'{"quoteId":"\xff"}',
+        b"\xef\xbb\xbf{}",
+        b"{'quoteId':'a'}",
+    ],
+)
+async def test_bodies_that_are_no_json_object(
+    api: httpx.AsyncClient, path: str, body: bytes
+) -> None:
+    answer = await api.post(path, content=body, headers=JSON)
+    assert code(answer) == (400, "BAD_REQUEST")
+    assert answer.json().keys() == {"message", "code", "requestId"}
+
+
+def body_of(size: int) -> bytes:
+    frame = b'{"quoteId":"%b"}'
+    return frame % (b"a" * (size - len(frame) + 2))
+
+
+@pytest.mark.parametrize("announced", [True, False])
+@pytest.mark.parametrize(("size", "status"), [(BODY_LIMIT, 422), (BODY_LIMIT + 1, 413)])
+async def test_body_limit(api: httpx.AsyncClient, announced: bool, size: int, status: int) -> None:
+    body = body_of(size)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for begin in range(0, len(body), 4096):
+            yield body[begin : begin + 4096]
+
+    content = body if announced else pieces()
+    answer = await api.post("/exchanges", content=content, headers=JSON)
+    assert answer.status_code == status
+    if status == 413:
+        assert answer.json()["code"] == "PAYLOAD_TOO_LARGE"
+
+
+async def test_an_endless_body_is_not_read_to_its_end(service: ServiceParts) -> None:
+    pulled = 0
+
+    async def endless() -> Any:
+        nonlocal pulled
+        pulled += 1
+        return {"type": "http.request", "body": b" " * 65536, "more_body": True}
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v2/exchanges",
+        "raw_path": b"/v2/exchanges",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [
+            (b"authorization", AS_FIRST["Authorization"].encode()),
+            (b"content-type", b"application/json"),
+        ],
+    }
+    await build_service(service)(scope, endless, send)
+    assert sent[0]["status"] == 413
+    assert pulled <= BODY_LIMIT // 65536 + 1
+
+
+@pytest.mark.parametrize("path", POSTS)
+async def test_bodies_are_closed_and_name_what_is_wrong(api: httpx.AsyncClient, path: str) -> None:
+    body = {"addressTo": 5, "destinationTag": "x" * 65, "quote_id": "a", "useXmr": True}
+    wrong = fields(await api.post(path, json=body))
+    assert wrong.keys() == {"quoteId", "addressTo", "destinationTag", "quote_id", "useXmr"}
+    assert "value" not in wrong["quoteId"]
+    assert wrong["destinationTag"]["value"] == "x" * 65
+    assert wrong["useXmr"]["value"] is True
+    assert all(problem["message"] for problem in wrong.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "fits", "exceeds"),
+    [
+        ("quoteId", "q" * 128, "q" * 129),
+        ("addressTo", "a" * 200, "a" * 201),
+        ("addressTo", "a", ""),
+        ("destinationTag", "t" * 64, "t" * 65),
+        ("refundAddress", "r" * 200, "r" * 201),
+        ("refundExtraId", "r" * 64, "r" * 65),
+        ("intermediateRefundAddress", "r" * 200, "r" * 201),
+        ("walletInfo", "w" * 256, "w" * 257),
+    ],
+)
+@pytest.mark.parametrize("path", POSTS)
+async def test_body_bounds(
+    api: httpx.AsyncClient, path: str, name: str, fits: str, exceeds: str
+) -> None:
+    body = {"quoteId": "unknown", "addressTo": "somewhere"}
+    inside = await api.post(path, json={**body, name: fits})
+    assert code(inside) == (422, "INVALID_SWAP")
+    assert fields(await api.post(path, json={**body, name: exceeds})).keys() == {name}
+
+
+async def test_long_values_are_not_repeated_whole(api: httpx.AsyncClient) -> None:
+    wrong = fields(await api.post("/exchanges", json={"quoteId": "q" * 10_000}))
+    assert len(wrong["quoteId"]["value"]) == 257

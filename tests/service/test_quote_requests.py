@@ -1,0 +1,207 @@
+"""Amounts and tokens of quotes and private sends."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from service.quote_calls import asked, quotes, refusal
+from service.world import (
+    BTC,
+    CHAIN_ONLY,
+    DISABLED,
+    ETH,
+    FIRST,
+    ON_DARK,
+    SOL,
+    UNKNOWN_TOKEN,
+    USDC_SOL,
+    XRP,
+)
+from swapdesk.service.app import ServiceParts
+from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.quotes import PrivateSendQuoteList, QuoteList
+
+# Amounts
+
+BAD_AMOUNTS = [
+    "１２",
+    "1,5",
+    "1e3",
+    "NaN",
+    "Infinity",
+    "-1",
+    "+1",
+    "0x10",
+    "1" * 10_240,
+    "0." + "1" * 41,
+    "1.",
+    ".5",
+    "01",
+    " 1",
+    "1 000",
+    "1_000",
+    "½",
+    "٣",
+    "null",
+    "",
+]
+
+
+@pytest.mark.parametrize("amount", BAD_AMOUNTS)
+@pytest.mark.parametrize("path", ["/quotes", "/quotes/private-send"])
+async def test_amounts_that_are_none(api: httpx.AsyncClient, path: str, amount: str) -> None:
+    parameters = asked(amount)
+    if path.endswith("send"):
+        del parameters["to"]
+    body = await refusal(api, path, parameters)
+    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
+    assert body["fields"].keys() == {"amount"}
+
+
+@pytest.mark.parametrize("amount", ["0", "0.0", "0.00000000"])
+async def test_nothing_cannot_be_swapped(api: httpx.AsyncClient, amount: str) -> None:
+    body = await refusal(api, "/quotes", asked(amount))
+    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
+    assert body["fields"].keys() == {"amount"}
+
+
+@pytest.mark.parametrize("amount", ["0", "0.0"])
+async def test_nothing_sent_privately_is_too_low(api: httpx.AsyncClient, amount: str) -> None:
+    parameters = {"amount": amount, "from": BTC.id}
+    body = await refusal(api, "/quotes/private-send", parameters)
+    assert (body["status"], body["code"]) == (422, "AMOUNT_TOO_LOW")
+    assert body["fields"]["amount"]["value"] == amount
+
+
+@pytest.mark.parametrize("path", ["/quotes", "/quotes/private-send"])
+async def test_decimals_of_the_token(api: httpx.AsyncClient, path: str) -> None:
+    parameters = asked("0.12345678")
+    if path.endswith("send"):
+        del parameters["to"]
+    assert (await api.get(path, params=parameters)).status_code == 200
+    body = await refusal(api, path, {**parameters, "amount": "0.123456789"})
+    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
+    assert body["fields"] == {"amount": {"message": "BTC has 8 decimals", "value": "0.123456789"}}
+
+
+async def test_amounts_are_answered_exactly(api: httpx.AsyncClient) -> None:
+    amount = "1.000000000000000001"
+    answer = await api.get("/quotes", params=asked(amount, ETH.id, BTC.id))
+    assert f'"amountIn":{amount},' in answer.text
+    for row in decode(QuoteList, answer.content, side="client").quotes:
+        assert row.amount_out is not None
+        assert -int(row.amount_out.as_tuple().exponent) <= BTC.decimals
+
+
+# Tokens
+
+
+@pytest.mark.parametrize(
+    ("token_id", "code"),
+    [
+        (UNKNOWN_TOKEN, "TOKEN_NOT_FOUND"),
+        (DISABLED.id, "TOKEN_DISABLED"),
+        (ON_DARK.id, "TOKEN_DISABLED"),
+    ],
+)
+async def test_tokens_that_cannot_be_swapped(
+    api: httpx.AsyncClient, token_id: str, code: str
+) -> None:
+    for parameters, path, side in (
+        (asked(from_=token_id), "/quotes", "from"),
+        (asked(to=token_id), "/quotes", "to"),
+        ({"amount": "1", "from": token_id}, "/quotes/private-send", "from"),
+        ({"tokenIdFrom": token_id, "tokenIdTo": BTC.id}, "/minMax", "from"),
+        ({"tokenIdFrom": BTC.id, "tokenIdTo": token_id}, "/minMax", "to"),
+    ):
+        body = await refusal(api, path, parameters)
+        assert (body["status"], body["code"]) == (404, code)
+        assert f"'{side}'" in body["message"]
+        assert "fields" not in body
+
+
+@pytest.mark.parametrize("types", [None, "standard", ["private", "standard"], ["private", "dex"]])
+async def test_one_token_on_both_sides(api: httpx.AsyncClient, types: Any) -> None:
+    parameters = asked(to=BTC.id.upper())
+    if types is not None:
+        parameters["types"] = types
+    body = await refusal(api, "/quotes", parameters)
+    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
+    assert body["fields"].keys() == {"to"}
+
+
+async def test_one_token_on_both_sides_privately(
+    api: httpx.AsyncClient, service: ServiceParts
+) -> None:
+    rows = await quotes(api, asked(to=BTC.id, types="private"))
+    assert len(rows) == 6
+    for row in rows:
+        assert row.quote_id is not None
+        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
+        assert stored is not None
+        assert stored.purpose == "private_send"
+
+
+async def test_private_send_needs_the_token_to_support_it(api: httpx.AsyncClient) -> None:
+    for path, parameters in (
+        ("/quotes/private-send", {"amount": "100", "from": USDC_SOL.id}),
+        ("/quotes", asked("100", USDC_SOL.id, USDC_SOL.id, types="private")),
+    ):
+        body = await refusal(api, path, parameters)
+        assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
+        assert body["fields"].keys() == {"from"}
+
+
+async def test_tokens_without_centralized_routes(api: httpx.AsyncClient) -> None:
+    assert await quotes(api, asked("100", ETH.id, CHAIN_ONLY.id)) == []
+    answer = await api.get("/minMax", params={"tokenIdFrom": ETH.id, "tokenIdTo": CHAIN_ONLY.id})
+    assert answer.json() == {"cex": None, "dex": None, "private": None}
+
+
+async def test_the_intermediary_is_never_an_end(
+    api: httpx.AsyncClient, service: ServiceParts
+) -> None:
+    for row in await quotes(api, asked("1000", XRP.id, ETH.id, types="private")):
+        assert row.quote_id is not None
+        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
+        assert stored is not None
+        assert stored.middle_token_id == SOL.id
+
+
+# Private send
+
+
+async def test_private_send(api: httpx.AsyncClient, service: ServiceParts) -> None:
+    answer = await api.get(
+        "/quotes/private-send",
+        params={"amount": "0.5", "from": BTC.id, "refundAddress": "bc1qrefund"},
+    )
+    found = decode(PrivateSendQuoteList, answer.content, side="client")
+    assert found.total == len(found.quotes) == 6
+    outs = [row.amount_out for row in found.quotes]
+    assert outs == sorted(outs, reverse=True)
+    for row in found.quotes:
+        assert row.type == "private"
+        assert row.amount_in == Decimal("0.5")
+        assert row.amount_out < row.amount_in
+        assert row.min is not None
+        assert row.max is not None
+        assert row.min <= row.amount_in <= row.max
+        stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
+        assert stored is not None
+        assert (stored.purpose, stored.route) == ("private_send", "private")
+        assert stored.token_in_id == stored.token_out_id == BTC.id
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("refundAddress", "a" * 201), ("to", ETH.id), ("types", "private")]
+)
+async def test_parameters_of_private_send(api: httpx.AsyncClient, name: str, value: str) -> None:
+    parameters = {"amount": "0.5", "from": BTC.id, name: value}
+    body = await refusal(api, "/quotes/private-send", parameters)
+    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
+    assert body["fields"].keys() == {name}
