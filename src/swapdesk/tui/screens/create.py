@@ -36,11 +36,11 @@ from swapdesk.tui.commands.create import (
 )
 from swapdesk.tui.messages import QuotesArrived, QuotesFailed
 from swapdesk.tui.page import Page, budget_of
-from swapdesk.tui.screens.create_facts import Draft, fitting_state, summary
+from swapdesk.tui.screens.create_facts import Draft, FrozenPanel, intent_state, summary
 from swapdesk.tui.screens.create_form import Checked, CreateForm
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.check_line import Check, Verdict
-from swapdesk.tui.widgets.intent_panel import IntentPanel, IntentState
+from swapdesk.tui.widgets.intent_panel import IntentState
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.text_rows import TextRows
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
@@ -72,17 +72,6 @@ class CreateScreen(Page):
     NAME = "Create"
     SPENDS = "exchange"
     VERBS = (Create, NewQuote, NextField, Complete, FieldBelow, FieldAbove, Back)
-    DEFAULT_CSS = """
-    CreateScreen .side { width: 38; }
-    CreateScreen #summary { display: none; margin: 1 0 0 0; }
-    CreateScreen.-narrow #summary, CreateScreen.-small #summary { display: block; }
-    CreateScreen.-short #summary { margin: 0; }
-    CreateScreen.-narrow .side, CreateScreen.-small .side { display: none; }
-    CreateScreen.-narrow.-review #body, CreateScreen.-small.-review #body { display: none; }
-    CreateScreen.-narrow.-review .side, CreateScreen.-small.-review .side {
-        display: block; width: 100%;
-    }
-    """
     AUTO_FOCUS: ClassVar[str | None] = ""
 
     def __init__(
@@ -104,7 +93,7 @@ class CreateScreen(Page):
         self._form = CreateForm(
             session.desk, board, refund="refund address" in row.badges, typed=typed
         )
-        self._panel = IntentPanel(IntentState([]), classes="side")
+        self._panel = FrozenPanel(IntentState([]), classes="side")
         self._summary = TextRows(id="summary")
 
     def compose_body(self) -> Iterable[Widget]:
@@ -118,7 +107,6 @@ class CreateScreen(Page):
         super().on_mount()
         self._form.focus_first()
         self._show()
-        self.call_after_refresh(self._show)
 
     # the form and its freezing
 
@@ -159,7 +147,6 @@ class CreateScreen(Page):
         self._panel.focus()
         self.step_changed(self._intent.id)
         self._show()
-        self.call_after_refresh(self._show)
 
     def _edit(self) -> None:
         self._intent = None
@@ -188,10 +175,6 @@ class CreateScreen(Page):
     def session_changed(self) -> None:
         self._show()
 
-    def on_resize(self) -> None:
-        super().on_resize()
-        self.call_after_refresh(self._show)
-
     def on_descendant_focus(self) -> None:
         if self.focused is not None and self.focused is not self._panel:
             self.set_class(False, "-review")
@@ -212,8 +195,7 @@ class CreateScreen(Page):
             cost=self._cost(),
             verdict=self._verdict(checked),
         )
-        room = self._panel.size
-        self._panel.show(fitting_state(draft, now, room.width, room.height))
+        self._panel.show(intent_state(draft, now))
         self._summary.show(summary(draft, now))
         self._say_money(checked)
         self.refresh_keys()
@@ -239,7 +221,7 @@ class CreateScreen(Page):
         if self.step is Step.READY:
             said = "c asks you to agree first" if consent.phrase else "c creates the order"
             return Check(Verdict.VALID, said)
-        return Check(Verdict.UNKNOWN, "enter freezes it")
+        return Check(Verdict.VALID, "complete:", "enter freezes it")
 
     def _consent(self) -> Consent:
         return consent_for(self.board, self.row, self.desk.catalog, self.now())

@@ -24,7 +24,7 @@ from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.check_line import Check
 from swapdesk.tui.widgets.countdown import CountdownState, countdown_spans
 from swapdesk.tui.widgets.detail_rows import Fact
-from swapdesk.tui.widgets.intent_panel import IntentState, intent_lines
+from swapdesk.tui.widgets.intent_panel import IntentPanel, IntentState, intent_lines
 from swapdesk.tui.widgets.quote_table import provider_word, route_word
 
 BAR = 12
@@ -45,15 +45,25 @@ class Draft:
     verdict: Check | None = None
 
 
-def fitting_state(draft: Draft, now: datetime, width: int, height: int) -> IntentState:
-    """The panel in ``height`` rows: rate, fees and empty rows go, amounts and addresses never."""
-    state = intent_state(draft, now)
-    for keep in (None, _not_rate, _needed):
-        if keep is not None:
-            state = replace(state, facts=[fact for fact in state.facts if keep(fact)])
-        if height <= 0 or len(intent_lines(state, width)) <= height:
+class FrozenPanel(IntentPanel):
+    """The intent in the rows it has: rate, fees and empty rows go, amounts and addresses never."""
+
+    def on_resize(self) -> None:
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return fitting_lines(self.state, width, self.size.height)
+
+
+def fitting_lines(state: IntentState, width: int, height: int) -> list[Line]:
+    """The rows of the panel, with less in it until they fit ``height`` (0: no limit)."""
+    rows = intent_lines(state, width)
+    for keep in (_not_rate, _needed):
+        if height <= 0 or len(rows) <= height:
             break
-    return state
+        state = replace(state, facts=[fact for fact in state.facts if keep(fact)])
+        rows = intent_lines(state, width)
+    return rows if height <= 0 or len(rows) <= height else [row for row in rows if row]
 
 
 def _not_rate(fact: Fact) -> bool:

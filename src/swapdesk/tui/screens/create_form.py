@@ -52,12 +52,6 @@ class Checked:
 class CreateForm(Vertical):
     """Posts :class:`Edited` after every change and :class:`Completed` behind the last field."""
 
-    DEFAULT_CSS = """
-    CreateForm { height: auto; }
-    CreateForm AddressInput, CreateForm MemoField { margin: 0 0 1 0; }
-    .-short CreateForm #book { display: none; }
-    """
-
     class Edited(Message):
         """A value changed."""
 

@@ -54,12 +54,6 @@ class QuotesScreen(Page):
     NAME = "Quotes"
     SPENDS = "quote"
     VERBS = (Review, SortRows, Refresh, Back)
-    DEFAULT_CSS = """
-    QuotesScreen LineTable { height: 1fr; }
-    QuotesScreen .below { height: auto; margin: 1 0 0 0; }
-    QuotesScreen HeadLine { margin: 0 0 1 0; }
-    QuotesScreen.-short HeadLine { margin: 0; }
-    """
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
 
     def __init__(

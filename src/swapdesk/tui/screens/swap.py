@@ -24,6 +24,7 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.screens.swap_reading import reading_of
 from swapdesk.tui.session import STEPS, Phase, Session
 from swapdesk.tui.spans import LineLike, Span
+from swapdesk.tui.widgets.how_to_write import HowToWrite
 from swapdesk.tui.widgets.intent_line import HINT, IntentLine, IntentReading, Reading
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.recent_lists import OpenOrders, RecentLines
@@ -49,18 +50,10 @@ class SwapScreen(Page):
 
     NAME = "Swap"
     VERBS = (AskQuotes, ToRecent, OtherChain, FindToken, Retry, Back)
-    DEFAULT_CSS = """
-    SwapScreen #lists { height: auto; margin: 1 0 0 0; }
-    SwapScreen #how { height: auto; margin: 1 0 0 0; }
-    SwapScreen #welcome { margin: 1 0 0 0; }
-    SwapScreen #lists > Vertical { width: 1fr; height: auto; }
-    SwapScreen #lists LineTable { height: 6; }
-    SwapScreen.-short #how { display: none; }
-    """
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session)
+        super().__init__(session, classes="-empty")
         self.line = IntentLine()
         self.private = False
         self._label = TextRows([Span(SWAP_LABEL, "muted")], classes="question")
@@ -82,7 +75,7 @@ class SwapScreen(Page):
             Vertical(self._open_label, self._open),
             id="lists",
         )
-        yield Vertical(SectionLabel("How to write it"), TextRows(_how(), id="how-rows"), id="how")
+        yield Vertical(SectionLabel("How to write it"), HowToWrite(), id="how")
         yield self._welcome
 
     # from the application
@@ -333,7 +326,7 @@ class SwapScreen(Page):
         self._open.show(tracked, self.now())
         self._open_label.show("Open orders", str(len(self._open.rows)) if self._open.rows else "")
         empty = not tracked and self.session.ready and not self.session.live
-        self.query_one("#lists").display = not empty
+        self.set_class(empty, "-empty")
         self._welcome.show([self._greeting()] if empty else [])
         self.refresh_keys()
 
@@ -360,18 +353,3 @@ class SwapScreen(Page):
             self.set_money(where, "you: write what to send", where_short="in your wallet.")
         else:
             self.set_money(where, "you: write what to swap", where_short="in your wallet.")
-
-
-def _how() -> list[LineLike]:
-    def row(line: str, means: str, other: str, other_means: str) -> LineLike:
-        return [
-            Span(line.ljust(15)),
-            Span(means.ljust(33), "muted"),
-            Span(other.ljust(19)),
-            Span(other_means, "muted"),
-        ]
-
-    return [
-        row("0.5 btc eth", "sell 0.5 BTC, buy ETH", "900 usdc.base sol", "name the chain"),
-        row("0.5 eth @bob", "private send to bob", "p  0.5 eth", "private send, ask whom"),
-    ]

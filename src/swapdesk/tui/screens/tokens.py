@@ -54,12 +54,6 @@ class TokensScreen(Page):
         Down,
         Back,
     )
-    DEFAULT_CSS = """
-    TokensScreen LineTable { height: 1fr; margin: 1 0 0 0; }
-    TokensScreen.-short LineTable { margin: 0; }
-    TokensScreen #pane { height: auto; min-height: 6; }
-    TokensScreen.-short #pane { min-height: 4; }
-    """
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
 
     def __init__(self, session: Session, *, choosing: bool = False) -> None:

@@ -28,7 +28,8 @@ def book_rows(
     size = max(len(entry.label) for entry in entries[:MOST]) + 2
     for entry in entries[:MOST]:
         times = paid.get(entry.address, 0)
-        said = "own wallet" if entry.own else f"paid {times} times" if times else entry.note
+        often = "paid once" if times == 1 else f"paid {times} times"
+        said = "own wallet" if entry.own else often if times else entry.note
         rows.append(
             [
                 Span(entry.label.ljust(size), bold=True),
