@@ -12,10 +12,14 @@ import time
 from pathlib import Path
 
 import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from sandbox.running import Running, alive, children_of, create_order, until
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, find_running, read_run_file
 from swapdesk.sandbox.world import find_token
+from swapdesk.wire.events import CloseCode
 
 BTC, ETH = find_token("bitcoin", "BTC").token_id, find_token("ethereum", "ETH").token_id
 ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
@@ -174,3 +178,20 @@ def test_a_run_file_of_others_is_not_believed(tmp_path: Path) -> None:
     for damaged in ("", "{", "[]", "null", '{"url": 1}'):
         path.write_text(damaged)
         assert read_run_file(tmp_path) is None
+
+
+def test_an_open_stream_is_told_that_the_service_goes_away(tmp_path: Path) -> None:
+    with Running(tmp_path) as sandbox:
+        keys = sandbox.ready.partners[0]
+        stream = connect(
+            sandbox.ready.url.replace("http://", "ws://") + "/ws",
+            additional_headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
+            proxy=None,
+        )
+        with stream:
+            assert json.loads(stream.recv())["type"] == "welcome"
+            sandbox.process.terminate()
+            with pytest.raises(ConnectionClosed) as closed:
+                stream.recv(timeout=10)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == CloseCode.SHUTDOWN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import uvicorn
@@ -16,6 +16,8 @@ CUT = "swapdesk.cut"
 
 SHUTDOWN_SECONDS = 1
 PING_SECONDS = 30.0
+PONG_SECONDS = 2 * PING_SECONDS
+"""A connection that missed two pings is dropped (wire decisions 6)."""
 
 
 class CuttableProtocol(HttpToolsProtocol):
@@ -51,17 +53,26 @@ def build_server(app: Any, *, lifespan: bool = False) -> uvicorn.Server:
             ws_per_message_deflate=False,
             # Half a minute without life is asked about, a whole one ends the stream.
             ws_ping_interval=PING_SECONDS,
-            ws_ping_timeout=PING_SECONDS,
+            ws_ping_timeout=PONG_SECONDS,
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )
     )
 
 
-async def serve_until(stop: asyncio.Event, *servers: tuple[uvicorn.Server, socket.socket]) -> None:
-    """Run all servers until ``stop`` is set or one of them ends."""
+async def serve_until(
+    stop: asyncio.Event,
+    *servers: tuple[uvicorn.Server, socket.socket],
+    before_exit: Callable[[], None] | None = None,
+) -> None:
+    """Run all servers until ``stop`` is set or one of them ends.
+
+    ``before_exit`` tells open connections first, so that they close with a code of their own.
+    """
     tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)
+    if before_exit is not None:
+        before_exit()
     for server, _ in servers:
         server.should_exit = True
     await asyncio.gather(*tasks)

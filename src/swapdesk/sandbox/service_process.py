@@ -11,6 +11,7 @@ import logging
 import random
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ async def _run(orders: dict[str, Any]) -> int:
                 faults=faults,
                 layer=layer,
             )
-            await _serve(stop, orders, layer, control)
+            await _serve(stop, orders, layer, control, parts.hub.close)
         finally:
             await store.close()
     return 0
@@ -100,7 +101,11 @@ async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
 
 
 async def _serve(
-    stop: asyncio.Event, orders: dict[str, Any], layer: FaultLayer, control: Control
+    stop: asyncio.Event,
+    orders: dict[str, Any],
+    layer: FaultLayer,
+    control: Control,
+    close_streams: Callable[[], None],
 ) -> None:
     service = build_server(layer, lifespan=True)
     beside = build_server(control)
@@ -109,6 +114,7 @@ async def _serve(
             stop,
             (service, socket.socket(fileno=orders["fd"])),
             (beside, socket.socket(fileno=orders["controlFd"])),
+            before_exit=close_streams,
         )
     )
     if await started(service, stop) and await started(beside, stop):
