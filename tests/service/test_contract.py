@@ -136,7 +136,8 @@ def spoiled_headers(case: Any) -> bool:
 
 
 def check(case: Any) -> None:
-    headers = None if spoiled_headers(case) else AS_FIRST
+    # A copy: the test client adds its own headers to the mapping it is given.
+    headers = None if spoiled_headers(case) else dict(AS_FIRST)
     answer = case.call(headers=headers)
     excluded = CHECKS.get_by_names(["positive_data_acceptance"]) if beyond_a_schema(answer) else []
     case.validate_response(answer, excluded_checks=excluded, headers=headers)
