@@ -97,17 +97,11 @@ def test_a_malicious_token_is_refused(desk: Desk) -> None:
 
 
 def test_a_warned_token_needs_consent(desk: Desk) -> None:
-    tokens = desk("tokens", "--limit", "20000", "--json").document["tokens"]
-    warned = next(
-        t
-        for t in tokens
-        if t["verdict"] == "warning" and t["kind"] == "evm" and "cex" in t["can"] and t["enabled"]
-    )
-    result = swap(desk, "0.1", "btc.bitcoin", warned["id"], ETH)
-    assert result.code == 9, result
-    if result.error["code"] == "TOKEN_WARNING":
-        consented = swap(desk, "0.1", "btc.bitcoin", warned["id"], ETH, "--accept-warnings")
-        assert consented.code != 9
+    error = refused(swap(desk, "0.1", "btc.bitcoin", "btc.bsc", ETH), 9, "TOKEN_WARNING")
+    assert "The service says" in str(error["message"])
+    consented = swap(desk, "0.1", "btc.bitcoin", "btc.bsc", ETH, "--accept-warnings")
+    assert consented.code == 0, consented
+    assert "The service says" in consented.stderr
 
 
 def test_a_look_alike_is_refused(desk: Desk) -> None:

@@ -19,7 +19,7 @@ from swapdesk import __version__
 from swapdesk.cli.call import Call, global_options, narrow
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import MEANINGS, Exit
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.output import Form, Output, ReaderLeft
 
 COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
@@ -123,7 +123,7 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         output.failure(_interrupted())
         return Exit.INTERRUPTED
-    except BrokenPipeError:
+    except ReaderLeft:
         # The reader has left; without this, closing the stream would complain once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.DONE

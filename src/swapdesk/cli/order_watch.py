@@ -70,7 +70,7 @@ class _Watch:
                 async with asyncio.timeout(LOOK_SECONDS):
                     await self._next_change()
             self._print_changes()
-            await self._confirm_ends()
+            await self._ask()
             self._print_changes()
             offline = self._session.link.tracker.stream_state is StreamState.OFFLINE
             lost = lost + LOOK_SECONDS if offline else 0.0
@@ -100,11 +100,12 @@ class _Watch:
         async with contextlib.aclosing(self._session.link.tracker.changes()) as changes:
             await anext(changes)
 
-    async def _confirm_ends(self) -> None:
-        """Ask for ends the stream alone has told, and for refunds."""
+    async def _ask(self) -> None:
+        """Ask for ends that only the stream has told and for refunds; without a key, which has
+        no stream, for everything."""
+        told = not self._session.link.connection.read_only
         for name in self.open_ids():
-            tracked = self._known(name)
-            if not (tracked.ended or ended(display_of(tracked.order))):
+            if told and not ended(display_of(self._known(name).order)):
                 continue
             with contextlib.suppress(ClientError):
                 # Asked again at the next look; the stream says when the service is back.

@@ -28,6 +28,10 @@ class Form(StrEnum):
     JSON = "json"
 
 
+class ReaderLeft(Exception):
+    """Whoever read the data has closed the pipe, as ``head`` does; nothing is wrong."""
+
+
 class Output:
     def __init__(
         self, form: Form, *, stdout: TextIO | None = None, stderr: TextIO | None = None
@@ -113,7 +117,10 @@ class Output:
         self.talk(*text.split("\n"))
 
     def _out(self, line: str) -> None:
-        print(line, file=self._stdout or sys.stdout, flush=True)
+        try:
+            print(line, file=self._stdout or sys.stdout, flush=True)
+        except BrokenPipeError:
+            raise ReaderLeft from None
 
 
 def safe_line(text: str) -> str:

@@ -47,6 +47,8 @@ class Session:
 
     async def settle(self) -> None:
         """Settle what an earlier command or desk left open; nothing new is created before."""
+        if self.desk.journal.intents.unfinished():
+            self.call.output.talk("An earlier request is unfinished. Looking for its order.")
         report = await self.desk.resume()
         for intent, created in report.found:
             self.call.output.talk(

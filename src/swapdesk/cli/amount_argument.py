@@ -1,0 +1,36 @@
+"""The amount of a command line, with the place of what is wrong in it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from swapdesk.cli.command_error import CommandError, bad_input
+
+if TYPE_CHECKING:
+    from swapdesk.wire.tokens import Token
+
+
+def require_digits(text: str) -> None:
+    """Exit 2 for what is no amount of any token; needs no service."""
+    from swapdesk.wire.encoding.numbers import AmountError, parse_amount
+
+    try:
+        parse_amount(text)
+    except AmountError as error:
+        raise _bad_amount(error.message, error.position) from None
+
+
+def read_amount(text: str, token: Token) -> Decimal:
+    """The amount of a token. Exit 2 for 0 and for more decimals than the token has."""
+    from swapdesk.flows.amount_check import check_amount
+
+    check = check_amount(text, token)
+    if check.amount is None or not check.ok:
+        raise _bad_amount(check.problem or "Type an amount.", check.place)
+    return check.amount
+
+
+def _bad_amount(message: str, place: int | None) -> CommandError:
+    where = f" (character {place + 1})" if place is not None else ""
+    return bad_input("BAD_AMOUNT", f"{message}{where}", field="amount", place=place)

@@ -1,0 +1,204 @@
+"""Whose sandbox a command uses, how long it lives, and what a kill leaves behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.desks import Desk
+from harness import (
+    Result,
+    Sandbox,
+    alive,
+    children,
+    cli,
+    environment,
+    running_sandbox,
+    start_command,
+    wait_for,
+)
+
+BTC_ETH = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob", "--yes", "--json")
+
+
+def family(pid: int) -> list[int]:
+    """Every process below ``pid``."""
+    below = children(pid)
+    return below + [each for child in below for each in family(child)]
+
+
+def watching(home: Path, service_id: str) -> subprocess.Popen[bytes]:
+    """``orders watch`` once it has printed its first line."""
+    command = start_command(
+        "orders", "watch", service_id, "--json", home=home, stdout=subprocess.PIPE
+    )
+    assert command.stdout is not None
+    assert command.stdout.readline().startswith(b'{"id":')
+    return command
+
+
+@pytest.fixture(scope="module")
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home where no sandbox runs, with one order that nobody has paid."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def unpaid(own_home: Path) -> str:
+    result = cli("swap", *BTC_ETH, home=own_home)
+    assert result.code == 0, result.stderr
+    name: str = result.document["serviceId"]
+    return name
+
+
+def test_a_command_ends_the_sandbox_it_started(own_home: Path, unpaid: str) -> None:
+    assert not (own_home / "sandbox" / "run.json").exists()
+    # The state survives: another command, with another sandbox, knows the order.
+    shown = cli("orders", "show", unpaid, "--json", home=own_home)
+    assert shown.document["displayStatus"] == "WAITING_FOR_DEPOSIT"
+
+
+def test_a_killed_command_leaves_no_process(own_home: Path, unpaid: str) -> None:
+    command = watching(own_home, unpaid)
+    below = family(command.pid)
+    assert len(below) >= 3
+    command.kill()
+    command.wait()
+    wait_for(lambda: not any(alive(pid) for pid in below), seconds=8, what="the sandbox to end")
+
+
+def test_ctrl_c_ends_a_watch_with_130(own_home: Path, unpaid: str) -> None:
+    command = watching(own_home, unpaid)
+    below = family(command.pid)
+    command.send_signal(signal.SIGINT)
+    assert command.wait(15) == 130
+    wait_for(lambda: not any(alive(pid) for pid in below), seconds=8, what="the sandbox to end")
+
+
+def test_two_commands_of_one_home_share_a_sandbox(own_home: Path, unpaid: str) -> None:
+    first = watching(own_home, unpaid)
+    try:
+        run_file = own_home / "sandbox" / "run.json"
+        before = run_file.read_text()
+        assert run_file.stat().st_mode & 0o077 == 0
+        assert cli("orders", "show", unpaid, home=own_home).code == 0
+        assert run_file.read_text() == before
+        assert first.poll() is None
+    finally:
+        first.terminate()
+        first.wait(15)
+
+
+def test_a_watch_outlives_the_sandbox_of_another(tmp_path: Path) -> None:
+    with running_sandbox(tmp_path, speed=30) as other:
+        name = cli("swap", *BTC_ETH, home=tmp_path).document["serviceId"]
+        command = watching(tmp_path, name)
+        try:
+            assert len(family(command.pid)) == 0
+            other.stop()
+            wait_for(lambda: len(family(command.pid)) >= 3, seconds=40, what="its own sandbox")
+            assert command.poll() is None
+        finally:
+            command.terminate()
+            command.wait(15)
+
+
+@pytest.fixture
+def paid(desk: Desk) -> str:
+    name: str = desk("swap", *BTC_ETH, "--fund").document["serviceId"]
+    return name
+
+
+def test_a_killed_service_loses_no_order(clean: Sandbox, desk: Desk) -> None:
+    result = desk("swap", *BTC_ETH)
+    order = result.document
+    clean.kill_service()
+    wait_for(clean.answers, what="the service")
+    shown = desk("orders", "show", order["serviceId"], "--json").document
+    assert shown["deposit"] == order["deposit"]
+    clean.control("POST", "/deposits", {"serviceId": order["serviceId"]})
+    clean.kill_service()
+    watched = desk("orders", "watch", order["serviceId"], "--json")
+    assert watched.code == 0, watched.stderr
+    assert watched.documents[-1]["displayStatus"] == "SWAP_COMPLETED"
+
+
+def test_a_service_killed_while_an_order_is_watched(clean: Sandbox, desk: Desk, paid: str) -> None:
+    clean.kill_service()
+    watched = desk("orders", "watch", paid, "--json")
+    assert watched.code == 0, watched.stderr
+    listed = desk("orders", "list", "--json").document["orders"]
+    assert [order["serviceId"] for order in listed].count(paid) == 1
+
+
+def test_serve_answers_a_second_start_with_a_reason(clean: Sandbox) -> None:
+    result = cli("serve", "--sandbox", home=clean.home)
+    assert result.code == 2
+    assert result.stdout == ""
+    assert "another sandbox uses" in result.stderr
+
+
+def test_a_missing_extra_is_named(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.modules['starlette'] = None\n"
+        "from swapdesk.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    )
+    for arguments in (("serve", "--sandbox"), ("chains",)):
+        ended = subprocess.run(
+            [sys.executable, "-c", program, *arguments, "--json"],
+            env=environment(tmp_path),
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+        result = Result("", ended.stderr.decode(), ended.returncode)
+        assert (result.code, result.error["code"]) == (2, "MISSING_EXTRA")
+        assert "pip install 'swapdesk[sandbox]'" in result.error["message"]
+
+
+def test_a_reader_that_leaves_is_no_defect(desk: Desk) -> None:
+    command = start_command(
+        *("tokens", "--limit", "20000"),
+        home=desk.home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert command.stdout is not None
+    assert command.stderr is not None
+    command.stdout.readline()
+    command.stdout.close()
+    assert command.wait(20) == 0
+    assert command.stderr.read() == b""
+    command.stderr.close()
+
+
+def test_without_a_journal_nothing_is_created(tmp_path: Path) -> None:
+    with running_sandbox(tmp_path) as own:
+        assert cli("swap", *BTC_ETH, home=tmp_path).code == 0
+        journal = tmp_path / "profiles" / "sandbox" / "journal.db"
+        journal.chmod(0o644)
+        result = cli("swap", *BTC_ETH, home=tmp_path)
+        assert (result.code, result.error["code"]) == (9, "NO_JOURNAL")
+        journal.chmod(0o600)
+        listed = cli("orders", "list", "--json", home=tmp_path)
+        assert listed.document["total"] == 1
+        assert own.answers()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(240)
+def test_an_outcome_nobody_can_tell(tmp_path: Path) -> None:
+    with running_sandbox(tmp_path, speed=30) as own:
+        assert cli("chains", home=tmp_path).code == 0
+        own.fault("lost_response", operation="create_exchange")
+        own.fault("http_500", operation="list_orders", times=100)
+        result = cli("swap", *BTC_ETH, home=tmp_path, seconds=120)
+        assert (result.code, result.error["code"]) == (8, "OUTCOME_UNKNOWN")
+        own.control("DELETE", "/faults")
+        listed = cli("orders", "list", "--json", home=tmp_path, seconds=120)
+        assert "The order exists" in listed.stderr
+        assert listed.document["total"] == 1

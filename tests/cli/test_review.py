@@ -1,0 +1,86 @@
+"""At a terminal: the frozen order is shown whole, and created by the word yes alone."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+
+import pytest
+
+from cli.desks import Desk
+from harness import environment
+
+ORDER = ("swap", "0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob", "--json")
+
+
+def at_a_terminal(desk: Desk, answer: str, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output, and what stood at the terminal."""
+    ours, theirs = pty.openpty()
+    command = subprocess.Popen(
+        [sys.executable, "-m", "swapdesk", *arguments],
+        env=environment(desk.home, **desk.environ),
+        stdin=theirs,
+        stderr=theirs,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    shown = b""
+    answered = False
+    while True:
+        readable, _, _ = select.select([ours], [], [], 40)
+        assert readable, f"nothing more at the terminal after {shown!r}"
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:
+            # The other end is closed: the command has ended.
+            break
+        if not piece:
+            break
+        shown += piece
+        if not answered and b'Type "yes":' in shown:
+            os.write(ours, answer.encode() + b"\n")
+            answered = True
+    assert command.stdout is not None
+    data = command.stdout.read().decode()
+    code = command.wait(15)
+    os.close(ours)
+    return code, data, shown.decode()
+
+
+def order_count(desk: Desk) -> int:
+    total: int = desk("orders", "list", "--json").document["total"]
+    return total
+
+
+@pytest.mark.parametrize("answer", ["", "y", "YES", "yes please", "no"])
+def test_anything_but_yes_creates_nothing(desk: Desk, answer: str) -> None:
+    before = order_count(desk)
+    code, data, shown = at_a_terminal(desk, answer, *ORDER)
+    assert (code, data) == (130, "")
+    assert "Nothing was created." in shown
+    assert order_count(desk) == before
+
+
+def test_yes_creates_what_was_shown(desk: Desk) -> None:
+    before = order_count(desk)
+    code, data, shown = at_a_terminal(desk, "yes", *ORDER)
+    assert code == 0, shown
+    assert data.startswith('{"serviceId":')
+    book = (desk.home / "profiles" / "sandbox" / "address_book.toml").read_text()
+    bob = next(line.split('"')[1] for line in book.splitlines() if line.startswith("address"))
+    groups = " ".join(["0x", *(bob[i : i + 4] for i in range(2, len(bob), 4))])
+    assert groups in shown
+    for fact in ("SANDBOX", "0.1 BTC on Bitcoin", "ETH on Ethereum", "@bob", "valid "):
+        assert fact in shown
+    assert order_count(desk) == before + 1
+
+
+def test_warnings_are_part_of_what_is_shown(desk: Desk) -> None:
+    arguments = ("swap", "0.1", "btc.bitcoin", "btc.bsc", "--to", "@bob")
+    code, _, shown = at_a_terminal(desk, "no", *arguments)
+    assert code == 130
+    assert "! The service says:" in shown
