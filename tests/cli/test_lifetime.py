@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -135,11 +137,37 @@ def test_a_service_killed_while_an_order_is_watched(clean: Sandbox, desk: Desk, 
     assert [order["serviceId"] for order in listed].count(paid) == 1
 
 
+def test_a_create_killed_on_its_way_is_found_and_not_repeated(clean: Sandbox, desk: Desk) -> None:
+    before = desk("orders", "list", "--json").document["total"]
+    clean.fault("delay", operation="create_exchange", seconds=3)
+    command = start_command("swap", *BTC_ETH, home=desk.home, stdout=subprocess.DEVNULL)
+    journal = desk.home / "profiles" / "sandbox" / "journal.db"
+
+    def sent() -> bool:
+        with contextlib.closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as db:
+            return bool(db.execute("SELECT 1 FROM step WHERE state = 'SENT'").fetchall())
+
+    wait_for(sent, what="the request to leave")
+    command.kill()
+    command.wait()
+    listed = desk("orders", "list", "--json")
+    assert "The order exists" in listed.stderr
+    assert listed.document["total"] == before + 1
+
+
 def test_serve_answers_a_second_start_with_a_reason(clean: Sandbox) -> None:
     result = cli("serve", "--sandbox", home=clean.home)
     assert result.code == 2
     assert result.stdout == ""
     assert "another sandbox uses" in result.stderr
+
+
+def test_a_sandbox_that_does_not_start_says_why(tmp_path: Path) -> None:
+    assert cli("chains", home=tmp_path).code == 0
+    (tmp_path / "sandbox" / "sandbox.key").chmod(0o644)
+    result = cli("chains", "--json", home=tmp_path)
+    assert (result.code, result.error["code"]) == (2, "SANDBOX_REFUSED")
+    assert "0600" in result.error["message"]
 
 
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:

@@ -128,6 +128,31 @@ def test_a_memo_is_given_waived_or_known(desk: Desk) -> None:
     assert known.document["order"]["receiverTag"] == "20117"
 
 
+def test_a_loss_nobody_knows_is_not_accepted_silently(desk: Desk) -> None:
+    pair = ("0.1", "btc.bitcoin", "krill.base", ETH)
+    for more in ((), ("--max-loss", "100")):
+        error = refused(swap(desk, *pair, *more), 3, "MAX_LOSS")
+        assert "not known" in str(error["message"])
+    assert swap(desk, *pair, "--max-loss", "any").code == 0
+
+
+def test_shown_quotes_are_kept_privately(desk: Desk) -> None:
+    shelf = desk.home / "profiles" / "sandbox" / "quotes.json"
+    assert desk("quote", "0.1", "btc.bitcoin", "eth.ethereum").code == 0
+    assert shelf.stat().st_mode & 0o077 == 0
+    shelf.write_text("{")
+    pair = ("0.1", "btc.bitcoin", "eth.ethereum", ETH)
+    refused(swap(desk, *pair, "--quote", "0" * 24), 5, "QUOTE_NOT_FOUND")
+    board = desk("quote", "0.1", "btc.bitcoin", "eth.ethereum", "--json").document
+    quote = board["quotes"][0]["quoteId"]
+    taken = swap(desk, *pair, "--quote", quote)
+    assert taken.code == 0, taken
+    # A quote makes one order: for another recipient it is used up.
+    other = derive_address("evm", b"another wallet".ljust(32))
+    again = swap(desk, *pair[:3], other, "--quote", quote)
+    assert (again.code, again.error["status"]) == (4, 422), again
+
+
 def test_a_quote_that_ended_or_is_for_something_else(desk: Desk) -> None:
     board = desk("quote", "0.1", "btc.bitcoin", "eth.ethereum", "--json").document
     quote = board["quotes"][0]["quoteId"]

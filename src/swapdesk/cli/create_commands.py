@@ -110,10 +110,10 @@ def swap(
     provider: str | None,
     **options: Any,
 ) -> int:
-    """Sell AMOUNT of FROM for TO: the best usable route, unless one is chosen.
+    """Sell AMOUNT of FROM for TO.
 
-    At a terminal the frozen order is shown and confirmed with yes; in a pipe --yes is needed.
-    A private route is one of --type private.
+    The best usable route is taken, unless --type, --provider or --quote choose one. At a
+    terminal the frozen order is shown and confirmed with yes; in a pipe --yes is needed.
     """
     return _create(call, amount, sell, buy, types, provider, **options)
 
@@ -124,7 +124,11 @@ def swap(
 @create_options
 @desk_command
 def send(call: Call, amount: str, token: str, **options: Any) -> int:
-    """Send AMOUNT of TOKEN privately to another wallet, over two exchanges."""
+    """Send AMOUNT of TOKEN privately to another wallet.
+
+    The way leads over two exchanges. At a terminal the frozen order is shown and confirmed
+    with yes; in a pipe --yes is needed.
+    """
     return _create(call, amount, token, None, (), None, **options)
 
 
