@@ -13,7 +13,7 @@ from swapdesk.wire.encoding.text import Display, Identity
 from swapdesk.wire.model import RequestModel, WireModel
 
 ChainName = Annotated[str, Identity(64)]
-"""A chain's ``shortName``: its identifier wherever an endpoint takes a chain. Not always lower case."""
+"""A chain's ``shortName``: its identifier in every parameter. Not always lower case."""
 
 Link = Annotated[str, Identity(500)]
 

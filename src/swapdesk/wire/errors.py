@@ -62,7 +62,7 @@ class FieldProblem(WireModel):
 
 
 class ErrorBody(WireModel):
-    """The plain error. Branch on ``code``, never on ``message``; quote ``request_id`` to support."""
+    """The plain error. Branch on ``code``, never on ``message``; support asks for the id."""
 
     message: Annotated[str, Display(1000)]
     code: Annotated[str, Identity(64)]

@@ -1,4 +1,4 @@
-"""Smallest and largest amounts of a pair (spec: Min and max record, GET /minMax; wire decisions 2.4)."""
+"""Smallest and largest amounts of a pair (spec: Min and max record; wire decisions 2.4)."""
 
 from __future__ import annotations
 

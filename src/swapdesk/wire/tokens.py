@@ -1,4 +1,4 @@
-"""Tokens and their security scans (spec: Token, TokenSecurityScan, GET /tokens; wire decisions 2.1)."""
+"""Tokens and their security scans (spec: Token, TokenSecurityScan; wire decisions 2.1)."""
 
 from __future__ import annotations
 

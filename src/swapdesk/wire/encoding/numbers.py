@@ -19,12 +19,13 @@ from decimal import (
     InvalidOperation,
     Overflow,
 )
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError
+from swapdesk.wire.encoding.readers import reader, refusal
 
-from swapdesk.wire.encoding.readers import reader
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
 
 TOKEN_LIMIT = 90
 MAGNITUDE_LIMIT = 40
@@ -119,7 +120,7 @@ class NumberSchema:
         try:
             return self._read(value)
         except NumberError as error:
-            raise PydanticCustomError("number", "{reason}", {"reason": str(error)}) from None
+            raise refusal("number", "{reason}", reason=str(error)) from None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler

@@ -1,12 +1,17 @@
-"""Types read by one function of ours: the bridge to pydantic's schemas."""
+"""Types read by one function of ours: the bridge to pydantic's schemas.
+
+pydantic is imported on use: the desk's first frame needs safe text and exact numbers, but
+no model.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
 
 BOUNDS = {
     "ge": "minimum",
@@ -32,6 +37,8 @@ def reader(
     In ``x: Amount = Field(1, ge=1)`` pydantic puts the bound before the marker, so it sits
     in the inner schema: that one must go on validating, or the bound would be lost silently.
     """
+    from pydantic_core import core_schema
+
     inner: dict[str, Any] = dict(handler(source))
     bounds = {theirs: inner[ours] for ours, theirs in BOUNDS.items() if ours in inner}
     described = {**json_schema, **bounds}
@@ -44,3 +51,10 @@ def reader(
     if with_context:
         return core_schema.with_info_before_validator_function(read, bounded, metadata=metadata)
     return core_schema.no_info_before_validator_function(read, bounded, metadata=metadata)
+
+
+def refusal(kind: str, message: str, **values: Any) -> Exception:
+    """The error a reader raises; ``message`` may name ``values`` in braces."""
+    from pydantic_core import PydanticCustomError
+
+    return PydanticCustomError(kind, message, values or None)

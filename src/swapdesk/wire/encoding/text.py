@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
-
 from swapdesk.wire.encoding.numbers import WireNumber
-from swapdesk.wire.encoding.readers import reader
+from swapdesk.wire.encoding.readers import reader, refusal
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema, core_schema
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _LINE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -24,6 +25,7 @@ _LINE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _INVISIBLE = frozenset(
     "\u3164\u115f\u1160\uffa0\u2800\u034f\u17b4\u17b5\u00ad\u180b\u180c\u180d\u180f"
 )
+
 _MARKS_PER_BASE = 2
 # A hostile text of dropped marks must not be walked to its end.
 _SCAN_PER_CHARACTER = 8
@@ -110,7 +112,7 @@ def filter_line(text: str) -> str:
 
 def _require_text(value: object) -> str:
     if not isinstance(value, str) or isinstance(value, WireNumber):
-        raise PydanticCustomError("text", "must be a text")
+        raise refusal("text", "must be a text")
     return value
 
 
@@ -129,7 +131,7 @@ class Display:
         if info.context is not None and info.context.get("side") == "client":
             return safe_text(text, self.limit)
         if not text.isascii() and any("\ud800" <= ch <= "\udfff" for ch in text):
-            raise PydanticCustomError("text", "holds half of a surrogate pair")
+            raise refusal("text", "holds half of a surrogate pair")
         return text
 
     def __get_pydantic_core_schema__(
@@ -155,9 +157,9 @@ class Identity:
         try:
             identity_text(text, self.limit)
         except UnsafeText as error:
-            raise PydanticCustomError("identity", "{reason}", {"reason": str(error)}) from None
+            raise refusal("identity", "{reason}", reason=str(error)) from None
         if self._compiled is not None and self._compiled.fullmatch(text) is None:
-            raise PydanticCustomError("pattern", "must match {pattern}", {"pattern": self.pattern})
+            raise refusal("pattern", "must match {pattern}", pattern=self.pattern)
         return text
 
     def __get_pydantic_core_schema__(
