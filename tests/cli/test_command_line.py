@@ -89,6 +89,12 @@ def test_without_a_terminal_creating_needs_yes(here: InProcess, command: str) ->
     assert (result.code, result.error["code"]) == (2, "NEEDS_YES")
 
 
+@pytest.mark.parametrize("more", [("--type", "private"), ("--provider", "hy")])
+def test_a_route_is_chosen_once(here: InProcess, more: tuple[str, ...]) -> None:
+    result = here("swap", *RUN["swap"], "--quote", "0" * 24, *more, "--json")
+    assert (result.code, result.error["code"]) == (2, "TWO_CHOICES")
+
+
 @pytest.mark.parametrize("waiver", ["", "no memo", "yes"])
 def test_the_memo_is_waived_by_its_phrase_only(here: InProcess, waiver: str) -> None:
     result = here("send", *RUN["send"], "--waive-memo", waiver, "--json")

@@ -139,17 +139,19 @@ def test_a_service_killed_while_an_order_is_watched(clean: Sandbox, desk: Desk, 
 
 def test_a_create_killed_on_its_way_is_found_and_not_repeated(clean: Sandbox, desk: Desk) -> None:
     before = desk("orders", "list", "--json").document["total"]
-    clean.fault("delay", operation="create_exchange", seconds=3)
+    clean.fault("lost_response", operation="create_exchange")
+    clean.fault("http_500", operation="list_orders", times=50)
     command = start_command("swap", *BTC_ETH, home=desk.home, stdout=subprocess.DEVNULL)
     journal = desk.home / "profiles" / "sandbox" / "journal.db"
 
-    def sent() -> bool:
+    def unknown() -> bool:
         with contextlib.closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as db:
-            return bool(db.execute("SELECT 1 FROM step WHERE state = 'SENT'").fetchall())
+            return bool(db.execute("SELECT 1 FROM step WHERE state = 'UNKNOWN'").fetchall())
 
-    wait_for(sent, what="the request to leave")
+    wait_for(unknown, what="the answer to be lost")
     command.kill()
     command.wait()
+    clean.control("DELETE", "/faults")
     listed = desk("orders", "list", "--json")
     assert "The order exists" in listed.stderr
     assert listed.document["total"] == before + 1

@@ -146,6 +146,9 @@ def _create(
     require_digits(amount)
     if waive_memo is not None and waive_memo != NO_MEMO:
         raise bad_input("BAD_WAIVER", f'Write --waive-memo "{NO_MEMO}".', field="waive-memo")
+    if options["quote_id"] is not None and (types or provider is not None):
+        message = "--quote chooses one route; leave out --type and --provider."
+        raise bad_input("TWO_CHOICES", message, field="quote")
     if not options["yes"] and not call.interactive:
         raise bad_input(
             "NEEDS_YES", "Without a terminal an order is created with --yes only.", field="yes"

@@ -59,6 +59,7 @@ class _Watch:
         self._ids = ids
         self._refunded = refunded
         self._printed: dict[str, tuple[Any, ...]] = {}
+        self._last: dict[str, TrackedOrder] = {}
 
     async def run(self) -> None:
         """Until every order has ended."""
@@ -87,8 +88,9 @@ class _Watch:
         return Exit.DONE if displays == {DisplayStatus.SWAP_COMPLETED} else Exit.ENDED_OTHERWISE
 
     def _known(self, service_id: str) -> TrackedOrder:
-        tracked = self._session.link.tracker.get(service_id)
-        assert tracked is not None  # read before the watch began, and journaled then
+        # A new connection begins with what the journal holds, which may not be writable.
+        tracked = self._session.link.tracker.get(service_id) or self._last[service_id]
+        self._last[service_id] = tracked
         return tracked
 
     def _over(self, tracked: TrackedOrder) -> bool:
