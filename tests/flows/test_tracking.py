@@ -19,7 +19,8 @@ from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.exchange import Created, ExchangeFlow
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.tracking import TrackedOrder, Tracker
-from swapdesk.sandbox.http_server import build_server, listen, started
+from swapdesk.sandbox.http_server import build_server, started
+from swapdesk.sandbox.listening import listen
 from swapdesk.service.app import build_service
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.orders import DisplayStatus, LegStatus
