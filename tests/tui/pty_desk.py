@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -10,40 +12,37 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from swapdesk.clock import SystemClock
+from swapdesk.flows.order_summary import summarise
+from swapdesk.flows.tracking import TrackedOrder
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.spans import Span
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.frame import Badge, FrameState, Stream
 from swapdesk.tui.widgets.line_table import Column, LineTable, Row
-from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
+from swapdesk.tui.widgets.order_table import order_columns, order_row
+from swapdesk.wire.orders import DisplayStatus, Order
 
-COLUMNS = (
-    Column("mark", "", 1),
-    Column("id", "Order", 7, gap=1),
-    Column("send", "You send", 13, "point", unit=5),
-    Column("get", "You get", 16, "point", unit=5),
-    Column("route", "Route", 9, role="route-standard"),
-    Column("stage", "Stage", 17),
-    Column("state", "State", 18),
-    Column("time", "Time", 12, "right"),
-)
+NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
 
 
 def order(number: int) -> Row:
-    return Row(
-        f"o{number}",
-        {
-            "mark": Span("◐", "status-moving"),
-            "id": Span(f"h8K{number:03}", "foreground", True),
-            "send": "0.5 BTC",
-            "get": f"{number}.524108 ETH",
-            "route": "standard",
-            "stage": stage_spans(StageState(2, 5, Mark.MOVING)),
-            "state": Span("Exchanging", "status-moving", True),
-            "time": "6m of ~14m",
-        },
+    """A row of the tracker as it is drawn there."""
+    known = Order(
+        service_id=f"h8K{number:03}PdT5mXcVbN3wRtY7z",
+        created=NOW,
+        display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value,
+        in_status=3,
+        anonymous=False,
+        swap_name="Halyard",
+        in_amount=Decimal("0.5"),
+        in_symbol="BTC",
+        out_amount=Decimal(f"{number}.524108"),
+        out_symbol="ETH",
+        eta=Decimal(14),
     )
+    tracked = TrackedOrder(known, None, None, ended=False, seen_at=NOW, source="stream")
+    return order_row(tracked, summarise(tracked, NOW + timedelta(minutes=6)), wide=True)
 
 
 QUOTE_COLUMNS = (
@@ -86,7 +85,7 @@ class Orders(DeskScreen):
             FrameState("Orders", context=text, badge=Badge(Stream.LIVE, 1)), SystemClock()
         )
         self.text = text
-        self.table = LineTable(QUOTE_COLUMNS if text == "quotes" else COLUMNS)
+        self.table = LineTable(QUOTE_COLUMNS if text == "quotes" else order_columns(wide=True))
 
     def compose_body(self) -> list[Widget]:
         if self.text not in ("orders", "quotes"):

@@ -111,11 +111,8 @@ def test_no_control_byte_of_a_text_reaches_the_terminal(
     assert forbidden not in terminal.written
 
 
-# The tracker's row has fourteen colours, so that a move costs more than in any other table.
-@pytest.mark.parametrize(
-    ("terminal", "limit"), [(("quotes",), 700), (("orders",), 960)], indirect=["terminal"]
-)
-def test_a_cursor_key_is_cheap_and_an_idle_desk_is_silent(terminal: Terminal, limit: int) -> None:
+@pytest.mark.parametrize("terminal", [("quotes",), ("orders",)], indirect=True)
+def test_a_cursor_key_is_cheap_and_an_idle_desk_is_silent(terminal: Terminal) -> None:
     terminal.read_until("h8K020")
     terminal.read_until_quiet()
     costs = []
@@ -126,5 +123,5 @@ def test_a_cursor_key_is_cheap_and_an_idle_desk_is_silent(terminal: Terminal, li
     assert len(bars) == 1
     assert "h8K009" in bars[0]
     assert min(costs) > 0
-    assert max(costs) <= limit, costs
+    assert max(costs) <= 700, costs
     assert terminal.read_until_quiet() == b""

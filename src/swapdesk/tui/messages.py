@@ -78,3 +78,10 @@ class UnlistedFound(Message):
 
     count: int
     error: ClientError | None = None
+
+
+@dataclass
+class OrdersRead(Message):
+    """The list of orders, or one order, was read from the service, or why it was not."""
+
+    error: ClientError | None = None

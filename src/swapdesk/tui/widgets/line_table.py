@@ -127,6 +127,12 @@ class LineTable(ScrollView, can_focus=True):
     def head_height(self) -> int:
         return int(self._heads) + int(self._head_rule)
 
+    def visible_keys(self) -> list[str]:
+        """Keys of the rows that are on the screen now."""
+        top = int(self.scroll_offset.y)
+        room = max(0, self.size.height - self.head_height)
+        return [row.key for row in self._rows[top : top + room]]
+
     def set_columns(self, columns: Sequence[Column]) -> None:
         """Other columns or heads; the rows stay."""
         self._layout = TableLayout(columns)

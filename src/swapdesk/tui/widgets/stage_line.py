@@ -22,6 +22,7 @@ class Mark(Enum):
     EXPIRED = (REFUSED, "status-trouble")
     DONE = (DONE, "status-done")
     ENDED = (ENDED, "muted")
+    BACK = (TROUBLE, "status-waiting")
 
     @property
     def glyph(self) -> str:
@@ -65,8 +66,15 @@ class StageLine(LinesView):
 
 
 def stage_spans(state: StageState) -> Line:
-    """``●━━━●━━━◐───○───○``: what is done heavy, what is to come light."""
-    return track_spans(state, [(CELLS - 1) // (state.of - 1) - 1] * (state.of - 1))
+    """``●━━━●━━━◐───○───○``: what is done heavy, what is to come light.
+
+    All in the hue of the state: the glyphs tell done from to come, and each change of colour
+    would cost 20 bytes in every row of a table.
+    """
+    gap = (CELLS - 1) // (state.of - 1) - 1
+    past = f"{DONE}{HEAVY * gap}" * state.at
+    ahead = f"{RULE * gap}{WAITING}" * (state.of - 1 - state.at)
+    return [Span(f"{past}{state.mark.glyph}{ahead}", state.mark.role)]
 
 
 def track_spans(state: StageState, gaps: list[int]) -> Line:

@@ -1,0 +1,167 @@
+"""One tracked order in the words of the tracker: state, time, money, who acts next.
+
+``order_state`` reads what the service says. This adds what the desk itself knows: a withheld
+address, a deadline that passed before the service closed the order, the name of the recipient,
+and that the service forgets an order after 48 hours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from swapdesk.flows.folding import display_of
+from swapdesk.flows.intent import IntentKind
+from swapdesk.flows.notation import NOTHING, clock_time, countdown, day, duration, elapsed
+from swapdesk.flows.order_state import OrderState
+from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.wording import Level
+from swapdesk.wire.orders import DisplayStatus, LegStatus
+
+Sign = Literal["waiting", "moving", "done", "trouble", "failed", "back", "expired", "unknown"]
+"""Which glyph stands before the word of a state."""
+
+URGENT_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class OrderSummary:
+    """``word`` fits a table cell. ``time`` is a countdown, the time passed, or the time it took;
+    ``short_time`` the same for narrow columns. ``money`` is a sentence that follows the word
+    Funds; ``actor`` and ``act`` follow the word Next. ``due`` is the same act with its deadline.
+    """
+
+    state: OrderState
+    word: str
+    sentence: str
+    level: Level
+    sign: Sign
+    time: str
+    short_time: str
+    late: bool
+    counting: bool
+    money: str
+    actor: str
+    act: str
+    due: str
+    urgent: bool
+    payable: bool
+    ended: bool
+
+
+def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
+    """What the tracker says of one order at ``now``. Pure."""
+    state = tracked.state(now)
+    order = tracked.order
+    display = display_of(order)
+    word, sentence, level, sign = state.short, state.sentence, state.level, _sign(display, state)
+    actor, act = state.actor, state.next
+    left = (state.deadline - now).total_seconds() if state.deadline is not None else None
+    waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
+    money = state.money
+    payable = False
+    due = act
+    if tracked.withheld is not None and not state.ended:
+        word, sentence = "Do not pay", _sentence(tracked.withheld)
+        level, sign = "trouble", "trouble"
+        actor, act = "you", "read why the address is hidden"
+        due = act
+    elif waiting and left is not None and left <= 0:
+        word, sentence, level, sign = "Deadline over", "The deadline passed", "expired", "expired"
+        money = "in your wallet, if you sent nothing."
+        actor, act = "the service", "it closes the order; do not send any more"
+        due = act
+    elif waiting and order.deposit_address is not None:
+        payable = True
+        if left is not None:
+            due = f"send the deposit within {countdown(left)}"
+    elif display == DisplayStatus.SWAP_COMPLETED:
+        word, sentence = _completed(tracked, word, sentence)
+    elif display == DisplayStatus.SENDING_TO_RECEIVER:
+        word = _sending(tracked, word)
+    time, short, late = _time(state, left)
+    return OrderSummary(
+        state=state,
+        word=word,
+        sentence=sentence,
+        level=level,
+        sign=sign,
+        time=time,
+        short_time=short,
+        late=late,
+        counting=left is not None and left > 0,
+        money=money,
+        actor=actor,
+        act=act,
+        due=due,
+        urgent=payable and left is not None and left < URGENT_SECONDS,
+        payable=payable,
+        ended=state.ended,
+    )
+
+
+def created_words(tracked: TrackedOrder, summary: OrderSummary, now: datetime) -> str:
+    """``created 13:21:40 · 41m, 27m over the expected time``, for the label of the order."""
+    state = summary.state
+    created = tracked.order.created
+    parts = []
+    if created is not None:
+        same_day = created.date() == now.date()
+        parts.append(f"created {clock_time(created) if same_day else day(created, now)}")
+    if state.late_by is not None and state.elapsed is not None:
+        passed = elapsed(state.elapsed.total_seconds()).text
+        over = elapsed(state.late_by.total_seconds()).text
+        parts.append(f"{passed}, {over} over the expected time")
+    elif summary.time not in ("", NOTHING):
+        parts.append(summary.time)
+    if tracked.archived(now):
+        parts.append("from the journal")
+    return " · ".join(parts)
+
+
+def _sign(display: str | None, state: OrderState) -> Sign:
+    if display == DisplayStatus.FAILED:
+        return "failed"
+    if display is None or state.short.startswith("Other ("):
+        return "unknown"
+    return state.level
+
+
+def _completed(tracked: TrackedOrder, word: str, sentence: str) -> tuple[str, str]:
+    order = tracked.order
+    if LegStatus.FALLBACK in (order.in_status, order.out_status):
+        return "Paid by fallback", "The payout arrived; the service paid it from its own funds"
+    if order.rerouted:
+        by = f" {order.swap_name} finished it" if order.swap_name else " another one finished it"
+        return "Rerouted", f"The payout arrived. The first provider failed,{by}"
+    return word, sentence
+
+
+def _sending(tracked: TrackedOrder, word: str) -> str:
+    intent = tracked.intent
+    if intent is None or intent.kind is not IntentKind.PRIVATE_SEND:
+        return word
+    return f"Sending to {intent.recipient_label or 'them'}"
+
+
+def _time(state: OrderState, left: float | None) -> tuple[str, str, bool]:
+    """The text, its short form, and whether the order is late."""
+    if left is not None:
+        text = countdown(left)
+        return (f"{text} left" if left > 0 else text), text, False
+    if state.elapsed is None:
+        return NOTHING, NOTHING, False
+    passed = state.elapsed.total_seconds()
+    if state.ended:
+        if state.level == "expired":
+            return NOTHING, NOTHING, False
+        took = f"took {duration(passed)}"
+        return took, took, False
+    expected = state.expected.total_seconds() if state.expected is not None else None
+    said = elapsed(passed, expected)
+    return said.text, said.short, said.late
+
+
+def _sentence(text: str) -> str:
+    return text.rstrip(".")

@@ -1,0 +1,49 @@
+"""Verbs of one order."""
+
+from __future__ import annotations
+
+from swapdesk.tui.commands.command import Command
+
+
+class CopyFact(Command):
+    """Copy the value under the cursor, without spaces."""
+
+    KEY = "y"
+    VERB = "copy"
+
+
+class DepositCard(Command):
+    """Show what to send, where and until when."""
+
+    KEY = "d"
+    VERB = "deposit card"
+
+
+class Fund(Command):
+    """Pay this deposit from the sandbox's faucet, exactly once."""
+
+    KEY = "f"
+    VERB = "fund"
+    MONEY = True
+
+
+class RawJson(Command):
+    """The order as the service wrote it, numbers in their own digits."""
+
+    KEY = "J"
+    VERB = "raw JSON"
+
+
+class Refresh(Command):
+    """Read this order again; it costs one read."""
+
+    KEY = "r"
+    VERB = "refresh"
+
+
+class Back(Command):
+    """Back to the screen before."""
+
+    KEY = "escape"
+    SHOWN_KEY = "esc"
+    VERB = "back"

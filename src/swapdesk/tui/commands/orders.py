@@ -1,0 +1,50 @@
+"""Verbs of the tracker."""
+
+from __future__ import annotations
+
+from swapdesk.tui.commands.command import Command
+
+
+class OpenOrder(Command):
+    """Open the order: its stages, what happened, every address."""
+
+    KEY = "enter"
+    VERB = "open"
+
+
+class CopyAddress(Command):
+    """Copy the deposit address, without spaces."""
+
+    KEY = "y"
+    VERB = "copy address"
+
+
+class Fund(Command):
+    """Pay this deposit from the sandbox's faucet, exactly once."""
+
+    KEY = "f"
+    VERB = "fund"
+    MONEY = True
+
+
+class FilterRows(Command):
+    """Keep orders that match, as: private hold >1h."""
+
+    KEY = "slash"
+    SHOWN_KEY = "/"
+    VERB = "filter"
+
+
+class Refresh(Command):
+    """Read the list of the service again; it costs one read."""
+
+    KEY = "r"
+    VERB = "refresh"
+
+
+class Back(Command):
+    """Clear the filter, then back to the screen before."""
+
+    KEY = "escape"
+    SHOWN_KEY = "esc"
+    VERB = "back"

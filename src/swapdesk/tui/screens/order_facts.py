@@ -1,0 +1,177 @@
+"""The facts of one order; pure. A deposit address that must not be paid is never part of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+from swapdesk.flows.folding import display_of
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
+from swapdesk.flows.order_state import symbols
+from swapdesk.flows.order_summary import OrderSummary
+from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.tui.glyphs import REFUSED, VALID
+from swapdesk.tui.spans import Line, LineLike, Span, width_of
+from swapdesk.tui.widgets.detail_rows import Fact
+from swapdesk.wire.orders import DisplayStatus, Order
+
+SHORT_STAGES = {
+    "waiting": "wait",
+    "exchange": "exch",
+    "exchange 1": "exch 1",
+    "to middle": "to mid",
+    "at middle": "at mid",
+    "exchange 2": "exch 2",
+    "sending": "send",
+}
+NAME_CELLS = 10
+
+
+def withheld_line(tracked: TrackedOrder, summary: OrderSummary) -> Line:
+    """What must be read before anything else: why the address is hidden. Empty otherwise."""
+    if tracked.withheld is None or summary.ended:
+        return []
+    if display_of(tracked.order) == DisplayStatus.WAITING_FOR_DEPOSIT:
+        then = "The deposit address is hidden. Do not pay this order. Nothing was sent."
+    else:
+        then = "The deposit address is hidden. Do not pay this order again."
+    return [
+        Span(f"{REFUSED} {tracked.withheld} ", "status-trouble", bold=True),
+        Span(then),
+    ]
+
+
+def stage_names(tracked: TrackedOrder, summary: OrderSummary) -> tuple[list[str], list[str]]:
+    """The names under the dots and their short forms; a named recipient stands at the end."""
+    names = list(summary.state.stages)
+    short = [SHORT_STAGES.get(name, name) for name in names]
+    label = tracked.intent.recipient_label if tracked.intent else None
+    if label and width_of(label) <= NAME_CELLS - 3:
+        names[-2] = short[-2] = f"to {label}"
+    return names, short
+
+
+def order_facts(tracked: TrackedOrder, summary: OrderSummary, now: datetime) -> list[Fact]:
+    """Labels and values; ``copied`` of each is what the copy key takes."""
+    order, intent = tracked.order, tracked.intent
+    facts = [Fact("Order id", order.service_id, copy=order.service_id)]
+    facts += _deposit(tracked, summary)
+    facts += _payout(order, summary)
+    if order.receiver_address is not None:
+        label = intent.recipient_label if intent else None
+        facts.append(Fact("Pays", address=order.receiver_address, note=_bold(label)))
+    if order.receiver_tag:
+        facts.append(Fact("With memo", order.receiver_tag, copy=order.receiver_tag))
+    facts += _refund(order)
+    facts += _executed(order, intent)
+    facts += _private(order, intent)
+    facts += _link(order)
+    facts.append(Fact("Known for", _known_for(tracked, now)))
+    return facts
+
+
+def _bold(label: str | None) -> LineLike:
+    return [Span(label, bold=True)] if label else ""
+
+
+def _deposit(tracked: TrackedOrder, summary: OrderSummary) -> list[Fact]:
+    order = tracked.order
+    sent, _ = symbols(order)
+    chain = order.in_token.chain_data.name if order.in_token else ""
+    if not chain and tracked.intent is not None:
+        chain = tracked.intent.token_in.chain_name
+    on = f"on {chain}" if chain else ""
+    facts: list[Fact] = []
+    if summary.payable and order.in_amount is not None:
+        amount = f"{exact_amount(order.in_amount)} {sent}"
+        facts.append(Fact("Send", amount, note=on, copy=copied_amount(order.in_amount), bold=True))
+    if tracked.withheld is not None and not summary.ended:
+        return [*facts, Fact("Deposit to", [Span("hidden", "status-trouble"), Span(", see above")])]
+    if order.deposit_address is None:
+        return facts
+    waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
+    if summary.level == "expired" or (waiting and not summary.payable):
+        closed = [Span("not shown: the deadline is over, do not send to it", "muted")]
+        return [*facts, Fact("Deposit to", closed)]
+    facts.append(Fact("Deposit to", address=order.deposit_address, note=on))
+    if order.deposit_tag:
+        facts.append(Fact("Deposit memo", order.deposit_tag, copy=order.deposit_tag, bold=True))
+    return facts
+
+
+def _payout(order: Order, summary: OrderSummary) -> list[Fact]:
+    paid = order.out_transaction_out_hash or order.in_transaction_out_hash
+    chain = order.out_token.chain_data.name if order.out_token else ""
+    if paid:
+        return [Fact("Payout tx", address=paid, note=f"on {chain}" if chain else "")]
+    if summary.ended and summary.level != "done":
+        return []
+    said = "the service gives no hash" if summary.ended else "not sent yet"
+    return [Fact("Payout tx", [Span(said, "muted")])]
+
+
+def _refund(order: Order) -> list[Fact]:
+    sent, _ = symbols(order)
+    facts: list[Fact] = []
+    if order.refund_address is not None:
+        facts.append(Fact("Refund to", address=order.refund_address))
+    if display_of(order) != DisplayStatus.REFUNDED:
+        return facts
+    if order.refund_amount is not None:
+        value: Line = [Span(f"{exact_amount(order.refund_amount)} {sent}", bold=True)]
+        if order.refund_chain:
+            value.append(Span(f" on {order.refund_chain}", "muted"))
+        if order.in_amount is not None and order.in_amount > order.refund_amount:
+            kept = exact_amount(order.in_amount - order.refund_amount)
+            value.append(Span(f", the provider kept {kept} {sent}", "muted"))
+        facts.append(Fact("Refunded", value, copy=copied_amount(order.refund_amount)))
+    else:
+        facts.append(Fact("Refunded", [Span("the service does not say how much", "muted")]))
+    if order.refund_hash:
+        facts.append(Fact("Refund tx", address=order.refund_hash))
+    return facts
+
+
+def _executed(order: Order, intent: Intent | None) -> list[Fact]:
+    """Quoted against executed, when they differ."""
+    quoted = order.quoted_out_amount or (intent.amount_out if intent else None)
+    out = order.out_amount
+    changed = order.rerouted is True
+    if quoted is None or out is None or quoted <= 0 or (quoted == out and not changed):
+        return []
+    _, received = symbols(order)
+    by = f" at {intent.provider_name}" if intent and intent.provider_name else ""
+    at = f" at {order.swap_name}" if order.swap_name else ""
+    worth = percent((out - quoted) * Decimal(100) / quoted)
+    said = f"{tracker_amount(quoted)}{by}, executed {tracker_amount(out)} {received}{at} ({worth})"
+    return [Fact("Quoted", said)]
+
+
+def _private(order: Order, intent: Intent | None) -> list[Fact]:
+    asked = intent is not None and intent.route == "private"
+    if order.anonymous is True:
+        said = "the service confirms two legs (anonymous: true)"
+        return [Fact("Private", [Span(f"{VALID} ", "status-done"), Span(said)])]
+    if not asked:
+        return []
+    said = "asked for a private route, the service says one leg"
+    return [Fact("Private", [Span(f"{REFUSED} ", "status-trouble"), Span(said)])]
+
+
+def _link(order: Order) -> list[Fact]:
+    """A link as text: nothing opens it by itself (spec: Order, hashUrl)."""
+    link = order.hash_url
+    if not link or not link.startswith("https://"):
+        return []
+    return [Fact("Link", [Span(link, "muted")], copy=link)]
+
+
+def _known_for(tracked: TrackedOrder, now: datetime) -> LineLike:
+    if tracked.archived(now):
+        return "from this desk's journal; the API no longer knows it"
+    return [
+        Span("the API forgets this order ", "muted"),
+        Span("48h"),
+        Span(" after creation; the desk keeps it", "muted"),
+    ]

@@ -1,0 +1,90 @@
+"""One order as the service wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.widget import Widget
+
+from swapdesk.flows.order_state import short_id
+from swapdesk.flows.raw_json import raw_lines
+from swapdesk.tui.commands.command import READY, Command, Standing
+from swapdesk.tui.commands.everywhere import Back as EverywhereBack
+from swapdesk.tui.commands.raw_order import Back, CopyAll
+from swapdesk.tui.page import Page
+from swapdesk.tui.session import Session
+from swapdesk.tui.spans import plain_text, wrapped
+from swapdesk.tui.widgets.line_table import Column, LineTable, Row
+from swapdesk.wire.encoding.codec import encode_json
+
+MARGINS = 4
+
+
+class RawOrderScreen(Page):
+    """The newest answer of the service, or what the journal kept of it."""
+
+    NAME = "Raw order"
+    SPENDS = "read"
+    VERBS = (CopyAll, Back)
+    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
+
+    def __init__(self, session: Session, service_id: str) -> None:
+        self.service_id = service_id
+        self._lines: list[str] = []
+        super().__init__(session, context=short_id(service_id))
+        self._table = LineTable([Column("text", "", 20, grow=1)], heads=False)
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._table
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._lines = self._read()
+        self._table.focus()
+        self._wrap()
+        self.set_money("where the order says.", "you: read; nothing moves from this screen")
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._wrap()
+
+    def _read(self) -> list[str]:
+        entry = self.desk.journal.orders.get(self.service_id)
+        raw = self.link.api.raw_order(self.service_id) if self.link is not None else None
+        source = "as the service wrote it"
+        if raw is None:
+            if entry is None:
+                return ["The service did not write this order to this desk yet."]
+            raw, source = encode_json(entry.order), "from this desk's journal"
+        self.context = f"{short_id(self.service_id)} · {source}"
+        self.refresh_frame()
+        tracked = self.link.tracker.get(self.service_id) if self.link is not None else None
+        withheld = tracked.withheld if tracked is not None else entry and entry.withheld
+        hidden = None
+        if withheld is not None:
+            known = tracked.order if tracked is not None else entry and entry.order
+            hidden = (known.deposit_address if known else None) or ""
+            self.context += ", deposit address left out"
+            self.refresh_frame()
+        return raw_lines(raw, hidden=hidden)
+
+    def _wrap(self) -> None:
+        width = max(20, self.app.size.width - MARGINS)
+        rows: list[Row] = []
+        for at, line in enumerate(self._lines):
+            indent = len(line) - len(line.lstrip()) + 2
+            for part, text in enumerate(wrapped(line, width, min(indent, width // 2))):
+                rows.append(Row(f"{at}.{part}", {"text": plain_text(text)}))
+        self._table.set_rows(rows)
+
+    def verb_standing(self, verb: type[Command]) -> Standing:
+        return READY
+
+    def do_copy_all(self) -> None:
+        copy = getattr(self.app, "copy_value", None)
+        if copy is not None:
+            copy("order as JSON", "\n".join(self._lines))
+
+    def do_back(self) -> None:
+        self.post_message(self.Go(EverywhereBack))

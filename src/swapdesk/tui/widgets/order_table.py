@@ -1,0 +1,133 @@
+"""Orders as rows: open ones first, finished ones below, one line each."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from swapdesk.flows.notation import tracker_amount
+from swapdesk.tui.glyphs import (
+    BECOMES,
+    DONE,
+    ENDED,
+    MOVING,
+    REFUNDED,
+    REFUSED,
+    TROUBLE,
+    UNKNOWN,
+    WAITING,
+)
+from swapdesk.tui.spans import Line, Span
+from swapdesk.tui.widgets.line_table import Cell, Column, Row
+from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
+
+if TYPE_CHECKING:
+    from swapdesk.flows.order_summary import OrderSummary
+    from swapdesk.flows.tracking import TrackedOrder
+
+SIGNS = {
+    "waiting": (WAITING, "status-waiting"),
+    "moving": (MOVING, "status-moving"),
+    "done": (DONE, "status-done"),
+    "trouble": (TROUBLE, "status-trouble"),
+    "failed": (REFUSED, "status-trouble"),
+    "back": (REFUNDED, "status-waiting"),
+    "expired": (ENDED, "muted"),
+    "unknown": (UNKNOWN, "muted"),
+}
+_MARKS = {
+    "waiting": Mark.WAITING,
+    "moving": Mark.MOVING,
+    "done": Mark.DONE,
+    "trouble": Mark.TROUBLE,
+    "back": Mark.BACK,
+    "expired": Mark.EXPIRED,
+}
+
+
+def order_columns(wide: bool) -> list[Column]:
+    """``wide``: a screen of 120 cells and more, with who acts next and long times."""
+    columns = [
+        Column("mark", "", 1),
+        Column("id", "Order", 6, gap=1),
+        Column("send", "You send", 12, "point", gap=1, unit=5),
+        Column("get", "You get", 14, "point", unit=5),
+        Column("route", "Route", 8, priority=2),
+        Column("stage", "Stage", 17, gap=1),
+        Column("state", "State", 15, gap=1 if not wide else 2, grow=1),
+    ]
+    if wide:
+        columns.append(Column("next", "Next", 8, priority=1, grow=1))
+    columns.append(Column("time", "Time", 11 if wide else 9, "right", priority=3, gap=1))
+    return columns
+
+
+def order_row(tracked: TrackedOrder, summary: OrderSummary, *, wide: bool) -> Row:
+    """One order. Beside grey a row has the hue of its state and that of its route; the word of
+    the state is bold where you act next."""
+    from swapdesk.flows.order_state import symbols
+
+    order = tracked.order
+    sent, received = symbols(order)
+    _, role = SIGNS[summary.sign]
+    route = "private" if order.anonymous else "standard"
+    yours = not summary.ended and summary.actor == "you"
+    calm = "foreground" if yours else "muted"
+    cells: dict[str, Cell] = {
+        "mark": sign_span(summary),
+        "id": tracked.short_id,
+        "send": f"{tracker_amount(order.in_amount, 'pay')} {sent}",
+        "get": f"{tracker_amount(order.out_amount)} {received}",
+        "route": Span(route, f"route-{route}"),
+        "stage": stage_spans(stage_of(summary)),
+        "state": Span(summary.word, role, bold=yours),
+        "next": "" if summary.ended else Span(summary.actor, calm),
+        "time": Span(
+            summary.time if wide else summary.short_time,
+            "status-trouble" if summary.late else calm,
+        ),
+    }
+    return Row(tracked.service_id, cells)
+
+
+def sign_span(summary: OrderSummary) -> Span:
+    """The glyph of a state in its hue."""
+    glyph, role = SIGNS[summary.sign]
+    return Span(glyph, role)
+
+
+def stage_of(summary: OrderSummary) -> StageState:
+    """The stage line of an order."""
+    state = summary.state
+    return StageState(state.stage, len(state.stages), _MARKS[summary.level])
+
+
+def order_pane(tracked: TrackedOrder, summary: OrderSummary, now: datetime) -> list[Line]:
+    """Two sentences about the row under the cursor: what is, and who acts next."""
+    glyph, role = SIGNS[summary.sign]
+    said: Line = [
+        Span(f"{glyph} {summary.sentence}.", role),
+        Span(f" Funds {summary.money}", "muted"),
+    ]
+    actor: Line = [
+        Span("Next ", "muted"),
+        Span(summary.actor, bold=summary.actor == "you"),
+        Span(f": {summary.due}."),
+    ]
+    provider = tracked.order.swap_name
+    if provider and summary.actor not in ("you", "nobody", provider):
+        actor.append(Span(f" Provider {provider}.", "muted"))
+    return [said, actor]
+
+
+def pair_spans(tracked: TrackedOrder) -> Line:
+    """``0.5 BTC → 14.524108 ETH``."""
+    from swapdesk.flows.order_state import symbols
+
+    order = tracked.order
+    sent, received = symbols(order)
+    return [
+        Span(f"{tracker_amount(order.in_amount, 'pay')} {sent}", bold=True),
+        Span(f" {BECOMES} ", "muted"),
+        Span(f"{tracker_amount(order.out_amount)} {received}", bold=True),
+    ]
