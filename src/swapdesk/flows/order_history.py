@@ -7,7 +7,7 @@ A step that was passed unseen has no time; nothing is invented (spec: Order, Sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -117,6 +117,8 @@ def _leg(
         now_here = at == place and not over and at < len(texts) - 1
         steps.append(Step("now" if now_here else "past", when, text))
     trouble = _trouble(order, status, states, first)
+    if trouble is not None:
+        steps = [replace(step, mark="past") if step.mark == "now" else step for step in steps]
     if trouble is not None and (last or not _left_behind(order)):
         steps = [step for step in steps if step.mark != "future" or trouble.mark == "trouble"]
         at = next((n for n, step in enumerate(steps) if step.mark == "future"), len(steps))
@@ -162,7 +164,8 @@ def _trouble(
     text = next((word for name, word in words.items() if name == display), None)
     if text is None:
         return None
-    at = next((time for time, past in states if display_of(past) == display), None)
+    seen = next((time for time, past in states if display_of(past) == display), None)
+    at = order.order_finished_received or seen
     quiet = display in (DisplayStatus.EXPIRED, DisplayStatus.DELETED, DisplayStatus.REFUNDED)
     return Step("ended" if quiet else "trouble", at, text)
 

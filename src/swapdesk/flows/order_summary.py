@@ -13,7 +13,7 @@ from typing import Literal
 
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.intent import IntentKind
-from swapdesk.flows.notation import NOTHING, clock_time, countdown, day, duration, elapsed
+from swapdesk.flows.notation import NOTHING, clock_time, countdown, day, duration, elapsed, expected
 from swapdesk.flows.order_state import OrderState
 from swapdesk.flows.tracking import TrackedOrder
 from swapdesk.flows.wording import Level
@@ -29,7 +29,8 @@ URGENT_SECONDS = 120
 class OrderSummary:
     """``word`` fits a table cell. ``time`` is a countdown, the time passed, or the time it took;
     ``short_time`` the same for narrow columns. ``money`` is a sentence that follows the word
-    Funds; ``actor`` and ``act`` follow the word Next. ``due`` is the same act with its deadline.
+    Funds and ``place`` its short form; ``actor`` and ``due`` (what they do, by when) follow Next;
+    ``brief`` is both in a few words.
     """
 
     state: OrderState
@@ -42,9 +43,10 @@ class OrderSummary:
     late: bool
     counting: bool
     money: str
+    place: str
     actor: str
-    act: str
     due: str
+    brief: str
     urgent: bool
     payable: bool
     ended: bool
@@ -56,22 +58,20 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
     order = tracked.order
     display = display_of(order)
     word, sentence, level, sign = state.short, state.sentence, state.level, _sign(display, state)
-    actor, act = state.actor, state.next
+    actor, due = state.actor, state.next
     left = (state.deadline - now).total_seconds() if state.deadline is not None else None
     waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
     money = state.money
     payable = False
-    due = act
     if tracked.withheld is not None and not state.ended:
         word, sentence = "Do not pay", _sentence(tracked.withheld)
         level, sign = "trouble", "trouble"
-        actor, act = "you", "read why the address is hidden"
-        due = act
+        actor, due = "you", "read why the address is hidden"
     elif waiting and left is not None and left <= 0:
-        word, sentence, level, sign = "Deadline over", "The deadline passed", "expired", "expired"
+        word, level, sign = "Deadline over", "expired", "expired"
+        sentence = "The deadline passed. Do not send to this order any more"
         money = "in your wallet, if you sent nothing."
-        actor, act = "the service", "it closes the order; do not send any more"
-        due = act
+        actor, due = "the service", "it closes the order"
     elif waiting and order.deposit_address is not None:
         payable = True
         if left is not None:
@@ -92,9 +92,10 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         late=late,
         counting=left is not None and left > 0,
         money=money,
+        place=_place(money),
         actor=actor,
-        act=act,
         due=due,
+        brief=_brief(actor, due, state),
         urgent=payable and left is not None and left < URGENT_SECONDS,
         payable=payable,
         ended=state.ended,
@@ -158,9 +159,24 @@ def _time(state: OrderState, left: float | None) -> tuple[str, str, bool]:
             return NOTHING, NOTHING, False
         took = f"took {duration(passed)}"
         return took, took, False
-    expected = state.expected.total_seconds() if state.expected is not None else None
-    said = elapsed(passed, expected)
+    promised = state.expected.total_seconds() if state.expected is not None else None
+    said = elapsed(passed, promised)
     return said.text, said.short, said.late
+
+
+def _brief(actor: str, due: str, state: OrderState) -> str:
+    """``you: write to support``, ``the second exchange, ~8m``."""
+    if actor in ("you", "nobody"):
+        return f"{actor}: {due.partition(' with order ')[0]}"
+    if state.elapsed is None or state.expected is None or state.ended or state.late_by is not None:
+        return actor
+    return f"{actor}, {expected((state.expected - state.elapsed).total_seconds())}"
+
+
+def _place(money: str) -> str:
+    """The first part of the sentence: ``in your wallet.``"""
+    head, comma, _ = money.partition(", if ")
+    return f"{head}." if comma else money
 
 
 def _sentence(text: str) -> str:

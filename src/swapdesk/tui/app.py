@@ -14,7 +14,8 @@ from textual.worker import Worker, WorkerState
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.creating import Creating
-from swapdesk.tui.messages import Connected, OrdersChanged, StartMoved
+from swapdesk.tui.leaving import LeavingGuard
+from swapdesk.tui.messages import Connected, OrdersChanged, StartMoved, TokenChosen
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.session import Session, StartSandbox
@@ -55,6 +56,7 @@ class DeskApp(Creating, SafeApp[int]):
         )
         self.session = Session(settings, start_sandbox, clock=clock, transport=transport)
         self._home = SwapScreen(self.session)
+        self._leaving = LeavingGuard(self.session.clock)
 
     @property
     def page(self) -> Page | None:
@@ -105,8 +107,21 @@ class DeskApp(Creating, SafeApp[int]):
     @on(Connected)
     def _connected(self) -> None:
         self.run_worker(self._follow_orders(), group="orders", exclusive=True, exit_on_error=False)
+        self._tell_unfinished()
         for problem in (*self.theme_problems, *self._settings_problems()):
             self.notify(problem, severity="warning")
+
+    def _tell_unfinished(self) -> None:
+        """What the start found out; in the middle of something else only as a notice."""
+        report = self.session.report
+        if report is None or report.empty:
+            return
+        from swapdesk.tui.screens.unfinished import UnfinishedScreen
+
+        if len(self.screen_stack) == 1:
+            self.push_screen(UnfinishedScreen(self.session))
+        else:
+            self.notify("The desk settled what was left open. o shows the orders.")
 
     def _settings_problems(self) -> list[str]:
         session = self.session
@@ -144,7 +159,8 @@ class DeskApp(Creating, SafeApp[int]):
 
     @on(DeskScreen.Go)
     async def _go(self, event: DeskScreen.Go) -> None:
-        verb = event.verb
+        # A screen may have a verb of everywhere under its own words: the name is the same.
+        verb = {one.id(): one for one in everywhere.EVERYWHERE}.get(event.verb.id())
         if verb is everywhere.Back:
             await self.back()
         elif verb is everywhere.NewSwap:
@@ -162,6 +178,11 @@ class DeskApp(Creating, SafeApp[int]):
         elif verb is everywhere.Orders:
             self.open_orders()
 
+    @on(TokenChosen)
+    async def _token_chosen(self, event: TokenChosen) -> None:
+        await self.home()
+        self._home.write_token(event.spec)
+
     async def back(self) -> None:
         """The page before; the first page stays."""
         if len(self.screen_stack) > 1:
@@ -173,7 +194,21 @@ class DeskApp(Creating, SafeApp[int]):
             await self.pop_screen()
 
     def quit_desk(self) -> None:
-        self.exit(0)
+        """Leave; while orders are open the first key tells, the second one leaves."""
+        refusal = self._leaving.refusal(self._open_business())
+        if refusal is None:
+            self.exit(0)
+        else:
+            self.notify(refusal, severity="warning")
+
+    def _open_business(self) -> str | None:
+        link = self.session.link
+        if link is None:
+            return None
+        from swapdesk.flows.open_business import quit_warning
+
+        now, creating = self.session.now_clock.now(), self.creating is not None
+        return quit_warning(link.tracker.orders(), now, creating=creating)
 
     def open_tokens(self) -> None:
         from swapdesk.tui.screens.tokens import TokensScreen

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.clock import Clock, SystemClock
+from swapdesk.tui.live_guard import LiveGuard
 
 if TYPE_CHECKING:
     import httpx
@@ -71,6 +72,7 @@ class Session:
         self.report: ResumeReport | None = None
         self.created: dict[str, Created] = {}
         """Outcomes of creates of this run by order id, for an amount still to be accepted."""
+        self.live_guard = LiveGuard(settings.live)
         self.drafts: dict[tuple[str, bool], tuple[str, str]] = {}
         """Recipient and memo as typed, by token received and whether it is a private send."""
         self._desk: Desk | None = None
@@ -154,7 +156,8 @@ class Session:
         except Exception as error:
             # The starter belongs to another floor: its errors are known by their words only.
             who = getattr(error, "next", "")
-            raise StartFailed(f"{_sentence(error)} Next {who}." if who else str(error)) from error
+            said = _sentence(error)
+            raise StartFailed(f"{said} Next {who}." if who else said) from error
 
     async def _open(self) -> None:
         """Import in a thread, so that the first frame answers keys meanwhile."""

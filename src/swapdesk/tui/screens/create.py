@@ -358,6 +358,16 @@ class CreateScreen(Page):
         intent = self._intent
         if intent is None or self.step is not Step.READY:
             return
+        guard = self.session.live_guard
+        if guard.asks:
+
+            def typed(yes: bool | None) -> None:
+                if yes and self._intent is intent and not self._expired():
+                    guard.agree()
+                    self.do_create()
+
+            self.app.push_screen(TypedConfirm(guard.question()), typed)
+            return
         consent = self._consent()
         if not consent.phrase:
             self._send(intent)

@@ -25,6 +25,7 @@ from swapdesk.tui.commands.order import (
     RawJson,
     Refresh,
 )
+from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.order_facts import order_facts, stage_names, withheld_line
@@ -80,11 +81,11 @@ class OrderScreen(Page):
         yield self._said
         yield self._head
         yield self._check
-        yield Widget(classes="gap known")
+        yield LinesView(classes="gap known")
         yield self._track
-        yield Widget(classes="gap known")
+        yield LinesView(classes="gap known")
         yield Horizontal(self._first, self._second, id="legs", classes="known")
-        yield Widget(classes="gap known")
+        yield LinesView(classes="gap known")
         yield self._facts_label
         yield self._facts
 
@@ -150,7 +151,11 @@ class OrderScreen(Page):
         self._track.show(TrackState(stage_of(summary), names, short))
         self._show_legs(tracked)
         self._facts.show(order_facts(tracked, summary, now))
-        self.set_money(summary.money, f"{summary.actor}: {summary.due}", urgent=summary.urgent)
+        self.set_money(
+            summary.money,
+            summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}",
+            urgent=summary.urgent,
+        )
         step = f"{summary.word} {summary.payable}"
         if step != self.guard.step:
             self.step_changed(step)

@@ -105,7 +105,8 @@ def _payout(order: Order, summary: OrderSummary) -> list[Fact]:
     chain = order.out_token.chain_data.name if order.out_token else ""
     if paid:
         return [Fact("Payout tx", address=paid, note=f"on {chain}" if chain else "")]
-    if summary.ended and summary.level != "done":
+    waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
+    if waiting or (summary.ended and summary.level != "done"):
         return []
     said = "the service gives no hash" if summary.ended else "not sent yet"
     return [Fact("Payout tx", [Span(said, "muted")])]
@@ -171,7 +172,7 @@ def _known_for(tracked: TrackedOrder, now: datetime) -> LineLike:
     if tracked.archived(now):
         return "from this desk's journal; the API no longer knows it"
     return [
-        Span("the API forgets this order ", "muted"),
+        Span("the API forgets it ", "muted"),
         Span("48h"),
         Span(" after creation; the desk keeps it", "muted"),
     ]

@@ -45,6 +45,7 @@ UPDATE_SECONDS = 0.1
 SETTLE_SECONDS = 0.06
 """How long the cursor rests on a row before the pane speaks of it."""
 WIDE = 120
+NARROW = 100
 NONE_YET = Nothing("No orders yet.", "n", "starts a swap")
 
 
@@ -206,7 +207,8 @@ class OrdersScreen(Page):
         running, known = self._total
         whole = running if key == "open" else known - running
         fact = str(shown) if shown == whole else f"{shown} of {whole}"
-        return Section(f"section {key}", key.capitalize(), fact, self._stale())
+        stale = self._stale() if key == "open" else ""
+        return Section(f"section {key}", key.capitalize(), fact, stale)
 
     def _stale(self) -> str:
         """``41s old, polling`` while the stream does not tell of changes."""
@@ -221,10 +223,10 @@ class OrdersScreen(Page):
         return f"{old}{state.name.lower()}"
 
     def _relabel(self) -> None:
+        row = self._table.rows[0] if self._table.rows else None
         stale = self._stale()
-        for row in self._table.rows:
-            if isinstance(row, Section) and row.stale != stale:
-                self._table.update_row(Section(row.key, row.label, row.fact, stale))
+        if isinstance(row, Section) and row.key == "section open" and row.stale != stale:
+            self._table.update_row(Section(row.key, row.label, row.fact, stale))
 
     # the order under the cursor
 
@@ -260,8 +262,8 @@ class OrdersScreen(Page):
         self._pane.show(order_pane(tracked, summary, now))
         self.set_money(
             f"{tracked.short_id}: {summary.money}",
-            f"{summary.actor}: {summary.due}",
-            where_short=summary.money,
+            summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}",
+            where_short=summary.place,
             urgent=summary.urgent,
         )
         step = f"{tracked.service_id} {summary.payable}"

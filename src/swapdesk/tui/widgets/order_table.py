@@ -54,7 +54,9 @@ def order_columns(wide: bool) -> list[Column]:
         Column("get", "You get", 14, "point", unit=5),
         Column("route", "Route", 8, priority=2),
         Column("stage", "Stage", 17, gap=1),
-        Column("state", "State", 15, gap=1 if not wide else 2, grow=1),
+        Column("state", "State", 17, gap=2)
+        if wide
+        else Column("state", "State", 15, gap=1, grow=1),
     ]
     if wide:
         columns.append(Column("next", "Next", 8, priority=1, grow=1))
@@ -81,7 +83,7 @@ def order_row(tracked: TrackedOrder, summary: OrderSummary, *, wide: bool) -> Ro
         "route": Span(route, f"route-{route}"),
         "stage": stage_spans(stage_of(summary)),
         "state": Span(summary.word, role, bold=yours),
-        "next": "" if summary.ended else Span(summary.actor, calm),
+        "next": "" if summary.ended else Span(summary.actor.removeprefix("the "), calm),
         "time": Span(
             summary.time if wide else summary.short_time,
             "status-trouble" if summary.late else calm,

@@ -18,11 +18,11 @@ class Mark(Enum):
 
     WAITING = (WAITING, "status-waiting")
     MOVING = (MOVING, "status-moving")
+    BACK = (TROUBLE, "status-waiting")
     TROUBLE = (TROUBLE, "status-trouble")
     EXPIRED = (REFUSED, "status-trouble")
     DONE = (DONE, "status-done")
     ENDED = (ENDED, "muted")
-    BACK = (TROUBLE, "status-waiting")
 
     @property
     def glyph(self) -> str:

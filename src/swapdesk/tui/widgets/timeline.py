@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.flows.notation import NOTHING, clock_time, short_clock
-from swapdesk.tui.glyphs import ABOUT, DONE, ENDED, MOVING, TROUBLE, WAITING
+from swapdesk.tui.glyphs import DONE, ENDED, MOVING, TROUBLE, WAITING
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, LineLike, Span, cut, spread
 from swapdesk.tui.widgets.section_label import section_line
@@ -51,7 +51,7 @@ def _step(step: Step, width: int) -> Line:
     if step.at is None:
         time = "" if step.mark == "future" else NOTHING
     else:
-        time = f"{ABOUT if step.expected else ''}{_clock(step)}"
+        time = f"{'~' if step.expected else ''}{_clock(step)}"
     ahead = step.mark == "future"
     row: Line = [
         Span(f"{glyph} ", role),

@@ -1,0 +1,84 @@
+"""What is open when the desk is left, and what an earlier run left open, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from swapdesk.flows.announcements import found_again
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.order_summary import summarise
+from swapdesk.flows.resume import ResumeReport
+from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.wording import NOT_CREATED, OUTCOME_UNKNOWN
+
+
+def quit_warning(
+    orders: Iterable[TrackedOrder], now: datetime, *, creating: bool = False
+) -> str | None:
+    """What to say before the desk is left; None when nothing is open."""
+    if creating:
+        return (
+            "An order is being created and the service has not answered yet."
+            " The desk looks for it at its next start. q quits."
+        )
+    running = [one for one in (summarise(order, now) for order in orders) if not one.ended]
+    yours = sum(one.actor == "you" for one in running)
+    if not running:
+        return None
+    count = yours or len(running)
+    one = count == 1
+    said = f"{count} {'order' if one else 'orders'}"
+    if yours:
+        said += f" {'waits' if one else 'wait'} for you."
+    else:
+        said += f" {'is' if one else 'are'} open."
+    goes = "It goes" if one else "They go"
+    there = "is" if one else "are"
+    return f"{said} {goes} on without the desk and {there} here when you come back. q quits."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One intent of an earlier run: ``service_id`` when it became an order."""
+
+    kind: Literal["found", "withheld", "not_created", "unknown", "elsewhere"]
+    what: str
+    said: str
+    service_id: str | None = None
+
+
+def findings(report: ResumeReport) -> list[Finding]:
+    """What the start found out about every intent that was left open."""
+    found = [
+        Finding(
+            "found" if created.withheld is None else "withheld",
+            intent_words(intent),
+            created.withheld or found_again(created.order),
+            created.order.service_id,
+        )
+        for intent, created in report.found
+    ]
+    unknown = [
+        Finding("unknown", intent_words(intent), f"{OUTCOME_UNKNOWN.cause} Nothing was paid.")
+        for intent, _ in report.unknown
+    ]
+    gone = [
+        Finding("not_created", intent_words(intent), f"{NOT_CREATED.cause} Nothing was paid.")
+        for intent in report.not_created
+    ]
+    elsewhere = [
+        Finding("elsewhere", intent_words(intent), "Another desk that runs now looks after it.")
+        for intent in report.elsewhere
+    ]
+    return [*found, *unknown, *gone, *elsewhere]
+
+
+def intent_words(intent: Intent) -> str:
+    """``0.5 BTC to ETH, standard``."""
+    amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
+    label = f", {intent.recipient_label}" if intent.recipient_label else ""
+    return f"{amount} to {intent.token_out.symbol}, {intent.route}{label}"
