@@ -202,7 +202,7 @@ async def test_resume_waits_for_orders_older_than_the_intent_only(trade: Trade) 
     trade.clock.advance(timedelta(minutes=10).total_seconds())
     second = await trade.quoted()
     trade.journal.intents.add(second, "create", "digest")
-    trade.journal.intents.mark_sent(second.id)
+    trade.journal.intents.mark_sent(second.id, trade.clock.now())
     report = await resume(trade.journal, trade.flow)
     assert report.not_created == [second]
 
@@ -210,7 +210,7 @@ async def test_resume_waits_for_orders_older_than_the_intent_only(trade: Trade) 
 async def killed_after_sending(trade: Trade, intent: Intent) -> None:
     """What a desk leaves behind that died between its POST and the answer."""
     trade.journal.intents.add(intent, "create", "digest")
-    trade.journal.intents.mark_sent(intent.id)
+    trade.journal.intents.mark_sent(intent.id, trade.clock.now())
     body = {"quoteId": intent.quote_id, "addressTo": intent.recipient}
     answer = await trade.api.call("POST", "/exchanges", body=encode_json(body))
     assert isinstance(decode_json(answer.body), dict)

@@ -7,10 +7,10 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from flows.orders import NOW, order
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flows.orders import NOW, order
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.flows.folding import PROGRESS, contradicts, display_of, ended, fold, may_follow
 from swapdesk.wire.orders import DisplayStatus, Order
@@ -73,7 +73,8 @@ def test_what_is_to_be_paid_never_changes_by_an_update() -> None:
     assert kept is not None
     assert kept.deposit_address == order().deposit_address
     assert kept.in_amount == Decimal("0.5")
-    assert contradicts(order(), moved) == "the service now names another deposit address"
+    waiting = order(deposit_address=other)
+    assert contradicts(order(), waiting) == "the service now names another deposit address"
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,20 @@ from pathlib import Path
 import pytest
 
 from flows.orders import NOW, RECIPIENT, intent, order
+from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intent import Intent
+from swapdesk.flows.intent_log import OrderTaken, TwinPending
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import IntentState, StepState
+from swapdesk.flows.standing import (
+    FOREIGN,
+    RELEASED,
+    UNREPEATED,
+    Standing,
+    contradiction,
+)
 
 
 @pytest.fixture
@@ -54,12 +63,12 @@ def test_steps_go_from_prepared_to_an_outcome(journal: Journal) -> None:
     assert step is not None
     assert step.state is StepState.PREPARED
     assert step.sent_at is None
-    journal.intents.mark_sent(one.id)
+    journal.intents.mark_sent(one.id, NOW)
     step = journal.intents.step(one.id)
     assert step is not None
     assert (step.state, step.sent_at) == (StepState.SENT, NOW)
     assert [e.intent.id for e in journal.intents.unfinished()] == [one.id]
-    journal.intents.mark_created(one.id, order(one), source="create", withheld=None)
+    journal.intents.mark_created(one.id, order(one), source="create", verdict=UNREPEATED)
     assert journal.intents.unfinished() == []
     known = journal.orders.get(order().service_id)
     assert known is not None
@@ -70,9 +79,11 @@ def test_steps_go_from_prepared_to_an_outcome(journal: Journal) -> None:
 def test_a_payment_of_unknown_outcome_blocks_its_twin_only(journal: Journal) -> None:
     first = intent()
     journal.intents.add(first, "create", "digest")
-    journal.intents.mark_sent(first.id)
+    journal.intents.mark_sent(first.id, NOW)
     journal.intents.mark_unknown(first.id, code="NO_ANSWER")
     twin = replace(intent(), quote_id="b" * 24)
+    with pytest.raises(TwinPending):
+        journal.intents.add(twin, "create", "digest")
     assert twin.fingerprint == first.fingerprint
     assert journal.intents.blocked_by(twin.fingerprint) is not None
     assert journal.intents.blocked_by(intent(amount_in=Decimal("0.6")).fingerprint) is None
@@ -85,7 +96,7 @@ def test_recipients_are_counted_by_created_orders(journal: Journal) -> None:
         one = intent()
         journal.intents.add(one, "create", "digest")
         paid = order(one, service_id=f"order{number}")
-        journal.intents.mark_created(one.id, paid, source="create", withheld=None)
+        journal.intents.mark_created(one.id, paid, source="create", verdict=UNREPEATED)
     refused = intent(recipient="0xnever")
     journal.intents.add(refused, "create", "digest")
     journal.intents.mark_refused(refused.id, code="INVALID_SWAP", status=422)
@@ -157,7 +168,7 @@ from swapdesk.flows.journal import Journal
 journal = Journal.open(Path({path!r}), ManualClock(NOW))
 one = intent()
 journal.intents.add(one, "create", "digest")
-journal.intents.mark_sent(one.id)
+journal.intents.mark_sent(one.id, NOW)
 print(one.id, flush=True)
 sys.stdin.read()
 """
@@ -187,3 +198,41 @@ def test_a_removed_file_is_made_anew(path: Path, clock: ManualClock) -> None:
     Journal.open(path, clock).close()
     shutil.rmtree(path.parent)
     assert Journal.open(path, clock).problem is None
+
+
+def test_an_order_seen_before_it_was_confirmed_here_stays_hidden(journal: Journal) -> None:
+    journal.orders.record([(order(), "stream", False)])
+    known = journal.orders.get(order().service_id)
+    assert known is not None
+    assert known.verdict == FOREIGN
+    assert journal.orders.settle(order().service_id, RELEASED) == FOREIGN
+
+
+def test_a_create_takes_a_sighting_over_and_alone_releases_it(journal: Journal) -> None:
+    journal.orders.record([(order(), "stream", False)])
+    one = intent()
+    journal.intents.add(one, "create", "digest")
+    journal.intents.mark_created(one.id, order(one), source="create", verdict=UNREPEATED)
+    service_id = order().service_id
+    assert journal.orders.settle(service_id, RELEASED) == RELEASED
+    warned = contradiction("the service now names another deposit address")
+    assert journal.orders.settle(service_id, warned) == warned
+    assert journal.orders.settle(service_id, RELEASED) == warned
+
+
+def test_a_sighting_with_another_address_hides_the_created_order(journal: Journal) -> None:
+    other = derive_address("bitcoin", b"q" * 32)
+    journal.orders.record([(order(deposit_address=other), "stream", False)])
+    one = intent()
+    journal.intents.add(one, "create", "digest")
+    stands = journal.intents.mark_created(one.id, order(one), source="create", verdict=UNREPEATED)
+    assert stands.standing is Standing.CONTRADICTS
+
+
+def test_an_order_belongs_to_one_intent(journal: Journal) -> None:
+    one, two = intent(), intent(amount_in=Decimal("0.6"))
+    for each in (one, two):
+        journal.intents.add(each, "create", "digest")
+    journal.intents.mark_created(one.id, order(one), source="create", verdict=UNREPEATED)
+    with pytest.raises(OrderTaken):
+        journal.intents.mark_created(two.id, order(one), source="list", verdict=UNREPEATED)

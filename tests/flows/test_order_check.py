@@ -27,7 +27,9 @@ def test_an_order_as_confirmed_is_payable() -> None:
     ("change", "said"),
     [
         ({"in_token_id": ETH.id}, "the token to send differs"),
-        ({"in_token_id": None}, "the token to send differs"),
+        ({"in_token_id": None, "in_symbol": "LTC"}, "the token to send differs"),
+        ({"in_token_id": None, "in_symbol": None}, "the token to send differs"),
+        ({"out_amount": None}, "it does not say what you get"),
         ({"out_token_id": BTC.id}, "the token to receive differs"),
         ({"receiver_address": OTHER}, "the recipient differs"),
         ({"receiver_address": None}, "the recipient differs"),
@@ -56,6 +58,7 @@ def test_a_hard_difference_hides_the_address(change: dict[str, Any], said: str) 
         {"in_amount": Decimal("0.49")},
         {"expires": NOW + timedelta(seconds=30)},
         {"receiver_address": RECIPIENT.lower()},
+        {"in_token_id": None, "in_symbol": "btc"},
         {"out_amount": Decimal("14.524108") * Decimal("0.99")},
     ],
 )
@@ -102,3 +105,8 @@ def test_another_provider_is_shown_and_not_refused() -> None:
 def test_the_repeated_order_must_repeat_what_is_paid(change: dict[str, Any]) -> None:
     assert check_repeat(order(), order()) == ()
     assert len(check_repeat(order(), order(**change))) == 1
+
+
+def test_what_is_compared_is_the_net_amount_that_was_confirmed() -> None:
+    better = intent(net_amount_out=Decimal("15"))
+    assert check_order(better, order(better), now=NOW).lower_by is not None

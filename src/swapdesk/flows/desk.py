@@ -34,6 +34,9 @@ from swapdesk.settings import Settings
 
 log = logging.getLogger(__name__)
 
+LIVE_SKEW_SECONDS = 120.0
+"""Above this difference between the clocks nothing is created live."""
+
 
 class NotConnected(Exception):
     """The service of this desk is not there yet."""
@@ -51,6 +54,7 @@ class Link:
         journal: Journal,
         exchange_log: ExchangeLog,
         transport: httpx.AsyncBaseTransport | None,
+        running: set[str],
     ) -> None:
         self.connection = connection
         rng = random.Random()  # jitter only
@@ -65,9 +69,14 @@ class Link:
         self.stream = OrderStream(None, connection.credentials, clock, self.api, rng)
         self.quotes = QuoteDesk(self.api, catalog, clock)
         self.exchange = ExchangeFlow(
-            self.api, journal, clock, lower_tolerance=settings.output_tolerance.value
+            self.api,
+            journal,
+            clock,
+            lower_tolerance=settings.output_tolerance.value,
+            skew_limit=LIVE_SKEW_SECONDS if settings.live else None,
+            running=running,
         )
-        self.tracker = Tracker(journal, self.api, clock, self.stream)
+        self.tracker = Tracker(journal, self.api, clock, self.stream, flow=self.exchange)
         self.tracker.load()
         self.control = SandboxControl(*connection.control) if connection.control else None
         self.faucet = SandboxFaucet(self.control, clock) if self.control else None
@@ -108,6 +117,7 @@ class Desk:
         self.exchange_log = ExchangeLog()
         self._transport = transport
         self._link: Link | None = None
+        self._running: set[str] = set()
 
     @classmethod
     def open(
@@ -156,6 +166,7 @@ class Desk:
             self.journal,
             self.exchange_log,
             self._transport,
+            self._running,
         )
         self._link = link
         if follow:

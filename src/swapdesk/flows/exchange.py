@@ -9,23 +9,37 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.clock import Clock
+from swapdesk.flows.folding import display_of, ended
 from swapdesk.flows.intent import Intent, IntentKind
+from swapdesk.flows.intent_log import OrderTaken, TwinPending
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.order_check import LOWER_TOLERANCE, OrderCheck, check_order, check_repeat
 from swapdesk.flows.reconciliation import LOOKS, Reconciled, find_order
+from swapdesk.flows.standing import (
+    NO_ADDRESS_TEXT,
+    RELEASED,
+    UNREPEATED,
+    Standing,
+    Verdict,
+)
 from swapdesk.flows.wording import (
+    ALREADY_ASKED,
+    CLOCK_IS_WRONG,
     NO_JOURNAL,
     NOT_CREATED,
+    OUTCOME_NOT_WRITTEN,
+    OUTCOME_PENDING,
     OUTCOME_UNKNOWN,
+    QUOTE_ENDED,
     UNREACHABLE,
     Failure,
     failure_of,
@@ -44,8 +58,12 @@ class Created:
 
     order: Order
     check: OrderCheck
-    withheld: str | None
+    verdict: Verdict
     found_again: bool = False
+
+    @property
+    def withheld(self) -> str | None:
+        return self.verdict.withheld
 
 
 @dataclass(frozen=True)
@@ -70,7 +88,12 @@ CreateOutcome = Created | NotCreated | Unknown
 
 
 class ExchangeFlow:
-    """Creates orders for intents. One create at a time per intent, however often it is asked."""
+    """Creates orders for intents. One create at a time per intent, however often it is asked.
+
+    ``skew_limit`` is how many seconds the service's clock may differ from this machine's
+    before nothing is created any more; None where the desk follows the service's clock.
+    ``running`` holds the intents at work and outlives a reconnect.
+    """
 
     def __init__(
         self,
@@ -80,13 +103,16 @@ class ExchangeFlow:
         *,
         lower_tolerance: Decimal = LOWER_TOLERANCE,
         looks: tuple[float, ...] = LOOKS,
+        skew_limit: float | None = None,
+        running: set[str] | None = None,
     ) -> None:
         self._api = api
         self._journal = journal
         self._clock = clock
         self._lower_tolerance = lower_tolerance
         self._looks = looks
-        self._running: set[str] = set()
+        self._skew_limit = skew_limit
+        self.running = running if running is not None else set()
 
     async def create(
         self, intent: Intent, *, on_waiting: Callable[[], None] | None = None
@@ -95,52 +121,57 @@ class ExchangeFlow:
         refused = self._refuse_before_sending(intent)
         if refused is not None:
             return refused
-        self._running.add(intent.id)
+        self.running.add(intent.id)
         try:
             return await self._create(intent, on_waiting)
         finally:
-            self._running.discard(intent.id)
+            self.running.discard(intent.id)
 
     def _refuse_before_sending(self, intent: Intent) -> NotCreated | None:
-        if intent.id in self._running or self._journal.intents.get(intent.id) is not None:
-            return NotCreated(
-                Failure(
-                    "This confirmation was already used.",
-                    "where the journal says",
-                    "you: look at orders",
-                ),
-                "ALREADY_ASKED",
-            )
+        if intent.id in self.running:
+            return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         if intent.valid_until - self._clock.now() <= LAST_MOMENT:
-            return NotCreated(
-                Failure("This quote ended.", "in your wallet", "you: ask for new quotes"),
-                "QUOTE_EXPIRED",
-            )
-        twin = self._journal.intents.blocked_by(intent.fingerprint)
-        if twin is not None:
-            return NotCreated(
-                Failure(
-                    "The same payment was asked before and its outcome is not known yet.",
-                    "in your wallet; nothing was paid",
-                    "the desk: it looks for the first order; see orders",
-                ),
-                "OUTCOME_PENDING",
-            )
+            return NotCreated(QUOTE_ENDED, "QUOTE_EXPIRED")
+        skew = self._api.skew()
+        if self._skew_limit is not None and skew is not None and abs(skew) > self._skew_limit:
+            return NotCreated(CLOCK_IS_WRONG, "CLOCK_SKEW")
+        try:
+            if self._journal.intents.get(intent.id) is not None:
+                return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
+        except JournalUnavailable:
+            return NotCreated(NO_JOURNAL, "NO_JOURNAL")
         return None
 
     async def _create(self, intent: Intent, on_waiting: Callable[[], None] | None) -> CreateOutcome:
         body = _body(intent)
         digest = hashlib.sha256(encode_json(body)).hexdigest()
+        sent_at = self._api.server_now()
         try:
+            known = {entry.order.service_id for entry in self._journal.orders.all()}
             self._journal.intents.add(intent, "create", digest)
-            self._journal.intents.mark_sent(intent.id)
+            self._journal.intents.mark_sent(intent.id, sent_at)
         except JournalUnavailable:
             return NotCreated(NO_JOURNAL, "NO_JOURNAL")
-        sent_at = self._clock.now()
+        except TwinPending:
+            return NotCreated(OUTCOME_PENDING, "OUTCOME_PENDING")
         try:
-            order = await self._post(intent, body)
+            return await self._send(intent, body, sent_at, known, on_waiting)
+        except JournalUnavailable:
+            # The step stands as SENT, so the next start looks for the order.
+            return Unknown(OUTCOME_NOT_WRITTEN, intent.id)
+
+    async def _send(
+        self,
+        intent: Intent,
+        body: ExchangeRequest | PrivateSendRequest,
+        sent_at: datetime,
+        known: set[str],
+        on_waiting: Callable[[], None] | None,
+    ) -> CreateOutcome:
+        try:
+            order = await self._post(body)
         except OutcomeUnknown as error:
-            return await self._look_for(intent, sent_at, error, on_waiting)
+            return await self._look_for(intent, sent_at, known, error, on_waiting)
         except ApiError as error:
             code = error.code or f"HTTP_{error.status}"
             self._journal.intents.mark_refused(
@@ -153,10 +184,10 @@ class ExchangeFlow:
             return NotCreated(UNREACHABLE, "NOT_REACHABLE", error)
         try:
             return await self._adopt(intent, order, found_again=False)
-        except JournalUnavailable:
+        except (JournalUnavailable, OrderTaken):
             return _unjournaled(intent, order)
 
-    async def _post(self, intent: Intent, body: ExchangeRequest | PrivateSendRequest) -> Order:
+    async def _post(self, body: ExchangeRequest | PrivateSendRequest) -> Order:
         if isinstance(body, ExchangeRequest):
             return await self._api.create_exchange(body)
         return await self._api.create_private_send(body)
@@ -165,6 +196,7 @@ class ExchangeFlow:
         self,
         intent: Intent,
         sent_at: datetime,
+        known: set[str],
         error: OutcomeUnknown,
         on_waiting: Callable[[], None] | None,
     ) -> CreateOutcome:
@@ -176,85 +208,97 @@ class ExchangeFlow:
         )
         if on_waiting is not None:
             on_waiting()
-        outcome = await self.resolve(intent, sent_at)
+        outcome = await self.resolve(intent, sent_at, known)
         if isinstance(outcome, NotCreated) and error.code is not None:
             return NotCreated(failure_of(error.code, error.status), error.code, error)
         return outcome
 
-    async def resolve(self, intent: Intent, sent_at: datetime) -> CreateOutcome:
-        """Find out what became of an intent whose outcome is unknown."""
-        others = {
+    async def resolve(
+        self, intent: Intent, sent_at: datetime, known: Collection[str]
+    ) -> CreateOutcome:
+        """Find out what became of an intent whose outcome is unknown.
+
+        ``sent_at`` is by the service's clock, ``known`` the orders that were there before.
+        """
+        found: Reconciled = await find_order(
+            self._api,
+            self._clock,
+            intent,
+            sent_at=sent_at,
+            known={*known, *self._of_others(intent)},
+            looks=self._looks,
+        )
+        if len(found.same) == 1:
+            try:
+                return await self._adopt(intent, found.same[0], found_again=True)
+            except OrderTaken:
+                return Unknown(OUTCOME_UNKNOWN, intent.id)
+        if found.same or found.possible or not found.certain:
+            return Unknown(OUTCOME_UNKNOWN, intent.id, (*found.same, *found.possible))
+        self._journal.intents.mark_not_created(intent.id)
+        return NotCreated(NOT_CREATED, "NOT_CREATED")
+
+    def _of_others(self, intent: Intent) -> set[str]:
+        return {
             entry.order.service_id
             for entry in self._journal.orders.all()
             if entry.intent_id is not None and entry.intent_id != intent.id
         }
-        found: Reconciled = await find_order(
-            self._api, self._clock, intent, sent_at=sent_at, known=others, looks=self._looks
-        )
-        if len(found.orders) == 1:
-            return await self._adopt(intent, found.orders[0], found_again=True)
-        if found.orders or not found.certain:
-            return Unknown(OUTCOME_UNKNOWN, intent.id, found.orders)
-        self._journal.intents.mark_not_created(intent.id)
-        return NotCreated(NOT_CREATED, "NOT_CREATED")
 
     async def _adopt(self, intent: Intent, order: Order, *, found_again: bool) -> Created:
         """Journal the order, hidden; read it again, compare, and only then let it be shown."""
-        check = check_order(
-            intent, order, now=self._clock.now(), lower_tolerance=self._lower_tolerance
-        )
-        self._journal.intents.mark_created(
+        check = self._check(intent, order)
+        stands = self._journal.intents.mark_created(
             intent.id,
             order,
             source="list" if found_again else "create",
-            withheld=check.withheld or "The service has not repeated this order yet.",
+            verdict=check.verdict if check.hard else UNREPEATED,
             resolved=found_again,
         )
-        if not check.hard:
-            order, check = await self._confirm(intent, order, check)
-        withheld = await self._settle_withheld(order, check)
-        return Created(order, check, withheld, found_again)
+        if stands.standing is not Standing.UNREPEATED:
+            return Created(order, check, stands, found_again)
+        return await self._repeat(Created(order, check, stands, found_again), intent)
 
-    async def _confirm(
-        self, intent: Intent, order: Order, check: OrderCheck
-    ) -> tuple[Order, OrderCheck]:
-        try:
-            repeated = await self._api.get_order(order.service_id)
-        except ClientError:
-            return order, OrderCheck(
-                (*check.hard, "the service has not repeated it yet"),
-                check.lower_by,
-                check.provider_changed,
-            )
-        differs = check_repeat(order, repeated)
-        again = check_order(
-            intent, repeated, now=self._clock.now(), lower_tolerance=self._lower_tolerance
-        )
-        return repeated, OrderCheck((*differs, *again.hard), again.lower_by, again.provider_changed)
+    async def _repeat(self, created: Created, intent: Intent) -> Created:
+        """Let the service repeat the order until it repeated an address it gave before."""
+        order = created.order
+        for _ in range(2):
+            try:
+                repeated = await self._api.get_order(order.service_id)
+            except ClientError:
+                return created
+            check = self._check(intent, repeated)
+            differs = check_repeat(order, repeated)
+            check = OrderCheck((*differs, *check.hard), check.lower_by, check.provider_changed)
+            created = Created(repeated, check, created.verdict, created.found_again)
+            repeats_address = order.deposit_address is not None
+            order = repeated
+            if check.hard or repeats_address or ended(display_of(repeated)):
+                stands = self._journal.orders.settle(order.service_id, check.verdict)
+                return replace(created, verdict=stands)
+            if repeated.deposit_address is None:
+                break
+        return replace(created, verdict=Verdict(Standing.UNREPEATED, NO_ADDRESS_TEXT))
 
-    async def _settle_withheld(self, order: Order, check: OrderCheck) -> str | None:
-        withheld = check.withheld
-        if withheld is None:
-            self._journal.orders.release(order.service_id)
-        else:
-            self._journal.orders.withhold(order.service_id, withheld)
-        return withheld
-
-    async def confirm_again(self, intent: Intent, order: Order) -> Created:
-        """Read an order once more whose repetition failed or that a restart interrupted."""
-        check = check_order(
+    def _check(self, intent: Intent, order: Order) -> OrderCheck:
+        return check_order(
             intent, order, now=self._clock.now(), lower_tolerance=self._lower_tolerance
         )
-        if not check.hard:
-            order, check = await self._confirm(intent, order, check)
-        return Created(order, check, await self._settle_withheld(order, check))
+
+    async def confirm_again(self, intent: Intent, known: Order) -> Created:
+        """Compare an order whose repetition failed, was late, or that a restart interrupted.
+
+        ``known`` is the order as journaled; raises JournalUnavailable.
+        """
+        check = self._check(intent, known)
+        return await self._repeat(Created(known, check, UNREPEATED), intent)
 
     def accept_lower(self, created: Created) -> Created:
-        """The user accepted less output than confirmed; hard differences stay."""
-        if created.check.hard:
+        """The user accepted less output than confirmed; anything else that hides it stays."""
+        if created.verdict.standing is not Standing.LOWER:
             return created
-        self._journal.orders.release(created.order.service_id)
-        return Created(created.order, created.check, None, created.found_again)
+        stands = self._journal.orders.settle(created.order.service_id, RELEASED)
+        return replace(created, verdict=stands)
 
 
 def _unjournaled(intent: Intent, order: Order) -> Created:
@@ -264,7 +308,7 @@ def _unjournaled(intent: Intent, order: Order) -> Created:
         " write this id down and do not pay it from here"
     )
     check = OrderCheck((reason,), None, order.in_ != intent.provider)
-    return Created(order, check, check.withheld)
+    return Created(order, check, check.verdict)
 
 
 def new_intent_id() -> str:

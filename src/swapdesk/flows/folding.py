@@ -7,6 +7,8 @@ transitions allow it (expired or failed orders may be refunded or deleted later)
 
 from __future__ import annotations
 
+import re
+
 from swapdesk.wire.orders import DisplayStatus, Order
 
 PROGRESS: tuple[DisplayStatus, ...] = (
@@ -27,6 +29,24 @@ _AFTER_END: dict[str, frozenset[str]] = {
     DisplayStatus.REFUNDED: frozenset(),
     DisplayStatus.DELETED: frozenset(),
 }
+
+PINNED: dict[str, str] = {
+    "deposit_address": "deposit address",
+    "deposit_tag": "deposit memo",
+    "in_amount": "amount to pay",
+    "receiver_address": "recipient",
+    "receiver_tag": "memo of the recipient",
+    "refund_address": "refund address",
+    "in_token_id": "token to send",
+    "out_token_id": "token to receive",
+    "anonymous": "route",
+    "created": "",
+}
+"""Fields that never change once known, and what each is called; unnamed ones do not matter."""
+
+TO_PAY = frozenset({"deposit_address", "deposit_tag", "in_amount"})
+
+_HEX_ID = re.compile(r"[0-9a-fA-F]{24}")
 
 _STATUS_DISPLAY: dict[int, DisplayStatus] = {
     -2: DisplayStatus.WAITING_FOR_DEPOSIT,
@@ -74,18 +94,19 @@ def may_follow(before: str | None, after: str | None) -> bool:
 def fold(known: Order, seen: Order) -> Order | None:
     """The order to keep after ``seen`` arrived, or None when nothing changes.
 
-    A deleted order may arrive as id and status alone; what was known stays. Deposit address,
-    memo and amount to pay never change once known: a later object that differs there keeps
-    the known ones, and the check of the order decides what may be shown.
+    A deleted order may arrive as id and status alone; what was known stays. What is to be
+    paid and who gets it never changes once known (:data:`PINNED`).
     """
     before, after = display_of(known), display_of(seen)
     if not may_follow(before, after):
         return None
     fresh = {name: getattr(seen, name) for name in seen.model_fields_set}
     fresh = {name: value for name, value in fresh.items() if value is not None}
-    for name in ("deposit_address", "deposit_tag", "in_amount", "receiver_address", "created"):
+    for name in PINNED:
         if getattr(known, name) is not None:
             fresh.pop(name, None)
+    if known.deposit_address is not None:
+        fresh.pop("deposit_tag", None)
     if before == after and known.modified and seen.modified and seen.modified < known.modified:
         return None
     merged = known.model_copy(update=fresh)
@@ -93,16 +114,29 @@ def fold(known: Order, seen: Order) -> Order | None:
 
 
 def contradicts(known: Order, seen: Order) -> str | None:
-    """Why ``seen`` must not be paid although it carries a known id; None when it agrees."""
-    if known.deposit_address and seen.deposit_address:
-        if known.deposit_address != seen.deposit_address:
-            return "the service now names another deposit address"
-        if (known.deposit_tag or None) != (seen.deposit_tag or None):
-            return "the service now names another deposit memo"
-    if (
-        known.receiver_address
-        and seen.receiver_address
-        and known.receiver_address != seen.receiver_address
-    ):
-        return "the service now names another recipient"
+    """Why ``seen`` must not be paid although it carries a known id; None when it agrees.
+
+    Only what both name can contradict; a field that is absent says nothing. What was to be
+    paid matters only while the order waits for it.
+    """
+    waiting = display_of(seen) == DisplayStatus.WAITING_FOR_DEPOSIT
+    both = known.deposit_address is not None and seen.deposit_address is not None
+    if waiting and both and (known.deposit_tag or None) != (seen.deposit_tag or None):
+        # With the address known, no memo is as definite as a memo.
+        return "the service now names another deposit memo"
+    for name, said in PINNED.items():
+        if name in TO_PAY and not waiting:
+            continue
+        before, after = getattr(known, name), getattr(seen, name)
+        if said and before is not None and after is not None and not _same(before, after):
+            return f"the service now names another {said}"
     return None
+
+
+def _same(before: object, after: object) -> bool:
+    """Equality; hexadecimal addresses and ids are the same in any case."""
+    if isinstance(before, str) and isinstance(after, str):
+        if before.startswith("0x") or _HEX_ID.fullmatch(before):
+            return before.lower() == after.lower()
+        return before == after
+    return before == after

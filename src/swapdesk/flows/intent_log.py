@@ -22,8 +22,21 @@ from swapdesk.flows.journal_records import (
 )
 from swapdesk.flows.order_log import OrderLog
 from swapdesk.flows.process_identity import ProcessIdentity
+from swapdesk.flows.standing import Verdict
 from swapdesk.wire.encoding.codec import rfc3339
 from swapdesk.wire.orders import Order
+
+
+class TwinPending(Exception):
+    """The same payment was asked before and its outcome is not known yet."""
+
+    def __init__(self, intent_id: str) -> None:
+        super().__init__(intent_id)
+        self.intent_id = intent_id
+
+
+class OrderTaken(Exception):
+    """The order belongs to another intent of this journal."""
 
 
 class IntentLog:
@@ -34,8 +47,18 @@ class IntentLog:
         self._me = ProcessIdentity.current()
 
     def add(self, intent: Intent, step: str, digest: str) -> None:
-        """Commit the intent and its first step, PREPARED, before anything leaves."""
+        """Commit the intent and its first step, PREPARED, before anything leaves.
+
+        Raises TwinPending when the same payment has no known outcome yet; the look and the
+        commit are one transaction, so two desks cannot both pass.
+        """
         with self._file.write() as db:
+            twin = db.execute(
+                "SELECT id FROM intent WHERE fingerprint = ? AND state IN (?, ?) LIMIT 1",
+                (intent.fingerprint, IntentState.OPEN, IntentState.UNKNOWN),
+            ).fetchone()
+            if twin is not None:
+                raise TwinPending(twin["id"])
             db.execute(
                 "INSERT INTO intent (id, kind, created, fingerprint, frozen, state, owner_pid,"
                 " owner_start) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -55,10 +78,16 @@ class IntentLog:
                 (intent.id, step, StepState.PREPARED, digest),
             )
 
-    def mark_sent(self, intent_id: str) -> None:
-        """Commit that the request leaves now. Called immediately before the socket write."""
+    def mark_sent(self, intent_id: str, server_at: datetime) -> None:
+        """Commit that the request leaves now, also by the clock of the service."""
         with self._file.write() as db:
-            self._set_step(db, intent_id, StepState.SENT, sent_at=rfc3339(self._clock.now()))
+            self._set_step(
+                db,
+                intent_id,
+                StepState.SENT,
+                sent_at=rfc3339(self._clock.now()),
+                server_at=rfc3339(server_at),
+            )
 
     def mark_created(
         self,
@@ -66,19 +95,23 @@ class IntentLog:
         order: Order,
         *,
         source: Source,
-        withheld: str | None,
+        verdict: Verdict,
         resolved: bool = False,
-    ) -> None:
-        """Commit the order an intent became, before it is shown."""
+    ) -> Verdict:
+        """Commit the order an intent became, before it is shown; what stands afterwards.
+
+        Raises OrderTaken when the journal holds this order for another intent.
+        """
         with self._file.write() as db:
+            row = db.execute(
+                "SELECT intent_id FROM known_order WHERE service_id = ?", (order.service_id,)
+            ).fetchone()
+            if row is not None and row["intent_id"] not in (None, intent_id):
+                raise OrderTaken(order.service_id)
             step = StepState.RESOLVED_YES if resolved else StepState.ACKED
             self._set_step(db, intent_id, step, result=order.service_id)
             self._set_intent(db, intent_id, IntentState.CREATED)
-            self._orders.put(db, order, source, intent_id=intent_id)
-            db.execute(
-                "UPDATE known_order SET withheld = ? WHERE service_id = ?",
-                (withheld, order.service_id),
-            )
+            return self._orders.put(db, order, source, verdict=verdict, intent_id=intent_id)
 
     def mark_refused(
         self,
@@ -183,6 +216,7 @@ class IntentLog:
             name=row["name"],
             state=StepState(row["state"]),
             sent_at=datetime.fromisoformat(row["sent_at"]) if row["sent_at"] else None,
+            server_at=datetime.fromisoformat(row["server_at"]) if row["server_at"] else None,
             status=row["status"],
             request_id=row["request_id"],
             code=row["code"],

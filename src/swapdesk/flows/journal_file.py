@@ -17,7 +17,7 @@ from swapdesk.flows.journal_schema import SCHEMA, SCHEMA_VERSION
 
 
 class JournalUnavailable(Exception):
-    """The journal cannot be written, so nothing with a side effect may be sent."""
+    """The journal cannot be used, so nothing with a side effect may be sent."""
 
 
 class JournalFile:
@@ -38,7 +38,7 @@ class JournalFile:
             loose = path.stat().st_mode & 0o077
             if loose or path.is_symlink():
                 return cls(None, f"{path.name} must be a plain file of mode 0600")
-            connection = sqlite3.connect(path, timeout=2.0, isolation_level=None)
+            connection = sqlite3.connect(path, timeout=0.5, isolation_level=None)
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
@@ -80,6 +80,10 @@ class JournalFile:
             raise JournalUnavailable(str(error)) from error
 
     def read(self, query: str, values: tuple[Any, ...]) -> list[sqlite3.Row]:
+        """Rows of a query; none from a journal that could not be opened."""
         if self._connection is None:
             return []
-        return self._connection.execute(query, values).fetchall()
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise JournalUnavailable(str(error)) from error

@@ -9,6 +9,7 @@ from typing import Literal
 
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.process_identity import ProcessIdentity
+from swapdesk.flows.standing import Verdict
 from swapdesk.wire.orders import Order
 
 Source = Literal["create", "read", "stream", "list", "journal"]
@@ -44,6 +45,9 @@ class JournaledStep:
     name: str
     state: StepState
     sent_at: datetime | None
+    """By the clock of the desk."""
+    server_at: datetime | None
+    """The same moment by the clock of the service, as far as it was known."""
     status: int | None
     request_id: str | None
     code: str | None
@@ -58,12 +62,16 @@ class JournaledIntent:
 
 @dataclass(frozen=True)
 class JournaledOrder:
-    """An order as last known. ``withheld`` says why its deposit address must not be shown."""
+    """An order as last known. ``verdict`` says whether its deposit address may be shown."""
 
     order: Order
     intent_id: str | None
     ended: bool
-    withheld: str | None
+    verdict: Verdict
     first_seen: datetime
     seen_at: datetime
     source: str
+
+    @property
+    def withheld(self) -> str | None:
+        return self.verdict.withheld

@@ -13,6 +13,7 @@ from decimal import Decimal
 
 from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address
 from swapdesk.flows.intent import Intent, TokenFacts
+from swapdesk.flows.standing import RELEASED, Standing, Verdict
 from swapdesk.wire.encoding.numbers import ROUGH, plain
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
@@ -39,16 +40,23 @@ class OrderCheck:
         return not self.hard and self.lower_by is None
 
     @property
-    def withheld(self) -> str | None:
-        """Why the deposit address stays hidden, in one sentence; None when it may be shown."""
+    def verdict(self) -> Verdict:
+        """What follows for the deposit address once the service has repeated the order."""
         if self.hard:
-            return f"This order is not what you confirmed: {'; '.join(self.hard)}."
+            text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
+            return Verdict(Standing.DIFFERS, text)
         if self.lower_by is not None:
-            return (
+            text = (
                 f"This order gives {self.lower_by:.2f}% less than you confirmed."
                 " The address stays hidden until you accept that."
             )
-        return None
+            return Verdict(Standing.LOWER, text)
+        return RELEASED
+
+    @property
+    def withheld(self) -> str | None:
+        """Why the deposit address stays hidden, in one sentence; None when it may be shown."""
+        return self.verdict.withheld
 
 
 def check_order(
@@ -56,9 +64,9 @@ def check_order(
 ) -> OrderCheck:
     """Compare an order with the intent it was created for."""
     hard: list[str] = []
-    if not _same_token(intent.token_in, order.in_token_id, order.in_token):
+    if not _same_token(intent.token_in, order.in_token_id, order.in_token, order.in_symbol):
         hard.append("the token to send differs")
-    if not _same_token(intent.token_out, order.out_token_id, order.out_token):
+    if not _same_token(intent.token_out, order.out_token_id, order.out_token, order.out_symbol):
         hard.append("the token to receive differs")
     if order.receiver_address is None or not same_address(
         intent.token_out.kind, order.receiver_address, intent.recipient
@@ -82,6 +90,8 @@ def check_order(
             f"it asks for {plain(order.in_amount)} {intent.token_in.symbol}"
             f" instead of {plain(intent.amount_in)}"
         )
+    if order.out_amount is None:
+        hard.append("it does not say what you get")
     if order.deposit_address is not None and not _plausible(
         intent.token_in.kind, order.deposit_address
     ):
@@ -96,11 +106,16 @@ def check_order(
 
 
 def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
-    """What differs between the created order and the service's own repetition of it."""
+    """What differs between the created order and the service's own repetition of it.
+
+    An address that was not given before is no difference; it needs one more repetition.
+    """
     differs = []
-    if created.deposit_address != read.deposit_address:
+    if created.deposit_address not in (None, read.deposit_address):
         differs.append("the service repeats another deposit address")
-    if (created.deposit_tag or None) != (read.deposit_tag or None):
+    if created.deposit_address is not None and (
+        (created.deposit_tag or None) != (read.deposit_tag or None)
+    ):
         differs.append("the service repeats another deposit memo")
     if created.in_amount != read.in_amount:
         differs.append("the service repeats another amount to pay")
@@ -112,21 +127,26 @@ def _plausible(kind: str, address: str) -> bool:
     return kind not in KINDS or check_address(kind, address).ok
 
 
-def _same_token(wanted: TokenFacts, token_id: str | None, token: Token | None) -> bool:
+def _same_token(
+    wanted: TokenFacts, token_id: str | None, token: Token | None, symbol: str | None
+) -> bool:
+    """Whether an order names the token. An order may carry the symbol alone."""
     if token is not None:
         if token.id.lower() != wanted.id or token.chain_data.short_name != wanted.chain:
             return False
         if (token.address or "").lower() != (wanted.contract or "").lower():
             return False
-    if token_id is not None and token_id.lower() != wanted.id:
-        return False
-    return token_id is not None or token is not None
+    if token_id is not None:
+        return token_id.lower() == wanted.id
+    if token is not None:
+        return True
+    return symbol is not None and symbol.casefold() == wanted.symbol.casefold()
 
 
 def _lower_by(intent: Intent, order: Order, tolerance: Decimal) -> Decimal | None:
-    if order.out_amount is None or intent.amount_out <= 0:
+    # What was confirmed is the net amount; an order states what is paid out.
+    confirmed = max(intent.amount_out, intent.net_amount_out)
+    if order.out_amount is None or confirmed <= 0:
         return None
-    missing = ROUGH.divide(
-        ROUGH.subtract(intent.amount_out, order.out_amount) * 100, intent.amount_out
-    )
+    missing = ROUGH.divide(ROUGH.subtract(confirmed, order.out_amount) * 100, confirmed)
     return missing if missing > tolerance else None

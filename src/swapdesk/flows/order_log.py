@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from swapdesk.clock import Clock
+from swapdesk.flows.folding import contradicts
 from swapdesk.flows.journal_file import JournalFile
 from swapdesk.flows.journal_records import JournaledOrder, Source
+from swapdesk.flows.standing import FOREIGN, MAY_FOLLOW, Standing, Verdict, contradiction
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_json, rfc3339
 from swapdesk.wire.orders import Order
 
@@ -24,16 +26,10 @@ class OrderLog:
             for order, source, ended in orders:
                 self.put(db, order, source, ended=ended)
 
-    def release(self, service_id: str) -> None:
-        """The user accepted what differed: the deposit address may be shown."""
+    def settle(self, service_id: str, verdict: Verdict) -> Verdict:
+        """Move an order to another standing, where that is allowed; what stands afterwards."""
         with self._file.write() as db:
-            db.execute("UPDATE known_order SET withheld = NULL WHERE service_id = ?", (service_id,))
-
-    def withhold(self, service_id: str, reason: str) -> None:
-        with self._file.write() as db:
-            db.execute(
-                "UPDATE known_order SET withheld = ? WHERE service_id = ?", (reason, service_id)
-            )
+            return self._settle(db, service_id, verdict)
 
     def all(self) -> list[JournaledOrder]:
         """Every order this desk knows, newest first."""
@@ -65,38 +61,67 @@ class OrderLog:
         order: Order,
         source: Source,
         *,
+        verdict: Verdict = FOREIGN,
         intent_id: str | None = None,
         ended: bool = False,
-    ) -> None:
-        """Write the newest state inside a transaction of the caller."""
+    ) -> Verdict:
+        """Write the newest state inside a transaction of the caller; what stands afterwards.
+
+        What is to be paid, and to whom it goes, is written once: a state that names something
+        else is kept among the events and hides the address for good.
+        """
         raw = encode_json(order).decode()
         now = rfc3339(self._clock.now())
         before = db.execute(
             "SELECT last FROM known_order WHERE service_id = ?", (order.service_id,)
         ).fetchone()
-        db.execute(
-            "INSERT INTO known_order (service_id, intent_id, last, display, ended, first_seen,"
-            " seen_at, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (service_id) DO UPDATE SET last = excluded.last,"
-            " display = excluded.display, ended = max(ended, excluded.ended),"
-            " intent_id = coalesce(known_order.intent_id, excluded.intent_id),"
-            " seen_at = excluded.seen_at, source = excluded.source",
-            (
-                order.service_id,
-                intent_id,
-                raw,
-                order.display_status,
-                int(ended),
-                now,
-                now,
-                source,
-            ),
-        )
         if before is None or before["last"] != raw:
             db.execute(
                 "INSERT INTO event (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
                 (order.service_id, now, source, raw),
             )
+        if before is None:
+            db.execute(
+                "INSERT INTO known_order (service_id, intent_id, last, display, ended, standing,"
+                " withheld, first_seen, seen_at, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    order.service_id,
+                    intent_id,
+                    raw,
+                    order.display_status,
+                    int(ended),
+                    verdict.standing,
+                    verdict.withheld,
+                    now,
+                    now,
+                    source,
+                ),
+            )
+            return verdict
+        reason = contradicts(decode(Order, before["last"].encode(), side="client"), order)
+        if reason is not None:
+            return self._settle(db, order.service_id, contradiction(reason))
+        db.execute(
+            "UPDATE known_order SET last = ?, display = ?, ended = max(ended, ?),"
+            " intent_id = coalesce(intent_id, ?), seen_at = ?, source = ? WHERE service_id = ?",
+            (raw, order.display_status, int(ended), intent_id, now, source, order.service_id),
+        )
+        return self._settle(db, order.service_id, verdict)
+
+    def _settle(self, db: sqlite3.Connection, service_id: str, verdict: Verdict) -> Verdict:
+        row = db.execute(
+            "SELECT standing, withheld FROM known_order WHERE service_id = ?", (service_id,)
+        ).fetchone()
+        if row is None:
+            return verdict
+        stands = Verdict(Standing(row["standing"]), row["withheld"])
+        if verdict.standing not in MAY_FOLLOW[stands.standing]:
+            return stands
+        db.execute(
+            "UPDATE known_order SET standing = ?, withheld = ? WHERE service_id = ?",
+            (verdict.standing, verdict.withheld, service_id),
+        )
+        return verdict
 
     def _order_of(self, row: sqlite3.Row) -> JournaledOrder:
         try:
@@ -107,7 +132,7 @@ class OrderLog:
             order=order,
             intent_id=row["intent_id"],
             ended=bool(row["ended"]),
-            withheld=row["withheld"],
+            verdict=Verdict(Standing(row["standing"]), row["withheld"]),
             first_seen=datetime.fromisoformat(row["first_seen"]),
             seen_at=datetime.fromisoformat(row["seen_at"]),
             source=row["source"],

@@ -63,7 +63,7 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
     waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
     money = state.money
     payable = False
-    if tracked.withheld is not None and not state.ended:
+    if tracked.withheld is not None and waiting:
         word, sentence = "Do not pay", _sentence(tracked.withheld)
         level, sign = "trouble", "trouble"
         actor, due = "you", "read why the address is hidden"

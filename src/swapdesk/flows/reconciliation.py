@@ -1,8 +1,9 @@
 """Finding out what became of a create that got no usable answer.
 
 The client never posts again by itself: it looks through the orders created since, and
-adopts the one order that is exactly the intent. More than one is for the user to choose;
-none after the wait means that nothing was created as far as the API shows.
+adopts the one order that is exactly the intent. Several, or one that cannot be told apart,
+are for the user to choose; none after the wait means that nothing was created as far as
+the API shows.
 """
 
 from __future__ import annotations
@@ -10,49 +11,68 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 
 from swapdesk.chain.addresses.decoding import same_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
-from swapdesk.flows.intent import Intent
+from swapdesk.flows.intent import Intent, TokenFacts
 from swapdesk.flows.order_check import AMOUNT_TOLERANCE
 from swapdesk.wire.orders import Order, OrderQuery
+from swapdesk.wire.tokens import Token
 
-SKEW = timedelta(seconds=120)
-"""How much earlier than our own send time an order of ours may claim to be created."""
+SKEW = timedelta(seconds=10)
+"""How much earlier than our send time, by the service's clock, our order may claim to be made."""
 
 LOOKS: tuple[float, ...] = (1.0, 19.0, 40.0)
 """Seconds before each look: three looks over one minute."""
 
+WINDOW = timedelta(hours=47)
+"""After this the list may have forgotten the order, and its silence says nothing."""
+
+MAX_PAGES = 100
+
 
 @dataclass(frozen=True)
 class Reconciled:
-    """``orders`` are the matches; ``certain`` is False when the service could not be asked."""
+    """``same`` are the intent for certain, ``possible`` lack a field that would tell.
+    ``certain`` is False when the service could not be asked, or may have forgotten."""
 
-    orders: tuple[Order, ...]
+    same: tuple[Order, ...]
+    possible: tuple[Order, ...]
     certain: bool
 
 
-def matches(intent: Intent, order: Order, *, since: datetime) -> bool:
-    """Whether ``order`` can be what ``intent`` became: pair, amount, recipient, route, time."""
-    if order.created is None or order.created < since:
-        return False
-    if order.in_token_id is None or order.in_token_id.lower() != intent.token_in.id:
-        return False
-    if order.out_token_id is None or order.out_token_id.lower() != intent.token_out.id:
-        return False
-    if order.receiver_address is None or not same_address(
-        intent.token_out.kind, order.receiver_address, intent.recipient
-    ):
-        return False
-    if (order.receiver_tag or None) != (intent.memo or None):
-        return False
-    if order.anonymous is not (intent.route == "private"):
-        return False
-    if order.in_amount is None:
-        return False
-    return abs(order.in_amount - intent.amount_in) <= intent.amount_in * AMOUNT_TOLERANCE
+class Match(Enum):
+    SAME = "same"
+    POSSIBLE = "possible"
+    OTHER = "other"
+
+
+def match(intent: Intent, order: Order, *, since: datetime) -> Match:
+    """Whether ``order`` is what ``intent`` became.
+
+    A field that contradicts decides; a field that is absent decides nothing.
+    """
+    known = [
+        None if order.created is None else order.created >= since,
+        _token(intent.token_in, order.in_token_id, order.in_token),
+        _token(intent.token_out, order.out_token_id, order.out_token),
+        None
+        if order.receiver_address is None
+        else same_address(intent.token_out.kind, order.receiver_address, intent.recipient),
+        (order.receiver_tag or None) == (intent.memo or None)
+        if "receiver_tag" in order.model_fields_set or order.receiver_tag
+        else (None if intent.memo else True),
+        None if order.anonymous is None else order.anonymous is (intent.route == "private"),
+        None
+        if order.in_amount is None
+        else abs(order.in_amount - intent.amount_in) <= intent.amount_in * AMOUNT_TOLERANCE,
+    ]
+    if False in known:
+        return Match.OTHER
+    return Match.POSSIBLE if None in known else Match.SAME
 
 
 async def find_order(
@@ -64,33 +84,53 @@ async def find_order(
     known: Collection[str],
     looks: tuple[float, ...] = LOOKS,
 ) -> Reconciled:
-    """Look for the order of ``intent``; orders in ``known`` belong to other intents."""
+    """Look for the order of ``intent``.
+
+    ``sent_at`` is by the service's clock; orders in ``known`` were there before or belong
+    to other intents.
+    """
     since = sent_at - SKEW
     certain = False
+    possible: tuple[Order, ...] = ()
     for wait in looks:
         await clock.sleep(wait)
         try:
-            listed = await _list_since(api, since)
+            listed, whole = await _list_since(api, since)
+            fresh = [order for order in listed if order.service_id not in known]
+            judged = [await _judge(api, intent, order, since) for order in fresh]
         except ClientError:
             certain = False
             continue
-        certain = True
-        found = tuple(
-            order
-            for order in listed
-            if order.service_id not in known and matches(intent, order, since=since)
-        )
-        if found:
-            return Reconciled(found, certain=True)
-    return Reconciled((), certain=certain)
+        certain = whole and api.server_now() - sent_at < WINDOW
+        same = tuple(order for order, verdict in judged if verdict is Match.SAME)
+        possible = tuple(order for order, verdict in judged if verdict is Match.POSSIBLE)
+        if same:
+            return Reconciled(same, possible, certain=True)
+    return Reconciled((), possible, certain=certain)
 
 
-async def _list_since(api: PartnerApi, since: datetime) -> list[Order]:
+async def _judge(
+    api: PartnerApi, intent: Intent, order: Order, since: datetime
+) -> tuple[Order, Match]:
+    """Judge a listed order; one that does not say enough is read in full first."""
+    verdict = match(intent, order, since=since)
+    if verdict is Match.POSSIBLE:
+        order = await api.get_order(order.service_id)
+        verdict = match(intent, order, since=since)
+    return order, verdict
+
+
+async def _list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bool]:
+    """Orders since a time, and whether these are all of them."""
     orders: list[Order] = []
-    page = 1
-    while True:
+    for page in range(1, MAX_PAGES + 1):
         answer = await api.list_orders(OrderQuery(from_=since, page=page, page_size=100))
         orders.extend(answer.orders)
         if page >= answer.total_pages or not answer.orders:
-            return orders
-        page += 1
+            return orders, True
+    return orders, False
+
+
+def _token(wanted: TokenFacts, token_id: str | None, token: Token | None) -> bool | None:
+    named = token_id or (token.id if token is not None else None)
+    return None if named is None else named.lower() == wanted.id

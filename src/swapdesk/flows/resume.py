@@ -13,6 +13,7 @@ from swapdesk.flows.folding import display_of, ended
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.standing import Standing
 
 
 @dataclass
@@ -34,6 +35,8 @@ async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
     report = ResumeReport()
     for entry in journal.intents.unfinished():
         intent = entry.intent
+        if intent.id in flow.running:
+            continue
         if not journal.intents.adopt(intent.id):
             report.elsewhere.append(intent)
             continue
@@ -44,7 +47,12 @@ async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
             continue
         if step.state is StepState.SENT:
             journal.intents.mark_unknown(intent.id, code="INTERRUPTED")
-        outcome = await flow.resolve(intent, step.sent_at)
+        before = {
+            known.order.service_id
+            for known in journal.orders.all()
+            if known.first_seen < step.sent_at
+        }
+        outcome = await flow.resolve(intent, step.server_at or step.sent_at, before)
         if isinstance(outcome, Created):
             report.found.append((intent, outcome))
         elif isinstance(outcome, NotCreated):
@@ -52,10 +60,10 @@ async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
         else:
             report.unknown.append((intent, outcome))
     for known in journal.orders.all():
-        if known.withheld is None or known.intent_id is None or ended(display_of(known.order)):
+        if known.verdict.standing is not Standing.UNREPEATED or known.intent_id is None:
             continue
         confirmed = journal.intents.get(known.intent_id)
-        if confirmed is not None and "not repeated" in known.withheld:
+        if confirmed is not None and not ended(display_of(known.order)):
             again = await flow.confirm_again(confirmed.intent, known.order)
             report.found.append((confirmed.intent, again))
     return report

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -26,15 +26,19 @@ from swapdesk.client.stream_events import (
 )
 from swapdesk.client.stream_events import Source as Sighting
 from swapdesk.clock import Clock
+from swapdesk.flows.exchange import ExchangeFlow
 from swapdesk.flows.folding import contradicts, display_of, ended, fold
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.journal_records import Source
+from swapdesk.flows.journal_records import JournaledOrder, Source
 from swapdesk.flows.order_state import OrderState, describe, short_id
+from swapdesk.flows.standing import FOREIGN, Standing, contradiction
 from swapdesk.wire.orders import Order, OrderQuery
 
 log = logging.getLogger(__name__)
+
+MAX_PAGES = 100
 
 KNOWN_TO_API = timedelta(hours=48)
 """How long the service answers for an order (spec: Limits)."""
@@ -53,6 +57,7 @@ class TrackedOrder:
     ended: bool
     seen_at: datetime
     source: Source
+    standing: Standing = Standing.RELEASED
 
     @property
     def service_id(self) -> str:
@@ -81,16 +86,18 @@ class Tracker:
         stream: OrderStream,
         *,
         flush_seconds: float = FLUSH_SECONDS,
+        flow: ExchangeFlow | None = None,
     ) -> None:
         self._journal = journal
         self._api = api
         self._clock = clock
         self._stream = stream
         self._flush_seconds = flush_seconds
+        self._flow = flow
         self._known: dict[str, TrackedOrder] = {}
         self._pending: dict[str, tuple[Order, Source, bool]] = {}
         self._flush: asyncio.Task[None] | None = None
-        self._confirming: set[str] = set()
+        self._asking: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._listeners: list[asyncio.Queue[str | None]] = []
         self.stream_since: datetime = clock.now()
@@ -98,14 +105,7 @@ class Tracker:
     def load(self) -> None:
         """Take what the journal knows."""
         for entry in self._journal.orders.all():
-            self._known[entry.order.service_id] = TrackedOrder(
-                order=entry.order,
-                intent=self._intent_of(entry.intent_id),
-                withheld=entry.withheld,
-                ended=entry.ended,
-                seen_at=entry.seen_at,
-                source="journal",
-            )
+            self._known[entry.order.service_id] = self._tracked(entry)
 
     def orders(self) -> list[TrackedOrder]:
         """Open orders with the nearest deadline first, then ended ones, newest first."""
@@ -136,20 +136,22 @@ class Tracker:
     def adopt(self, service_id: str) -> TrackedOrder | None:
         """Take an order the journal has just recorded, as a create does, and announce it."""
         entry = self._journal.orders.get(service_id)
-        if entry is None:
-            return self._known.get(service_id)
-        tracked = TrackedOrder(
-            order=entry.order,
-            intent=self._intent_of(entry.intent_id),
-            withheld=entry.withheld,
-            ended=entry.ended,
-            seen_at=entry.seen_at,
-            source="create",
-        )
         before = self._known.get(service_id)
+        if entry is None:
+            return before
         if before is not None:
-            merged = fold(before.order, entry.order) or before.order
-            tracked = replace(tracked, order=merged, ended=before.ended or tracked.ended)
+            # What the create verified is the base; what the stream said comes on top of it.
+            reason = contradicts(entry.order, before.order)
+            if reason is not None:
+                entry = replace(
+                    entry,
+                    verdict=self._journal.orders.settle(service_id, contradiction(reason)),
+                )
+            merged = fold(entry.order, before.order) or entry.order
+            entry = replace(entry, order=merged, ended=before.ended or entry.ended)
+            if service_id in self._pending:
+                self._pending[service_id] = (merged, before.source, entry.ended)
+        tracked = replace(self._tracked(entry), source="create")
         self._known[service_id] = tracked
         self._announce(service_id)
         return tracked
@@ -168,14 +170,12 @@ class Tracker:
 
     async def sweep(self) -> None:
         """Read every order the service lists now. Raises ClientError."""
-        page = 1
-        while True:
+        for page in range(1, MAX_PAGES + 1):
             answer = await self._api.list_orders(OrderQuery(page=page))
             for order in answer.orders:
                 self._apply(order, "list")
             if page >= answer.total_pages or not answer.orders:
                 break
-            page += 1
         await self._commit()
 
     async def run(self) -> None:
@@ -224,67 +224,111 @@ class Tracker:
     # Inside
 
     def _apply(self, order: Order, source: Source) -> None:
-        before = self._known.get(order.service_id)
-        confirmed = source in ("read", "list") and ended(display_of(order))
+        service_id = order.service_id
+        before = self._known.get(service_id)
+        if before is None or before.withheld is not None:
+            # Another desk of this home may have created, released or refused it meanwhile.
+            before = self._from_journal(service_id) or before
+        over = ended(display_of(order))
+        if source == "stream" and over and not (before and ended(display_of(before.order))):
+            # The end of an order counts once REST says it; it could never be taken back.
+            self._read_soon(service_id)
+            return
         now = self._clock.now()
         if before is None:
-            self._known[order.service_id] = TrackedOrder(
-                order=order,
-                intent=None,
-                withheld=None,
-                ended=confirmed,
-                seen_at=now,
-                source=source,
+            self._keep(
+                TrackedOrder(
+                    order, None, FOREIGN.withheld, over, now, source, standing=FOREIGN.standing
+                )
             )
-            self._pending[order.service_id] = (order, source, confirmed)
+            return
+        before = self._refuse_contradiction(before, order)
+        merged = fold(before.order, order)
+        same_end = display_of(before.order) == display_of(order)
+        kept = merged or before.order
+        is_over = before.ended or (over and display_of(kept) == display_of(order))
+        after = replace(before, order=kept, ended=is_over, seen_at=now, source=source)
+        if merged is None and not (over and same_end and not before.ended):
+            self._known[service_id] = after
         else:
-            self._refuse_contradiction(before, order)
-            before = self._known[order.service_id]
-            merged = fold(before.order, order)
-            same_end = display_of(before.order) == display_of(order)
-            newly_confirmed = confirmed and same_end and not before.ended
-            if merged is None and not newly_confirmed:
-                self._known[order.service_id] = replace(before, seen_at=now, source=source)
-                return
-            kept = merged or before.order
-            over = before.ended or (confirmed and display_of(kept) == display_of(order))
-            self._known[order.service_id] = replace(
-                before, order=kept, ended=over, seen_at=now, source=source
-            )
-            self._pending[order.service_id] = (kept, source, over)
-        if not confirmed and ended(display_of(self._known[order.service_id].order)):
-            self._confirm_end(order.service_id)
+            self._keep(after)
+        if after.standing is Standing.UNREPEATED and order.deposit_address is not None:
+            self._repeat_soon(after)
 
-    def _refuse_contradiction(self, before: TrackedOrder, seen: Order) -> None:
+    def _keep(self, tracked: TrackedOrder) -> None:
+        self._known[tracked.service_id] = tracked
+        self._pending[tracked.service_id] = (tracked.order, tracked.source, tracked.ended)
+
+    def _tracked(self, entry: JournaledOrder) -> TrackedOrder:
+        return TrackedOrder(
+            order=entry.order,
+            intent=self._intent_of(entry.intent_id),
+            withheld=entry.withheld,
+            ended=entry.ended,
+            seen_at=entry.seen_at,
+            source="journal",
+            standing=entry.verdict.standing,
+        )
+
+    def _from_journal(self, service_id: str) -> TrackedOrder | None:
+        try:
+            entry = self._journal.orders.get(service_id)
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return None
+        return self._tracked(entry) if entry is not None else None
+
+    def _refuse_contradiction(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
         reason = contradicts(before.order, seen)
         if reason is None:
-            return
-        withheld = f"Do not pay this order: {reason}."
+            return before
         log.warning("order %s contradicts what is known: %s", before.short_id, reason)
-        self._known[before.service_id] = replace(before, withheld=withheld)
+        verdict = contradiction(reason)
         try:
-            self._journal.orders.withhold(before.service_id, withheld)
+            verdict = self._journal.orders.settle(before.service_id, verdict)
         except JournalUnavailable as error:
             log.error("the journal did not take a warning: %s", error)
         self._announce(before.service_id)
+        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
 
-    def _confirm_end(self, service_id: str) -> None:
-        tracked = self._known[service_id]
-        if tracked.ended or service_id in self._confirming:
-            return
-        self._confirming.add(service_id)
-
+    def _read_soon(self, service_id: str) -> None:
         async def confirm() -> None:
             try:
                 await self.read(service_id)
             except ClientError as error:
                 log.info("the end of order %s is not confirmed yet: %s", service_id, error)
-            finally:
-                self._confirming.discard(service_id)
 
-        task = asyncio.create_task(confirm(), name=f"confirm-end-{short_id(service_id)}")
+        self._once(service_id, confirm())
+
+    def _repeat_soon(self, tracked: TrackedOrder) -> None:
+        """Let the service repeat an order again, once its create has left that open."""
+        flow, intent = self._flow, tracked.intent
+        if flow is None or intent is None or intent.id in flow.running:
+            return
+
+        async def repeat() -> None:
+            try:
+                await flow.confirm_again(intent, tracked.order)
+                self.adopt(tracked.service_id)
+            except (ClientError, JournalUnavailable) as error:
+                log.info("order %s is not repeated yet: %s", tracked.short_id, error)
+
+        self._once(tracked.service_id, repeat())
+
+    def _once(self, service_id: str, work: Coroutine[None, None, None]) -> None:
+        """Run ``work`` unless something is under way for the order already."""
+        if service_id in self._asking:
+            work.close()
+            return
+        self._asking.add(service_id)
+        task = asyncio.create_task(work, name=f"order-{short_id(service_id)}")
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            self._asking.discard(service_id)
+
+        task.add_done_callback(done)
 
     def _schedule_flush(self) -> None:
         if self._pending and (self._flush is None or self._flush.done()):
@@ -302,6 +346,7 @@ class Tracker:
             self._journal.orders.record(pending.values())
         except JournalUnavailable as error:
             log.error("the journal did not take %d orders: %s", len(pending), error)
+            self._pending = {**pending, **self._pending}
         for service_id in pending:
             self._announce(service_id)
 

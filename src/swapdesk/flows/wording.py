@@ -210,6 +210,26 @@ NO_JOURNAL = Failure(
     "you: make room or mend the file",
 )
 
+ALREADY_ASKED = Failure(
+    "This confirmation was already used.", "where the journal says", "you: look at orders"
+)
+QUOTE_ENDED = Failure("This quote ended.", IN_WALLET, "you: ask for new quotes")
+OUTCOME_PENDING = Failure(
+    "The same payment was asked before and its outcome is not known yet.",
+    "in your wallet; nothing was paid",
+    "the desk: it looks for the first order; see orders",
+)
+OUTCOME_NOT_WRITTEN = Failure(
+    "The request left, and the journal could not take what became of it.",
+    "in your wallet; nothing was paid",
+    "you: make room for the journal and start again; the desk then looks for the order",
+)
+CLOCK_IS_WRONG = Failure(
+    "The clock of this machine and the service's differ by more than two minutes.",
+    NOTHING_SENT,
+    "you: set the clock of this machine",
+)
+
 
 def failure_of(code: str, status: int | None) -> Failure:
     """What to say of an error: by code, else by status, else as an answer of no use."""

@@ -1,0 +1,64 @@
+"""Whether the deposit address of an order may be shown, and who decided so.
+
+An address is hidden from the start and released by one path alone: the order was created
+for an intent of this desk, compared with it, repeated by the service and compared again. A
+later contradiction hides it for good; nothing releases it after that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Standing(StrEnum):
+    """Stored with the order in the journal."""
+
+    FOREIGN = "foreign"
+    """Seen, but not confirmed at this desk: another program of the partner made it."""
+    UNREPEATED = "unrepeated"
+    """Created here; the service has not repeated it yet."""
+    LOWER = "lower"
+    """As confirmed but for less output; the user may accept that."""
+    DIFFERS = "differs"
+    """Not what was confirmed."""
+    CONTRADICTS = "contradicts"
+    """A later answer named something else to pay or to receive."""
+    RELEASED = "released"
+
+
+MAY_FOLLOW: dict[Standing, frozenset[Standing]] = {
+    Standing.FOREIGN: frozenset({Standing.UNREPEATED, Standing.DIFFERS, Standing.CONTRADICTS}),
+    Standing.UNREPEATED: frozenset(
+        {Standing.LOWER, Standing.DIFFERS, Standing.CONTRADICTS, Standing.RELEASED}
+    ),
+    Standing.LOWER: frozenset({Standing.DIFFERS, Standing.CONTRADICTS, Standing.RELEASED}),
+    Standing.RELEASED: frozenset({Standing.CONTRADICTS}),
+    Standing.DIFFERS: frozenset({Standing.CONTRADICTS}),
+    Standing.CONTRADICTS: frozenset(),
+}
+
+FOREIGN_TEXT = "This order was not confirmed at this desk; its deposit address stays hidden."
+UNREPEATED_TEXT = "The service has not repeated this order yet; its address stays hidden."
+NO_ADDRESS_TEXT = "The service has not given the deposit address yet."
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A standing with the sentence that says why; the sentence is None only when released."""
+
+    standing: Standing
+    withheld: str | None
+
+    @property
+    def payable(self) -> bool:
+        return self.standing is Standing.RELEASED
+
+
+FOREIGN = Verdict(Standing.FOREIGN, FOREIGN_TEXT)
+UNREPEATED = Verdict(Standing.UNREPEATED, UNREPEATED_TEXT)
+RELEASED = Verdict(Standing.RELEASED, None)
+
+
+def contradiction(reason: str) -> Verdict:
+    return Verdict(Standing.CONTRADICTS, f"Do not pay this order: {reason}.")
