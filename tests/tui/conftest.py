@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tui.desk_run import market, sandbox
+
+__all__ = ["market", "sandbox"]
+
 GOLDENS = Path(__file__).parent / "goldens"
 
 

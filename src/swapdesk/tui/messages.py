@@ -73,6 +73,13 @@ class DepositPaid(Message):
 
 
 @dataclass
+class TokenChosen(Message):
+    """A token for the line of the first screen, as it is written there."""
+
+    spec: str
+
+
+@dataclass
 class UnlistedFound(Message):
     """How many tokens the service has for a contract address, or why it did not say."""
 

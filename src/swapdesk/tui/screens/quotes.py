@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 SAY_ASKING_AFTER = 0.3
 MOVED_FOR = 1.0
 ONE_QUOTE = "1 quote"
+NORMAL = 100
 
 
 class QuotesScreen(Page):
@@ -205,6 +206,8 @@ class QuotesScreen(Page):
         if self._error is not None:
             line = [Span(f"{STALE} ", "status-waiting")]
         at = clock_time(board.received_at, zone=True)
+        if self.app.size.width < NORMAL:
+            return [*line, Span("by ", "muted"), Span(said)]
         return [*line, Span(f"{at} · ranked by ", "muted"), Span(said)]
 
     def _nothing(self) -> LineLike:
@@ -261,7 +264,7 @@ class QuotesScreen(Page):
                 Span(" with fees."),
             ]
         rows: list[LineLike] = [[Span("Value  ", "muted"), *sentence]]
-        notes = badge_notes(board.ranking.rows) if not self.has_class("-narrow", "-small") else []
+        notes = badge_notes(board.ranking.rows) if self.app.size.width >= NORMAL else []
         rows += [[Span("Notes  ", "muted"), *note] for note in notes]
         return rows
 

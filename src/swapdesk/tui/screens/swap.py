@@ -49,7 +49,7 @@ class SwapScreen(Page):
     """``begin`` empties the line for a new swap or private send."""
 
     NAME = "Swap"
-    VERBS = (AskQuotes, ToRecent, OtherChain, FindToken, Retry, Back)
+    VERBS = (Retry, AskQuotes, ToRecent, OtherChain, FindToken, Back)
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
 
     def __init__(self, session: Session) -> None:

@@ -10,6 +10,8 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.announcements import code_and_request, failure_of_error
+from swapdesk.flows.intent import TokenFacts
+from swapdesk.flows.recent import token_spec
 from swapdesk.flows.search import SORTS, CanDo, TokenRow, lookalikes, search
 from swapdesk.flows.token_safety import check_token, token_refusal
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
@@ -24,9 +26,8 @@ from swapdesk.tui.commands.tokens import (
     NextSort,
     Up,
 )
-from swapdesk.tui.messages import UnlistedFound
+from swapdesk.tui.messages import TokenChosen, UnlistedFound
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.token_facts import COLUMNS, token_pane, token_table_row
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.line_table import LineTable
@@ -36,6 +37,7 @@ from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 
 LIMIT = 200
 CONTRACT_LENGTH = 26
+NORMAL = 100
 
 
 class TokensScreen(Page):
@@ -139,7 +141,7 @@ class TokensScreen(Page):
             self._pane.show([])
             return
         alike = lookalikes(row, self.desk.catalog.rows)
-        legend = not self.has_class("-narrow", "-small")
+        legend = self.app.size.width >= NORMAL
         self._pane.show(token_pane(row, token, alike, self.now(), legend=legend))
         self.refresh_keys()
 
@@ -187,11 +189,11 @@ class TokensScreen(Page):
         if row is not None and row.contract and copy is not None:
             copy("contract", row.contract)
 
-    async def do_back(self) -> None:
+    def do_back(self) -> None:
         if self._field.value:
             self._field.set_value("")
-            return
-        await self.app.pop_screen()
+        else:
+            self.post_message(self.Go(Back))
 
     def do_choose(self) -> None:
         row = self._row()
@@ -204,31 +206,21 @@ class TokensScreen(Page):
             return
         check = check_token(token, now=self.now())
         if not check.needs_consent:
-            self.call_later(self._take, row)
+            self._take(row)
             return
         lines = [line.text for line in check.lines if line.level == "warn"]
 
         def agreed(yes: bool | None) -> None:
             if yes:
-                self.call_later(self._take, row)
+                self._take(row)
 
         question = Question("This token needs a second look", lines, "yes", "choose it")
         self.app.push_screen(TypedConfirm(question), agreed)
 
-    async def _take(self, row: TokenRow) -> None:
-        from swapdesk.flows.intent import TokenFacts
-        from swapdesk.flows.recent import token_spec
-
+    def _take(self, row: TokenRow) -> None:
         token = self.desk.catalog.token(row.id)
-        if token is None:
-            return
-        spec = token_spec(TokenFacts.of(token), self.desk.catalog)
-        home = getattr(self.app, "home", None)
-        if home is not None:
-            await home()
-        screen = self.app.screen
-        if isinstance(screen, SwapScreen):
-            screen.write_token(spec)
+        if token is not None:
+            self.post_message(TokenChosen(token_spec(TokenFacts.of(token), self.desk.catalog)))
 
     def do_fetch_unlisted(self) -> None:
         self.run_worker(self._fetch(self._field.value.strip()), group="tokens", exclusive=True,

@@ -1,0 +1,230 @@
+"""The whole application on a service: in process on a clock that is moved, or a real sandbox.
+
+``open_desk`` gives a :class:`DeskRun`; its ``settle`` waits for a condition and shows the
+screen when that never comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+import pytest
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from flows.faulty_network import FaultyNetwork
+from harness import Sandbox, running_sandbox
+from service.venue import PlainVenue
+from service.world import PARTNERS
+from swapdesk.clock import ManualClock
+from swapdesk.paths import Home
+from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.service.assembly import assemble
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.settings import Settings, load_settings
+from swapdesk.tui.app import DeskApp
+from tui.screen_text import screen_text
+
+S = TypeVar("S", bound=Screen[Any])
+
+SIZES = ((80, 24), (100, 30), (120, 40))
+STILL = 0.4
+"""More than a money key asks a screen to stand still."""
+
+
+@dataclass
+class DeskRun:
+    """A running application and the hands on it."""
+
+    app: DeskApp
+    pilot: Pilot[int]
+    clock: ManualClock | None = None
+
+    @property
+    def text(self) -> str:
+        return screen_text(self.app)
+
+    @property
+    def body(self) -> str:
+        """The screen without its first row, whose ages and budgets have goldens of their own."""
+        return self.text.split("\n", 1)[1]
+
+    def screen(self, kind: type[S]) -> S:
+        """The screen in view, which is of this kind."""
+        assert isinstance(self.app.screen, kind), self.text
+        return self.app.screen
+
+    async def settle(
+        self, condition: Callable[[], object], what: str = "", seconds: float = 20.0
+    ) -> None:
+        """Wait for ``condition``; the screen is in the error when it never comes."""
+        until = asyncio.get_running_loop().time() + seconds
+        while True:
+            await self.pilot.pause()
+            if condition():
+                await self.pilot.pause()
+                return
+            if asyncio.get_running_loop().time() > until:
+                raise AssertionError(f"waited for {what or 'a condition'}\n{self.text}")
+            await self.pilot.pause(0.02)
+
+    async def later(self, words: str, step: float = 1.0) -> None:
+        """Wait for words while the clock goes on in steps: retries and flushes need time."""
+        assert self.clock is not None
+        clock = self.clock
+
+        def seen() -> bool:
+            clock.advance(step)
+            return words in self.text
+
+        await self.settle(seen, repr(words))
+
+    async def see(self, words: str, seconds: float = 20.0) -> None:
+        """Wait for words on the screen."""
+        await self.settle(lambda: words in self.text, repr(words), seconds)
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        await self.press(*["space" if char == " " else char for char in text])
+
+    async def still(self) -> None:
+        """Let the screen stand as long as a money key asks for."""
+        if self.clock is not None:
+            self.clock.advance(STILL)
+            return
+        screen: Any = self.app.screen
+        await self.settle(lambda: screen.guard.refusal(screen.guard.step) is None, "a still screen")
+
+    async def ready(self) -> None:
+        await self.settle(lambda: self.app.session.ready, "the service", 40)
+
+    async def to_quotes(self, line: str = "0.5 btc eth") -> None:
+        await self.ready()
+        await self.press("n")
+        await self.type(line)
+        await self.press("enter")
+        await self.settle(lambda: getattr(self.app.screen, "board", None) is not None, "quotes")
+
+    async def to_form(self, line: str = "0.5 btc eth") -> None:
+        await self.to_quotes(line)
+        await self.press("enter")
+
+    async def to_frozen(self, line: str = "0.5 btc eth", recipient: str = "@bob") -> None:
+        await self.to_form(line)
+        await self.type(recipient)
+        await self.press("enter")
+        await self.still()
+
+    async def to_deposit(self, line: str = "0.5 btc eth", recipient: str = "@bob") -> None:
+        await self.to_frozen(line, recipient)
+        await self.press("c")
+        await self.settle(lambda: type(self.app.screen).__name__ == "DepositScreen", "the card")
+
+
+@asynccontextmanager
+async def open_desk(
+    settings: Settings,
+    start_sandbox: Callable[[], Awaitable[Mapping[str, Any]]] | None,
+    *,
+    size: tuple[int, int] = (100, 30),
+    clock: ManualClock | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> AsyncIterator[DeskRun]:
+    app = DeskApp(settings, start_sandbox, clock=clock, transport=transport)
+    async with app.run_test(size=size) as pilot:
+        yield DeskRun(app, pilot, clock)
+
+
+@dataclass
+class Market:
+    """A real service in process with three venues, and the network between it and a desk."""
+
+    home: Path
+    clock: ManualClock
+    venues: list[PlainVenue]
+    parts: ServiceParts
+    network: FaultyNetwork
+    started: int = 0
+    start_errors: list[Exception] = field(default_factory=list)
+
+    async def start(self) -> Mapping[str, Any]:
+        """What the commands hand to the desk; raises what stands in ``start_errors``."""
+        self.started += 1
+        if self.start_errors:
+            raise self.start_errors.pop(0)
+        return {
+            "url": "http://127.0.0.1:9/v2",
+            "control": "http://127.0.0.1:9/sandbox",
+            "controlToken": "no-control-here",
+            "partners": [
+                {
+                    "partnerId": "partner-first",
+                    "apiKey": "first-key",
+                    "apiSecret": "first-secret",
+                    "tier": "PRO",
+                    "name": "alice",
+                }
+            ],
+        }
+
+    @property
+    def settings(self) -> Settings:
+        return load_settings({}, Home.at(self.home))
+
+    @asynccontextmanager
+    async def desk(self, size: tuple[int, int] = (100, 30)) -> AsyncIterator[DeskRun]:
+        async with open_desk(
+            self.settings, self.start, size=size, clock=self.clock, transport=self.network
+        ) as run:
+            yield run
+
+
+@pytest.fixture
+async def market(tmp_path: Path) -> AsyncIterator[Market]:
+    clock = ManualClock()
+    venues = [
+        PlainVenue("aa", "Alder", spread="0.004", minutes="14"),
+        PlainVenue("bb", "Birch", spread="0.006", minutes="9"),
+        PlainVenue("cc", "Cedar", spread="0.001", minimum_usd="100000"),
+    ]
+    store = SqliteStore.open(tmp_path / "service.db")
+    chains = build_chains()
+    tokens = build_tokens(chains, clock.now())
+    middle = [token.id for token in tokens if token.symbol in ("XRP", "SOL") and token.mainnet]
+    parts = assemble(clock, random.Random(7), store, chains, tokens, venues, PARTNERS, middle)
+    network = FaultyNetwork(httpx.ASGITransport(app=build_service(parts)))
+    yield Market(tmp_path / "home", clock, venues, parts, network)
+    await store.close()
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """One real sandbox for all tests of a worker; every test has a home of its own."""
+    with running_sandbox(tmp_path_factory.mktemp("sandbox")) as running:
+        yield running
+
+
+def sandbox_desk(sandbox: Sandbox, home: Path, size: tuple[int, int] = (100, 30)) -> Any:
+    """A desk with an empty home on the running sandbox."""
+
+    async def ready() -> Mapping[str, Any]:
+        return sandbox.ready
+
+    return open_desk(load_settings({}, Home.at(home)), ready, size=size)
+
+
+def without_ids(text: str) -> str:
+    """The text with what is drawn at random each run replaced: order ids and addresses."""
+    return re.sub(r"order \w{6}", "order XXXXXX", text)

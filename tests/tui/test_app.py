@@ -1,0 +1,196 @@
+"""The application: first frame, start, failure and retry, places, losing the sandbox."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import swapdesk.tui
+from harness import Sandbox, wait_for
+from swapdesk.tui.screens.deposit import DepositScreen
+from swapdesk.tui.screens.quotes import QuotesScreen
+from swapdesk.tui.screens.swap import SwapScreen
+from swapdesk.tui.screens.tokens import TokensScreen
+from swapdesk.tui.session import StartFailed
+from tui.desk_run import Market, sandbox_desk
+
+
+async def test_the_first_frame_stands_before_anything_is_connected(market: Market) -> None:
+    async with market.desk() as run:
+        first = run.text
+        assert "SANDBOX  Swap" in first
+        assert "What do you want to swap?" in first
+        assert "starting the sandbox, 0 of 5 ready" in first
+        assert market.network.seen == []
+        await run.ready()
+        await run.see("11 chains and 79 tokens. Nothing here is real money.")
+        assert "Next you: write what to swap" in run.text
+
+
+async def test_a_failed_start_says_why_and_r_tries_again(market: Market) -> None:
+    market.start_errors.append(StartFailed("The data directory belongs to someone else."))
+    async with market.desk() as run:
+        await run.see("The data directory belongs to someone else.")
+        assert "r retry" in run.text
+        await run.press("r")
+        await run.ready()
+        assert market.started == 2
+        await run.see("Nothing here is real money.")
+        assert "someone else" not in run.text
+
+
+async def test_what_a_failed_start_did_not_say_is_named_by_its_kind(market: Market) -> None:
+    market.start_errors.append(RuntimeError())
+    async with market.desk() as run:
+        await run.see("RuntimeError.")
+
+
+async def test_letters_are_keys_only_while_the_line_is_empty(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("t")
+        run.screen(TokensScreen)
+        await run.press("escape")
+        home = run.screen(SwapScreen)
+        await run.type("0.5 tnop")
+        assert run.app.screen is home
+        assert home.line.value == "0.5 tnop"
+        await run.press("escape")
+        assert home.line.value == ""
+        await run.press("p")
+        await run.see("What do you want to send privately?")
+        await run.press("n")
+        await run.see("What do you want to swap?")
+        await run.press("q")
+        assert run.app.return_code == 0
+
+
+async def test_going_back_never_destroys_what_was_typed(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form()
+        await run.type("@bo")
+        await run.press("escape")
+        run.screen(QuotesScreen)
+        await run.press("enter")
+        assert "@bo" in run.text
+        await run.press("escape", "escape")
+        assert run.screen(SwapScreen).line.value == "0.5 btc eth"
+        await run.press("escape")
+        assert run.screen(SwapScreen).line.value == ""
+
+
+async def test_help_lists_the_keys_of_the_screen_and_of_the_desk(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_quotes()
+        await run.press("question_mark")
+        await run.see("Everywhere")
+        assert "Ask again for all routes" in run.text
+        assert "Start a private send." in run.text
+        await run.press("escape")
+        run.screen(QuotesScreen)
+
+
+async def test_the_palette_finds_a_verb_and_does_it(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("ctrl+p")
+        await run.type("tokens")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, TokensScreen), "the token search")
+
+
+async def test_the_frame_has_account_badge_and_the_budget_of_the_screen(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_quotes()
+        frame = run.text.split("\n")[0]
+        assert "alice" in frame
+        assert "quotes 499 of 500 left" in frame
+        await run.press("enter")
+        assert "exchanges 50 of 50 left" in run.text.split("\n")[0]
+
+
+@pytest.mark.parametrize("size", [(59, 24), (80, 14)])
+async def test_a_terminal_too_small_says_what_it_needs(
+    market: Market, size: tuple[int, int]
+) -> None:
+    async with market.desk(size=size) as run:
+        await run.settle(lambda: "This desk needs 60 x 15." in run.text)
+        assert f"You have {size[0]} x {size[1]}." in run.text
+
+
+async def test_a_swap_from_n_to_completed_in_at_most_twenty_keys(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    async with sandbox_desk(sandbox, tmp_path) as run:
+        await run.ready()
+        keys = ["n", *"0.5", "space", *"btc", "space", *"eth", "enter"]
+        await run.press(*keys)
+        await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
+        more = ["enter", "at", "b", "tab", "enter"]
+        await run.press(*more)
+        await run.still()
+        await run.press("c")
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        assert len(keys) + len(more) + 1 <= 20
+        card = run.screen(DepositScreen)
+        assert "Send this, once, on Bitcoin" in run.text
+        await run.still()
+        await run.press("f")
+        await run.see("The payout arrived", seconds=50)
+        assert "arrived at the recipient." in run.text
+        assert card.tracked is not None
+        assert card.tracked.order.in_amount is not None
+        await run.press("escape")
+        await run.see("No order is open.")
+        assert "0.5 btc eth" in run.text
+
+
+async def test_a_private_send_reaches_its_recipient(sandbox: Sandbox, tmp_path: Path) -> None:
+    async with sandbox_desk(sandbox, tmp_path, (80, 24)) as run:
+        await run.ready()
+        await run.press("p")
+        await run.type("0.5 eth")
+        await run.press("enter")
+        await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
+        await run.press("enter")
+        await run.type("@bob")
+        await run.press("enter")
+        await run.still()
+        await run.press("c")
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.still()
+        await run.press("f")
+        await run.see("The payout arrived", seconds=55)
+        assert "private" in run.text
+
+
+async def test_a_killed_service_is_followed_again(sandbox: Sandbox, tmp_path: Path) -> None:
+    async with sandbox_desk(sandbox, tmp_path) as run:
+        await run.ready()
+        await run.see("● stream")
+        sandbox.kill_service()
+        await run.settle(lambda: "● stream" not in run.text, "a badge that says so", 20)
+        wait_for(sandbox.answers, what="the service again")
+        await run.see("● stream", seconds=40)
+
+
+def test_every_worker_names_its_group_and_leaves_the_desk_standing() -> None:
+    root = Path(swapdesk.tui.__file__).parent
+    calls = 0
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name not in ("run_worker", "work"):
+                continue
+            calls += 1
+            given = {word.arg: word.value for word in node.keywords}
+            where = f"{path.name}:{node.lineno}"
+            assert isinstance(given.get("group"), ast.Constant), where
+            ends = given.get("exit_on_error")
+            assert isinstance(ends, ast.Constant), where
+            assert ends.value is False, where
+    assert calls >= 6

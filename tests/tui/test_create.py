@@ -1,0 +1,307 @@
+"""The form and its frozen intent: checks while typing, one POST, expiry, every outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from flows.faulty_network import fail_answer, lose_answer, refuse_connection
+from swapdesk.tui.screens.create import CreateScreen, Step
+from swapdesk.tui.screens.deposit import DepositScreen
+from swapdesk.tui.screens.quotes import QuotesScreen
+from swapdesk.tui.screens.swap import SwapScreen
+from swapdesk.tui.widgets.text_field import TextField
+from tui.desk_run import SIZES, DeskRun, Market
+
+Golden = Callable[[str, str], None]
+
+ME = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+
+
+def posts(market: Market) -> int:
+    return market.network.posts()
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_form_with_a_name_typed(
+    market: Market, golden: Golden, size: tuple[int, int]
+) -> None:
+    async with market.desk(size) as run:
+        await run.to_form()
+        await run.type("@bob")
+        golden(f"create-{size[0]}", run.body)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_frozen_intent(market: Market, golden: Golden, size: tuple[int, int]) -> None:
+    async with market.desk(size) as run:
+        await run.to_frozen()
+        golden(f"frozen-{size[0]}", run.body)
+        assert "valid" in run.text.lower()
+        assert "c creates the order" in run.text
+
+
+async def test_a_hundred_presses_are_one_order(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_frozen()
+        await run.press(*["c"] * 100)
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.press(*["c"] * 10)
+        assert posts(market) == 1
+        assert len(run.app.session.desk.journal.orders.all()) == 1
+
+
+async def test_c_on_a_screen_that_just_changed_does_nothing(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form()
+        await run.type("@bob")
+        await run.press("enter", "c")
+        assert "The screen just changed." in run.text
+        assert posts(market) == 0
+        await run.still()
+        await run.press("c")
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        assert posts(market) == 1
+
+
+@pytest.mark.parametrize(
+    ("recipient", "said"),
+    [
+        ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", "checksum"),
+        ("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "Bitcoin address"),
+        ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeA", "characters"),
+        ("@nobody", "@nobody is not in the address book."),
+        ("@cold", "Ethereum"),
+        ("[b]x[/b]", "✗"),
+        (" ", "✗"),
+    ],
+)
+async def test_a_wrong_recipient_locks_the_way_to_c(
+    market: Market, recipient: str, said: str
+) -> None:
+    async with market.desk() as run:
+        await run.to_form()
+        screen = run.screen(CreateScreen)
+        await run.type(recipient)
+        await run.press("enter")
+        assert said in run.text
+        assert "1 problem: create is locked" in run.text
+        assert screen.step is Step.OPEN
+        await run.press("c", "enter")
+        assert posts(market) == 0
+
+
+async def test_a_look_alike_of_a_known_name_is_refused_and_shown_in_pairs(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form()
+        entry = run.app.session.desk.book.entry("bob")
+        assert entry is not None
+        known = entry.address.lower()
+        middle = "".join("f" if char == "0" else "0" for char in known[10:30])
+        await run.type(known[:10] + middle + known[30:])
+        assert "looks like @bob and is not" in run.text
+        assert "this  0x" in run.text
+        assert "@bob  0x" in run.text
+        await run.press("enter")
+        assert run.screen(CreateScreen).step is Step.OPEN
+
+
+async def test_a_paste_fills_the_field_and_says_what_it_left_out(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form()
+        field = run.app.screen.focused
+        assert isinstance(field, TextField)
+        from textual import events
+
+        field.post_message(events.Paste(f" {ME[:20]}\u200b{ME[20:]}\n"))
+        await run.see("1 invisible character left out of the paste.")
+        assert "0x 5aAe b605 3F3E 94C9 b9A0 9f33 6694 35E7 Ef1B eAed" in run.text
+        assert "checksum correct" in run.text
+
+
+async def test_tab_completes_and_walks_the_names_of_the_chain(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form()
+        await run.type("@")
+        await run.press("tab")
+        assert "@bob" in run.text
+        assert "@cold" not in run.text
+        await run.type("x")
+        await run.press("tab")
+        assert "No name for Ethereum begins with @bobx." in run.text
+
+
+async def test_a_chain_with_tags_asks_for_one_or_a_typed_waiver(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form("0.5 btc xrp")
+        assert "Destination tag" in run.text
+        await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
+        await run.press("enter", "enter")
+        screen = run.screen(CreateScreen)
+        assert screen.step is Step.OPEN
+        assert 'Type "NO MEMO" if this wallet has none.' in run.text
+        await run.type("12x")
+        assert "A destination tag is digits only: character 3 is not one." in run.text
+        await run.press("backspace")
+        await run.press("enter")
+        await run.still()
+        assert screen.step is Step.READY
+        await run.press("enter", "down")
+        await run.press("ctrl+u")
+        await run.type("NO MEMO")
+        await run.press("enter")
+        assert "none, as you typed" in run.text
+
+
+async def test_the_tag_of_a_name_is_filled_in(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form("0.5 btc xrp")
+        await run.type("@rita")
+        assert "20117" in run.text
+
+
+async def test_an_end_while_typing_keeps_the_fields_and_r_shows_what_changed(
+    market: Market,
+) -> None:
+    async with market.desk() as run:
+        await run.to_frozen()
+        screen = run.screen(CreateScreen)
+        before = screen.row.key
+        market.clock.advance(70)
+        run.app.tick()
+        await run.see("This quote ended at 14:03.")
+        assert "r new quote, 1 quote" in run.text
+        assert "c create" not in run.text
+        await run.press("c")
+        assert posts(market) == 0
+        market.venues[0]._spread *= 4
+        await run.press("r")
+        await run.see("was 14.5")
+        assert "@bob" in run.text
+        assert screen.row.key < before
+        assert "less than you confirmed. Nothing was created." in run.text
+        await run.still()
+        await run.press("c")
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        assert posts(market) == 1
+
+
+async def test_a_route_that_is_gone_is_not_replaced_silently(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_frozen()
+        market.clock.advance(70)
+        run.app.tick()
+        market.venues[0].trouble.no_quotes = True
+        await run.press("r")
+        await run.later("This route is gone.", 0.1)
+        assert "c create" not in run.text
+        await run.press("escape")
+        screen = run.screen(QuotesScreen)
+        assert screen.board is not None
+        assert all(row.quote.swap != "aa" for row in screen.board.ranking.rows)
+
+
+async def test_a_lost_answer_is_looked_up_and_never_sent_again(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_frozen()
+        market.network.after = lose_answer
+        await run.press("c")
+        await run.see("It may have created the order.")
+        market.network.after = None
+        await run.later("The order exists:")
+        run.screen(DepositScreen)
+        assert posts(market) == 1
+
+
+async def test_a_server_error_that_created_nothing_ends_in_words(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_frozen()
+
+        def fail(request: httpx.Request) -> None:
+            if request.method == "POST":
+                raise httpx.ReadError("reset", request=request)
+
+        market.network.before = fail
+        await run.press("c")
+        await run.see("It may have created the order.")
+        await run.later("The service shows no such order.")
+        assert run.screen(CreateScreen).step is Step.FAILED
+        assert len(run.app.session.desk.journal.orders.all()) == 0
+
+
+async def test_nothing_that_left_is_said_as_not_reachable(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_frozen()
+        market.network.before = refuse_connection
+        await run.press("c")
+        await run.later("The service cannot be reached.", 0.2)
+        screen = run.screen(CreateScreen)
+        assert screen.step is Step.FAILED
+        assert "in your wallet" in run.text
+        market.network.before = None
+        await run.press("r")
+        await run.settle(lambda: screen.step is Step.READY, "a new quote")
+        await run.still()
+        await run.press("c")
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        assert posts(market) == 1
+
+
+async def test_a_refusal_of_the_venue_says_so_with_its_code(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_frozen()
+        for venue in market.venues:
+            venue.trouble.reject = True
+        await run.press("c")
+        await run.later("No exchange accepted the order.", 0.5)
+        assert "PROVIDER_EXCHANGE_FAILED" in run.text
+        assert run.screen(CreateScreen).step is Step.FAILED
+
+
+async def test_leaving_does_not_cancel_a_create(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_frozen()
+        market.venues[0].trouble.hang = True
+        await run.press("c")
+        await run.see("waiting for the answer")
+        assert "esc back" in run.text
+        await run.press("escape", "escape")
+        run.screen(SwapScreen)
+        market.venues[0].trouble.released.set()
+        await run.see("is open. Send 0.5 BTC")
+        assert posts(market) == 1
+        assert len(run.app.session.desk.journal.orders.all()) == 1
+
+
+async def test_a_second_create_waits_for_the_first(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_frozen()
+        market.venues[0].trouble.hang = True
+        await run.press("c")
+        await run.see("waiting for the answer")
+        await run.press("escape", "escape", "escape")
+        await run.to_frozen("0.6 btc eth")
+        await run.press("c")
+        assert "Another order is being created." in run.text
+        assert posts(market) == 1
+        market.venues[0].trouble.released.set()
+        await run.settle(lambda: run.app.creating is None, "the first outcome")
+
+
+async def test_a_bad_gateway_is_no_answer(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_frozen()
+        market.network.after = fail_answer
+        await run.press("c")
+        await run.see("It may have created the order.")
+        market.network.after = None
+        await run.later("The order exists:")
+        assert posts(market) == 1
+
+
+async def withheld(run: DeskRun) -> DepositScreen:
+    await run.press("c")
+    await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+    return run.screen(DepositScreen)

@@ -1,0 +1,162 @@
+"""The intent line: how it is read, what it refuses, the token search writing into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from swapdesk.tui.screens.quotes import QuotesScreen
+from swapdesk.tui.screens.swap import SwapScreen
+from tui.desk_run import SIZES, Market
+
+Golden = Callable[[str, str], None]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_first_screen_with_a_line_understood(
+    market: Market, golden: Golden, size: tuple[int, int]
+) -> None:
+    async with market.desk(size) as run:
+        await run.ready()
+        await run.type("0.5 btc eth")
+        market.clock.advance(1)
+        await run.see("limits")
+        golden(f"swap-{size[0]}", run.body)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("1,5 btc eth", '"1,5": write 1.5'),
+        ("1e3 btc eth", "1e3"),
+        ("0.123456789 btc eth", "BTC has 8 decimals"),
+        ("0.5 btc nosuch", 'No token is called "nosuch"'),
+        ("0.5 btc.bitcoin btc.bitcoin", "Both sides are BTC on Bitcoin"),
+        ("0.5 eth @nobody", "@nobody is not in the address book."),
+        ("=2 eth btc", "Quotes by received amount are not"),
+        ("1 2 3 4", "4"),
+    ],
+)
+async def test_a_wrong_line_says_what_and_asks_nothing(
+    market: Market, line: str, said: str
+) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.type(line)
+        assert "✗ " in run.text
+        assert said in " ".join(run.text.split())
+        asked = len(market.network.seen)
+        await run.press("enter")
+        assert isinstance(run.app.screen, SwapScreen)
+        assert not [call for call in market.network.seen[asked:] if "quotes" in call]
+        assert run.screen(SwapScreen).line.value == line
+
+
+@pytest.mark.parametrize("amount", ["１２", "NaN", "0x1", "-1"])
+async def test_what_is_no_amount_never_gets_into_the_line(market: Market, amount: str) -> None:
+    """The line begins with a digit; a paste is read and refused with its place."""
+    async with market.desk() as run:
+        await run.ready()
+        run.screen(SwapScreen).line.set_value(f"{amount} btc eth")
+        await run.settle(lambda: "✗ " in run.text, "a refusal")
+        await run.press("enter")
+        assert isinstance(run.app.screen, SwapScreen)
+
+
+async def test_tab_walks_the_chains_of_a_token(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.type("900 usdc eth")
+        await run.see("Buy  ETH  on Ethereum")
+        seen = {"Ethereum"}
+        for _ in range(3):
+            before = run.text
+            await run.press("tab")
+            assert run.text != before
+            seen.add(run.text.split("Buy  ETH  on ")[1].split("  ")[0])
+        assert len(seen) == 4
+
+
+async def test_an_amount_outside_the_limits_is_said_and_costs_no_quote(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.type("0.00001 btc eth")
+        market.clock.advance(1)
+        await run.see("The smallest usable amount is")
+        await run.press("enter")
+        assert isinstance(run.app.screen, SwapScreen)
+        assert "No route takes 0.00001 BTC." in run.text
+
+
+async def test_a_chosen_token_is_written_into_the_line(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.type("900")
+        await run.press("ctrl+t")
+        await run.type("usdc base")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
+        assert run.screen(SwapScreen).line.value == "900 usdc.base"
+        await run.type(" eth")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, QuotesScreen), "quotes")
+
+
+async def test_a_token_chosen_first_waits_for_its_amount(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("t")
+        await run.type("sol")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
+        await run.type("40")
+        await run.press("end")
+        await run.type("btc")
+        await run.see("Sell  40 SOL  on Solana")
+        assert "Buy  BTC  on Bitcoin" in run.text
+
+
+@pytest.mark.parametrize("line", ["0.5 eth", "0.5 eth @bob"])
+async def test_a_private_send_names_its_recipient_here_or_in_the_form(
+    market: Market, line: str
+) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("p")
+        await run.type(line)
+        await run.see("Send privately  0.5 ETH  on Ethereum")
+        assert ("to  @bob" in run.text) == ("@bob" in line)
+        await run.press("enter")
+        await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
+        assert run.screen(QuotesScreen).board is not None
+        assert market.network.seen.count("GET /v2/quotes/private-send") == 1
+
+
+async def test_an_address_may_stand_in_a_private_line(market: Market) -> None:
+    address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("p")
+        await run.type(f"0.5 eth {address}")
+        await run.press("enter")
+        await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
+        await run.press("enter")
+        await run.see("0x 5aAe b605 3F3E 94C9 b9A0 9f33 6694 35E7 Ef1B eAed")
+
+
+async def test_a_token_that_cannot_go_privately_is_refused(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("p")
+        await run.type("10 usdc.e")
+        await run.see("cannot be sent privately")
+        await run.press("enter")
+        assert isinstance(run.app.screen, SwapScreen)
+
+
+async def test_a_hostile_catalogue_name_is_text(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.type("1 [red]x[/red] eth")
+        await run.see('No token is called "[red]x[/red]"')
