@@ -89,6 +89,12 @@ def test_a_deposit_without_its_tag_is_not_credited(
     assert ended(api, order["serviceId"])["status"] == 4
 
 
+def test_a_repeated_payment_is_the_first_one(api: httpx.Client, control: httpx.Client) -> None:
+    order = create_order(api, BTC, ETH, "0.5", ALICE)
+    assert pay(control, order) == pay(control, order)
+    assert ended(api, order["serviceId"])["outAmount"] == order["outAmount"]
+
+
 def test_half_a_deposit_pays_half(api: httpx.Client, control: httpx.Client) -> None:
     order = create_order(api, BTC, ETH, "0.5", ALICE)
     pay(control, order, amount=0.25)

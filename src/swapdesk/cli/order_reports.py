@@ -23,9 +23,10 @@ async def report_orders(session: Session) -> int:
     except ClientError as error:
         output.talk(f"The service could not be asked: {error}. This is what the journal knows.")
     for call in session.desk.journal.calls.unresolved():
+        may = f"paid order {call.service_id}" if call.pays else "created an order"
         output.talk(
             f"{call.method} {call.path} of {call.sent_at:%Y-%m-%d %H:%M:%S} UTC got no answer;"
-            " it may have created an order."
+            f" it may have {may}."
         )
     now = session.desk.clock.now()
     orders = tracker.orders()

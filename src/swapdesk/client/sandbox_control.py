@@ -1,4 +1,7 @@
-"""The control operations of a sandbox that a desk uses: paying a deposit from its faucet."""
+"""The control operation of a sandbox that a desk uses: paying a deposit from its faucet.
+
+A payment is a writing call: only a connection that was never made means that nothing left.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,23 @@ from typing import Any
 import httpx
 
 from swapdesk.client.credentials import is_loopback
-from swapdesk.client.errors import AnswerRefused, Answered, Unreachable
+from swapdesk.client.errors import (
+    Answered,
+    AnswerRefused,
+    ClientError,
+    NoAnswer,
+    OutcomeUnknown,
+    Refusal,
+    Unreachable,
+    api_error,
+)
 from swapdesk.settings import Secret
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.text import safe_text
 
 DEADLINE = 15.0
+DEPOSITS = "deposits"
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 class SandboxControl:
@@ -40,32 +54,55 @@ class SandboxControl:
     ) -> str:
         """Pay an order's deposit address; the exact amount and memo unless given.
 
-        Returns the transaction hash. Raises Unreachable or AnswerRefused.
+        Returns the transaction hash. The sandbox pays an order once, unless an amount or a
+        memo is given. Raises Unreachable (nothing left), a definite ApiError (4xx: nothing was
+        paid) or OutcomeUnknown (no answer, 5xx, an answer of no use: it may have been paid).
         """
         body: dict[str, Any] = {"serviceId": service_id}
         if amount is not None:
             body["amount"] = amount
         if memo is not None:
             body["memo"] = memo
+        if self._client.is_closed:
+            raise Unreachable("the connection to the sandbox was closed")
         try:
             response = await self._client.post(
-                "deposits",
+                DEPOSITS,
                 content=encode_json(body),
                 headers={"content-type": "application/json"},
             )
-        except httpx.HTTPError as error:
+        except _NOT_SENT as error:
             raise Unreachable(f"the sandbox cannot be reached: {type(error).__name__}") from error
-        answered = Answered(
-            status=response.status_code,
-            content_type=response.headers.get("content-type", ""),
-            begin=safe_text(response.text[:300], 300),
-        )
-        try:
-            answer = decode_json(response.content)
-        except CodecError as error:
-            raise AnswerRefused(str(error), "not_json", answered) from error
-        if response.status_code != 200 or not isinstance(answer, dict):
-            said = answer.get("message") if isinstance(answer, dict) else None
-            text = safe_text(str(said), 200) if said else f"HTTP {response.status_code}"
-            raise AnswerRefused(text, "wrong_shape", answered)
-        return str(answer.get("hash", ""))
+        except (httpx.HTTPError, OSError, RuntimeError) as error:
+            # A client that is closed meanwhile raises RuntimeError out of a call in flight.
+            unanswered = NoAnswer(f"the sandbox did not answer: {type(error).__name__}")
+            raise OutcomeUnknown("deposit", unanswered) from error
+        answer = _object(response)
+        if response.status_code == 200 and answer is not None and answer.get("hash"):
+            return str(answer["hash"])
+        raise _failure(response, answer or {})
+
+
+def _object(response: httpx.Response) -> dict[str, Any] | None:
+    try:
+        answer = decode_json(response.content)
+    except CodecError:
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _failure(response: httpx.Response, answer: dict[str, Any]) -> ClientError:
+    """A refusal of 4xx is definite; after any other answer the payment may have been made."""
+    status = response.status_code
+    if status >= 400:
+        code = safe_text(str(answer["code"]), 64) if "code" in answer else None
+        said = safe_text(str(answer.get("message", "")), 200)
+        refused = api_error(Refusal(status=status, code=code, message=said))
+        return OutcomeUnknown("deposit", refused) if status >= 500 else refused
+    answered = Answered(
+        status=status,
+        content_type=response.headers.get("content-type", ""),
+        begin=safe_text(response.text[:300], 300),
+    )
+    unusable = AnswerRefused("the sandbox gave an answer of no use", "wrong_shape", answered)
+    return OutcomeUnknown("deposit", unusable)

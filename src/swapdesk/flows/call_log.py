@@ -1,11 +1,14 @@
-"""Writing calls made by hand, without an intent: journaled before they leave, like any other.
+"""Writing calls without an intent: journaled before they leave, like any other.
 
-There is nothing confirmed to compare the answer with, so nothing is looked for by itself
-when the outcome is unknown; the call stands in the journal for a person to settle.
+Calls made by hand have nothing confirmed to compare the answer with, so nothing is looked for
+by itself when the outcome is unknown; the call stands in the journal for a person to settle.
+A payment from the faucet stands here as well: one for an order, whatever became of it, unless
+it was refused.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,10 +19,22 @@ from swapdesk.flows.order_log import OrderLog
 from swapdesk.wire.encoding.codec import rfc3339
 from swapdesk.wire.orders import Order
 
+PAYMENT = "/sandbox/deposits"
+"""The path of a payment from the faucet of a sandbox."""
+
+
+class PaidBefore(Exception):
+    """A payment of this order left before and was not refused; nothing may be paid again."""
+
+    def __init__(self, call: JournaledCall) -> None:
+        super().__init__(f"a payment of order {call.service_id} is {call.state}")
+        self.call = call
+
 
 @dataclass(frozen=True)
 class JournaledCall:
-    """One call. ``service_id`` is the order it created, when the answer named one."""
+    """One call. ``service_id`` is the order it created, when the answer named one, or the
+    order it paid."""
 
     id: int
     method: str
@@ -30,6 +45,10 @@ class JournaledCall:
     request_id: str | None
     code: str | None
     service_id: str | None
+
+    @property
+    def pays(self) -> bool:
+        return self.path == PAYMENT
 
 
 class CallLog:
@@ -55,6 +74,35 @@ class CallLog:
             )
             assert row.lastrowid is not None  # an INSERT just happened
             return row.lastrowid
+
+    def add_payment(self, service_id: str, body: bytes) -> int:
+        """Commit that the payment of an order leaves now; its id in the journal.
+
+        The look and the entry are one transaction, so that of two processes one pays. Raises
+        PaidBefore when an earlier payment of the order left and was not refused.
+        """
+        with self._file.write() as db:
+            row = db.execute(_PAYMENT_OF, _payment_values(service_id)).fetchone()
+            if row is not None:
+                raise PaidBefore(_call_of(row))
+            added = db.execute(
+                "INSERT INTO call (method, path, body, state, sent_at, service_id)"
+                " VALUES ('POST', ?, ?, ?, ?, ?)",
+                (
+                    PAYMENT,
+                    body.decode("utf-8", "replace"),
+                    StepState.SENT,
+                    rfc3339(self._clock.now()),
+                    service_id,
+                ),
+            )
+            assert added.lastrowid is not None  # an INSERT just happened
+            return added.lastrowid
+
+    def payment_of(self, service_id: str) -> JournaledCall | None:
+        """The payment of an order that left and was not refused, by whichever process."""
+        rows = self._file.read(_PAYMENT_OF, _payment_values(service_id))
+        return _call_of(rows[0]) if rows else None
 
     def mark_done(self, call_id: int, *, status: int, request_id: str | None) -> None:
         """Commit that the call was answered."""
@@ -90,20 +138,7 @@ class CallLog:
             "SELECT * FROM call WHERE state IN (?, ?) ORDER BY id",
             (StepState.SENT, StepState.UNKNOWN),
         )
-        return [
-            JournaledCall(
-                id=row["id"],
-                method=row["method"],
-                path=row["path"],
-                state=StepState(row["state"]),
-                sent_at=datetime.fromisoformat(row["sent_at"]),
-                status=row["status"],
-                request_id=row["request_id"],
-                code=row["code"],
-                service_id=row["service_id"],
-            )
-            for row in rows
-        ]
+        return [_call_of(row) for row in rows]
 
     def _settle(
         self,
@@ -118,3 +153,24 @@ class CallLog:
                 "UPDATE call SET state = ?, status = ?, request_id = ?, code = ? WHERE id = ?",
                 (state, status, request_id, code, call_id),
             )
+
+
+_PAYMENT_OF = "SELECT * FROM call WHERE path = ? AND service_id = ? AND state <> ? ORDER BY id"
+
+
+def _payment_values(service_id: str) -> tuple[str, str, str]:
+    return (PAYMENT, service_id, StepState.REFUSED)
+
+
+def _call_of(row: sqlite3.Row) -> JournaledCall:
+    return JournaledCall(
+        id=row["id"],
+        method=row["method"],
+        path=row["path"],
+        state=StepState(row["state"]),
+        sent_at=datetime.fromisoformat(row["sent_at"]),
+        status=row["status"],
+        request_id=row["request_id"],
+        code=row["code"],
+        service_id=row["service_id"],
+    )

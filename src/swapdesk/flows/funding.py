@@ -1,15 +1,33 @@
-"""Paying a deposit in the sandbox, where the faucet stands for the user's own wallet."""
+"""Paying a deposit in the sandbox, where the faucet stands for the user's own wallet.
+
+A payment is journaled before it leaves and made once for an order: not again after a lost
+answer, after a restart or from a second process. Only a definite refusal frees it.
+"""
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 from dataclasses import dataclass
 
-from swapdesk.client.errors import ClientError
+from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
+from swapdesk.flows.call_log import CallLog, PaidBefore
 from swapdesk.flows.folding import display_of
+from swapdesk.flows.journal_file import JournalFile, JournalUnavailable
+from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.journal_schema import SCHEMA
+from swapdesk.flows.order_log import OrderLog
 from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.wording import NO_JOURNAL
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import DisplayStatus
+
+log = logging.getLogger(__name__)
+
+SENT_BEFORE = "The deposit was sent before. It is never paid twice."
+MAY_BE_PAID = "The deposit may have been sent already. It is not sent again."
 
 
 @dataclass(frozen=True)
@@ -21,18 +39,21 @@ class Funded:
 
 @dataclass(frozen=True)
 class NotFunded:
-    """Nothing was paid; ``reason`` says why."""
+    """Nothing was paid, or nobody knows; ``reason`` says which and why."""
 
     reason: str
 
 
 class SandboxFaucet:
-    """Pays an order once: a second call for the same order in this desk is refused."""
+    """Pays an order once; ``calls`` remembers the payments of every process on this journal.
 
-    def __init__(self, control: SandboxControl, clock: Clock) -> None:
+    Without it only the payments of this faucet are remembered.
+    """
+
+    def __init__(self, control: SandboxControl, clock: Clock, calls: CallLog | None = None) -> None:
         self._control = control
         self._clock = clock
-        self._paid: set[str] = set()
+        self._calls = calls if calls is not None else _calls_in_memory(clock)
 
     def refusal(self, tracked: TrackedOrder) -> str | None:
         """Why this order must not be paid now; None when it may be."""
@@ -45,20 +66,58 @@ class SandboxFaucet:
             return "The order is not waiting for a deposit."
         if order.expires is not None and order.expires <= self._clock.now():
             return "The deadline has passed. Do not send to this address any more."
-        if tracked.service_id in self._paid:
-            return "The deposit was sent before. It is never paid twice."
-        return None
+        try:
+            before = self._calls.payment_of(tracked.service_id)
+        except JournalUnavailable:
+            return NO_JOURNAL.cause
+        return _said(before.state) if before is not None else None
 
     async def pay(self, tracked: TrackedOrder) -> Funded | NotFunded:
         """Send exactly ``inAmount`` with the deposit memo to the deposit address."""
         reason = self.refusal(tracked)
         if reason is not None:
             return NotFunded(reason)
-        self._paid.add(tracked.service_id)
+        service_id = tracked.service_id
         try:
-            return Funded(await self._control.deposit(tracked.service_id))
+            call_id = self._calls.add_payment(service_id, encode_json({"serviceId": service_id}))
+        except PaidBefore as error:
+            return NotFunded(_said(error.call.state))
+        except JournalUnavailable:
+            return NotFunded(NO_JOURNAL.cause)
+        try:
+            paid = await self._control.deposit(service_id)
         except ClientError as error:
-            if not error.sent:
-                self._paid.discard(tracked.service_id)
+            self._settle(call_id, error)
+            if error.definite:
                 return NotFunded(f"Nothing was sent: {error}")
-            return NotFunded(f"The sandbox did not confirm the payment: {error}")
+            return NotFunded(f"The sandbox did not confirm the payment: {error}. {MAY_BE_PAID}")
+        self._settle(call_id, None)
+        return Funded(paid)
+
+    def _settle(self, call_id: int, error: ClientError | None) -> None:
+        """Commit how the payment ended; where that fails it stays sent, and is not repeated."""
+        try:
+            if error is None:
+                self._calls.mark_done(call_id, status=200, request_id=None)
+            elif isinstance(error, OutcomeUnknown):
+                code = error.code or "NO_ANSWER"
+                self._calls.mark_unknown(call_id, code=code, status=error.status)
+            elif isinstance(error, ApiError):
+                code = error.code or f"HTTP_{error.status}"
+                self._calls.mark_refused(call_id, code=code, status=error.status)
+            else:
+                self._calls.mark_refused(call_id, code="NOT_SENT")
+        except JournalUnavailable as unavailable:
+            log.warning("the end of payment %d is not in the journal: %s", call_id, unavailable)
+
+
+def _calls_in_memory(clock: Clock) -> CallLog:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    connection.executescript(SCHEMA)
+    file = JournalFile(connection, None)
+    return CallLog(file, clock, OrderLog(file, clock))
+
+
+def _said(state: StepState) -> str:
+    return SENT_BEFORE if state is StepState.ACKED else MAY_BE_PAID

@@ -40,6 +40,9 @@ class Faucet:
     async def pay(self, order: StoredOrder, amount: Decimal | None, memo: str | None) -> str:
         """Pay the deposit address: ``inAmount`` and the deposit tag unless others are given;
         an empty memo pays without one. Returns the hash. Raises NotPayable, LedgerError.
+
+        As the order asks, it is paid once: the node pays a key once, and a repeated call gets
+        the hash of the first. With an amount or a memo of its own, every call pays.
         """
         if order.deposit_address is None:
             raise NotPayable("serviceId", "the order has no deposit address")
@@ -51,9 +54,11 @@ class Faucet:
         if units <= 0:
             raise NotPayable("amount", "must be above 0")
         tag = order.deposit_tag if memo is None else memo or None
+        as_asked = amount is None and memo is None
+        key = f"deposit:{order.service_id}" if as_asked else str(uuid.uuid4())
         paid = await self._ledger.call(
             Method.FAUCET_PAY,
-            key=str(uuid.uuid4()),
+            key=key,
             token=token.token_id,
             address=order.deposit_address,
             tag=tag,
