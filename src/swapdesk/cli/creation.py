@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from swapdesk.cli.amount_argument import read_amount
@@ -95,10 +94,9 @@ class Creation:
         kind = IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE
         clock = self._desk.clock
         try:
-            intent = freeze(kind, row, board, payees.recipient, payees.memo, payees.refund, clock)
+            return freeze(kind, row, board, payees.recipient, payees.memo, payees.refund, clock)
         except NotFreezable as error:
             raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
-        return replace(intent, refund_memo=payees.refund_memo)
 
     def _usable_lines(self, *tokens: Any) -> list[CheckLine]:
         """What is to be said of both tokens; a person who reads the review consents to it."""

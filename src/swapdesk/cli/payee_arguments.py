@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.create_commands import CreateRequest
@@ -26,7 +28,6 @@ class Payees:
     recipient: RecipientCheck
     memo: MemoCheck
     refund: RecipientCheck
-    refund_memo: str | None
 
     @property
     def lines(self) -> tuple[CheckLine, ...]:
@@ -62,36 +63,43 @@ def read_payees(
     if not memo.ok:
         hint = ' Give it with --memo, or --waive-memo "NO MEMO".' if not request.memo else ""
         raise bad_input("BAD_MEMO", f"{memo.problem}{hint}", field="memo")
-    refund = check_refund(
+    return Payees(recipient, memo, _read_refund(desk, request, token_in, row, paid, deposits))
+
+
+def _read_refund(
+    desk: Desk,
+    request: CreateRequest,
+    token: Token,
+    row: RankedQuote,
+    paid: Mapping[str, int],
+    deposits: Collection[str],
+) -> RecipientCheck:
+    """The refund address with its memo: the one given, else that of the address book."""
+    check = partial(
+        check_refund,
         request.refund or "",
-        token_in,
+        token,
         required=bool(row.quote.requires_refund_address),
         book=desk.book,
         paid=paid,
         own_deposits=deposits,
-        contracts=_contracts(desk, token_in),
+        contracts=_contracts(desk, token),
     )
+    address = check(memo="")
+    if not address.ok:
+        raise _refused(address, "refund", "BAD_REFUND_ADDRESS")
+    if request.refund_memo and not address.address:
+        message = "A refund memo needs a refund address."
+        raise bad_input("BAD_REFUND_MEMO", message, field="refund-memo")
+    refund = check(memo=request.refund_memo)
     if not refund.ok:
-        raise _refused(refund, "refund", "BAD_REFUND_ADDRESS")
-    return Payees(recipient, memo, refund, _refund_memo(request, token_in, refund))
+        raise bad_input("BAD_REFUND_MEMO", refund.problem or "", field="refund-memo")
+    return refund
 
 
 def _own_memo(request: CreateRequest, recipient: RecipientCheck) -> str | None:
     """The memo the address book keeps with the recipient, unless it was waived."""
     return None if request.memo_waived else recipient.memo
-
-
-def _refund_memo(request: CreateRequest, token_in: Token, refund: RecipientCheck) -> str | None:
-    typed = request.refund_memo if request.refund_memo is not None else refund.memo
-    if not typed:
-        return None
-    if not refund.address:
-        message = "A refund memo needs a refund address."
-        raise bad_input("BAD_REFUND_MEMO", message, field="refund-memo")
-    check = check_memo(typed, False, token_in)
-    if not check.ok:
-        raise bad_input("BAD_REFUND_MEMO", check.problem or "", field="refund-memo")
-    return check.memo
 
 
 def _refused(check: RecipientCheck, field: str, code: str) -> CommandError:

@@ -27,7 +27,7 @@ def freeze(
     """The intent of ``ranked`` as it is now. Raises NotFreezable when a check refused.
 
     What is paid in is the amount that was asked for; the quote's own ``amountIn`` may be a
-    rounding of it.
+    rounding of it. ``refund`` brings its memo along, as ``check_refund`` read it.
     """
     quote = ranked.quote
     for check in (recipient, memo, refund):
@@ -60,5 +60,5 @@ def freeze(
         memo=memo.memo,
         memo_waived=memo.waived,
         refund_address=refund.address or None if refund is not None else None,
-        refund_memo=None,
+        refund_memo=refund.memo if refund is not None and refund.address else None,
     )

@@ -145,10 +145,13 @@ def check_refund(
     paid: Mapping[str, int],
     own_deposits: Collection[str] = (),
     contracts: Collection[str] = (),
+    memo: str | None = None,
 ) -> RecipientCheck:
     """Where the deposit of ``token`` comes back to if the swap fails: on the source chain.
 
-    An empty one is right unless ``required`` (a fixed rate, or the route demands it).
+    An empty one is right unless ``required`` (a fixed rate, or the route demands it). The
+    memo of the address book belongs to it unless ``memo`` is given ("" for none); either is
+    checked, because a refund without its memo is lost.
     """
     if not text.strip():
         on = token.chain_data.name
@@ -162,7 +165,14 @@ def check_refund(
     if not check.address:
         return check
     kept = tuple(line for line in check.lines if line.text != NEVER_PAID)
-    return replace(check, lines=(*kept, CheckLine("note", NEVER_DEPOSIT)))
+    typed = check.memo if memo is None else memo
+    found = check_memo(typed, False, token) if typed else None
+    return replace(
+        check,
+        ok=check.ok and (found is None or found.ok),
+        memo=found.memo if found is not None else None,
+        lines=(*kept, *(found.lines if found else ()), CheckLine("note", NEVER_DEPOSIT)),
+    )
 
 
 def check_memo(text: str | None, waived: bool, token: Token) -> MemoCheck:
