@@ -67,3 +67,13 @@ def another_address(
         return httpx.Response(response.status_code, headers=response.headers, stream=Swapped())
 
     return swap
+
+
+def with_date(date: str) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+    """Every answer carries this ``Date``."""
+
+    def stamp(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        response.headers["date"] = date
+        return response
+
+    return stamp

@@ -10,9 +10,15 @@ from decimal import Decimal
 import httpx
 
 from flows.conftest import Trade
-from flows.faulty_network import another_address, fail_answer, lose_answer, refuse_connection
+from flows.faulty_network import (
+    another_address,
+    fail_answer,
+    lose_answer,
+    refuse_connection,
+    with_date,
+)
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.exchange import Created, NotCreated, Unknown
+from swapdesk.flows.exchange import Created, ExchangeFlow, NotCreated, Unknown
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal_records import IntentState, StepState
 from swapdesk.flows.resume import resume
@@ -214,3 +220,77 @@ async def killed_after_sending(trade: Trade, intent: Intent) -> None:
     body = {"quoteId": intent.quote_id, "addressTo": intent.recipient}
     answer = await trade.api.call("POST", "/exchanges", body=encode_json(body))
     assert isinstance(decode_json(answer.body), dict)
+
+
+async def test_an_order_that_was_there_before_is_never_adopted(trade: Trade) -> None:
+    """Another program of the partner made the same swap, minutes or seconds earlier."""
+    first = await trade.quoted()
+    body = {"quoteId": first.quote_id, "addressTo": first.recipient}
+    await trade.api.call("POST", "/exchanges", body=encode_json(body))
+    listed = await trade.api.list_orders()
+    trade.journal.orders.record([(order, "list", False) for order in listed.orders])
+    second = await trade.quoted()
+
+    def never_arrives(request: httpx.Request) -> None:
+        if request.method == "POST":
+            raise httpx.ReadTimeout("no answer", request=request)
+
+    trade.network.before = never_arrives
+    outcome = await trade.flow.create(second)
+    assert isinstance(outcome, NotCreated)
+    assert outcome.code == "NOT_CREATED"
+
+
+async def test_two_alike_orders_are_for_the_user_to_choose(trade: Trade) -> None:
+    intent, twin = await trade.quoted(), await trade.quoted()
+    for one in (intent, twin):
+        await trade.api.call(
+            "POST",
+            "/exchanges",
+            body=encode_json({"quoteId": one.quote_id, "addressTo": one.recipient}),
+        )
+    trade.journal.intents.add(intent, "create", "digest")
+    trade.journal.intents.mark_sent(intent.id, trade.clock.now())
+    outcome = await trade.flow.resolve(intent, trade.clock.now(), known=())
+    assert isinstance(outcome, Unknown)
+    assert len(outcome.candidates) == 2
+
+
+async def test_a_clock_that_is_wrong_creates_nothing_live(trade: Trade) -> None:
+    live = ExchangeFlow(trade.api, trade.journal, trade.clock, skew_limit=120.0)
+    intent = await trade.quoted()
+    trade.network.after = with_date("Sat, 21 Nov 2026 14:02:11 GMT")
+    await trade.api.health()
+    outcome = await live.create(intent)
+    assert isinstance(outcome, NotCreated)
+    assert outcome.code == "CLOCK_SKEW"
+    assert trade.network.posts() == 0
+
+
+async def test_the_journal_that_dies_after_the_post_keeps_the_id_in_sight(trade: Trade) -> None:
+    intent = await trade.quoted()
+
+    def close_journal(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.method == "POST":
+            trade.journal.close()
+        return response
+
+    trade.network.after = close_journal
+    outcome = await trade.flow.create(intent)
+    assert isinstance(outcome, Created)
+    assert outcome.order.service_id in (outcome.withheld or "")
+
+
+async def test_the_journal_that_dies_with_the_answer_lost_is_said(trade: Trade) -> None:
+    intent = await trade.quoted()
+
+    def close_journal(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.method == "POST":
+            trade.journal.close()
+            raise httpx.RemoteProtocolError("gone", request=request)
+        return response
+
+    trade.network.after = close_journal
+    outcome = await trade.flow.create(intent)
+    assert isinstance(outcome, Unknown)
+    assert "journal" in outcome.failure.next

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +21,7 @@ from swapdesk.client.live import OrderStream
 from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.exchange import Created, ExchangeFlow
 from swapdesk.flows.folding import display_of
+from swapdesk.flows.standing import Standing
 from swapdesk.flows.tracking import TrackedOrder, Tracker
 from swapdesk.sandbox.http_server import build_server, started
 from swapdesk.sandbox.listening import listen
@@ -37,6 +41,7 @@ class Followed:
     following: asyncio.Task[None]
     order_id: str
     url: str
+    journal: Path
 
     @property
     def order(self) -> TrackedOrder:
@@ -64,14 +69,16 @@ class Followed:
 
 
 @pytest.fixture
-async def followed(trade: Trade) -> AsyncIterator[Followed]:
+async def followed(trade: Trade, tmp_path: Path) -> AsyncIterator[Followed]:
     server = build_server(build_service(trade.service), lifespan=True)
     listener = listen("127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v2"
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     credentials = Credentials.of_key("first-key", "first-secret")
     api = PartnerApi(url, credentials, clock=trade.clock, rng=random.Random(1))
-    trade = replace(trade, api=api, flow=ExchangeFlow(api, trade.journal, trade.clock))
+    trade = replace(
+        trade, api=api, flow=ExchangeFlow(api, trade.journal, trade.clock, looks=(0.0,))
+    )
     assert await started(server, asyncio.Event())
     created = await trade.flow.create(await trade.quoted())
     assert isinstance(created, Created)
@@ -79,7 +86,9 @@ async def followed(trade: Trade) -> AsyncIterator[Followed]:
     tracker = Tracker(trade.journal, api, trade.clock, stream)
     tracker.load()
     following = asyncio.create_task(tracker.run())
-    one = Followed(trade, tracker, following, created.order.service_id, url)
+    one = Followed(
+        trade, tracker, following, created.order.service_id, url, tmp_path / "desk" / "journal.db"
+    )
     await one.until(lambda: tracker.stream_state is StreamState.LIVE)
     yield one
     following.cancel()
@@ -169,3 +178,62 @@ async def test_orders_of_other_programs_of_the_partner_are_seen_too(followed: Fo
     tracked = followed.tracker.get(order.service_id)
     assert tracked is not None
     assert tracked.intent is None
+    assert "not confirmed at this desk" in (tracked.withheld or "")
+
+
+async def test_an_order_seen_before_its_create_is_committed_is_shown_after_it(
+    followed: Followed,
+) -> None:
+    """The stream may be quicker than the answer of the create, or another desk may create."""
+    trade = followed.trade
+    intent = await trade.quoted("300")
+    order = await trade.api.create_exchange(
+        ExchangeRequest(quote_id=intent.quote_id, address_to=intent.recipient)
+    )
+    await followed.until(lambda: followed.tracker.get(order.service_id) is not None)
+    trade.journal.intents.add(intent, "create", "digest")
+    trade.journal.intents.mark_sent(intent.id, trade.clock.now())
+    outcome = await trade.flow.resolve(intent, trade.clock.now(), known=())
+    assert isinstance(outcome, Created)
+    assert outcome.withheld is None
+    await followed.tracker.sweep()
+    tracked = followed.tracker.get(order.service_id)
+    assert tracked is not None
+    assert tracked.withheld is None
+    assert tracked.intent == intent
+
+
+async def test_an_end_that_only_the_stream_tells_is_not_believed(followed: Followed) -> None:
+    before = followed.order
+    claimed = before.order.model_copy(
+        update={"display_status": DisplayStatus.SWAP_COMPLETED.value, "status": 4}
+    )
+    followed.tracker._apply(claimed, "stream")
+    assert followed.display == DisplayStatus.WAITING_FOR_DEPOSIT
+    await followed.until(lambda: not followed.tracker._asking)
+    assert followed.display == DisplayStatus.WAITING_FOR_DEPOSIT
+
+
+async def test_an_unrepeated_order_is_repeated_by_a_later_look(followed: Followed) -> None:
+    trade = followed.trade
+    trade.journal.orders._file._connection.execute(  # type: ignore[union-attr]
+        "UPDATE known_order SET standing = ?, withheld = ? WHERE service_id = ?",
+        (Standing.UNREPEATED, "not yet", followed.order_id),
+    )
+    tracker = Tracker(
+        trade.journal, trade.api, trade.clock, followed.tracker._stream, flow=trade.flow
+    )
+    tracker.load()
+    await tracker.read(followed.order_id)
+    await followed.until(lambda: not tracker._asking)
+    tracked = tracker.get(followed.order_id)
+    assert tracked is not None
+    assert tracked.withheld is None
+
+
+async def test_what_the_journal_did_not_take_is_written_later(followed: Followed) -> None:
+    with contextlib.closing(sqlite3.connect(followed.journal)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        followed.tracker._pending["x"] = (followed.order.order, "list", False)
+        await followed.tracker._commit()
+    assert "x" in followed.tracker._pending

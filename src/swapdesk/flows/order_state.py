@@ -109,7 +109,9 @@ def _words(order: Order, display: str | None) -> StateWords:
 
 def deposit_arrived(order: Order) -> bool:
     """Whether the service says that money of this order reached it."""
-    if order.action_required:
+    if order.action_required or order.refund_hash or order.out_transaction_out_hash:
+        return True
+    if order.out_status is not None and order.out_status >= LegStatus.CONFIRMING:
         return True
     return order.in_status is not None and order.in_status in (
         LegStatus.CONFIRMING,
@@ -174,15 +176,22 @@ def _money_and_next(order: Order, display: str | None, over: bool) -> tuple[str,
     if display == DisplayStatus.FAILED:
         if deposit_arrived(order):
             return f"{paid} is with the service.", "you", f"write to support with order {name}"
-        return "in your wallet.", "you", "ask for new quotes"
+        if order.deposit_address is None:
+            return "in your wallet.", "you", "ask for new quotes"
+        return "in your wallet, if you sent nothing.", "you", "ask for new quotes"
     if display == DisplayStatus.REFUNDED:
-        back = _amount(order.refund_amount, sent) if order.refund_amount is not None else paid
-        return f"{back} came back on the chain it came from.", "nobody", "nothing is left to do"
+        if order.refund_amount is None:
+            back = f"the {sent} came back; the service does not say how much."
+        else:
+            back = f"{_amount(order.refund_amount, sent)} came back on the chain it came from."
+        return back, "nobody", "nothing is left to do"
     if display == DisplayStatus.DELETED:
         return "in your wallet, if you sent nothing.", "nobody", "nothing is left to do"
     if on_hold(order):
         return f"{paid}, held at {holder}.", "you", f"write to support with order {name}"
-    if display == DisplayStatus.WAITING_FOR_DEPOSIT or display is None:
+    if display is None:
+        return "not known; the service does not say the state.", "the service", "it says more"
+    if display == DisplayStatus.WAITING_FOR_DEPOSIT:
         if order.deposit_address is None:
             return "in your wallet.", "the service", "it sets up the deposit address"
         return "in your wallet.", "you", "send the deposit"

@@ -1,0 +1,49 @@
+"""Which order an intent became: what contradicts decides, what is absent does not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from flows.orders import BTC, NOW, intent, order
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.flows.reconciliation import Match, match
+from swapdesk.wire.orders import Order
+
+SINCE = NOW - timedelta(seconds=10)
+
+
+def test_the_order_as_confirmed_is_the_same() -> None:
+    assert match(intent(), order(), since=SINCE) is Match.SAME
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"created": SINCE - timedelta(seconds=1)},
+        {"in_token_id": "f" * 24},
+        {"out_token_id": BTC.id},
+        {"receiver_address": derive_address("evm", b"o" * 32)},
+        {"receiver_tag": "7"},
+        {"anonymous": True},
+        {"in_amount": Decimal("0.4")},
+    ],
+)
+def test_one_contradiction_makes_it_another_order(change: dict[str, Any]) -> None:
+    assert match(intent(), order(**change), since=SINCE) is Match.OTHER
+
+
+@pytest.mark.parametrize(
+    "absent",
+    ["created", "in_token_id", "out_token_id", "receiver_address", "anonymous", "in_amount"],
+)
+def test_what_is_absent_leaves_it_possible(absent: str) -> None:
+    assert match(intent(), order(**{absent: None}), since=SINCE) is Match.POSSIBLE
+
+
+def test_the_smallest_order_a_service_gives_is_possible() -> None:
+    smallest = Order(service_id="h8Kq2P", created=NOW, status=0, in_amount=Decimal("0.5"))
+    assert match(intent(memo="7"), smallest, since=SINCE) is Match.POSSIBLE
