@@ -7,7 +7,6 @@ when its service is there; until then everything local works.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import random
 
@@ -26,6 +25,7 @@ from swapdesk.flows.connection import Connection
 from swapdesk.flows.exchange import ExchangeFlow
 from swapdesk.flows.funding import SandboxFaucet
 from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.quoting import QuoteDesk
 from swapdesk.flows.resume import ResumeReport, resume
 from swapdesk.flows.tracking import Tracker
@@ -36,6 +36,9 @@ log = logging.getLogger(__name__)
 
 LIVE_SKEW_SECONDS = 120.0
 """Above this difference between the clocks nothing is created live."""
+
+SETTLE_SECONDS = 60.0
+"""How often a request of unknown outcome is looked for while the desk runs."""
 
 
 class NotConnected(Exception):
@@ -80,18 +83,37 @@ class Link:
         self.tracker.load()
         self.control = SandboxControl(*connection.control) if connection.control else None
         self.faucet = SandboxFaucet(self.control, clock) if self.control else None
-        self._following: asyncio.Task[None] | None = None
+        self._journal = journal
+        self._clock = clock
+        self._tasks: list[asyncio.Task[None]] = []
 
     def follow(self) -> None:
         """Start following orders; without a key there is nothing to follow."""
-        if self._following is None and not self.connection.read_only:
-            self._following = asyncio.create_task(self.tracker.run(), name="order-tracker")
+        if not self._tasks and not self.connection.read_only:
+            self._tasks = [
+                asyncio.create_task(self.tracker.run(), name="order-tracker"),
+                asyncio.create_task(self._settle_for_ever(), name="unknown-outcomes"),
+            ]
+
+    async def settle(self) -> ResumeReport:
+        """Find out what became of every request without a known outcome."""
+        report = await resume(self._journal, self.exchange)
+        for _, created in report.found:
+            self.tracker.adopt(created.order.service_id)
+        return report
+
+    async def _settle_for_ever(self) -> None:
+        while True:
+            await self._clock.sleep(SETTLE_SECONDS)
+            try:
+                await self.settle()
+            except (ClientError, JournalUnavailable) as error:
+                log.info("unknown outcomes stay open: %s", error)
 
     async def close(self) -> None:
-        if self._following is not None:
-            self._following.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._following
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.control is not None:
             await self.control.close()
         await self.api.aclose()
@@ -185,11 +207,10 @@ class Desk:
 
     async def resume(self) -> ResumeReport:
         """Settle unfinished business of an earlier run, then take its orders into view."""
-        link = self.link
-        report = await resume(self.journal, link.exchange)
-        for _, created in report.found:
-            link.tracker.adopt(created.order.service_id)
-        return report
+        try:
+            return await self.link.settle()
+        except JournalUnavailable as error:
+            return ResumeReport(problem=str(error))
 
     async def close(self) -> None:
         if self._link is not None:

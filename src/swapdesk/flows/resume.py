@@ -18,12 +18,14 @@ from swapdesk.flows.standing import Standing
 
 @dataclass
 class ResumeReport:
-    """What was found, by intent. ``elsewhere`` belong to another desk that still runs."""
+    """What was found, by intent. ``elsewhere`` belong to another desk that still runs;
+    ``problem`` says why the journal could not be used, if it could not."""
 
     found: list[tuple[Intent, Created]] = field(default_factory=list)
     not_created: list[Intent] = field(default_factory=list)
     unknown: list[tuple[Intent, Unknown]] = field(default_factory=list)
     elsewhere: list[Intent] = field(default_factory=list)
+    problem: str | None = None
 
     @property
     def empty(self) -> bool:
