@@ -10,6 +10,7 @@ from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.create_commands import CreateRequest
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.desk import Desk
+from swapdesk.flows.payees import own_deposits, paid_addresses, token_contracts
 from swapdesk.flows.ranking import RankedQuote
 from swapdesk.flows.recipients import (
     MemoCheck,
@@ -39,19 +40,15 @@ def read_payees(
 ) -> Payees:
     """Exit 2 for what is no address of that chain or lacks its memo, 9 for one that imitates
     a known address or belongs to an order."""
-    paid = desk.journal.intents.paid_addresses()
-    deposits = [
-        entry.order.deposit_address
-        for entry in desk.journal.orders.all()
-        if entry.order.deposit_address
-    ]
+    paid = paid_addresses(desk.journal)
+    deposits = own_deposits(desk.journal)
     recipient = check_recipient(
         request.to,
         token_out,
         book=desk.book,
         paid=paid,
         own_deposits=deposits,
-        contracts=_contracts(desk, token_out),
+        contracts=token_contracts(desk.catalog, token_out),
     )
     if not recipient.ok:
         raise _refused(recipient, "to", "BAD_RECIPIENT")
@@ -83,7 +80,7 @@ def _read_refund(
         book=desk.book,
         paid=paid,
         own_deposits=deposits,
-        contracts=_contracts(desk, token),
+        contracts=token_contracts(desk.catalog, token),
     )
     address = check(memo="")
     if not address.ok:
@@ -109,9 +106,3 @@ def _refused(check: RecipientCheck, field: str, code: str) -> CommandError:
         kind = "LOOKALIKE_ADDRESS" if check.lookalike is not None else "ADDRESS_REFUSED"
         return own_refusal(kind, message)
     return bad_input(code, message, field=field)
-
-
-def _contracts(desk: Desk, token: Token) -> list[str]:
-    """Token contracts of a chain: sending to one loses the money."""
-    chain = token.chain_data.short_name
-    return [row.contract for row in desk.catalog.rows if row.chain == chain and row.contract]

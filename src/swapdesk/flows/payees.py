@@ -1,13 +1,17 @@
-"""Whom this desk has paid, and which deposit addresses are its own orders', from the journal."""
+"""What is known of an address that may be paid: whom this desk has paid and which deposit
+addresses are its own orders', from the journal; which addresses are tokens, from the catalogue.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 
+from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.journal import Journal
 from swapdesk.wire.orders import DisplayStatus
+from swapdesk.wire.tokens import Token
 
 
 def paid_addresses(journal: Journal) -> Mapping[str, int]:
@@ -26,4 +30,12 @@ def own_deposits(journal: Journal) -> frozenset[str]:
         entry.order.deposit_address
         for entry in journal.orders.all()
         if entry.order.deposit_address is not None
+    )
+
+
+def token_contracts(catalog: Catalog, token: Token) -> frozenset[str]:
+    """Token contracts on the chain of ``token``: what is sent to one of them is lost."""
+    chain = token.chain_data.short_name
+    return frozenset(
+        row.contract for row in catalog.rows if row.chain == chain and row.contract is not None
     )
