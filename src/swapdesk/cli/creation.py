@@ -27,6 +27,7 @@ from swapdesk.flows.exchange import Created, NotCreated
 from swapdesk.flows.freezing import NotFreezable, freeze
 from swapdesk.flows.funding import Funded, NotFunded
 from swapdesk.flows.intent import Intent, IntentKind
+from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
 from swapdesk.flows.tracking import TrackedOrder
@@ -162,8 +163,8 @@ class Creation:
         self, intent: Intent, created: Created, tracked: TrackedOrder, funded: str | None
     ) -> None:
         now = self._desk.clock.now()
-        order, state = tracked.order, tracked.state(now)
-        deposit = deposit_json(order, withheld=None, now=now)
+        order, summary = tracked.order, summarise(tracked, now)
+        deposit = deposit_json(tracked, now)
         if self._output.json:
             check = created.check
             self._output.document(
@@ -179,16 +180,16 @@ class Creation:
                         "lowerByPercent": check.lower_by,
                         "providerChanged": check.provider_changed,
                     },
-                    "money": state.money if funded is None else "on its way to the exchange.",
-                    "next": next_actor(tracked, now) if funded is None else "the chain",
-                    "order": order_json(order, withheld=None),
+                    "money": summary.money if funded is None else "on its way to the exchange.",
+                    "next": next_actor(summary) if funded is None else "the chain",
+                    "order": order_json(order, withheld=tracked.withheld),
                 }
             )
             return
         plain = self._output.form is Form.PLAIN
         facts = [("Order", order.service_id)]
         if funded is None:
-            facts += deposit_facts(order, now, grouped=not plain)
+            facts += deposit_facts(tracked, now, grouped=not plain)
         else:
             self._output.talk(f"The deposit was paid from the faucet: {funded}.")
         if plain:

@@ -10,8 +10,9 @@ from typing import Any
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.notation import day, elapsed, grouped_address, tracker_amount
 from swapdesk.flows.order_state import symbols
+from swapdesk.flows.order_summary import OrderSummary, summarise
 from swapdesk.flows.tracking import TrackedOrder
-from swapdesk.wire.orders import DisplayStatus, Order
+from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
 _DEPOSIT_FIELDS = ("depositAddress", "depositTag")
@@ -27,40 +28,37 @@ def order_json(order: Order, *, withheld: str | None) -> dict[str, Any]:
 
 def tracked_json(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
     """One order with its state: where the money is, who acts next, and the whole order."""
-    order, state = tracked.order, tracked.state(now)
+    order, summary = tracked.order, summarise(tracked, now)
     return {
         "serviceId": order.service_id,
         "displayStatus": display_of(order),
         "status": order.status,
-        "state": state.short,
+        "state": summary.word,
         "ended": tracked.ended,
         "at": now,
-        "money": state.money,
-        "next": next_actor(tracked, now),
+        "money": summary.money,
+        "next": next_actor(summary),
         "intentId": tracked.intent.id if tracked.intent else None,
-        "deposit": deposit_json(order, withheld=tracked.withheld, now=now),
+        "deposit": deposit_json(tracked, now),
         "withheld": tracked.withheld,
         "order": order_json(order, withheld=tracked.withheld),
     }
 
 
-def next_actor(tracked: TrackedOrder, now: datetime) -> str:
+def next_actor(summary: OrderSummary) -> str:
     """Who acts, and how."""
-    state = tracked.state(now)
-    return f"{state.actor}: {state.next}" if state.next else state.actor
+    return f"{summary.actor}: {summary.due}" if summary.due else summary.actor
 
 
-def deposit_json(order: Order, *, withheld: str | None, now: datetime) -> dict[str, Any] | None:
+def deposit_json(tracked: TrackedOrder, now: datetime) -> dict[str, Any] | None:
     """What to pay, where, until when; None when nothing is to be paid or it must not be."""
-    waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
-    late = order.expires is not None and order.expires <= now
-    if withheld is not None or not waiting or late or order.deposit_address is None:
+    order = tracked.order
+    if not summarise(tracked, now).payable:
         return None
-    token = order.in_token
     return {
         "amount": order.in_amount,
         "symbol": symbols(order)[0],
-        "chain": token.chain_data.short_name if token else None,
+        "chain": _chain(tracked),
         "address": order.deposit_address,
         "memo": order.deposit_tag,
         "expires": order.expires,
@@ -69,7 +67,8 @@ def deposit_json(order: Order, *, withheld: str | None, now: datetime) -> dict[s
 
 def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
     """Labels and values to read."""
-    order, state = tracked.order, tracked.state(now)
+    order, summary = tracked.order, summarise(tracked, now)
+    state = summary.state
     sent, received = symbols(order)
     spent = ""
     if state.elapsed is not None:
@@ -77,10 +76,10 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
         spent = elapsed(state.elapsed.total_seconds(), expected).text
     rows = [
         ("Order", order.service_id),
-        ("State", state.sentence),
+        ("State", summary.sentence),
         ("Stage", f"{state.stages[state.stage]} ({state.stage + 1} of {len(state.stages)})"),
-        ("Money", state.money),
-        ("Next", next_actor(tracked, now)),
+        ("Money", summary.money),
+        ("Next", next_actor(summary)),
         ("You send", _side(order.in_amount, sent, order.in_token)),
         ("You get", _side(order.out_amount, received, order.out_token)),
         ("Route", "private" if order.anonymous else f"standard {order.swap_name or ''}".strip()),
@@ -92,17 +91,21 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
     ]
     if tracked.withheld is not None:
         return [*rows, ("Do not pay", tracked.withheld)]
-    return rows + deposit_facts(order, now)
+    return rows + deposit_facts(tracked, now)
 
 
-def deposit_facts(order: Order, now: datetime, *, grouped: bool = True) -> list[tuple[str, str]]:
-    """The deposit card in words: exact amount, whole address, memo, deadline."""
-    deposit = deposit_json(order, withheld=None, now=now)
+def deposit_facts(
+    tracked: TrackedOrder, now: datetime, *, grouped: bool = True
+) -> list[tuple[str, str]]:
+    """The deposit card in words: exact amount, whole address, memo, deadline; empty when
+    nothing is to be paid."""
+    deposit = deposit_json(tracked, now)
     if deposit is None:
         return []
-    expires = order.expires
+    order, expires = tracked.order, tracked.order.expires
+    on = f" on {deposit['chain']}" if deposit["chain"] else ""
     return [
-        ("Pay", f"{order.in_amount:f} {deposit['symbol']} on {deposit['chain']}"),
+        ("Pay", f"{order.in_amount:f} {deposit['symbol']}{on}"),
         ("To", grouped_address(deposit["address"]) if grouped else deposit["address"]),
         ("With memo", deposit["memo"] or ""),
         ("Before", f"{expires:%Y-%m-%d %H:%M:%S} UTC" if expires else ""),
@@ -111,31 +114,41 @@ def deposit_facts(order: Order, now: datetime, *, grouped: bool = True) -> list[
 
 def order_row(tracked: TrackedOrder, now: datetime) -> tuple[str, ...]:
     """One line of the list."""
-    order, state = tracked.order, tracked.state(now)
+    order, summary = tracked.order, summarise(tracked, now)
     sent, received = symbols(order)
     return (
         tracked.short_id,
-        state.short,
+        summary.word,
         tracker_amount(order.in_amount, "pay"),
         sent,
         tracker_amount(order.out_amount),
         received,
         "private" if order.anonymous else "standard",
         day(order.created, now) if order.created else "",
-        next_actor(tracked, now),
+        next_actor(summary),
     )
 
 
 def order_sentence(tracked: TrackedOrder, now: datetime) -> str:
     """The order as one line to read aloud."""
-    order, state = tracked.order, tracked.state(now)
+    order, summary = tracked.order, summarise(tracked, now)
     sent, received = symbols(order)
     pay = f"{tracker_amount(order.in_amount, 'pay')} {sent}"
     get = f"{tracker_amount(order.out_amount)} {received}"
+    warning = ""
+    if tracked.withheld is not None and not summary.ended:
+        warning = f" Do not pay: {tracked.withheld.rstrip('.')}."
     return (
-        f"Order {order.service_id}, {pay} to {get}: {state.sentence}. Money: {state.money}"
-        f" Next: {next_actor(tracked, now)}."
+        f"Order {order.service_id}, {pay} to {get}: {summary.sentence}.{warning}"
+        f" Money: {summary.money} Next: {next_actor(summary)}."
     )
+
+
+def _chain(tracked: TrackedOrder) -> str | None:
+    """Where to pay: as the order says, else as it was confirmed."""
+    if tracked.order.in_token is not None:
+        return tracked.order.in_token.chain_data.short_name
+    return tracked.intent.token_in.chain if tracked.intent is not None else None
 
 
 def _side(amount: Decimal | None, symbol: str, token: Token | None) -> str:

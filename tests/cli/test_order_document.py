@@ -1,0 +1,81 @@
+"""What commands say of an order: never to pay one that is hidden or late."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from flows.orders import DEPOSIT, NOW, order
+from swapdesk.cli.order_document import (
+    deposit_facts,
+    order_facts,
+    order_row,
+    order_sentence,
+    tracked_json,
+)
+from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.orders import DisplayStatus
+
+LATE = NOW + timedelta(minutes=31)
+DIFFERS = "The order pays another recipient."
+
+
+def tracked(withheld: str | None = None, **changes: Any) -> TrackedOrder:
+    return TrackedOrder(
+        order=order(**changes),
+        intent=None,
+        withheld=withheld,
+        ended=False,
+        seen_at=NOW,
+        source="create",
+    )
+
+
+def everything(of: TrackedOrder, now: datetime) -> list[str]:
+    """The four forms in which commands print an order."""
+    return [
+        encode_json(tracked_json(of, now)).decode(),
+        "\n".join(f"{label}: {value}" for label, value in order_facts(of, now)),
+        " ".join(order_row(of, now)),
+        order_sentence(of, now),
+    ]
+
+
+def test_a_waiting_order_is_to_be_paid_before_its_deadline() -> None:
+    for said in everything(tracked(), NOW):
+        assert "send the deposit within 30:00" in said
+    assert DEPOSIT in everything(tracked(), NOW)[0]
+    assert deposit_facts(tracked(), NOW)[0] == ("Pay", "0.5 BTC")
+
+
+@pytest.mark.parametrize(
+    ("of", "now", "word"),
+    [
+        pytest.param(tracked(DIFFERS), NOW, "Do not pay", id="withheld"),
+        pytest.param(tracked(), LATE, "Deadline over", id="late"),
+        pytest.param(tracked(DIFFERS), LATE, "Do not pay", id="withheld and late"),
+    ],
+)
+def test_no_form_says_to_pay_what_must_not_be_paid(
+    of: TrackedOrder, now: datetime, word: str
+) -> None:
+    for said in everything(of, now):
+        assert "send the deposit" not in said
+    assert deposit_facts(of, now) == []
+    document = tracked_json(of, now)
+    assert (document["state"], document["deposit"]) == (word, None)
+    assert order_row(of, now)[1] == word
+
+
+def test_the_reason_is_read_aloud() -> None:
+    assert f"Do not pay: {DIFFERS}" in order_sentence(tracked(DIFFERS), NOW)
+    detected = tracked(DIFFERS, display_status=DisplayStatus.DEPOSIT_DETECTED.value)
+    assert f"Do not pay: {DIFFERS}" in order_sentence(detected, NOW)
+
+
+def test_after_the_deadline_the_money_is_only_where_it_was_left() -> None:
+    assert tracked_json(tracked(), LATE)["money"] == "in your wallet, if you sent nothing."
+    assert tracked_json(tracked(), LATE)["next"] == "the service: it closes the order"
