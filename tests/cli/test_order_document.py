@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from flows.orders import DEPOSIT, NOW, order
+from flows.orders import DEPOSIT, NOW, intent, order
 from swapdesk.cli.order_document import (
     deposit_facts,
     order_facts,
@@ -49,6 +51,18 @@ def test_a_waiting_order_is_to_be_paid_before_its_deadline() -> None:
         assert "send the deposit within 30:00" in said
     assert DEPOSIT in everything(tracked(), NOW)[0]
     assert deposit_facts(tracked(), NOW)[0] == ("Pay", "0.5 BTC")
+
+
+def test_what_is_to_be_sent_is_whole_units_of_the_token() -> None:
+    noisy = replace(tracked(in_amount=Decimal("0.1234567890000001")), intent=intent())
+    said = tracked_json(noisy, NOW)
+    assert said["deposit"]["amount"] == Decimal("0.12345679")
+    assert said["order"]["inAmount"] == Decimal("0.1234567890000001")
+    (pay, note, *_) = deposit_facts(noisy, NOW)
+    assert pay == ("Pay", "0.12345679 BTC on bitcoin")
+    assert "0.1234567890000001 BTC" in note[1]
+    assert order_row(noisy, NOW)[2] == "0.12345679"
+    assert "0.12345679 BTC to" in order_sentence(noisy, NOW)
 
 
 @pytest.mark.parametrize(

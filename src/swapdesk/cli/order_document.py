@@ -11,6 +11,7 @@ from swapdesk.flows.folding import display_of
 from swapdesk.flows.notation import day, elapsed, grouped_address, tracker_amount
 from swapdesk.flows.order_state import symbols
 from swapdesk.flows.order_summary import OrderSummary, summarise
+from swapdesk.flows.payable_amount import amount_to_pay
 from swapdesk.flows.tracking import TrackedOrder
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
@@ -52,11 +53,12 @@ def next_actor(summary: OrderSummary) -> str:
 
 def deposit_json(tracked: TrackedOrder, now: datetime) -> dict[str, Any] | None:
     """What to pay, where, until when; None when nothing is to be paid or it must not be."""
-    order = tracked.order
-    if not summarise(tracked, now).payable:
+    order, pay = tracked.order, amount_to_pay(tracked)
+    if not summarise(tracked, now).payable or pay is None:
         return None
     return {
-        "amount": order.in_amount,
+        "amount": pay.exact,
+        "note": pay.note,
         "symbol": symbols(order)[0],
         "chain": _chain(tracked),
         "address": order.deposit_address,
@@ -102,10 +104,11 @@ def deposit_facts(
     deposit = deposit_json(tracked, now)
     if deposit is None:
         return []
-    order, expires = tracked.order, tracked.order.expires
+    expires = tracked.order.expires
     on = f" on {deposit['chain']}" if deposit["chain"] else ""
     return [
-        ("Pay", f"{order.in_amount:f} {deposit['symbol']}{on}"),
+        ("Pay", f"{deposit['amount']:f} {deposit['symbol']}{on}"),
+        ("Note", (deposit["note"] or "").rstrip(".")),
         ("To", grouped_address(deposit["address"]) if grouped else deposit["address"]),
         ("With memo", deposit["memo"] or ""),
         ("Before", f"{expires:%Y-%m-%d %H:%M:%S} UTC" if expires else ""),
@@ -119,7 +122,7 @@ def order_row(tracked: TrackedOrder, now: datetime) -> tuple[str, ...]:
     return (
         tracked.short_id,
         summary.word,
-        tracker_amount(order.in_amount, "pay"),
+        _sent(tracked, summary),
         sent,
         tracker_amount(order.out_amount),
         received,
@@ -133,7 +136,7 @@ def order_sentence(tracked: TrackedOrder, now: datetime) -> str:
     """The order as one line to read aloud."""
     order, summary = tracked.order, summarise(tracked, now)
     sent, received = symbols(order)
-    pay = f"{tracker_amount(order.in_amount, 'pay')} {sent}"
+    pay = f"{_sent(tracked, summary)} {sent}"
     get = f"{tracker_amount(order.out_amount)} {received}"
     warning = ""
     if tracked.withheld is not None and not summary.ended:
@@ -142,6 +145,12 @@ def order_sentence(tracked: TrackedOrder, now: datetime) -> str:
         f"Order {order.service_id}, {pay} to {get}: {summary.sentence}.{warning}"
         f" Money: {summary.money} Next: {next_actor(summary)}."
     )
+
+
+def _sent(tracked: TrackedOrder, summary: OrderSummary) -> str:
+    """Exact while it is to be paid, short afterwards."""
+    pay = amount_to_pay(tracked) if summary.payable else None
+    return pay.shown if pay is not None else tracker_amount(tracked.order.in_amount, "pay")
 
 
 def _chain(tracked: TrackedOrder) -> str | None:
