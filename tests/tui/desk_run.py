@@ -7,11 +7,12 @@ screen when that never comes.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import random
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,12 +25,14 @@ from flows.faulty_network import FaultyNetwork
 from harness import Sandbox, running_sandbox
 from service.venue import PlainVenue
 from service.world import PARTNERS
+from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import ServiceParts, build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 from swapdesk.settings import Settings, load_settings
 from swapdesk.tui.app import DeskApp
 from tui.screen_text import screen_text
@@ -39,6 +42,17 @@ S = TypeVar("S", bound=Screen[Any])
 SIZES = ((80, 24), (100, 30), (120, 40))
 STILL = 0.4
 """More than a money key asks a screen to stand still."""
+
+
+class PayableVenue(PlainVenue):
+    """A venue whose deposit addresses are addresses of their chains."""
+
+    async def open(self, leg: LegOrder) -> DepositInstruction:
+        opened = await super().open(leg)
+        seed = hashlib.sha256(leg.key.encode()).digest()
+        address = derive_address(leg.token_in.chain_data.kind, seed)
+        self._accounts[leg.key] = replace(opened, address=address)
+        return self._accounts[leg.key]
 
 
 @dataclass
@@ -195,9 +209,9 @@ class Market:
 async def market(tmp_path: Path) -> AsyncIterator[Market]:
     clock = ManualClock()
     venues = [
-        PlainVenue("aa", "Alder", spread="0.004", minutes="14"),
-        PlainVenue("bb", "Birch", spread="0.006", minutes="9"),
-        PlainVenue("cc", "Cedar", spread="0.001", minimum_usd="100000"),
+        PayableVenue("aa", "Alder", spread="0.004", minutes="14"),
+        PayableVenue("bb", "Birch", spread="0.006", minutes="9"),
+        PayableVenue("cc", "Cedar", spread="0.001", minimum_usd="100000"),
     ]
     store = SqliteStore.open(tmp_path / "service.db")
     chains = build_chains()

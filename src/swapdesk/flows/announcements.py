@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown, RateLimited
-from swapdesk.flows.notation import clock_time, countdown, exact_amount, short_clock
+from swapdesk.flows.notation import clock_time, countdown, exact_amount, short_clock, table_amount
 from swapdesk.flows.order_state import short_id, symbols
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
@@ -43,7 +43,7 @@ def quote_ended(expired_at: datetime) -> str:
 def rate_worse(symbol: str, offered: Decimal, percent: Decimal) -> str:
     """The new quote against the confirmed one; ``percent`` is how much less, above zero."""
     return (
-        f"The new quote gives {exact_amount(offered)} {symbol},"
+        f"The new quote gives {table_amount(offered)} {symbol},"
         f" {percent:.2f}% less than you confirmed. Nothing was created."
     )
 

@@ -73,8 +73,6 @@ class Session:
         self.created: dict[str, Created] = {}
         """Outcomes of creates of this run by order id, for an amount still to be accepted."""
         self.live_guard = LiveGuard(settings.live)
-        self.drafts: dict[tuple[str, bool], tuple[str, str]] = {}
-        """Recipient and memo as typed, by token received and whether it is a private send."""
         self._desk: Desk | None = None
         self._start_sandbox = start_sandbox
         self._transport = transport

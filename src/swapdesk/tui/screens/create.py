@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
@@ -66,6 +67,14 @@ class Step(Enum):
 BUSY = (Step.SENT, Step.LOOKING, Step.UNKNOWN)
 
 
+@dataclass
+class TypedBefore:
+    """Recipient and memo as typed, so that going back to the routes loses nothing."""
+
+    recipient: str = ""
+    memo: str = ""
+
+
 class CreateScreen(Page):
     """The form of one chosen route. ``sent_intent`` is the id of the intent that left."""
 
@@ -75,8 +84,9 @@ class CreateScreen(Page):
     AUTO_FOCUS: ClassVar[str | None] = ""
 
     def __init__(
-        self, session: Session, board: QuoteBoard, row: RankedQuote, *, recipient: str = ""
+        self, session: Session, board: QuoteBoard, row: RankedQuote, typed: TypedBefore
     ) -> None:
+        """``typed`` is what the form begins with; it is kept up to date for the next form."""
         between = f"{board.token_in.symbol} → {board.token_out.symbol}"
         if board.private_send:
             between = f"{board.token_in.symbol} privately"
@@ -88,10 +98,12 @@ class CreateScreen(Page):
         self._was: Decimal | None = None
         self._said: Check | None = None
         self._asking = False
-        self._kept = (board.token_out.id, board.private_send)
-        typed = (recipient, "") if recipient else session.drafts.get(self._kept, ("", ""))
+        self._typed = typed
         self._form = CreateForm(
-            session.desk, board, refund="refund address" in row.badges, typed=typed
+            session.desk,
+            board,
+            refund="refund address" in row.badges,
+            typed=(typed.recipient, typed.memo),
         )
         self._panel = FrozenPanel(IntentState([]), classes="side")
         self._summary = TextRows(id="summary")
@@ -117,7 +129,7 @@ class CreateScreen(Page):
             return
         self._intent = None
         self.step = Step.OPEN
-        self.session.drafts[self._kept] = self._form.typed
+        self._typed.recipient, self._typed.memo = self._form.typed
         self._show()
 
     @on(CreateForm.Completed)

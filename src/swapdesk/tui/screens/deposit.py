@@ -51,6 +51,7 @@ class DepositScreen(Page):
     def on_mount(self) -> None:
         super().on_mount()
         self._show()
+        self.step_changed(self._step())
 
     @property
     def tracked(self) -> TrackedOrder | None:
@@ -81,7 +82,7 @@ class DepositScreen(Page):
         before = self._card.state
         self._card.show(state)
         if state.phase is not before.phase or state.payment != before.payment:
-            self.step_changed(f"{state.phase.value} {tracked.withheld or ''}")
+            self.step_changed(self._step())
         described = tracked.state(now)
         next_ = f"{described.actor}: {described.next}"
         urgent = False
@@ -95,6 +96,11 @@ class DepositScreen(Page):
             urgent = left < URGENT_SECONDS
         self.set_money(described.money, next_, urgent=urgent)
         self.refresh_keys()
+
+    def _step(self) -> str:
+        """What a money key of this card acts on."""
+        payment = self._card.state.payment
+        return f"{self._card.state.phase.value} {payment.address if payment else ''}"
 
     # keys
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from swapdesk.flows.quoting import QuoteBoard
+    from swapdesk.tui.screens.create import TypedBefore
     from swapdesk.wire.tokens import Token
 
 SAY_ASKING_AFTER = 0.3
@@ -75,6 +76,7 @@ class QuotesScreen(Page):
         self._error: ClientError | None = None
         self._asked_at: float | None = None
         self._by_time = False
+        self._typed: TypedBefore | None = None
         self._former: dict[str, int] = {}
         self._head = HeadLine()
         self._table = LineTable(quote_columns(token_out.symbol), id="quotes")
@@ -322,6 +324,13 @@ class QuotesScreen(Page):
     def do_review(self) -> None:
         self._table.action_choose()
 
+    def _typed_before(self) -> TypedBefore:
+        from swapdesk.tui.screens.create import TypedBefore
+
+        if self._typed is None:
+            self._typed = TypedBefore(self.recipient)
+        return self._typed
+
     @on(LineTable.Chosen)
     def _chosen_row(self, event: LineTable.Chosen) -> None:
         board = self.board
@@ -341,7 +350,7 @@ class QuotesScreen(Page):
         else:
             from swapdesk.tui.screens.create import CreateScreen
 
-            self.app.push_screen(CreateScreen(self.session, board, row, recipient=self.recipient))
+            self.app.push_screen(CreateScreen(self.session, board, row, self._typed_before()))
 
 
 _LEVELS = {

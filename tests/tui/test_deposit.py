@@ -1,0 +1,166 @@
+"""The deposit card: what is shown when, copying, funding once, what stays hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+
+from flows.faulty_network import another_address
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.tui.screens.deposit import DepositScreen
+from swapdesk.tui.screens.deposit_facts import payment_of, phase_of
+from swapdesk.tui.widgets.deposit_card import DepositPhase
+from swapdesk.wire.orders import LegStatus
+from tui.desk_run import SIZES, DeskRun, Market, without_ids
+
+Golden = Callable[[str, str], None]
+
+
+async def from_xrp(run: DeskRun) -> DepositScreen:
+    await run.to_deposit("2500 xrp eth")
+    return run.screen(DepositScreen)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_card_of_a_chain_with_tags(
+    market: Market, golden: Golden, size: tuple[int, int]
+) -> None:
+    async with market.desk(size) as run:
+        screen = await from_xrp(run)
+        screen.clear_notice()
+        await run.pilot.pause()
+        shown = run.body
+        assert shown.index("Destination tag") < shown.index("Amount") < shown.index("Address")
+        payment = screen.tracked and payment_of(screen.tracked, screen.now())
+        assert payment is not None
+        assert payment.memo is not None
+        # Ids are drawn at random, and with them tag and address.
+        golden(f"deposit-{size[0]}", masked(without_ids(shown), payment.memo, payment.address))
+
+
+def masked(text: str, memo: str, address: str) -> str:
+    groups = [address[at : at + 4] for at in range(0, len(address), 4)]
+    text = text.replace(memo.ljust(10), "0123456789").replace(memo, "0123456789")
+    for group in groups:
+        text = text.replace(f" {group}", " " + "r" * len(group))
+    return text
+
+
+async def test_copying_gives_exact_values_and_says_so(market: Market) -> None:
+    async with market.desk() as run:
+        screen = await from_xrp(run)
+        assert screen.tracked is not None
+        order = screen.tracked.order
+        await run.press("m")
+        assert f"Copied destination tag {order.deposit_tag}" in run.text
+        assert run.app.clipboard == order.deposit_tag
+        await run.press("Y")
+        assert run.app.clipboard == "2500"
+        await run.press("y")
+        assert run.app.clipboard == order.deposit_address
+        assert "Copied address r" in run.text
+
+
+async def test_the_deadline_counts_down_and_is_no_rate_lock(market: Market) -> None:
+    async with market.desk() as run:
+        await from_xrp(run)
+        assert "30:00 left, until 14:32:11 UTC" in run.text
+        assert "for the deposit; the rate may still move" in run.text
+        market.clock.advance(61)
+        run.app.tick()
+        await run.see("28:59 left")
+        assert "you: send the deposit within 28:59" in run.text
+
+
+async def test_after_the_deadline_no_address_is_left_anywhere(market: Market) -> None:
+    async with market.desk() as run:
+        screen = await from_xrp(run)
+        assert screen.tracked is not None
+        address = screen.tracked.order.deposit_address
+        assert address is not None
+        assert address[:4] in run.text
+        market.clock.advance(30 * 60 + 1)
+        run.app.tick()
+        await run.see("Do not send to its address any more.")
+        assert address[:4] not in run.text
+        assert "f fund" not in run.text
+        await run.press("y", "Y", "m", "f")
+        assert run.app.clipboard == ""
+
+
+async def test_the_card_folds_when_the_deposit_is_seen(market: Market) -> None:
+    async with market.desk() as run:
+        screen = await from_xrp(run)
+        venue = market.venues[0]
+        venue.move(venue.keys[0], LegStatus.CONFIRMING)
+        market.clock.advance(10)
+        await market.parts.worker.step(market.clock.now())
+        await run.app.session.desk.link.tracker.read(screen.service_id)
+        await run.settle(lambda: "The deposit was seen" in run.text, "the deposit")
+        assert "Address" not in run.text
+        assert "y copy" not in run.text
+        assert phase_of(screen.tracked, screen.now()) is DepositPhase.SEEN  # type: ignore[arg-type]
+
+
+async def test_less_than_confirmed_hides_the_address_until_it_is_accepted(market: Market) -> None:
+    async with market.desk() as run:
+        market.venues[0].trouble.restate_out = Decimal("14.1")
+        await run.to_deposit()
+        screen = run.screen(DepositScreen)
+        assert screen.tracked is not None
+        address = screen.tracked.order.deposit_address or ""
+        assert "less than you confirmed." in run.text
+        assert address[:9] not in run.text.replace(" ", "")
+        assert "f fund" not in run.text
+        await run.press("f", "y")
+        assert run.app.clipboard == ""
+        await run.still()
+        await run.press("c")
+        await run.see('Type "accept"')
+        await run.type("accept")
+        await run.press("enter")
+        await run.see("Send this, once, on Bitcoin")
+        assert address in run.text.replace(" ", "")
+
+
+async def test_more_to_pay_than_confirmed_is_never_payable(market: Market) -> None:
+    async with market.desk() as run:
+        market.venues[0].trouble.restate_in = Decimal("0.6")
+        await run.to_deposit()
+        assert "This order is not what you confirmed" in run.text
+        assert "Do not pay this order." in run.text
+        await run.still()
+        await run.press("c", "f", "y")
+        assert 'Type "accept"' not in run.text
+        assert run.app.clipboard == ""
+
+
+async def test_another_address_in_the_repetition_is_never_shown(market: Market) -> None:
+    other = derive_address("bitcoin", b"x" * 32)
+    async with market.desk() as run:
+        await run.to_frozen()
+        market.network.after = another_address(other)
+        await run.press("c")
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        assert "the service repeats another deposit address" in " ".join(run.text.split())
+        assert other[:9] not in run.text.replace(" ", "")
+
+
+async def test_a_faucet_that_is_gone_is_said(market: Market) -> None:
+    async with market.desk() as run:
+        await from_xrp(run)
+        await run.still()
+        await run.press("f")
+        await run.see("Nothing was sent: the sandbox cannot be reached")
+        assert "Funds in your wallet." in run.text
+
+
+async def test_a_waiting_order_is_found_again_on_the_first_screen(market: Market) -> None:
+    async with market.desk() as run:
+        screen = await from_xrp(run)
+        await run.press("escape")
+        await run.see("Waiting for you")
+        assert screen.service_id[:6] in run.text
+        assert "2500 xrp eth" in run.text
