@@ -2,83 +2,29 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
-import select
-import struct
-import subprocess
 import sys
-import termios
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyte
 import pytest
+
+from tui.terminal_window import TerminalWindow
 
 PROGRAM = Path(__file__).parent / "pty_desk.py"
 COLUMNS, ROWS = 120, 40
-PATIENCE = 30.0
-QUIET = 0.3
 
 
-class Terminal:
-    """A program in a pty; what it writes is kept as bytes and drawn by pyte."""
-
+class Terminal(TerminalWindow):
     def __init__(self, *arguments: str) -> None:
-        self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         environment.pop("NO_COLOR", None)
-        self.process = subprocess.Popen(
+        super().__init__(
             [sys.executable, str(PROGRAM), *arguments],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env={**environment, "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
-            start_new_session=True,
+            {**environment, "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
+            COLUMNS,
+            ROWS,
         )
-        os.close(slave)
-        self.written = b""
-        self.screen = pyte.Screen(COLUMNS, ROWS)
-        self._stream = pyte.ByteStream(self.screen)
-
-    def read_until(self, text: str) -> None:
-        """Wait until a text is on the screen."""
-        end = time.monotonic() + PATIENCE
-        while text not in "\n".join(self.screen.display):
-            assert time.monotonic() < end, f"{text!r} never came:\n" + "\n".join(
-                self.screen.display
-            )
-            self._read(0.1)
-
-    def read_until_quiet(self) -> bytes:
-        """All that is written until nothing comes for a while."""
-        got = b""
-        while chunk := self._read(QUIET):
-            got += chunk
-        return got
-
-    def press(self, keys: bytes) -> None:
-        os.write(self.master, keys)
-
-    def close(self) -> None:
-        self.process.terminate()
-        self.process.wait(10)
-        os.close(self.master)
-
-    def _read(self, timeout: float) -> bytes:
-        if not select.select([self.master], [], [], timeout)[0]:
-            return b""
-        try:
-            chunk = os.read(self.master, 65536)
-        except OSError:
-            # The program has ended and its side of the terminal is closed.
-            return b""
-        self.written += chunk
-        self._stream.feed(chunk)
-        return chunk
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from textual.filter import LineFilter
 from swapdesk.tui.clipboard import can_copy, copied_notice, no_clipboard_notice
 from swapdesk.tui.crash_report import crash_report
 from swapdesk.tui.glyphs import GlyphSet, automatic_set
+from swapdesk.tui.paste_guard import guarded_driver
 from swapdesk.tui.themes import DEFAULT_THEME, chosen_theme, load_palettes
 from swapdesk.tui.thrift import thrifty_driver
 from swapdesk.wire.encoding.text import filter_line
@@ -61,7 +62,7 @@ class SafeApp(App[ReturnType]):
         self.theme_problems = (*self._palettes.problems, *([problem] if problem else []))
 
     def get_driver_class(self) -> type[Driver]:
-        return thrifty_driver(super().get_driver_class())
+        return thrifty_driver(guarded_driver(super().get_driver_class()))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return dict(self._palettes.defaults)

@@ -6,11 +6,10 @@ An address field shows its groups of four while typing; its value has no spaces.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from rich.cells import cell_len
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from swapdesk.flows.notation import address_groups
@@ -21,6 +20,22 @@ from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, spread, widt
 from swapdesk.tui.widgets.editing import Edit, pasted
 
 MARGIN = 2
+EDITING = {
+    "left": "left",
+    "right": "right",
+    "home": "home",
+    "ctrl+a": "home",
+    "end": "end",
+    "ctrl+e": "end",
+    "backspace": "backspace",
+    "delete": "delete",
+    "ctrl+w": "word",
+    "ctrl+u": "to_start",
+    "ctrl+k": "to_end",
+    "ctrl+left": "word_left",
+    "ctrl+right": "word_right",
+}
+"""Keys of every field and what they do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +66,6 @@ class TextField(LinesView, can_focus=True):
         padding: 0;
     }
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "edit('left')", "left", show=False),
-        Binding("right", "edit('right')", "right", show=False),
-        Binding("home,ctrl+a", "edit('home')", "start", show=False),
-        Binding("end,ctrl+e", "edit('end')", "end", show=False),
-        Binding("backspace", "edit('backspace')", "delete left", show=False),
-        Binding("delete", "edit('delete')", "delete right", show=False),
-        Binding("ctrl+w", "edit('word')", "delete word", show=False),
-        Binding("ctrl+u", "edit('to_start')", "delete to start", show=False),
-        Binding("ctrl+k", "edit('to_end')", "delete to end", show=False),
-        Binding("ctrl+left", "edit('word_left')", "word left", show=False),
-        Binding("ctrl+right", "edit('word_right')", "word right", show=False),
-        Binding("enter", "submit", "go on", show=False),
-    ]
 
     @dataclass
     class Changed(Message):
@@ -168,6 +168,17 @@ class TextField(LinesView, can_focus=True):
         return self._takes(character)
 
     async def _on_key(self, event: events.Key) -> None:
+        """Editing keys are taken here and not as bindings: those are acted on later, after
+        characters that were typed behind them."""
+        act = EDITING.get(event.key)
+        if act is not None or event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            if act is None:
+                self.action_submit()
+            else:
+                self.action_edit(act)
+            return
         character = event.character
         if not event.is_printable or character is None or not self._takes(character):
             return

@@ -1,0 +1,103 @@
+"""A program in a real terminal: a pty whose bytes are kept and drawn by pyte."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import pyte
+
+PATIENCE = 30.0
+QUIET = 0.3
+
+
+class TerminalWindow:
+    """``keys`` counts what was pressed: one per key, two per bracketed paste."""
+
+    def __init__(
+        self, command: Sequence[str], env: Mapping[str, str], columns: int, rows: int
+    ) -> None:
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.process = subprocess.Popen(
+            list(command), stdin=slave, stdout=slave, stderr=slave, env=dict(env),
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(slave)
+        self.written = b""
+        self.keys = 0
+        self.screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self.screen)
+
+    @property
+    def text(self) -> str:
+        """What a person sees now."""
+        return "\n".join(row.rstrip() for row in self.screen.display)
+
+    def until(self, condition: Callable[[], object], what: str, seconds: float = PATIENCE) -> None:
+        """Read until ``condition`` holds; the screen is in the error when it never does."""
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, f"waited for {what}:\n{self.text}"
+            assert self.process.poll() is None or self._read(0.1), f"it ended:\n{self.text}"
+            self._read(0.1)
+
+    def read_until(self, *texts: str, seconds: float = PATIENCE) -> None:
+        """Wait until all these texts are on the screen together."""
+        self.until(lambda: all(text in self.text for text in texts), repr(texts), seconds)
+
+    def read_until_quiet(self, quiet: float = QUIET) -> bytes:
+        """All that is written until nothing comes for a while."""
+        got = b""
+        while chunk := self._read(quiet):
+            got += chunk
+        return got
+
+    def press(self, *keys: str | bytes) -> None:
+        for key in keys:
+            self.keys += 1
+            os.write(self.master, key.encode() if isinstance(key, str) else key)
+
+    def type(self, text: str) -> None:
+        """One key per character."""
+        self.press(*text)
+
+    def paste(self, text: str) -> None:
+        """A bracketed paste, which counts as two keys."""
+        self.keys += 2
+        os.write(self.master, b"\x1b[200~" + text.encode() + b"\x1b[201~")
+
+    def kill(self) -> None:
+        """``kill -9`` of the program."""
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait(10)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        os.close(self.master)
+
+    def _read(self, timeout: float) -> bytes:
+        if not select.select([self.master], [], [], timeout)[0]:
+            return b""
+        try:
+            chunk = os.read(self.master, 65536)
+        except OSError:
+            # The program has ended and its side of the terminal is closed.
+            return b""
+        self.written += chunk
+        self._stream.feed(chunk)
+        return chunk

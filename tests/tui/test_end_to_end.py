@@ -1,0 +1,254 @@
+"""The whole desk in a real terminal, from the first frame to a completed order.
+
+Processes are real and are killed for real; everything waits for what stands on the screen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from harness import Sandbox, alive, environment, running_sandbox, wait_for
+from tui.terminal_window import TerminalWindow
+
+ENTER = "\r"
+STILL = 0.4
+"""A money key counts after 0.3 s without a change."""
+MOST_KEYS = 20
+
+
+class DeskWindow(TerminalWindow):
+    """``python -m swapdesk`` in a terminal."""
+
+    def __init__(self, home: Path, columns: int = 100, rows: int = 30) -> None:
+        super().__init__(
+            [sys.executable, "-m", "swapdesk"],
+            environment(home, COLORTERM="truecolor", PYTHONUTF8="1"),
+            columns,
+            rows,
+        )
+        self.home = home
+
+    def ready(self) -> None:
+        """The first screen, connected: the line takes a swap."""
+        self.read_until("Next you: write what to swap", seconds=30)
+
+    def to_deposit(self, line: str, recipient: str, *, private: bool = False) -> None:
+        """From the first screen to the deposit card of a new order."""
+        self.press("p" if private else "n")
+        self.type(line)
+        self.read_until("enter ask for quotes")
+        self.press(ENTER)
+        self.read_until("enter review")
+        self.press(ENTER)
+        self.read_until("Create")
+        if recipient:
+            self.type(recipient)
+        self.press(ENTER)
+        self.read_until("c create")
+        self.read_until_quiet(STILL)
+        self.press("c")
+        self.read_until("f fund", " left, until ")
+
+    def fund(self) -> None:
+        self.read_until_quiet(STILL)
+        self.press("f")
+        self.until(lambda: "left, until" not in self.text, "the deposit to be seen")
+
+    def order_id(self) -> str:
+        """The short id in the context of the frame."""
+        found = re.search(r"order (\w{6})", self.text)
+        assert found is not None, self.text
+        return found[1]
+
+    def row_of(self, order: str) -> str:
+        return next((row for row in self.text.split("\n") if order in row), "")
+
+    def completed(self, order: str) -> None:
+        """The tracker says that this order arrived."""
+        self.press("o")
+        self.until(lambda: "Completed" in self.row_of(order), f"{order} completed")
+
+
+def orders_of_the_service(ready: Mapping[str, Any]) -> list[str]:
+    """Ids that the service lists for this desk, newest first."""
+    partner = next(one for one in ready["partners"] if one["tier"] == "PRO")
+    answer = httpx.get(
+        f"{ready['url']}/orders",
+        headers={"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"},
+        trust_env=False,
+    )
+    assert answer.status_code == 200, answer.text
+    return [order["serviceId"] for order in answer.json()["orders"]]
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """One running sandbox whose home the desks of this module share."""
+    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600) as running:
+        yield running
+
+
+@pytest.fixture
+def windows() -> Iterator[list[DeskWindow]]:
+    opened: list[DeskWindow] = []
+    yield opened
+    for window in opened:
+        window.close()
+
+
+def test_a_fresh_machine_swaps_in_twenty_keys(tmp_path: Path, windows: list[DeskWindow]) -> None:
+    """The desk starts its own sandbox; nothing is configured."""
+    desk = DeskWindow(tmp_path / "home")
+    windows.append(desk)
+    desk.ready()
+    running = json.loads((desk.home / "sandbox" / "run.json").read_text())
+    Sandbox(desk.home, running, desk.process).control("POST", "/clock", {"speed": 600})
+    desk.to_deposit("0.5 btc eth", "@bob")
+    assert desk.keys <= MOST_KEYS
+    order = desk.order_id()
+    assert "Next you: send the deposit within" in desk.text
+    desk.fund()
+    desk.completed(order)
+    assert orders_of_the_service(running)[0].startswith(order)
+    desk.press("q")
+    wait_for(lambda: desk.process.poll() is not None, what="the desk to end")
+    assert desk.process.returncode == 0
+    supervisor = running.get("pid")
+    if supervisor is not None:
+        wait_for(lambda: not alive(supervisor), what="its sandbox to end")
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40)])
+def test_every_size_finishes_a_swap(
+    sandbox: Sandbox, windows: list[DeskWindow], columns: int, rows: int
+) -> None:
+    desk = DeskWindow(sandbox.home, columns, rows)
+    windows.append(desk)
+    desk.ready()
+    desk.to_deposit("0.5 btc eth", "@bob")
+    assert desk.keys <= MOST_KEYS
+    order = desk.order_id()
+    desk.fund()
+    desk.completed(order)
+    desk.press(ENTER)
+    desk.read_until("Order id", "Payout tx", "finished")
+
+
+def test_a_private_send_reaches_bob(sandbox: Sandbox, windows: list[DeskWindow]) -> None:
+    desk = DeskWindow(sandbox.home)
+    windows.append(desk)
+    desk.ready()
+    desk.to_deposit("0.5 eth @bob", "", private=False)
+    assert desk.keys <= MOST_KEYS
+    order = desk.order_id()
+    desk.fund()
+    desk.completed(order)
+    assert "private" in desk.row_of(order)
+    desk.press(ENTER)
+    desk.read_until("First leg", "Second leg", "anonymous: true", "@bob")
+
+
+def test_a_killed_desk_comes_back_to_its_one_order(
+    sandbox: Sandbox, windows: list[DeskWindow]
+) -> None:
+    before = set(orders_of_the_service(sandbox.ready))
+    first = DeskWindow(sandbox.home)
+    windows.append(first)
+    first.ready()
+    first.to_deposit("0.4 btc eth", "@bob")
+    order = first.order_id()
+    first.kill()
+    again = DeskWindow(sandbox.home)
+    windows.append(again)
+    again.ready()
+    again.press("o")
+    again.until(lambda: "Waiting for you" in again.row_of(order), "the order")
+    created = set(orders_of_the_service(sandbox.ready)) - before
+    assert len(created) == 1
+    assert created.pop().startswith(order)
+    again.until(lambda: "f fund" in again.text, "the fund key")
+    again.read_until_quiet(STILL)
+    again.press("f")
+    again.until(lambda: "Completed" in again.row_of(order), "the order completed")
+
+
+def test_a_desk_killed_while_the_answer_is_lost_finds_the_order(
+    sandbox: Sandbox, windows: list[DeskWindow]
+) -> None:
+    before = set(orders_of_the_service(sandbox.ready))
+    first = DeskWindow(sandbox.home)
+    windows.append(first)
+    first.ready()
+    sandbox.fault("lost_response", operation="create_exchange", times=1)
+    first.press("n")
+    first.type("0.3 btc eth")
+    first.read_until("enter ask for quotes")
+    first.press(ENTER)
+    first.read_until("enter review")
+    first.press(ENTER)
+    first.read_until("Create")
+    first.type("@bob")
+    first.press(ENTER)
+    first.read_until("c create")
+    first.read_until_quiet(STILL)
+    first.press("c")
+    wait_for(lambda: set(orders_of_the_service(sandbox.ready)) - before, what="the order to exist")
+    first.kill()
+    again = DeskWindow(sandbox.home)
+    windows.append(again)
+    again.read_until("Unfinished business", "It was not created twice.", seconds=30)
+    created = set(orders_of_the_service(sandbox.ready)) - before
+    assert len(created) == 1
+    order = created.pop()[:6]
+    again.press("o")
+    again.until(lambda: "Waiting for you" in again.row_of(order), "the order")
+    again.press("q")
+    again.read_until("for you.", "q quits.")
+    again.press("q")
+    wait_for(lambda: again.process.poll() is not None, what="the desk to end")
+    assert again.process.returncode == 0
+
+
+def test_a_killed_service_costs_no_order(sandbox: Sandbox, windows: list[DeskWindow]) -> None:
+    desk = DeskWindow(sandbox.home)
+    windows.append(desk)
+    desk.ready()
+    desk.to_deposit("0.2 btc eth", "@bob")
+    order = desk.order_id()
+    sandbox.kill_service()
+    desk.until(lambda: "● stream" not in desk.text, "the lost stream")
+    desk.read_until("● stream", seconds=30)
+    desk.read_until("f fund", " left, until ")
+    desk.fund()
+    desk.completed(order)
+
+
+def test_a_paste_with_escape_sequences_does_nothing(
+    sandbox: Sandbox, windows: list[DeskWindow]
+) -> None:
+    before = orders_of_the_service(sandbox.ready)
+    desk = DeskWindow(sandbox.home)
+    windows.append(desk)
+    desk.ready()
+    marker = len(desk.written)
+    desk.press("n")
+    desk.paste("0.5 btc eth\x1b[2J\x1b]0;owned\x07\r\rc")
+    desk.read_until_quiet(STILL)
+    written = desk.written[marker:]
+    assert b"\x1b]0;owned" not in written
+    assert b"\x1b[2J" not in written
+    assert "Swap" in desk.text.split("\n")[0]
+    desk.press(b"\x15")
+    desk.type("0.5 btc eth")
+    desk.read_until("enter ask for quotes")
+    assert orders_of_the_service(sandbox.ready) == before
+    assert os.path.exists(sandbox.home)
