@@ -41,6 +41,15 @@ def order(ranking: Ranking) -> list[str | None]:
     return [row.quote.swap for row in ranking.rows]
 
 
+def creatable(asked: Quote) -> bool:
+    """Whether the desk can create an order of it, for what it is ranked on."""
+    out, net = asked.amount_out, asked.net_amount_out
+    if asked.type not in ("standard", "private") or out is None:
+        return False
+    twelve = Context(prec=12)
+    return net is None or twelve.plus(net) <= twelve.plus(out)
+
+
 amounts = st.one_of(
     st.none(),
     st.decimals(min_value=-100, max_value=10**12, allow_nan=False, allow_infinity=False, places=8),
@@ -82,11 +91,11 @@ def test_only_usable_routes_are_ranked_by_what_they_pay(quotes: list[Quote]) -> 
         assert row.quote.quote_id is not None
         assert row.expires_at > NOW
         assert row.key == comparison_key(row.quote)
+        assert creatable(row.quote)
     for entry in ranking.unusable:
         good = entry.quote.error is None and not entry.quote.filtered
         fresh = entry.quote.valid_until is not None and entry.quote.valid_until > NOW
-        priced = comparison_key(entry.quote) is not None
-        assert not (good and fresh and priced and entry.quote.quote_id)
+        assert not (good and fresh and creatable(entry.quote) and entry.quote.quote_id)
         assert entry.reason
     assert len(ranking.rows) + len(ranking.unusable) == len(quotes)
 
@@ -139,6 +148,30 @@ def test_an_errored_or_filtered_row_with_the_largest_amount_is_not_first() -> No
         "filtered: price impact is too high",
     ]
     assert [entry.server_says for entry in ranking.unusable] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (quote(1, "90", type="dex"), "this desk does not create orders of this route"),
+        (quote(1, "90", type="bridge"), "this desk does not create orders of this route"),
+        (quote(1, None, net_amount_out=Decimal("14.5")), "no amount in the answer"),
+        (quote(1, None), "no amount in the answer"),
+        (
+            quote(1, "1", net_amount_out=Decimal("14.5")),
+            "the net amount exceeds what is paid out",
+        ),
+    ],
+)
+def test_a_row_that_cannot_be_created_as_shown_is_not_ranked(row: Quote, reason: str) -> None:
+    ranking = ranked(row, quote(2, "2"))
+    assert order(ranking) == ["v2"]
+    assert [entry.reason for entry in ranking.unusable] == [reason]
+
+
+def test_the_noise_of_a_double_does_not_make_a_net_amount_larger() -> None:
+    row = quote(1, "14.5", net_amount_out=Decimal("14.500000000000002"))
+    assert order(ranked(row)) == ["v1"]
 
 
 def test_filter_reasons_are_said_in_words_and_unknown_ones_as_they_are() -> None:
@@ -194,7 +227,7 @@ def test_ties_go_to_the_shorter_then_fixed_then_name() -> None:
 
 
 def test_fees_that_are_not_in_the_ranking_are_marked() -> None:
-    fee = {"type": "dex", "fee_usd": Decimal("5"), "amount_out_usd": Decimal("100")}
+    fee = {"type": "standard", "fee_usd": Decimal("5"), "amount_out_usd": Decimal("100")}
     gross = quote(1, "10", **fee)
     right = quote(2, None, amount_out=Decimal(10), net_amount_out=Decimal("9.5"), **fee)
     off = quote(3, None, amount_out=Decimal(10), net_amount_out=Decimal("9.0"), **fee)

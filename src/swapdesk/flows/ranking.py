@@ -2,7 +2,8 @@
 
 Routes are compared on ``netAmountOut``, else on ``amountOut`` (spec: Quote; wire decisions
 2.5). Only usable routes are ranked: a sort over everything would put an errored or filtered
-row first.
+row first. A net amount above the amount that is paid out is not believed: such a row would
+stand first for money that nobody pays.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ FeesKind = Literal["in price", "usd", "unknown"]
 """``in price``: the rate holds them; ``usd``: ``feeUsd`` states them; ``unknown``: nothing said."""
 
 _TIES = Context(prec=12, rounding=ROUND_HALF_EVEN)
+_CREATED = frozenset({RouteType.STANDARD, RouteType.PRIVATE})
 _RECHECK = Decimal("0.005")
 _FILTERED: dict[str, str] = {
     FilteredReason.PRICE_IMPACT: "filtered: price impact is too high",
@@ -163,6 +165,13 @@ def _problem(quote: Quote, amount: Decimal | None, symbol: str) -> UnusableQuote
         return UnusableQuote(quote, quote.error or "no reason given", server_says=True)
     if quote.quote_id is None:
         return UnusableQuote(quote, "no quote id in the answer")
+    if quote.type not in _CREATED:
+        return UnusableQuote(quote, "this desk does not create orders of this route")
+    if quote.amount_out is None:
+        return UnusableQuote(quote, "no amount in the answer")
+    net = quote.net_amount_out
+    if net is not None and _TIES.plus(net) > _TIES.plus(quote.amount_out):
+        return UnusableQuote(quote, "the net amount exceeds what is paid out")
     return None
 
 
