@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import random
 import time
@@ -10,7 +11,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from client.rude_server import EagerClock, RudeServer, answer, drip, raw, reset, silence
+from client.rude_server import EagerClock, Request, RudeServer, answer, drip, raw, reset, silence
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials, CredentialsError, OriginAuth, service_url
 from swapdesk.client.errors import (
@@ -172,6 +173,55 @@ async def test_nothing_is_sent_when_nobody_listens() -> None:
                 await call
             assert not caught.value.sent
             assert caught.value.definite
+
+
+async def test_a_closed_client_sends_nothing_and_says_so_at_once() -> None:
+    async with RudeServer(answer(200, ORDER)) as server:
+        clock = EagerClock()
+        api = open_api(server, clock)
+        await api.aclose()
+        began = clock.monotonic()
+        for call in (api.get_order("abc"), api.create_exchange(CREATE)):
+            with pytest.raises(Unreachable) as caught:
+                await call
+            assert not caught.value.sent
+        assert clock.monotonic() == began
+        assert server.requests == []
+
+
+async def test_a_closed_client_over_another_transport_sends_nothing() -> None:
+    asked: list[httpx.Request] = []
+
+    async def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200, content=ORDER)
+
+    transport = httpx.MockTransport(handle)
+    api = PartnerApi("http://localhost/v2", CREDENTIALS, clock=EagerClock(), transport=transport)
+    await api.aclose()
+    with pytest.raises(Unreachable):
+        await api.create_exchange(CREATE)
+    assert asked == []
+
+
+@pytest.mark.parametrize("name", ["get_order", "create_exchange"])
+async def test_a_client_closed_under_a_call_leaves_a_write_unknown(name: str) -> None:
+    arrived = asyncio.Event()
+
+    async def fall_silent(request: Request, writer: asyncio.StreamWriter) -> None:
+        arrived.set()
+        await silence(request, writer)
+
+    async with RudeServer(fall_silent) as server:
+        api = open_api(server)
+        creates = name == "create_exchange"
+        call = asyncio.create_task(api.create_exchange(CREATE) if creates else api.get_order("abc"))
+        async with asyncio.timeout(5):
+            await arrived.wait()
+            await api.aclose()
+            with pytest.raises(OutcomeUnknown if creates else NoAnswer):
+                await call
+        assert len(server.requests) == 1
 
 
 async def test_a_server_that_never_speaks_tls_got_nothing() -> None:

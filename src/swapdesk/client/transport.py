@@ -18,7 +18,7 @@ import httpx
 
 from swapdesk import __version__
 from swapdesk.client.credentials import Credentials, OriginAuth, service_url
-from swapdesk.client.errors import AnswerRefused, ClientError, RequestRefused
+from swapdesk.client.errors import AnswerRefused, ClientError, RequestRefused, Unreachable
 from swapdesk.client.exchange_log import Attempt, ExchangeLog
 from swapdesk.client.outcomes import as_outcome, lost
 from swapdesk.client.refusals import ERROR_LIMIT, answered, refusal_of
@@ -122,7 +122,7 @@ class ApiTransport:
                 return await self._attempt(operation, target, body, attempt)
             except ClientError as error:
                 wait = self._policy.wait(error, attempt, writes=operation.writes, rng=self._rng)
-                if wait is None or not self.retries.spend():
+                if wait is None or self._http.is_closed or not self.retries.spend():
                     raise
             await self._clock.sleep(wait)
             attempt += 1
@@ -151,7 +151,7 @@ class ApiTransport:
             content=body,
             headers={"Content-Type": "application/json"} if body is not None else None,
         )
-        progress = _Progress(operation, sent=self._foreign_transport)
+        progress = _Progress(operation, sent=self._foreign_transport and not self._http.is_closed)
         request.extensions["trace"] = progress.trace
         at, began = self.server.now(), self._clock.monotonic()
         error: ClientError | None = None
@@ -194,6 +194,13 @@ class ApiTransport:
                 await self._receive(operation, request, progress, began)
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as error:
             raise lost(operation, error, sent=progress.sent) from error
+        except RuntimeError as error:
+            # How httpx says that the client was closed, before the request or under it.
+            if not self._http.is_closed:
+                raise
+            if not progress.sent:
+                raise Unreachable(f"{operation.name}: the connection was closed") from error
+            raise lost(operation, error, sent=True) from error
         except AnswerRefused as error:
             raise as_outcome(operation, error) from None
         assert progress.status is not None
