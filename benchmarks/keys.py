@@ -15,7 +15,9 @@ from benchmarks.terminal import Terminal
 ORDERS = 5_000
 CURSOR_DOWN = 1.5
 BYTES_PER_KEY = 700
-DOWN = "\x1b[B"
+DOWN, UP = "\x1b[B", "\x1b[A"
+TURN = 10
+"""Rows walked down and up again, so that the list itself does not scroll."""
 
 
 def run(keys: int) -> list[Case]:
@@ -39,7 +41,7 @@ def run(keys: int) -> list[Case]:
             for number in range(keys):
                 for name, terminal, key in (
                     ("bare", bare, chr(97 + number % 26)),
-                    ("desk", desk, DOWN),
+                    ("desk", desk, DOWN if number // TURN % 2 == 0 else UP),
                 ):
                     terminal.settle(0.03, 1)
                     time.sleep(rng.random() * 0.02)
