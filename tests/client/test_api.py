@@ -177,3 +177,25 @@ async def test_a_foreign_order_is_not_found() -> None:
         with pytest.raises(NotFound) as caught:
             await api.get_order("abc")
         assert caught.value.request_id == "r"
+
+
+async def test_one_order_that_cannot_be_read_does_not_hide_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rows = [{"serviceId": "a"}, {"serviceId": "b", "inAmount": "much"}, {"x": 1}, None, "c"]
+    body = {"orders": [*rows, {"serviceId": "d", "inAmount": 0.5}], "total": 6, "totalPages": 1}
+    async with RudeServer(answer(200, body)) as server, open_api(server) as api:
+        page = await api.list_orders()
+    assert [order.service_id for order in page.orders] == ["a", "d"]
+    assert (page.skipped, page.total, page.total_pages) == (4, 6, 1)
+    assert "inAmount" in caplog.text
+    assert "much" not in caplog.text
+    assert not page.empty
+
+
+@pytest.mark.parametrize("body", [[], {"orders": []}, {"orders": {}, "total": 0, "totalPages": 0}])
+async def test_an_answer_that_is_no_list_of_orders_is_refused(body: object) -> None:
+    async with RudeServer(answer(200, body)) as server, open_api(server) as api:
+        with pytest.raises(AnswerRefused) as caught:
+            await api.list_orders()
+        assert caught.value.reason == "wrong_shape"

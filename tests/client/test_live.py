@@ -131,6 +131,18 @@ async def test_every_page_is_read() -> None:
             assert desk.journal.count("GET /v2/orders") == 3
 
 
+async def test_a_page_that_cannot_be_read_does_not_end_the_reading() -> None:
+    async with OrderDesk() as desk:
+        desk.page_size = 2
+        for number in range(4):
+            desk.put(f"o{number}", 0)
+        for number in range(2):
+            desk.orders[f"o{number}"]["inAmount"] = "much"
+        async with watching(desk) as watcher:
+            await watcher.state(StreamState.LIVE)
+            assert [i for i, _ in watcher.seen(Source.SNAPSHOT)] == ["o2", "o3"]
+
+
 async def test_after_a_drop_it_marks_the_gap_and_reads_what_was_missed() -> None:
     async with OrderDesk() as desk:
         desk.put("a", 0)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import random
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from types import TracebackType
@@ -25,6 +25,7 @@ from swapdesk.client.budget import Budget
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import RequestRefused
 from swapdesk.client.exchange_log import ExchangeLog
+from swapdesk.client.order_page import OrderPage, read_order_page
 from swapdesk.client.retry import RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.client.transport import ApiTransport, RawAnswer, refuse_answer
@@ -44,7 +45,7 @@ from swapdesk.wire.encoding.text import UnsafeText
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
 from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS, Operation
-from swapdesk.wire.orders import Order, OrderList, OrderQuery
+from swapdesk.wire.orders import Order, OrderQuery
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
 from swapdesk.wire.providers import ProviderQuery, SwapProvider
 from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuoteList, QuoteList, QuoteQuery
@@ -167,8 +168,9 @@ class PartnerApi:
     async def get_order(self, service_id: str) -> Order:
         return await self._call("get_order", Order, path={"serviceId": service_id})
 
-    async def list_orders(self, query: OrderQuery | None = None) -> OrderList:
-        return await self._call("list_orders", OrderList, query=query)
+    async def list_orders(self, query: OrderQuery | None = None) -> OrderPage:
+        """One page; orders that cannot be read are skipped and counted."""
+        return await self._call("list_orders", OrderPage, query=query, read=read_order_page)
 
     async def get_rate_limits(self) -> RateLimits:
         """The effective limits; the budget learns them too."""
@@ -209,6 +211,7 @@ class PartnerApi:
         query: BaseModel | None = None,
         body: BaseModel | None = None,
         wrapped: str | None = None,
+        read: Callable[[object], T] | None = None,
     ) -> T:
         operation = BY_NAME[name]
         answer = await self._transport.send(
@@ -221,7 +224,7 @@ class PartnerApi:
             found = decode_json(answer.body, max_bytes=operation.result_limit)
             if wrapped is not None and isinstance(found, dict) and wrapped in found:
                 found = found[wrapped]
-            result = validate(kind, found, side="client")
+            result = read(found) if read is not None else validate(kind, found, side="client")
         except ShapeError as error:
             raise refuse_answer(answer, "wrong_shape", str(error)) from None
         except CodecError as error:

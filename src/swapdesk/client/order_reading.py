@@ -79,7 +79,7 @@ class OrderReading:
             for order in found.orders:
                 seen.add(order.service_id)
                 await self._tell(OrderSeen(order, source, self._clock.now()))
-            if not found.orders or page >= found.total_pages:
+            if found.empty or page >= found.total_pages:
                 break
         return seen
 

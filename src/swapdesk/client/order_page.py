@@ -1,0 +1,59 @@
+"""One page of the list of orders, read order by order.
+
+One order that cannot be read must not hide the others; it is counted, because a list with a
+gap does not prove that an order is absent.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from swapdesk.wire.encoding.codec import ShapeError, validate
+from swapdesk.wire.encoding.numbers import WireInteger
+from swapdesk.wire.model import WireModel
+from swapdesk.wire.orders import Order
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class OrderPage:
+    """``skipped`` counts the orders of this page that could not be read; ``total`` and
+    ``total_pages`` are the service's own (spec: List orders)."""
+
+    orders: list[Order]
+    total: int
+    total_pages: int
+    skipped: int = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing at all was listed, readable or not."""
+        return not self.orders and not self.skipped
+
+
+class _Rows(WireModel):
+    """The page with its orders as they came."""
+
+    orders: list[Any]
+    total: WireInteger
+    total_pages: WireInteger
+
+
+def read_order_page(found: object) -> OrderPage:
+    """The page of a decoded answer. Raises ShapeError when it is no list of orders."""
+    rows = validate(_Rows, found, side="client")
+    orders: list[Order] = []
+    skipped = 0
+    for row in rows.orders:
+        try:
+            orders.append(validate(Order, row, side="client"))
+        except ShapeError as error:
+            skipped += 1
+            if skipped == 1:
+                log.warning("an order of the list cannot be read: %s", error)
+    if skipped > 1:
+        log.warning("%d orders of one page cannot be read", skipped)
+    return OrderPage(orders, rows.total, rows.total_pages, skipped)
