@@ -237,6 +237,18 @@ async def test_a_private_order_avoids_the_venue_that_refused(floor: Floor, posit
     assert sorted(kept) == [f"{order.service_id}:in#2", f"{order.service_id}:out#2"]
 
 
+async def test_no_venue_of_a_private_order_learns_both_ends(floor: Floor) -> None:
+    quote = await floor.quote(route="private")
+    floor.venue(quote.legs[0]).trouble.reject = True
+    order = await floor.desk.create(caller(), exchange(quote), "exchange")
+    row = await floor.desk.find(ALICE.partner_id, order.service_id)
+    assert row is not None
+    assert row.legs[1] == quote.legs[1], "who knows the receiver already pays the receiver"
+    for venue in floor.adapters:
+        sides = {leg.key.removeprefix(order.service_id).split("#")[0] for leg in venue.opened}
+        assert len(sides) <= 1, (venue.provider.short_name, sides)
+
+
 async def test_when_all_refuse_the_order_fails_and_the_quote_stays_consumed(floor: Floor) -> None:
     for venue in floor.adapters:
         venue.trouble.reject = True

@@ -25,6 +25,12 @@ def refusals(order: StoredOrder) -> list[str]:
     return listed.split(",") if isinstance(listed, str) and listed else []
 
 
+def opened_in_vain(order: StoredOrder) -> list[str]:
+    """Codes of the venues that opened the second leg of a route whose first leg was refused."""
+    listed = order.detail.get("openedInVain")
+    return listed.split(",") if isinstance(listed, str) and listed else []
+
+
 def leg_key(order: StoredOrder, position: Position) -> str:
     """The key of a leg: ``<serviceId>:in``, and ``#2`` after it on the second route tried."""
     number = len(refusals(order)) + 1
@@ -32,19 +38,27 @@ def leg_key(order: StoredOrder, position: Position) -> str:
 
 
 def routes_with(
-    refused: Iterable[str], codes: Iterable[str], route: Literal["standard", "private"]
+    refused: Iterable[str],
+    opened: Iterable[str],
+    codes: Iterable[str],
+    route: Literal["standard", "private"],
 ) -> frozenset[tuple[str, ...]]:
-    """Every route of ``codes`` that has a venue in the place it refused."""
+    """Every route of ``codes`` over a venue that refused, or that would know both ends.
+
+    A venue asked for one leg of a private order, whatever it answered, knows that end and is
+    never asked for the other leg. ``opened`` are venues that know the receiver already.
+    """
     everyone = tuple(codes)
     found: set[tuple[str, ...]] = set()
     for refusal in refused:
-        position, _, code = refusal.partition(":")
+        code = refusal.partition(":")[2]
         if route == "standard":
             found.add((code,))
-        elif position == "in":
-            found.update((code, other) for other in everyone)
         else:
+            found.update((code, other) for other in everyone)
             found.update((other, code) for other in everyone)
+    for code in opened:
+        found.update((code, other) for other in everyone)
     return frozenset(found)
 
 

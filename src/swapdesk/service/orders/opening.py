@@ -19,6 +19,7 @@ from swapdesk.service.orders.legs import (
     Position,
     first_leg,
     only_leg,
+    opened_in_vain,
     refusals,
     routes_with,
     second_leg,
@@ -162,6 +163,9 @@ class Opening:
     async def _reroute(self, order: StoredOrder, refusal: _Refusal) -> StoredOrder | None:
         """The order on its next best route, or None when no venue is left."""
         refused = [*refusals(order), f"{refusal.position}:{refusal.code}"]
+        opened = opened_in_vain(order)
+        if refusal.position == "in" and order.route == "private":
+            opened = [*opened, order.legs[1]]
         if self._clock.now() >= order.expires:
             return None
         token_in = self._token(order.token_in_id)
@@ -174,7 +178,7 @@ class Opening:
             token_out,
             amount,
             order.route,
-            exclude=routes_with(refused, codes, order.route),
+            exclude=routes_with(refused, opened, codes, order.route),
         )
         if route is None:
             return None
@@ -192,6 +196,7 @@ class Opening:
                 "quotedOutAmount": format(order.amount_out, "f"),
                 **order.detail,
                 "refusals": ",".join(refused),
+                "openedInVain": ",".join(opened),
                 "rerouted": True,
             },
         )
