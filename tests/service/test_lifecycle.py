@@ -159,11 +159,12 @@ async def test_a_venue_may_expire_a_leg_itself(floor: Floor) -> None:
     assert (await state(floor, order)).status == 5
 
 
-async def test_a_late_deposit_is_refunded(floor: Floor) -> None:
+@pytest.mark.parametrize("said", [LegStatus.EXCHANGING, LegStatus.EXPIRED])
+async def test_a_late_deposit_is_refunded(floor: Floor, said: LegStatus) -> None:
     order = await floor.create(refund_address=EVM)
     ((venue, key),) = await legs(floor, order)
     await floor.work(1800)
-    venue.tell(key, LegReport(LegStatus.EXCHANGING, deposit_arrived=True, deposit_hash="0xaa"))
+    venue.tell(key, LegReport(said, deposit_arrived=True, deposit_hash="0xaa"))
     await floor.work(30)
     late = await state(floor, order)
     assert (late.display_status, late.action_required) == ("EXPIRED", False)

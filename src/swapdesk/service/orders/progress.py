@@ -116,10 +116,12 @@ def _found(
     }
     flagged = row.detail.get("actionRequired")
     if status in _UNFULFILLED:
+        # A leg that expired is no lost cause: what comes late is on its way back.
+        given_up = _GIVEN_UP - {LegStatus.EXPIRED} if status == OrderStatus.EXPIRED else _GIVEN_UP
         stranded = (
             deposit_seen(first)
             and paying.status not in _PAID
-            and (row.refund_address is None or bool({first.status, paying.status} & _GIVEN_UP))
+            and (row.refund_address is None or bool({first.status, paying.status} & given_up))
         )
         if stranded or flagged is not None:
             told["actionRequired"] = stranded or (flagged is True and paying.status not in _PAID)
