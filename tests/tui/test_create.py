@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from flows.faulty_network import fail_answer, lose_answer, refuse_connection
-from swapdesk.tui.screens.create import CreateScreen, Step
+from swapdesk.tui.screens.create import CreateScreen
+from swapdesk.tui.screens.create_words import Step
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
@@ -74,6 +75,7 @@ async def test_c_on_a_screen_that_just_changed_does_nothing(market: Market) -> N
         ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeA", "characters"),
         ("@nobody", "@nobody is not in the address book."),
         ("@cold", "Ethereum"),
+        ("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "token"),
         ("[b]x[/b]", "✗"),
         (" ", "✗"),
     ],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -14,7 +13,6 @@ from swapdesk.client.errors import ClientError
 from swapdesk.flows.announcements import (
     code_and_request,
     failure_of_error,
-    quote_ended,
     rate_worse,
     refused_fields,
 )
@@ -22,7 +20,7 @@ from swapdesk.flows.consent import Consent, consent_for
 from swapdesk.flows.exchange import NotCreated, Unknown
 from swapdesk.flows.freezing import freeze
 from swapdesk.flows.intent import Intent, IntentKind
-from swapdesk.flows.notation import clock_time, copied_amount, countdown
+from swapdesk.flows.notation import clock_time, copied_amount
 from swapdesk.flows.requote import follow_route, lost_percent
 from swapdesk.flows.wording import OUTCOME_UNKNOWN
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
@@ -39,6 +37,7 @@ from swapdesk.tui.messages import QuotesArrived, QuotesFailed
 from swapdesk.tui.page import Page, budget_of
 from swapdesk.tui.screens.create_facts import Draft, FrozenPanel, intent_state, summary
 from swapdesk.tui.screens.create_form import Checked, CreateForm
+from swapdesk.tui.screens.create_words import BUSY, Step, money_of, verdict_of
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.intent_panel import IntentState
@@ -51,20 +50,6 @@ if TYPE_CHECKING:
 
     from swapdesk.flows.quoting import QuoteBoard
     from swapdesk.flows.ranking import RankedQuote
-
-
-class Step(Enum):
-    """Where the form is. From ``SENT`` on nothing can be edited or sent again."""
-
-    OPEN = "open"
-    READY = "ready"
-    FAILED = "failed"
-    SENT = "sent"
-    LOOKING = "looking"
-    UNKNOWN = "unknown"
-
-
-BUSY = (Step.SENT, Step.LOOKING, Step.UNKNOWN)
 
 
 @dataclass
@@ -98,6 +83,7 @@ class CreateScreen(Page):
         self._was: Decimal | None = None
         self._said: Check | None = None
         self._asking = False
+        self._consented = ("", Consent())
         self._typed = typed
         self._form = CreateForm(
             session.desk,
@@ -222,42 +208,19 @@ class CreateScreen(Page):
             return self._said
         if self._asking:
             return Check(Verdict.UNKNOWN, "asking for a new quote")
-        if self._expired():
-            return Check(Verdict.WARNING, quote_ended(self.row.expires_at), "r asks again.")
-        if checked.problems:
-            word = "problem" if checked.problems == 1 else "problems"
-            return Check(Verdict.REFUSED, f"{checked.problems} {word}:", "create is locked")
-        consent = self._consent()
-        if consent.refused is not None:
-            return Check(Verdict.REFUSED, consent.refused)
-        if self.step is Step.READY:
-            said = "c asks you to agree first" if consent.phrase else "c creates the order"
-            return Check(Verdict.VALID, said)
-        return Check(Verdict.VALID, "complete:", "enter freezes it")
+        return verdict_of(self.step, self.row, checked, self._consent(), self.now())
 
     def _consent(self) -> Consent:
-        return consent_for(self.board, self.row, self.desk.catalog, self.now())
+        """Found once for each quote: looking for imitations reads the whole list of tokens."""
+        quote_id, consent = self._consented
+        if quote_id != self.row.quote_id:
+            consent = consent_for(self.board, self.row, self.desk.catalog, self.now())
+            self._consented = (self.row.quote_id, consent)
+        return consent
 
     def _say_money(self, checked: Checked) -> None:
-        funds = "in your wallet."
-        refund = checked.refund
-        if self.step is Step.SENT:
-            self.set_money(funds, "the service: it creates the order")
-        elif self.step in BUSY:
-            self.set_money("in your wallet; nothing was paid.", "the desk: it looks for the order")
-        elif self.step is Step.FAILED or self._expired():
-            self.set_money(funds, "you: r asks for a new quote, 1 quote")
-        elif self.step is Step.READY:
-            left = (self.row.expires_at - self.now()).total_seconds()
-            self.set_money(funds, f"you: c creates within {countdown(left)}", urgent=left < 15)
-        elif not checked.recipient.ok:
-            self.set_money(funds, "you: say who gets it")
-        elif not checked.memo.ok:
-            self.set_money(funds, f"you: type the {checked.memo.label}")
-        elif refund is not None and not refund.ok:
-            self.set_money(funds, "you: type the refund address")
-        else:
-            self.set_money(funds, "you: enter shows the frozen intent")
+        money = money_of(self.step, self.row, checked, self.now())
+        self.set_money(money.where, money.next_, urgent=money.urgent)
 
     # keys
 

@@ -13,7 +13,7 @@ from textual.message import Message
 
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.notation import grouped_address
-from swapdesk.flows.payees import own_deposits, paid_addresses
+from swapdesk.flows.payees import own_deposits, paid_addresses, token_contracts
 from swapdesk.flows.recipients import check_memo, check_recipient, check_refund
 from swapdesk.tui.widgets.address_input import AddressInput, Alike
 from swapdesk.tui.widgets.book_list import book_rows
@@ -67,6 +67,7 @@ class CreateForm(Vertical):
         self._paid = paid_addresses(desk.journal)
         self._deposits = own_deposits(desk.journal)
         token = board.token_out
+        self._contracts = token_contracts(desk.catalog, token)
         chain = token.chain_data
         gets = f"gets the {token.symbol}, on {chain.name}"
         self._recipient = AddressInput("Recipient", note=gets, value=typed[0], id="recipient")
@@ -105,6 +106,7 @@ class CreateForm(Vertical):
             book=self._desk.book,
             paid=self._paid,
             own_deposits=self._deposits,
+            contracts=self._contracts,
         )
         refund = None
         if self._refund is not None:
@@ -115,6 +117,7 @@ class CreateForm(Vertical):
                 book=self._desk.book,
                 paid=self._paid,
                 own_deposits=self._deposits,
+                contracts=token_contracts(self._desk.catalog, self._board.token_in),
             )
         return Checked(recipient, check_memo(self._memo_text(), False, token), refund)
 

@@ -1,0 +1,74 @@
+"""Where the form of a create is, and what it says about itself; pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import Enum
+
+from swapdesk.flows.announcements import quote_ended
+from swapdesk.flows.consent import Consent
+from swapdesk.flows.notation import countdown
+from swapdesk.flows.ranking import RankedQuote
+from swapdesk.tui.screens.create_form import Checked
+from swapdesk.tui.widgets.check_line import Check, Verdict
+from swapdesk.tui.widgets.money_line import MoneyState
+
+URGENT_SECONDS = 15
+FUNDS = "in your wallet."
+
+
+class Step(Enum):
+    """Where the form is. From ``SENT`` on nothing can be edited or sent again."""
+
+    OPEN = "open"
+    READY = "ready"
+    FAILED = "failed"
+    SENT = "sent"
+    LOOKING = "looking"
+    UNKNOWN = "unknown"
+
+
+BUSY = (Step.SENT, Step.LOOKING, Step.UNKNOWN)
+
+
+def verdict_of(
+    step: Step, row: RankedQuote, checked: Checked, consent: Consent, now: datetime
+) -> Check:
+    """The last line of the panel while the form is open or ready."""
+    if row.expired(now):
+        return Check(Verdict.WARNING, quote_ended(row.expires_at), "r asks again.")
+    if checked.problems:
+        word = "problem" if checked.problems == 1 else "problems"
+        return Check(Verdict.REFUSED, f"{checked.problems} {word}:", "create is locked")
+    if consent.refused is not None:
+        return Check(Verdict.REFUSED, consent.refused)
+    if step is Step.READY:
+        said = "c asks you to agree first" if consent.phrase else "c creates the order"
+        return Check(Verdict.VALID, said)
+    return Check(Verdict.VALID, "complete:", "enter freezes it")
+
+
+def money_of(step: Step, row: RankedQuote, checked: Checked, now: datetime) -> MoneyState:
+    """Where the money is and who acts next."""
+    if step is Step.SENT:
+        return MoneyState(FUNDS, "the service: it creates the order")
+    if step in BUSY:
+        where = "in your wallet; nothing was paid."
+        return MoneyState(where, "the desk: it looks for the order")
+    if step is Step.FAILED or row.expired(now):
+        return MoneyState(FUNDS, "you: r asks for a new quote, 1 quote")
+    if step is Step.READY:
+        left = (row.expires_at - now).total_seconds()
+        next_ = f"you: c creates within {countdown(left)}"
+        return MoneyState(FUNDS, next_, urgent=left < URGENT_SECONDS)
+    return MoneyState(FUNDS, _next_input(checked))
+
+
+def _next_input(checked: Checked) -> str:
+    if not checked.recipient.ok:
+        return "you: say who gets it"
+    if not checked.memo.ok:
+        return f"you: type the {checked.memo.label}"
+    if checked.refund is not None and not checked.refund.ok:
+        return "you: type the refund address"
+    return "you: enter shows the frozen intent"
