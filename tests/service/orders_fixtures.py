@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+
+import pytest
 
 from service.venue import PlainVenue
 from swapdesk.clock import Clock, ManualClock
@@ -206,3 +209,12 @@ async def reopen(floor: Floor) -> Floor:
     """The service again on the same file and venues, as after a crash or a restart."""
     await floor.store.close()
     return Floor(floor.path, floor.clock, floor.adapters, random.Random(7))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the loop turn until something holds; a limit of turns, not of time."""
+    for _ in range(100_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    pytest.fail("it never came to hold")

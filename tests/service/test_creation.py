@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -26,6 +26,7 @@ from service.orders_fixtures import (
     exchange,
     private_send,
     reopen,
+    until,
     venues_at,
 )
 from swapdesk.clock import ManualClock
@@ -47,15 +48,6 @@ async def refused(call: Awaitable[Any]) -> ServiceError:
     with pytest.raises(ServiceError) as error:
         await call
     return error.value
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Let the loop turn until something holds; a limit of turns, not of time."""
-    for _ in range(10_000):
-        if condition():
-            return
-        await asyncio.sleep(0)
-    pytest.fail("it never came to hold")
 
 
 async def only_order(floor: Floor) -> Order:

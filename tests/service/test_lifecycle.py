@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.orders_fixtures import EVM, Floor, caller, reopen, venues_at
+from service.orders_fixtures import EVM, Floor, caller, reopen, until, venues_at
 from service.venue import PlainVenue
 from swapdesk.clock import ManualClock
 from swapdesk.service.venues.adapter import LegReport
@@ -149,6 +149,25 @@ async def test_a_deposit_seen_in_time_is_not_expired(floor: Floor) -> None:
     venue.tell(key, LegReport(LegStatus.WAITING, deposit_arrived=True))
     await floor.work(1800)
     assert (await state(floor, order)).status == 0
+
+
+async def test_an_answer_from_before_the_deadline_expires_nothing(floor: Floor) -> None:
+    """A deposit made in time, while the venue's answer was under way."""
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    await floor.work(1790)
+    asked = len(venue.asked)
+    venue.trouble.report_slowly = True
+    looking = asyncio.create_task(floor.work(8))
+    await until(lambda: len(venue.asked) > asked)
+    venue.move(key, LegStatus.CONFIRMING)
+    assert isinstance(floor.clock, ManualClock)
+    floor.clock.advance(3)
+    venue.trouble.released.set()
+    await looking
+    assert (await state(floor, order)).status == 0
+    await floor.work()
+    assert (await state(floor, order)).status == 1
 
 
 async def test_a_venue_may_expire_a_leg_itself(floor: Floor) -> None:

@@ -42,6 +42,7 @@ class Trouble:
     no_quotes: bool = False
     restate_in: Decimal | None = None
     restate_out: Decimal | None = None
+    report_slowly: bool = False
     released: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -153,7 +154,10 @@ class PlainVenue:
 
     async def report(self, key: str) -> LegReport | None:
         self._answer(key)
-        return self._reports.get(key)
+        known = self._reports.get(key)
+        if self.trouble.report_slowly:
+            await self.trouble.released.wait()
+        return known
 
     # What tests do to it
 

@@ -107,9 +107,10 @@ class Worker:
             await self._later(order, order.attempt + 1)
 
     async def _follow(self, order: StoredOrder) -> None:
+        asked = self._clock.now()
         first, second = await self._reports(order)
         now = self._clock.now()
-        rows = next_rows(order, first, second, now)
+        rows = next_rows(order, first, second, now, asked=asked)
         version = order.version
         for number, row in enumerate(rows, start=1):
             due = now if number < len(rows) else self._due(row, now)

@@ -28,16 +28,24 @@ _UNFULFILLED = (OrderStatus.EXPIRED, OrderStatus.FAILED)
 
 
 def next_rows(
-    row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
+    row: StoredOrder,
+    first: LegReport,
+    second: LegReport | None,
+    now: datetime,
+    *,
+    asked: datetime | None = None,
 ) -> list[StoredOrder]:
     """The rows to commit one after another; empty when nothing changed.
+
+    ``asked`` is when the venues were asked: an answer that left before the deadline and came
+    after it says nothing about a deposit made in between.
 
     Intermediate rows differ in their state alone, so that every step is announced; what the
     reports tell (hashes, amounts, flags) comes with the last one.
     """
     target = status_of_legs(first, second)
     deposited = deposit_seen(first)
-    if target == OrderStatus.WAITING and not deposited and now >= row.expires:
+    if target == OrderStatus.WAITING and not deposited and (asked or now) >= row.expires:
         target = OrderStatus.EXPIRED
     if target == OrderStatus.EXPIRED and row.status in (
         OrderStatus.CONFIRMING,
