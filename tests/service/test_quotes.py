@@ -32,9 +32,10 @@ from swapdesk.service.app import ServiceParts
 from swapdesk.service.assembly import assemble
 from swapdesk.service.quoting.engine import QUOTE_VALID
 from swapdesk.service.quoting.pricing import PRIVATE_ROWS
+from swapdesk.service.quoting.private_bounds import KEPT_SECONDS
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.encoding.codec import decode
-from swapdesk.wire.encoding.numbers import quantize
+from swapdesk.wire.encoding.numbers import plain, quantize
 from swapdesk.wire.quotes import QuoteList, QuoteQuery
 
 
@@ -241,6 +242,31 @@ async def test_required_parameters(api: httpx.AsyncClient) -> None:
     assert body["fields"].keys() == {"amount", "from"}
     body = await refusal(api, "/minMax", {})
     assert body["fields"].keys() == {"tokenIdFrom", "tokenIdTo"}
+
+
+@pytest.mark.parametrize("end", ["min", "max"])
+async def test_what_another_partner_asked_before_changes_no_quote(
+    api: httpx.AsyncClient,
+    clock: ManualClock,
+    aa: PriceVenue,
+    bb: PriceVenue,
+    cc: PriceVenue,
+    end: str,
+) -> None:
+    """Just outside the limits that are stated, where the second leg still takes the amount."""
+    cc.enabled = False
+    bb.trades = frozenset({"BTC", "XRP", "SOL"})
+    aa.trades = frozenset({"ETH", "XRP", "SOL"})
+    aa.least, aa.most = Decimal(50), Decimal(100_000)
+    pair = {"tokenIdFrom": BTC.id, "tokenIdTo": ETH.id}
+    stated = (await api.get("/minMax", params=pair, headers=AS_SECOND)).json()["private"]
+    clock.advance(KEPT_SECONDS + 1)
+    beyond = {"min": Decimal("0.99"), "max": Decimal("1.01")}[end] * Decimal(str(stated[end]))
+    parameters = asked(plain(quantize(beyond, 8, up=False)), types="private")
+    before = [row.amount_out for row in await quotes(api, parameters)]
+    assert before
+    assert (await api.get("/minMax", params=pair, headers=AS_SECOND)).status_code == 200
+    assert [row.amount_out for row in await quotes(api, parameters)] == before
 
 
 async def test_partners_get_the_same_prices(api: httpx.AsyncClient) -> None:

@@ -152,15 +152,15 @@ class QuoteEngine:
     async def _bounded(
         self, routes: list[Route], token_in: Token, token_out: Token, amount: Decimal
     ) -> list[Route]:
-        """Private routes under the bounds that ``GET /minMax`` states for the pair.
+        """Private routes; when none takes the amount, with the figure ``GET /minMax`` states.
 
-        The bounds are looked for only when they are needed to name a figure.
+        A route that has a price is never refused by bounds found for somebody else before.
         """
-        bounds = self.private_bounds.known(token_in, token_out)
-        if bounds is None and not any(isinstance(route, PricedRoute) for route in routes):
-            if not any(route.cause in (Cause.BELOW, Cause.ABOVE) for route in _unpriced(routes)):
-                return routes
-            bounds = await self.private_bounds.find(token_in, token_out)
+        if any(isinstance(route, PricedRoute) for route in routes):
+            return routes
+        if not any(route.cause in (Cause.BELOW, Cause.ABOVE) for route in _unpriced(routes)):
+            return routes
+        bounds = await self.private_bounds.find(token_in, token_out)
         if bounds is None:
             return routes
         if amount < bounds.minimum:

@@ -52,18 +52,11 @@ class PrivateBounds:
         self._clock = clock
         self._kept: dict[tuple[str, str], tuple[float, VenueLimits | None]] = {}
 
-    def known(self, token_in: Token, token_out: Token) -> VenueLimits | None:
-        """What was found within the last 30 seconds, without asking anybody."""
-        found = self._kept.get((token_in.id, token_out.id))
-        if found is None or self._clock.monotonic() - found[0] > KEPT_SECONDS:
-            return None
-        return found[1]
-
     async def find(self, token_in: Token, token_out: Token) -> VenueLimits | None:
         """Bounds over all private routes of the pair; None when there is no such route now."""
-        known = self.known(token_in, token_out)
-        if known is not None:
-            return known
+        kept = self._kept.get((token_in.id, token_out.id))
+        if kept is not None and self._clock.monotonic() - kept[0] <= KEPT_SECONDS:
+            return kept[1]
         legs = self._first_legs(token_in, token_out)
         gathered = await gather(self._clock, [self._reach(leg, token_in) for leg in legs])
         reached = [answer for answer in gathered.answers if answer is not None]
