@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.orders import NOW, RECIPIENT, intent, order
+from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intent import Intent
@@ -89,18 +89,6 @@ def test_a_payment_of_unknown_outcome_blocks_its_twin_only(journal: Journal) -> 
     assert journal.intents.blocked_by(intent(amount_in=Decimal("0.6")).fingerprint) is None
     journal.intents.mark_not_created(first.id)
     assert journal.intents.blocked_by(twin.fingerprint) is None
-
-
-def test_recipients_are_counted_by_created_orders(journal: Journal) -> None:
-    for number in range(2):
-        one = intent()
-        journal.intents.add(one, "create", "digest")
-        paid = order(one, service_id=f"order{number}")
-        journal.intents.mark_created(one.id, paid, source="create", verdict=UNREPEATED)
-    refused = intent(recipient="0xnever")
-    journal.intents.add(refused, "create", "digest")
-    journal.intents.mark_refused(refused.id, code="INVALID_SWAP", status=422)
-    assert journal.intents.paid_addresses() == {RECIPIENT: 2}
 
 
 def test_every_different_state_is_kept(journal: Journal) -> None:

@@ -82,7 +82,7 @@ class Link:
         self.tracker = Tracker(journal, self.api, clock, self.stream, flow=self.exchange)
         self.tracker.load()
         self.control = SandboxControl(*connection.control) if connection.control else None
-        self.faucet = SandboxFaucet(self.control, clock) if self.control else None
+        self.faucet = SandboxFaucet(self.control, clock, journal.calls) if self.control else None
         self._journal = journal
         self._clock = clock
         self._tasks: list[asyncio.Task[None]] = []

@@ -7,7 +7,6 @@ answer, after a restart or from a second process. Only a definite refusal frees 
 from __future__ import annotations
 
 import logging
-import sqlite3
 from dataclasses import dataclass
 
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
@@ -15,10 +14,8 @@ from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
 from swapdesk.flows.call_log import CallLog, PaidBefore
 from swapdesk.flows.folding import display_of
-from swapdesk.flows.journal_file import JournalFile, JournalUnavailable
+from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import StepState
-from swapdesk.flows.journal_schema import SCHEMA
-from swapdesk.flows.order_log import OrderLog
 from swapdesk.flows.tracking import TrackedOrder
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wire.encoding.codec import encode_json
@@ -45,15 +42,12 @@ class NotFunded:
 
 
 class SandboxFaucet:
-    """Pays an order once; ``calls`` remembers the payments of every process on this journal.
+    """Pays an order once; ``calls`` remembers the payments of every process on this journal."""
 
-    Without it only the payments of this faucet are remembered.
-    """
-
-    def __init__(self, control: SandboxControl, clock: Clock, calls: CallLog | None = None) -> None:
+    def __init__(self, control: SandboxControl, clock: Clock, calls: CallLog) -> None:
         self._control = control
         self._clock = clock
-        self._calls = calls if calls is not None else _calls_in_memory(clock)
+        self._calls = calls
 
     def refusal(self, tracked: TrackedOrder) -> str | None:
         """Why this order must not be paid now; None when it may be."""
@@ -109,14 +103,6 @@ class SandboxFaucet:
                 self._calls.mark_refused(call_id, code="NOT_SENT")
         except JournalUnavailable as unavailable:
             log.warning("the end of payment %d is not in the journal: %s", call_id, unavailable)
-
-
-def _calls_in_memory(clock: Clock) -> CallLog:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    connection.executescript(SCHEMA)
-    file = JournalFile(connection, None)
-    return CallLog(file, clock, OrderLog(file, clock))
 
 
 def _said(state: StepState) -> str:

@@ -230,16 +230,6 @@ class IntentLog:
         )
         return self._intent_of(rows[0]) if rows else None
 
-    def paid_addresses(self) -> dict[str, int]:
-        """Recipients of created orders and how often each was used."""
-        counts: dict[str, int] = {}
-        for row in self._file.read(
-            "SELECT frozen FROM intent WHERE state = ?", (IntentState.CREATED,)
-        ):
-            recipient = json.loads(row["frozen"])["recipient"]
-            counts[recipient] = counts.get(recipient, 0) + 1
-        return counts
-
     def _set_step(
         self, db: sqlite3.Connection, intent_id: str, state: StepState, **values: Any
     ) -> None:

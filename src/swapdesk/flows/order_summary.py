@@ -15,6 +15,7 @@ from swapdesk.flows.folding import display_of
 from swapdesk.flows.intent import IntentKind
 from swapdesk.flows.notation import NOTHING, clock_time, countdown, day, duration, elapsed, expected
 from swapdesk.flows.order_state import OrderState
+from swapdesk.flows.standing import Standing
 from swapdesk.flows.tracking import TrackedOrder
 from swapdesk.flows.wording import Level
 from swapdesk.wire.orders import DisplayStatus, LegStatus
@@ -52,6 +53,25 @@ class OrderSummary:
     ended: bool
 
 
+_DO_NOT_PAY: tuple[str, Level, Sign] = ("Do not pay", "trouble", "trouble")
+_WITHHELD: dict[Standing, tuple[str, Level, Sign]] = {
+    Standing.FOREIGN: ("Not of this desk", "waiting", "waiting"),
+    Standing.UNREPEATED: ("Being compared", "waiting", "waiting"),
+    Standing.LOWER: ("Gives less", "trouble", "trouble"),
+}
+
+
+def _withheld_next(standing: Standing) -> tuple[str, str]:
+    """Who acts on an order whose address is hidden, and how."""
+    if standing is Standing.FOREIGN:
+        return "whoever made it", "this desk pays only what was confirmed here"
+    if standing is Standing.UNREPEATED:
+        return "the service", "it repeats the order, then the address is shown"
+    if standing is Standing.LOWER:
+        return "you", "accept less, or let it expire"
+    return "you", "do not pay; ask for new quotes"
+
+
 def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
     """What the tracker says of one order at ``now``. Pure."""
     state = tracked.state(now)
@@ -63,15 +83,15 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
     waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
     money = state.money
     payable = False
-    if tracked.withheld is not None and waiting:
-        word, sentence = "Do not pay", _sentence(tracked.withheld)
-        level, sign = "trouble", "trouble"
-        actor, due = "you", "read why the address is hidden"
-    elif waiting and left is not None and left <= 0:
+    if waiting and left is not None and left <= 0:
         word, level, sign = "Deadline over", "expired", "expired"
         sentence = "The deadline passed. Do not send to this order any more"
         money = "in your wallet, if you sent nothing."
         actor, due = "the service", "it closes the order"
+    elif tracked.withheld is not None and (waiting or display is None):
+        word, level, sign = _WITHHELD.get(tracked.standing, _DO_NOT_PAY)
+        sentence = _sentence(tracked.withheld)
+        actor, due = _withheld_next(tracked.standing)
     elif waiting and order.deposit_address is not None:
         payable = True
         if left is not None:

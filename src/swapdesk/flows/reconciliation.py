@@ -123,11 +123,13 @@ async def _judge(
 async def _list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bool]:
     """Orders since a time, and whether these are all of them."""
     orders: list[Order] = []
+    skipped = 0
     for page in range(1, MAX_PAGES + 1):
         answer = await api.list_orders(OrderQuery(from_=since, page=page, page_size=100))
         orders.extend(answer.orders)
-        if page >= answer.total_pages or not answer.orders:
-            return orders, True
+        skipped += answer.skipped
+        if page >= answer.total_pages or answer.empty:
+            return orders, skipped == 0
     return orders, False
 
 

@@ -174,7 +174,7 @@ class Tracker:
             answer = await self._api.list_orders(OrderQuery(page=page))
             for order in answer.orders:
                 self._apply(order, "list")
-            if page >= answer.total_pages or not answer.orders:
+            if page >= answer.total_pages or answer.empty:
                 break
         await self._commit()
 
