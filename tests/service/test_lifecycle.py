@@ -361,3 +361,26 @@ async def test_the_worker_runs_until_it_is_cancelled(floor: Floor) -> None:
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
+
+
+async def test_a_venue_that_hangs_holds_up_no_other_order(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue.trouble.hang = True
+    creating = asyncio.create_task(floor.create())
+    await until(lambda: bool(floor.desk._in_flight))
+    creating.cancel()
+    await asyncio.gather(creating, return_exceptions=True)
+    assert isinstance(floor.clock, ManualClock)
+    floor.clock.advance(12)
+    running = asyncio.create_task(floor.worker.run())
+    begin = floor.clock.monotonic()
+    for status, reached in ((LegStatus.CONFIRMING, 1), (LegStatus.FINISHED, 4)):
+        venue.move(key, status)
+        while (await state(floor, order)).status != reached:
+            assert floor.clock.monotonic() - begin < 9, "the hanging order was waited for"
+            floor.clock.advance(0.25)
+            await asyncio.sleep(0.01)
+    assert len(floor.openings) == 1, "and it still hangs"
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)

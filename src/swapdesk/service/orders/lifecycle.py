@@ -7,6 +7,7 @@ that dies leaves a lease that runs out, and another goes on from the row.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import uuid
 from dataclasses import replace
@@ -22,6 +23,7 @@ from swapdesk.service.orders.window import WINDOW
 from swapdesk.service.store.protocol import Store, StoredOrder, StoreUnavailable
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
 from swapdesk.service.venues.registry import Venues
+from swapdesk.service.venues.wrappers import within
 from swapdesk.wire.orders import LegStatus, OrderStatus
 
 log = logging.getLogger(__name__)
@@ -60,30 +62,55 @@ class Worker:
         self._owner = uuid.uuid4().hex
 
     async def run(self) -> None:
-        """Work until cancelled; a store that does not answer is asked again."""
+        """Work until cancelled; a store that does not answer is asked again.
+
+        An order whose venue does not answer is waited for beside the others, never before them.
+        """
         swept = -_HOUSEKEEPING_SECONDS
-        while True:
-            try:
-                due = await self._store.next_due()
-                worked = 0
-                if due is not None and due <= self._clock.now():
-                    worked = await self.step(self._clock.now())
-                if self._clock.monotonic() - swept >= _HOUSEKEEPING_SECONDS:
-                    await self.sweep(self._clock.now())
-                    swept = self._clock.monotonic()
-            except StoreUnavailable as unavailable:
-                log.error("worker: the store does not answer: %s", unavailable)
-                worked = 0
-            if worked < BATCH:
-                await self._clock.sleep(_IDLE_SECONDS)
+        looking: dict[str, asyncio.Task[None]] = {}
+        try:
+            while True:
+                claimed: list[StoredOrder] = []
+                try:
+                    due = await self._store.next_due()
+                    if due is not None and due <= self._clock.now():
+                        claimed = await self._claim(self._clock.now(), BATCH - len(looking))
+                    if self._clock.monotonic() - swept >= _HOUSEKEEPING_SECONDS:
+                        await self.sweep(self._clock.now())
+                        swept = self._clock.monotonic()
+                except StoreUnavailable as unavailable:
+                    log.error("worker: the store does not answer: %s", unavailable)
+                for order in claimed:
+                    # A clock that jumps may end the lease of an order still looked at here.
+                    if order.service_id not in looking:
+                        self._begin(order, looking)
+                if len(looking) < BATCH:
+                    await self._clock.sleep(_IDLE_SECONDS)
+                else:
+                    with contextlib.suppress(TimeoutError):
+                        await within(self._clock, _IDLE_SECONDS, asyncio.wait(looking.values()))
+        finally:
+            for task in looking.values():
+                task.cancel()
+            await asyncio.gather(*looking.values(), return_exceptions=True)
 
     async def step(self, now: datetime) -> int:
-        """Claim what is due and work on it; how many orders were looked at."""
-        claimed = await self._store.claim_due(
-            now, owner=self._owner, lease_until=now + LEASE, limit=BATCH
-        )
+        """Claim what is due and work on it to the end; how many orders were looked at."""
+        claimed = await self._claim(now, BATCH)
         await asyncio.gather(*(self._look(order) for order in claimed))
         return len(claimed)
+
+    async def _claim(self, now: datetime, limit: int) -> list[StoredOrder]:
+        if limit <= 0:
+            return []
+        return await self._store.claim_due(
+            now, owner=self._owner, lease_until=now + LEASE, limit=limit
+        )
+
+    def _begin(self, order: StoredOrder, looking: dict[str, asyncio.Task[None]]) -> None:
+        task = asyncio.create_task(self._look(order))
+        looking[order.service_id] = task
+        task.add_done_callback(lambda _: looking.pop(order.service_id, None))
 
     async def sweep(self, now: datetime) -> None:
         """Drop quotes 15 minutes after they expired and announcements nobody can see."""
@@ -91,6 +118,13 @@ class Worker:
         await self._store.drop_outbox(now - _OUTBOX_KEPT)
 
     async def _look(self, order: StoredOrder) -> None:
+        try:
+            await self._work_on(order)
+        except StoreUnavailable as unavailable:
+            # The lease runs out, and the order is looked at again.
+            log.error("order %s: the store does not answer: %s", order.service_id, unavailable)
+
+    async def _work_on(self, order: StoredOrder) -> None:
         try:
             if order.status == OrderStatus.INITIALIZING:
                 await self._desk.opening.carry(order, ask_first=True)
