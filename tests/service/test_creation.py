@@ -289,6 +289,57 @@ async def test_a_venue_that_hangs_is_left_after_ten_seconds(floor: Floor) -> Non
     assert floor.openings == [f"{order.service_id}:in"]
 
 
+async def answered(floor: Floor, creating: asyncio.Task[Order], seconds: float) -> None:
+    """Let the clock run until the request is answered, or for so many seconds."""
+    assert isinstance(floor.clock, ManualClock)
+    until = floor.clock.monotonic() + seconds
+    while not creating.done() and floor.clock.monotonic() < until:
+        floor.clock.advance(0.25)
+        await asyncio.sleep(0.002)
+
+
+async def test_no_other_venue_is_tried_when_ten_seconds_have_passed(floor: Floor) -> None:
+    quote = await floor.quote(route="private")
+    first, second = (floor.venue(code) for code in quote.legs)
+    first.trouble.hang = second.trouble.hang = first.trouble.reject = True
+    creating = asyncio.create_task(floor.desk.create(caller(), exchange(quote), "exchange"))
+    await answered(floor, creating, 9)
+    second.trouble.released.set()
+    await answered(floor, creating, 4)
+    first.trouble.released.set()
+    await answered(floor, creating, 1)
+    assert creating.done()
+    assert (await refused(creating)).code is ErrorCode.SERVICE_UNAVAILABLE
+    assert [key.partition(":")[2] for key in floor.openings] == ["out"]
+    for _ in range(2):
+        await floor.work(12)
+    order = await only_order(floor)
+    assert (order.status, order.rerouted) == (0, True), "the worker decided"
+    assert await floor.desk.create(caller(), exchange(quote), "exchange") == order
+
+
+async def test_a_create_and_its_twin_end_within_25_seconds(floor: Floor) -> None:
+    quote = await floor.quote(route="private")
+    for venue in floor.adapters:
+        venue.trouble.hang = True
+    refusing = floor.venue(quote.legs[1])
+    refusing.trouble.reject = True
+    request = exchange(quote)
+    begin = floor.clock.monotonic()
+    creating = asyncio.create_task(floor.desk.create(caller(), request, "exchange"))
+    await answered(floor, creating, 9.5)
+    twin = asyncio.create_task(floor.desk.create(caller(), request, "exchange"))
+    refusing.trouble.released.set()
+    await answered(floor, creating, 9)
+    row = await floor.store.order_of_quote(ALICE.partner_id, quote.quote_id)
+    assert row is not None
+    floor.venue(row.legs[1]).trouble.released.set()
+    await answered(floor, creating, 60)
+    assert floor.clock.monotonic() - begin < 25
+    assert (await refused(creating)).code is ErrorCode.SERVICE_UNAVAILABLE
+    assert (await refused(twin)).code is ErrorCode.SERVICE_UNAVAILABLE
+
+
 async def test_an_opening_nobody_can_ask_about_fails_when_its_time_is_over(floor: Floor) -> None:
     venue = floor.venue("aa")
     venue.trouble.hang = venue.trouble.silent = True

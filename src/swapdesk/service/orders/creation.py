@@ -8,6 +8,7 @@ committed, and only then is the request answered. What a crash leaves, the worke
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import random
@@ -19,7 +20,7 @@ from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.listing import list_orders
-from swapdesk.service.orders.opening import Opening, OutcomeUnknown, RouteFinder
+from swapdesk.service.orders.opening import CARRY_SECONDS, Opening, OutcomeUnknown, RouteFinder
 from swapdesk.service.orders.presentation import Presentation
 from swapdesk.service.orders.recipients import check_destinations
 from swapdesk.service.orders.states import display, rank
@@ -32,6 +33,7 @@ from swapdesk.service.store.protocol import (
     StoredQuote,
 )
 from swapdesk.service.venues.registry import Venues
+from swapdesk.service.venues.wrappers import within
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id
 from swapdesk.wire.errors import ErrorCode
@@ -45,12 +47,8 @@ Purpose = Literal["exchange", "private_send"]
 DEPOSIT_TIME = timedelta(minutes=30)
 """From creation to ``expires``, the deposit deadline."""
 
-CREATE_SECONDS = 20.0
-"""After this long no further venue is tried within the request; the worker goes on."""
-
 _HEAD_START = timedelta(seconds=12)
 # A create asks one venue for up to ten seconds; only then does the worker look.
-_TWIN_WAIT_SECONDS = 25.0
 _TWIN_POLL_SECONDS = 0.2
 
 
@@ -182,27 +180,27 @@ class OrderDesk:
 
     async def _carry(self, order: StoredOrder) -> StoredOrder:
         try:
-            return await self.opening.carry(
-                order, ask_first=False, until=self._clock.monotonic() + CREATE_SECONDS
-            )
+            return await self.opening.carry(order, ask_first=False)
         except OutcomeUnknown as unknown:
             log.warning("order %s: outcome unknown: %s", order.service_id, unknown)
             raise _outcome_unknown() from unknown
 
     async def _replay(self, order: StoredOrder, digest: str) -> Order:
-        """What the first request got, waiting for it while it is under way."""
+        """What the first request got, waiting for it while it is under way and may last."""
         if order.request_digest != digest:
             raise ServiceError(
                 ErrorCode.INVALID_SWAP, "This quote was already used with other parameters."
             )
-        deadline = self._clock.monotonic() + _TWIN_WAIT_SECONDS
+        deadline = self._clock.monotonic() + CARRY_SECONDS
         looks = 0
         while order.status == OrderStatus.INITIALIZING:
             landed = self._in_flight.get(order.service_id)
-            if landed is not None:
-                await landed.wait()
-            elif self._clock.monotonic() >= deadline:
+            left = deadline - self._clock.monotonic()
+            if left <= 0:
                 raise _outcome_unknown()
+            if landed is not None:
+                with contextlib.suppress(TimeoutError):
+                    await within(self._clock, left, landed.wait())
             elif looks:
                 await self._clock.sleep(_TWIN_POLL_SECONDS)
             looks += 1

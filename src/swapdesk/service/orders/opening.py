@@ -36,6 +36,7 @@ from swapdesk.service.venues.adapter import (
     VenueFailure,
 )
 from swapdesk.service.venues.registry import Venues
+from swapdesk.service.venues.wrappers import within
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
@@ -43,6 +44,12 @@ from swapdesk.wire.orders import LegStatus, OrderStatus
 from swapdesk.wire.tokens import Token
 
 log = logging.getLogger(__name__)
+
+FALLBACK_SECONDS = 10.0
+"""After this long no further venue is tried in one go; the worker goes on."""
+
+CARRY_SECONDS = 24.0
+"""After this long an opening is left to the worker; clients wait a little longer for it."""
 
 
 class RouteFinder(Protocol):
@@ -84,21 +91,24 @@ class Opening:
         self._routes = routes
         self._clock = clock
 
-    async def carry(
-        self, order: StoredOrder, *, ask_first: bool, until: float | None = None
-    ) -> StoredOrder:
+    async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
         """Bring an order at -2 to waiting, or to failed when no venue opens.
 
-        ``ask_first`` asks each venue what the key already stands for. ``until`` is a monotonic
-        time after which no further venue is tried. Raises OutcomeUnknown. Returns the row as
-        it stands, also when someone else was faster.
+        ``ask_first`` asks each venue what the key already stands for. Raises OutcomeUnknown,
+        at the latest after CARRY_SECONDS. Returns the row as it stands, also when someone
+        else was faster.
         """
+        try:
+            return await within(self._clock, CARRY_SECONDS, self._carry(order, ask_first))
+        except TimeoutError:
+            raise OutcomeUnknown(f"not settled within {CARRY_SECONDS:g} s") from None
+
+    async def _carry(self, order: StoredOrder, ask_first: bool) -> StoredOrder:
+        until = self._clock.monotonic() + FALLBACK_SECONDS
         while True:
             try:
                 opened = await self._open_legs(order, ask_first=ask_first)
             except _Refusal as refusal:
-                if until is not None and self._clock.monotonic() >= until:
-                    raise OutcomeUnknown("no time for another venue") from refusal
                 rerouted = await self._reroute(order, refusal)
             else:
                 return await self._commit(order, self._waiting(order, *opened))
@@ -109,6 +119,8 @@ class Opening:
             ):
                 return await self._current(order)
             order = replace(rerouted, version=order.version + 1)
+            if self._clock.monotonic() >= until:
+                raise OutcomeUnknown("no time for another venue")
             ask_first = False
 
     async def _open_legs(
