@@ -102,6 +102,7 @@ async def test_what_the_venue_restates_is_what_is_to_be_paid(floor: Floor) -> No
     floor.venue("aa").trouble.restate_out = Decimal("0.0165")
     order = await floor.create()
     assert (order.in_amount, order.out_amount) == (Decimal("0.50000001"), Decimal("0.0165"))
+    assert (order.in_amount_usd, order.out_amount_usd) == (Decimal("1500.00003"), Decimal("1485"))
 
 
 @pytest.mark.parametrize(

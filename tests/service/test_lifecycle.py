@@ -311,6 +311,7 @@ async def test_a_short_deposit_lowers_what_is_paid_out(floor: Floor) -> None:
     await floor.work()
     changed = await state(floor, order)
     assert (changed.in_amount, changed.out_amount) == (order.in_amount, Decimal("0.0132"))
+    assert (changed.in_amount_usd, changed.out_amount_usd) == (order.in_amount_usd, Decimal("1188"))
 
 
 async def test_two_workers_do_not_take_the_same_order(floor: Floor, tmp_path: Path) -> None:

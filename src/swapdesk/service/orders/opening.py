@@ -26,6 +26,7 @@ from swapdesk.service.orders.legs import (
 )
 from swapdesk.service.orders.states import display, rank
 from swapdesk.service.quoting.routes import PricedRoute
+from swapdesk.service.quoting.valuation import in_usd
 from swapdesk.service.store.protocol import Store, StoredOrder
 from swapdesk.service.venues.adapter import (
     Ambiguous,
@@ -37,7 +38,6 @@ from swapdesk.service.venues.adapter import (
 )
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import within
-from swapdesk.wire.encoding.numbers import ROUGH, quantize
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import LegStatus, OrderStatus
@@ -199,7 +199,6 @@ class Opening:
             legs=route.legs,
             amount_in=route.amount_in,
             amount_out=route.amount_out,
-            amount_out_usd=_in_usd(route.amount_out, token_out),
             minutes=route.minutes,
             middle_token_id=route.middle_token_id,
             middle_amount=route.middle_amount,
@@ -220,6 +219,7 @@ class Opening:
         detail = {**order.detail, "inCreated": rfc3339(now)}
         if second is not None:
             detail["outCreated"] = rfc3339(now)
+        amount_out = pay.amount_out if second is None else second.amount_out
         return replace(
             self._at(order, OrderStatus.WAITING, now),
             in_status=int(LegStatus.WAITING),
@@ -227,7 +227,9 @@ class Opening:
             deposit_address=pay.address,
             deposit_tag=pay.tag,
             amount_in=pay.amount_in,
-            amount_out=pay.amount_out if second is None else second.amount_out,
+            amount_out=amount_out,
+            amount_in_usd=in_usd(self._token(order.token_in_id), pay.amount_in),
+            amount_out_usd=in_usd(self._token(order.token_out_id), amount_out),
             due_at=now,
             detail=detail,
         )
@@ -269,9 +271,3 @@ class Opening:
         if token is None:
             raise LookupError(f"token {token_id} of an order is not in the catalogue")
         return token
-
-
-def _in_usd(amount: Decimal, token: Token) -> Decimal | None:
-    return (
-        None if token.price is None else quantize(ROUGH.multiply(amount, token.price), 2, up=False)
-    )

@@ -17,6 +17,7 @@ from swapdesk.service.orders.states import (
     status_of_legs,
     way,
 )
+from swapdesk.service.quoting.valuation import rescaled
 from swapdesk.service.store.protocol import StoredOrder
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.encoding.timestamps import rfc3339
@@ -100,10 +101,13 @@ def _told(
     # Before the deposit a venue's figure only follows the market; what was ordered stands.
     settled = deposit_seen(first) and paying.amount_out is not None
     amount_out = paying.amount_out if settled and paying.amount_out else row.amount_out
+    amount_out_usd = row.amount_out_usd
+    if amount_out_usd is not None and amount_out != row.amount_out and row.amount_out > 0:
+        amount_out_usd = rescaled(amount_out_usd, amount_out, row.amount_out)
     detail = row.detail | _found(row, status, first, second)
     if status == OrderStatus.FINISHED and "finished" not in detail:
         detail["finished"] = rfc3339(now)
-    return replace(changed, amount_out=amount_out, detail=detail)
+    return replace(changed, amount_out=amount_out, amount_out_usd=amount_out_usd, detail=detail)
 
 
 def _found(

@@ -20,6 +20,11 @@ def in_usd(token: Token, amount: Decimal) -> Decimal | None:
     return quantize(ROUGH.multiply(amount, token.price), _USD_DECIMALS, up=False)
 
 
+def rescaled(usd: Decimal, amount: Decimal, valued: Decimal) -> Decimal:
+    """What ``amount`` is worth when ``valued`` of the same token is worth ``usd``."""
+    return quantize(ROUGH.divide(ROUGH.multiply(usd, amount), valued), _USD_DECIMALS, up=False)
+
+
 def swap_cap(token: Token) -> Decimal | None:
     """The largest amount of the token worth at most 400,000 USD; None without a price."""
     if token.price is None or token.price <= 0:
