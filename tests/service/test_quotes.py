@@ -210,6 +210,7 @@ async def test_rows_without_the_sorted_figure_come_after_the_others(
         ("slippage", "-1"),
         ("senderAddress", "a" * 201),
         ("receiverAddress", "a" * 201),
+        ("refundAddress", "a" * 201),
         ("from", "BTC"),
         ("to", "x" * 24),
         ("fixed", "true"),
@@ -229,7 +230,8 @@ async def test_accepted_parameters_without_effect_on_these_routes(
     api: httpx.AsyncClient,
 ) -> None:
     plainly = await quotes(api, asked())
-    more = asked(slippage="100", senderAddress="a" * 200, receiverAddress="0xabc")
+    addresses = {"senderAddress": "a" * 200, "receiverAddress": "0xabc", "refundAddress": "a" * 200}
+    more = asked(slippage="100", **addresses)
     assert [row.amount_out for row in await quotes(api, more)] == [
         row.amount_out for row in plainly
     ]

@@ -130,6 +130,7 @@ class QuoteQuery(RequestModel):
     slippage: Annotated[QueryNumber, Field(ge=0, le=100)] | None = None
     sender_address: Annotated[str, Identity(200)] | None = None
     receiver_address: Annotated[str, Identity(200)] | None = None
+    refund_address: Annotated[str, Identity(200)] | None = None
     sort: QuoteSort = QuoteSort.AMOUNT_OUT
     sort_order: SortOrder = SortOrder.DESC
 
