@@ -14,6 +14,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.intent import Intent, IntentKind, TokenFacts
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import Source
+from swapdesk.flows.standing import FOREIGN, RELEASED, UNREPEATED, Standing, Verdict
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
@@ -34,7 +35,7 @@ class Known:
 
     states: list[Order]
     intent: Intent | None = None
-    withheld: str | None = None
+    verdict: Verdict = RELEASED
     source: Source = "stream"
 
     @property
@@ -50,10 +51,9 @@ def write(path: Path, known: Known) -> None:
     journal = Journal.open(path, clock)
     if known.intent is not None:
         journal.intents.add(known.intent, "create", "0" * 64)
-        journal.intents.mark_sent(known.intent.id)
-        journal.intents.mark_created(
-            known.intent.id, first, source="create", withheld=known.withheld
-        )
+        journal.intents.mark_sent(known.intent.id, clock.now())
+        journal.intents.mark_created(known.intent.id, first, source="create", verdict=UNREPEATED)
+        journal.orders.settle(first.service_id, known.verdict)
     else:
         journal.orders.record([(first, known.source, ended_now(first))])
     for state in later:
@@ -203,7 +203,19 @@ def withheld(clock: ManualClock, name: str = "x9Qp5RzAsDfGhJkLqWeRtY") -> Known:
     """An order that is not what was confirmed."""
     known = waiting(clock, name)
     reason = "This order is not what you confirmed: the recipient differs."
-    return Known(known.states, known.intent, reason)
+    return Known(known.states, known.intent, Verdict(Standing.DIFFERS, reason))
+
+
+def lower(clock: ManualClock, name: str = "g7Lw2NzAsDfGhJkLqWeRtY") -> Known:
+    """An order that gives less than was confirmed."""
+    known = waiting(clock, name)
+    reason = "This order gives 2.00% less than you confirmed."
+    return Known(known.states, known.intent, Verdict(Standing.LOWER, reason))
+
+
+def foreign(clock: ManualClock, name: str = "n3Fo6RzAsDfGhJkLqWeRtY") -> Known:
+    """An order of the same partner that another program made."""
+    return Known(waiting(clock, name).states, None, FOREIGN, "list")
 
 
 def every_state(clock: ManualClock) -> list[Known]:
@@ -214,6 +226,8 @@ def every_state(clock: ManualClock) -> list[Known]:
         private(clock),
         held(clock),
         withheld(clock),
+        lower(clock),
+        foreign(clock),
         waiting(clock, "v7Lt2NzAsDfGhJkLqWeRtY", expires=ago(clock, seconds=5)),
         exchanging(clock, "u5Ks8MzAsDfGhJkLqWeRtY", display_status="TELEPORTING"),
         ended(

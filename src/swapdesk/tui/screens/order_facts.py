@@ -10,8 +10,9 @@ from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
 from swapdesk.flows.order_state import symbols
 from swapdesk.flows.order_summary import OrderSummary
+from swapdesk.flows.standing import Standing
 from swapdesk.flows.tracking import TrackedOrder
-from swapdesk.tui.glyphs import REFUSED, VALID
+from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, LineLike, Span, width_of
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.wire.orders import DisplayStatus, Order
@@ -28,18 +29,21 @@ SHORT_STAGES = {
 NAME_CELLS = 10
 
 
+_HARD = (Standing.DIFFERS, Standing.CONTRADICTS)
+
+
 def withheld_line(tracked: TrackedOrder, summary: OrderSummary) -> Line:
     """What must be read before anything else: why the address is hidden. Empty otherwise."""
     if tracked.withheld is None or summary.ended:
         return []
+    hard = tracked.standing in _HARD
+    glyph, role = (REFUSED, "status-trouble") if hard else (UNKNOWN, "status-waiting")
+    line = [Span(f"{glyph} {tracked.withheld}", role, bold=hard)]
+    if not hard:
+        return line
     if display_of(tracked.order) == DisplayStatus.WAITING_FOR_DEPOSIT:
-        then = "The deposit address is hidden. Do not pay this order. Nothing was sent."
-    else:
-        then = "The deposit address is hidden. Do not pay this order again."
-    return [
-        Span(f"{REFUSED} {tracked.withheld} ", "status-trouble", bold=True),
-        Span(then),
-    ]
+        return [*line, Span(" The deposit address is hidden. Nothing was sent.")]
+    return [*line, Span(" The deposit address is hidden. Do not pay it again.")]
 
 
 def stage_names(tracked: TrackedOrder, summary: OrderSummary) -> tuple[list[str], list[str]]:
@@ -87,7 +91,7 @@ def _deposit(tracked: TrackedOrder, summary: OrderSummary) -> list[Fact]:
         amount = f"{exact_amount(order.in_amount)} {sent}"
         facts.append(Fact("Send", amount, note=on, copy=copied_amount(order.in_amount), bold=True))
     if tracked.withheld is not None and not summary.ended:
-        return [*facts, Fact("Deposit to", [Span("hidden", "status-trouble"), Span(", see above")])]
+        return [*facts, Fact("Deposit to", [Span("hidden, see above", "muted")])]
     if order.deposit_address is None:
         return facts
     waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT

@@ -59,8 +59,9 @@ class OrdersScreen(Page):
     DEFAULT_CSS = """
     OrdersScreen #filter { display: none; }
     OrdersScreen #filter.-open { display: block; }
-    OrdersScreen #pane { height: 3; }
-    OrdersScreen.-short #pane { height: 2; }
+    OrdersScreen #label { margin: 1 0 0 0; }
+    OrdersScreen #pane { height: 2; }
+    OrdersScreen.-short #label { margin: 0; }
     """
 
     def __init__(self, session: Session) -> None:
@@ -178,7 +179,8 @@ class OrdersScreen(Page):
         orders = link.tracker.orders()
         for tracked in orders:
             known = self._drawn.get(tracked.service_id)
-            if known is None or known[0] is not tracked or not known[2] or text:
+            # Rows of an unchanged order are kept: the tick brings their times up to date.
+            if known is None or known[0] is not tracked or text:
                 summary = summarise(tracked, now)
                 if text and not matches(text, tracked, summary, now):
                     continue
@@ -187,7 +189,7 @@ class OrdersScreen(Page):
             drawn[tracked.service_id] = known
             (finished if known[2] else open_).append(known[1])
         self._drawn = drawn
-        self._total = (sum(not tracked.state(now).ended for tracked in orders), len(orders))
+        self._total = (link.tracker.open_count, len(orders))
         self._table.set_empty(
             f"No order matches {text!r}. esc clears the filter." if orders else empty_line(NONE_YET)
         )

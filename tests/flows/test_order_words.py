@@ -1,0 +1,334 @@
+"""What the tracker says of an order, its history, the filter and the raw view."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flows.orders import DEPOSIT, NOW, intent, order
+from swapdesk.flows.exchange import Created, Unknown
+from swapdesk.flows.intent import Intent, IntentKind
+from swapdesk.flows.open_business import findings, quit_warning
+from swapdesk.flows.order_check import OrderCheck
+from swapdesk.flows.order_filter import matches
+from swapdesk.flows.order_history import Leg, legs_of
+from swapdesk.flows.order_summary import OrderSummary, created_words, summarise
+from swapdesk.flows.raw_json import HIDDEN, raw_lines
+from swapdesk.flows.resume import ResumeReport
+from swapdesk.flows.standing import RELEASED, Standing
+from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.wording import OUTCOME_UNKNOWN
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
+
+LATER = NOW + timedelta(minutes=6)
+
+
+def tracked(
+    of: Intent | None = None,
+    *,
+    withheld: str | None = None,
+    standing: Standing = Standing.RELEASED,
+    **changes: Any,
+) -> TrackedOrder:
+    return TrackedOrder(
+        order(of, **changes),
+        of,
+        withheld,
+        ended=False,
+        seen_at=NOW,
+        source="stream",
+        standing=standing,
+    )
+
+
+def said(one: TrackedOrder, now: datetime = LATER) -> OrderSummary:
+    return summarise(one, now)
+
+
+def test_a_waiting_order_counts_down_and_may_be_paid() -> None:
+    summary = said(tracked())
+    assert (summary.word, summary.time, summary.short_time) == (
+        "Waiting for you",
+        "24:00 left",
+        "24:00",
+    )
+    assert summary.payable
+    assert summary.due == "send the deposit within 24:00"
+    assert not summary.urgent
+    assert said(tracked(), NOW + timedelta(minutes=29)).urgent
+
+
+def test_a_passed_deadline_is_not_payable_before_the_service_says_so() -> None:
+    summary = said(tracked(), NOW + timedelta(minutes=30))
+    assert summary.word == "Deadline over"
+    assert not summary.payable
+    assert summary.time == "expired"
+    assert summary.actor == "the service"
+
+
+@pytest.mark.parametrize(
+    ("standing", "word", "actor"),
+    [
+        (Standing.FOREIGN, "Not of this desk", "whoever made it"),
+        (Standing.UNREPEATED, "Being compared", "the service"),
+        (Standing.LOWER, "Gives less", "you"),
+        (Standing.DIFFERS, "Do not pay", "you"),
+        (Standing.CONTRADICTS, "Do not pay", "you"),
+    ],
+)
+def test_a_hidden_address_is_never_payable(standing: Standing, word: str, actor: str) -> None:
+    summary = said(tracked(withheld="Hidden.", standing=standing))
+    assert (summary.word, summary.actor, summary.payable) == (word, actor, False)
+
+
+def test_a_hidden_address_does_not_hide_where_money_is() -> None:
+    moving = said(
+        tracked(
+            withheld="Hidden.",
+            standing=Standing.CONTRADICTS,
+            display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value,
+            in_status=3,
+        )
+    )
+    assert moving.word == "Exchanging"
+    assert moving.money == "with Halyard."
+
+
+def test_words_of_finished_orders() -> None:
+    finished: dict[str, Any] = {
+        "display_status": DisplayStatus.SWAP_COMPLETED.value,
+        "in_status": LegStatus.FINISHED.value,
+        "order_finished_received": NOW + timedelta(minutes=14),
+    }
+    assert said(tracked(**finished)).time == "took 14m"
+    rerouted = said(tracked(**finished, rerouted=True))
+    assert rerouted.word == "Rerouted"
+    fallback = said(tracked(**{**finished, "in_status": LegStatus.FALLBACK.value}))
+    assert fallback.word == "Paid by fallback"
+    expired = said(tracked(display_status=DisplayStatus.EXPIRED.value))
+    assert (expired.word, expired.time, expired.sign) == ("Expired", "—", "expired")
+    failed = said(tracked(display_status=DisplayStatus.FAILED.value, in_status=6))
+    assert failed.sign == "failed"
+
+
+def test_an_unknown_state_is_said_and_not_guessed() -> None:
+    assert said(tracked(display_status="TELEPORTING")).sign == "unknown"
+    nothing = said(TrackedOrder(Order(service_id="a" * 22), None, None, False, NOW, "list"))
+    assert (nothing.sign, nothing.time) == ("unknown", "—")
+
+
+def test_late_is_said_in_time_and_label() -> None:
+    late = tracked(display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value, in_status=3)
+    now = NOW + timedelta(minutes=41)
+    summary = said(late, now)
+    assert (summary.time, summary.late) == ("27m over", True)
+    assert created_words(late, summary, now) == (
+        "created 14:02:11 · 41m, 27m over the expected time"
+    )
+    assert said(late).brief == "Halyard, ~8m"
+
+
+def test_the_payout_of_a_private_send_names_its_recipient() -> None:
+    send = intent(kind=IntentKind.PRIVATE_SEND, route="private", recipient_label="@bob")
+    going = tracked(
+        send, display_status=DisplayStatus.SENDING_TO_RECEIVER.value, in_status=5, out_status=4
+    )
+    assert said(going).word == "Sending to @bob"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("", True),
+        ("btc", True),
+        ("BTC halyard", True),
+        ("private", False),
+        ("standard >5m", True),
+        (">1h", False),
+        ("<10m", True),
+        ("open", True),
+        ("finished", False),
+        ("h8kq", True),
+    ],
+)
+def test_filters(text: str, kept: bool) -> None:
+    one = tracked()
+    assert matches(text, one, said(one), LATER) is kept
+
+
+@given(st.text(max_size=40))
+def test_no_filter_breaks(text: str) -> None:
+    one = tracked()
+    assert matches(text, one, said(one), LATER) in (True, False)
+
+
+def seen(*states: tuple[float, Order]) -> list[tuple[datetime, str, Order]]:
+    return [(NOW + timedelta(minutes=at), "stream", state) for at, state in states]
+
+
+def marks(leg: Leg) -> list[tuple[str, str]]:
+    return [(step.text, step.mark) for step in leg.steps]
+
+
+def test_a_standard_leg_has_the_times_this_desk_saw() -> None:
+    confirming = order(display_status=DisplayStatus.DEPOSIT_DETECTED.value, in_status=2)
+    exchanging = order(display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value, in_status=3)
+    (leg,) = legs_of(exchanging, seen((0, order()), (2, confirming), (5, exchanging)), LATER)
+    assert marks(leg) == [
+        ("created", "past"),
+        ("deposit seen", "past"),
+        ("exchanging", "now"),
+        ("sent to you", "future"),
+        ("finished", "future"),
+    ]
+    assert [step.at for step in leg.steps[:3]] == [
+        NOW,
+        NOW + timedelta(minutes=2),
+        NOW + timedelta(minutes=5),
+    ]
+    assert leg.steps[4].expected
+    assert leg.steps[4].at == NOW + timedelta(minutes=14)
+
+
+def test_a_step_nobody_saw_has_no_time() -> None:
+    exchanging = order(display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value, in_status=3)
+    (leg,) = legs_of(exchanging, seen((0, order()), (5, exchanging)), LATER)
+    assert (leg.steps[1].text, leg.steps[1].mark, leg.steps[1].at) == ("deposit seen", "past", None)
+
+
+def test_two_legs_and_the_end() -> None:
+    send = intent(route="private")
+    done = order(
+        send,
+        display_status=DisplayStatus.SWAP_COMPLETED.value,
+        in_status=5,
+        out_status=5,
+        out_created=NOW + timedelta(minutes=8),
+        order_finished_received=NOW + timedelta(minutes=20),
+    )
+    first, second = legs_of(done, seen((0, order(send)), (20, done)), LATER)
+    assert first.word == second.word == "finished"
+    assert second.steps[0].at == NOW + timedelta(minutes=8)
+    assert second.steps[-1].at == NOW + timedelta(minutes=20)
+    assert all(step.mark == "past" for leg in (first, second) for step in leg.steps)
+
+
+def test_a_hold_stands_where_the_leg_stopped() -> None:
+    held = order(display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value, in_status=8)
+    (leg,) = legs_of(held, seen((0, order()), (5, held)), LATER)
+    assert marks(leg)[2:4] == [("exchanging", "past"), ("on hold", "trouble")]
+    assert leg.word == "on hold"
+
+
+@pytest.mark.parametrize(
+    ("display", "leg_status", "mark"),
+    [("EXPIRED", 9, "ended"), ("FAILED", 6, "trouble"), ("REFUNDED", 7, "ended")],
+)
+def test_an_order_that_ended_otherwise_has_no_future(
+    display: str, leg_status: int, mark: str
+) -> None:
+    over = order(display_status=display, in_status=leg_status)
+    (leg,) = legs_of(over, seen((0, order()), (30, over)), LATER)
+    assert leg.steps[-1].mark == mark
+    assert leg.steps[-1].text == display.lower()
+    assert all(step.mark != "future" for step in leg.steps)
+
+
+@given(
+    display=st.sampled_from([None, "TELEPORTING", *[one.value for one in DisplayStatus]]),
+    first=st.none() | st.integers(-3, 12),
+    second=st.none() | st.integers(-3, 12),
+    anonymous=st.none() | st.booleans(),
+)
+def test_every_combination_has_words(
+    display: str | None, first: int | None, second: int | None, anonymous: bool | None
+) -> None:
+    state = order(display_status=display, in_status=first, out_status=second, anonymous=anonymous)
+    for leg in legs_of(state, seen((0, state)), LATER):
+        assert leg.word
+        assert leg.steps
+    one = TrackedOrder(state, None, None, False, NOW, "list")
+    summary = summarise(one, LATER)
+    assert summary.word
+    assert summary.money
+    assert summary.actor
+    assert summary.due
+
+
+def test_numbers_stay_in_their_own_digits() -> None:
+    raw = b'{"inAmount":0.50000000000000000001,"eta":14,"big":1e400,"list":[1.10,null,true]}'
+    shown = "\n".join(raw_lines(raw))
+    assert '"inAmount": 0.50000000000000000001,' in shown
+    assert "1e400" in shown
+    assert "1.10" in shown
+
+
+def test_what_must_not_be_paid_is_left_out_everywhere() -> None:
+    document = {
+        "depositAddress": DEPOSIT,
+        "depositTag": "7",
+        "receiverAddress": "there",
+        "hashUrl": f"https://example.org/{DEPOSIT}",
+        "nested": {"depositExtraId": "7", "copy": DEPOSIT},
+    }
+    shown = "\n".join(raw_lines(json.dumps(document).encode(), hidden=DEPOSIT))
+    assert DEPOSIT not in shown
+    assert shown.count(HIDDEN) == 5
+    assert "there" in shown
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=8,
+    )
+)
+def test_the_raw_view_of_anything(document: Any) -> None:
+    lines = raw_lines(json.dumps(document).encode())
+    assert lines
+    assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"\xff\xfe", b"[" * 5000, b"<html>\x1b[2J"])
+def test_the_raw_view_of_what_is_no_json(raw: bytes) -> None:
+    assert all(line.isprintable() for line in raw_lines(raw))
+
+
+def test_quitting_counts_what_waits() -> None:
+    moving = tracked(display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value, in_status=3)
+    over = tracked(display_status=DisplayStatus.SWAP_COMPLETED.value, in_status=5)
+    assert quit_warning([], LATER) is None
+    assert quit_warning([over], LATER) is None
+    assert quit_warning([tracked(), tracked(), moving, over], LATER) == (
+        "2 orders wait for you. They go on without the desk and are here when you come back."
+        " q quits."
+    )
+    alone = quit_warning([moving], LATER)
+    assert alone is not None
+    assert alone.startswith("1 order is open. It goes on")
+    creating = quit_warning([], LATER, creating=True)
+    assert creating is not None
+    assert "has not answered yet" in creating
+
+
+def test_findings_name_each_outcome() -> None:
+    confirmed = intent()
+    created = Created(order(confirmed), OrderCheck((), None, False), RELEASED, True)
+    report = ResumeReport(
+        found=[(confirmed, created)],
+        not_created=[intent(amount_in=Decimal(2))],
+        unknown=[(confirmed, Unknown(OUTCOME_UNKNOWN, confirmed.id, ()))],
+        elsewhere=[confirmed],
+    )
+    found = findings(report)
+    assert [one.kind for one in found] == ["found", "unknown", "not_created", "elsewhere"]
+    assert found[0].said == "The order exists: h8Kq2P. It was not created twice."
+    assert found[0].what == "0.5 BTC to ETH, standard"
+    assert all("Nothing was paid." in one.said for one in found[1:3])

@@ -1,0 +1,301 @@
+"""The tracker and one order: every state at every size, hostile text, and the keys."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from corpus import load
+from flows.orders import order
+from swapdesk.tui.screens.order import OrderScreen
+from swapdesk.tui.screens.orders import OrdersScreen
+from swapdesk.tui.screens.raw_order import RawOrderScreen
+from swapdesk.tui.spans import ascii_line, plain_text
+from swapdesk.tui.widgets.order_table import order_columns, order_row
+from swapdesk.wire.encoding.text import safe_text
+from swapdesk.wire.orders import DisplayStatus
+from tui.desk_run import SIZES, DeskRun, Market
+from tui.known_orders import Known, every_state, exchanging, held, prepare, private, waiting
+from tui.known_orders import withheld as differing
+
+Golden = Callable[[str, str], None]
+HIDDEN = "rDp9 pZz6"
+ONES = {
+    "waiting": waiting,
+    "exchanging": exchanging,
+    "private": private,
+    "held": held,
+    "withheld": differing,
+}
+
+
+async def tracker(run: DeskRun, words: str = "Open") -> OrdersScreen:
+    """Open the tracker and wait for its rows."""
+    await run.ready()
+    await run.press("o")
+    await run.see(words)
+    return run.screen(OrdersScreen)
+
+
+async def opened(run: DeskRun, service_id: str) -> OrderScreen:
+    await run.ready()
+    run.app.open_order(service_id)
+    await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+    await run.see("Order id")
+    return run.screen(OrderScreen)
+
+
+def checked(text: str, width: int) -> str:
+    """The text; its rows keep the width and leave the first two columns to the bar."""
+    for row in text.split("\n"):
+        assert len(row) <= width, row
+        assert row[:2].strip() in ("", "▌", "╌╌", "S"), row
+    return text
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}")
+async def test_the_tracker_in_every_state(
+    market: Market, golden: Golden, size: tuple[int, int]
+) -> None:
+    prepare(market, every_state(market.clock))
+    async with market.desk(size) as run:
+        await tracker(run)
+        golden(f"orders-{size[0]}", checked(run.body, size[0]))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}")
+async def test_every_state_of_one_order(
+    market: Market, golden: Golden, size: tuple[int, int]
+) -> None:
+    known = every_state(market.clock)
+    prepare(market, known)
+    shown = []
+    async with market.desk(size) as run:
+        for one in known:
+            await opened(run, one.id)
+            shown.append(checked(run.body, size[0]))
+            await run.press("escape")
+    golden(f"order-{size[0]}", "\n\n".join(shown))
+
+
+async def test_without_orders_it_says_what_starts_one(market: Market, golden: Golden) -> None:
+    async with market.desk() as run:
+        await tracker(run, "No orders yet.")
+        golden("orders-empty", run.body)
+        await run.press("enter", "y", "f")
+        assert "n starts a swap." in run.text
+
+
+async def test_an_address_that_must_not_be_paid_is_nowhere(market: Market) -> None:
+    known = differing(market.clock)
+    prepare(market, [known])
+    async with market.desk() as run:
+        await tracker(run)
+        assert "Do not pay" in run.text
+        assert "copy address" not in run.text
+        assert "fund" not in run.text
+        await run.press("y", "f")
+        await run.press("enter")
+        await run.see("the recipient differs")
+        assert "hidden, see above" in run.text
+        await run.press("J")
+        await run.settle(lambda: isinstance(run.app.screen, RawOrderScreen), "the raw view")
+        raw = run.screen(RawOrderScreen)
+        whole = "\n".join(raw._lines)
+        address = known.states[0].deposit_address
+        assert address is not None
+        assert address not in whole
+        assert HIDDEN not in run.text
+        assert '"depositAddress": "«withheld»"' in whole
+        await run.press("y")
+        assert address not in run.app.clipboard
+
+
+async def test_the_cursor_stays_on_its_order_and_cells_change_in_place(market: Market) -> None:
+    prepare(market, [exchanging(market.clock), private(market.clock)])
+    async with market.desk() as run:
+        screen = await tracker(run)
+        await run.press("j")
+        key = screen._table.cursor_key
+        tracked = screen.current
+        assert key is not None
+        assert tracked is not None
+        link = run.app.session.desk.link
+        sending = tracked.order.model_copy(
+            update={"display_status": DisplayStatus.SENDING_TO_RECEIVER.value, "in_status": 4}
+        )
+        link.tracker._apply(sending, "stream")
+        await link.tracker._commit()
+        await run.see("Sending to you")
+        assert screen._table.cursor_key == key
+        over = sending.model_copy(
+            update={
+                "display_status": DisplayStatus.SWAP_COMPLETED.value,
+                "in_status": 5,
+                "order_finished_received": market.clock.now(),
+            }
+        )
+        link.tracker._apply(over, "list")
+        await link.tracker._commit()
+        await run.see("Finished")
+        assert screen._table.cursor_key == key
+        assert "Next nobody" in run.text
+
+
+async def test_the_filter_keeps_what_matches(market: Market) -> None:
+    prepare(market, every_state(market.clock))
+    async with market.desk() as run:
+        await tracker(run)
+        await run.press("slash")
+        await run.type("private")
+        await run.see("r3Tz9W")
+        assert "h8Kq2P" not in run.text
+        assert "1 of 9" in run.text
+        await run.press("enter", "q", "escape")
+        await run.see("h8Kq2P")
+        await run.press("slash")
+        await run.type("nothing like it")
+        await run.see("No order matches")
+        await run.press("escape")
+        await run.see("h8Kq2P")
+
+
+async def test_times_move_with_the_clock(market: Market) -> None:
+    prepare(market, [waiting(market.clock)])
+    async with market.desk() as run:
+        await tracker(run)
+        assert "27:12" in run.text
+        market.clock.advance(61)
+        run.app.tick()
+        await run.see("26:11")
+        market.clock.advance(1600)
+        run.app.tick()
+        await run.see("Deadline over")
+        assert "fund" not in run.text
+
+
+async def test_copying_takes_the_value_under_the_cursor(market: Market) -> None:
+    known = waiting(market.clock)
+    prepare(market, [known])
+    async with market.desk() as run:
+        await tracker(run)
+        await run.press("y")
+        assert run.app.clipboard == known.states[0].deposit_address
+        await run.press("enter")
+        await run.see("Order id")
+        await run.press("y")
+        assert run.app.clipboard == known.id
+        await run.press("j", "y")
+        assert run.app.clipboard == "2500"
+        await run.press("j", "j", "y")
+        assert run.app.clipboard == "104882716"
+        await run.press("d")
+        await run.see("Send this, once,")
+        await run.press("enter")
+        await run.see("Order id")
+        await run.press("d")
+        assert "Send this, once," in run.text
+
+
+async def test_an_order_nobody_knows(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        run.app.open_order("q1w2e3r4t5y6u7i8o9p0as")
+        await run.see("Neither this desk nor the service knows this order.")
+        assert "you: check the id" in run.text
+        assert "Facts" not in run.text
+        await run.press("y", "J", "d", "f")
+        assert run.screen(OrderScreen)
+
+
+async def test_a_refresh_reads_the_list_and_says_when_it_cannot(market: Market) -> None:
+    prepare(market, [exchanging(market.clock)])
+    async with market.desk() as run:
+        await tracker(run)
+        before = len(market.network.seen)
+        await run.press("r")
+        await run.see("1 orders, read now.")
+        assert len(market.network.seen) > before
+
+
+async def test_five_thousand_orders(market: Market) -> None:
+    model = exchanging(market.clock)
+    many = [
+        Known([order(model.intent, service_id=f"m{number:021}", created=market.clock.now())])
+        for number in range(5000)
+    ]
+    prepare(market, [replace(one, source="list") for one in many[:1]])
+    async with market.desk() as run:
+        screen = await tracker(run)
+        link = run.app.session.desk.link
+        for one in many:
+            link.tracker._apply(one.states[0], "list")
+        await link.tracker._commit()
+        await run.see("5000")
+        await run.press("end")
+        begun = time.perf_counter()
+        for number in range(0, 5000, 50):
+            seen = (
+                many[number]
+                .states[0]
+                .model_copy(
+                    update={"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "in_status": 2}
+                )
+            )
+            link.tracker._apply(seen, "list")
+        await link.tracker._commit()
+        await run.settle(lambda: not screen._changed, "the update")
+        assert time.perf_counter() - begun < 5
+        assert "▌" in run.text
+
+
+CASES = load("markup", "text")
+
+
+@pytest.mark.parametrize("case", CASES[:40], ids=lambda case: case.id)
+def test_hostile_text_in_a_row(case: Any) -> None:
+    from datetime import timedelta
+
+    from flows.orders import NOW
+    from swapdesk.flows.order_summary import summarise
+    from swapdesk.flows.tracking import TrackedOrder
+    from swapdesk.tui.widgets.order_table import order_pane
+    from swapdesk.tui.widgets.table_layout import TableLayout
+
+    text = safe_text(case.text, 64)
+    hostile = order(
+        swap_name=text, in_symbol=text, out_symbol=text, display_status=text, in_status_label=text
+    )
+    tracked = TrackedOrder(hostile, None, text, ended=False, seen_at=NOW, source="list")
+    summary = summarise(tracked, NOW + timedelta(minutes=1))
+    for wide, width in ((False, 76), (False, 96), (True, 116)):
+        layout = TableLayout(order_columns(wide=wide))
+        row = order_row(tracked, summary, wide=wide)
+        layout.measure(row)
+        line = layout.line(row, width)
+        assert plain_text(line).isprintable()
+        assert len(plain_text(ascii_line(line))) > 0
+        assert all(plain_text(said).isprintable() for said in order_pane(tracked, summary, NOW))
+
+
+@pytest.mark.parametrize("payload", ["[red]x[/]", "[@click=app.quit]x[/]", "a\x1b[2Jb", "\u202ey"])
+async def test_hostile_text_on_both_screens(market: Market, payload: str) -> None:
+    text = safe_text(payload, 64)
+    known = exchanging(
+        market.clock, swap_name=text, in_symbol=text, display_status=text, refund_chain=text
+    )
+    prepare(market, [known])
+    async with market.desk((120, 40)) as run:
+        await tracker(run)
+        assert all(row.isprintable() for row in run.text.split("\n"))
+        await run.press("enter")
+        await run.see("Order id")
+        assert all(row.isprintable() for row in run.text.split("\n"))
+        assert text in run.text
+        await run.press("J")
+        await run.see("serviceId")
+        assert all(row.isprintable() for row in run.text.split("\n"))
