@@ -196,68 +196,6 @@ async def test_a_used_quote_takes_no_other_body(floor: Floor) -> None:
     assert await floor.desk.create(caller(), exchange(quote), "exchange") == order
 
 
-async def test_a_floating_order_falls_back_to_the_next_best(floor: Floor) -> None:
-    floor.venue("aa").trouble.reject = True
-    order = await floor.create()
-    assert (order.in_, order.swap_name, order.rerouted) == ("bb", "Beta", True)
-    assert order.quoted_in_amount == Decimal("0.5")
-    assert order.quoted_out_amount == Decimal("0.01660000")
-    assert order.out_amount == Decimal("0.01656666")
-    assert floor.openings == [f"{order.service_id}:in#2"]
-
-
-async def test_a_venue_that_left_since_the_quote_is_one_that_refuses(floor: Floor) -> None:
-    quote = await floor.quote()
-    left = [venue for venue in floor.adapters if venue.provider.short_name != "aa"]
-    without = Floor(floor.path, floor.clock, left)
-    order = await without.desk.create(caller(), exchange(quote), "exchange")
-    await without.store.close()
-    assert (order.in_, order.rerouted) == ("bb", True)
-
-
-@pytest.mark.parametrize("position", ["in", "out"])
-async def test_a_private_order_avoids_the_venue_that_refused(floor: Floor, position: str) -> None:
-    quote = await floor.quote(route="private")
-    floor.venue(quote.legs[0 if position == "in" else 1]).trouble.rejections = 1
-    order = await floor.desk.create(caller(), exchange(quote), "exchange")
-    assert order.status == 0
-    assert order.rerouted
-    row = await floor.desk.find(ALICE.partner_id, order.service_id)
-    assert row is not None
-    assert row.legs[0 if position == "in" else 1] != quote.legs[0 if position == "in" else 1]
-    assert row.legs[0] != row.legs[1]
-    kept = [key for key in floor.openings if key.endswith("#2")]
-    assert sorted(kept) == [f"{order.service_id}:in#2", f"{order.service_id}:out#2"]
-
-
-async def test_no_venue_of_a_private_order_learns_both_ends(floor: Floor) -> None:
-    quote = await floor.quote(route="private")
-    floor.venue(quote.legs[0]).trouble.reject = True
-    order = await floor.desk.create(caller(), exchange(quote), "exchange")
-    row = await floor.desk.find(ALICE.partner_id, order.service_id)
-    assert row is not None
-    assert row.legs[1] == quote.legs[1], "who knows the receiver already pays the receiver"
-    for venue in floor.adapters:
-        sides = {leg.key.removeprefix(order.service_id).split("#")[0] for leg in venue.opened}
-        assert len(sides) <= 1, (venue.provider.short_name, sides)
-
-
-async def test_when_all_refuse_the_order_fails_and_the_quote_stays_consumed(floor: Floor) -> None:
-    for venue in floor.adapters:
-        venue.trouble.reject = True
-    quote = await floor.quote()
-    for _ in range(2):
-        error = await refused(floor.desk.create(caller(), exchange(quote), "exchange"))
-        assert (error.code, error.status) == (ErrorCode.PROVIDER_EXCHANGE_FAILED, 502)
-    order = await only_order(floor)
-    assert (order.status, order.display_status, order.deposit_address) == (6, "FAILED", None)
-    assert order.action_required is False
-    assert floor.openings == []
-    stored = await floor.store.get_quote(ALICE.partner_id, quote.quote_id)
-    assert stored is not None
-    assert stored.consumed_by == order.service_id
-
-
 async def test_a_lost_answer_is_settled_by_the_worker(floor: Floor) -> None:
     floor.venue("aa").trouble.answers_lost = 1
     quote = await floor.quote()
@@ -288,57 +226,6 @@ async def test_a_venue_that_hangs_is_left_after_ten_seconds(floor: Floor) -> Non
     order = await only_order(floor)
     assert (order.status, order.in_) == (0, "aa")
     assert floor.openings == [f"{order.service_id}:in"]
-
-
-async def answered(floor: Floor, creating: asyncio.Task[Order], seconds: float) -> None:
-    """Let the clock run until the request is answered, or for so many seconds."""
-    assert isinstance(floor.clock, ManualClock)
-    until = floor.clock.monotonic() + seconds
-    while not creating.done() and floor.clock.monotonic() < until:
-        floor.clock.advance(0.25)
-        await asyncio.sleep(0.002)
-
-
-async def test_no_other_venue_is_tried_when_ten_seconds_have_passed(floor: Floor) -> None:
-    quote = await floor.quote(route="private")
-    first, second = (floor.venue(code) for code in quote.legs)
-    first.trouble.hang = second.trouble.hang = first.trouble.reject = True
-    creating = asyncio.create_task(floor.desk.create(caller(), exchange(quote), "exchange"))
-    await answered(floor, creating, 9)
-    second.trouble.released.set()
-    await answered(floor, creating, 4)
-    first.trouble.released.set()
-    await answered(floor, creating, 1)
-    assert creating.done()
-    assert (await refused(creating)).code is ErrorCode.SERVICE_UNAVAILABLE
-    assert [key.partition(":")[2] for key in floor.openings] == ["out"]
-    for _ in range(2):
-        await floor.work(12)
-    order = await only_order(floor)
-    assert (order.status, order.rerouted) == (0, True), "the worker decided"
-    assert await floor.desk.create(caller(), exchange(quote), "exchange") == order
-
-
-async def test_a_create_and_its_twin_end_within_25_seconds(floor: Floor) -> None:
-    quote = await floor.quote(route="private")
-    for venue in floor.adapters:
-        venue.trouble.hang = True
-    refusing = floor.venue(quote.legs[1])
-    refusing.trouble.reject = True
-    request = exchange(quote)
-    begin = floor.clock.monotonic()
-    creating = asyncio.create_task(floor.desk.create(caller(), request, "exchange"))
-    await answered(floor, creating, 9.5)
-    twin = asyncio.create_task(floor.desk.create(caller(), request, "exchange"))
-    refusing.trouble.released.set()
-    await answered(floor, creating, 9)
-    row = await floor.store.order_of_quote(ALICE.partner_id, quote.quote_id)
-    assert row is not None
-    floor.venue(row.legs[1]).trouble.released.set()
-    await answered(floor, creating, 60)
-    assert floor.clock.monotonic() - begin < 25
-    assert (await refused(creating)).code is ErrorCode.SERVICE_UNAVAILABLE
-    assert (await refused(twin)).code is ErrorCode.SERVICE_UNAVAILABLE
 
 
 async def test_an_opening_nobody_can_ask_about_fails_when_its_time_is_over(floor: Floor) -> None:
