@@ -88,6 +88,16 @@ async def test_refused_handshake_has_request_id_and_date(
     assert headers[b"date"] == b"Fri, 20 Nov 2026 14:02:11 GMT"
 
 
+@pytest.mark.parametrize("method", ["GET", "POST", "HEAD"])
+async def test_the_stream_without_a_handshake(api: httpx.AsyncClient, method: str) -> None:
+    answer = await api.request(method, "/ws")
+    assert answer.headers["x-request-id"]
+    if method == "GET":
+        assert code(answer) == (400, "BAD_REQUEST")
+    else:
+        assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
+
+
 # Route and method
 
 
@@ -105,7 +115,7 @@ async def test_refused_handshake_has_request_id_and_date(
         "/orders/",
         "/orders/a/b",
         "/quotes/private-send/",
-        "/ws",
+        "/ws/",
         "/tokens/a%2Fb",
         "/nothing%0A",
         "/%0A/%0D",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import contextlib
 import socket
 from collections.abc import Callable, Iterator
@@ -26,6 +28,25 @@ class CuttableProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.app_state = {**self.app_state, CUT: transport.abort}
+
+    def _should_upgrade(self) -> bool:
+        """Whether a complete handshake (RFC 6455, 4.2.1) has come.
+
+        An incomplete one stays a plain request, which the application refuses in its own form.
+        """
+        if not super()._should_upgrade() or self.scope["method"] != "GET":
+            return False
+        versions = [value for name, value in self.headers if name == b"sec-websocket-version"]
+        keys = [value for name, value in self.headers if name == b"sec-websocket-key"]
+        return versions == [b"13"] and len(keys) == 1 and _nonce(keys[0])
+
+
+def _nonce(key: bytes) -> bool:
+    """Whether a key is 16 bytes in base64."""
+    try:
+        return len(base64.b64decode(key, validate=True)) == 16
+    except binascii.Error:
+        return False
 
 
 class _Server(uvicorn.Server):

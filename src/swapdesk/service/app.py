@@ -178,6 +178,9 @@ class _Surface:
             return _refusal(refused, seen.request_id)
 
     async def _handled(self, request: Request, seen: _Seen) -> object:
+        if request.scope["path"] == PREFIX + STREAM_PATH:
+            seen.route = STREAM_PATH
+            raise _no_handshake(request.method)
         found = self._router.find(request.method, request.scope["path"])
         operation = found.operation
         seen.route = operation.path
@@ -229,6 +232,15 @@ def _without_api_key(
             "An apiKey parameter is not a credential; send the Authorization header.",
         )
     return kept
+
+
+def _no_handshake(method: str) -> ServiceError:
+    """What a request to the stream is told that is no complete WebSocket handshake."""
+    if method != "GET":
+        return ServiceError(
+            ErrorCode.METHOD_NOT_ALLOWED, "This path answers GET.", headers={"allow": "GET"}
+        )
+    return ServiceError(ErrorCode.BAD_REQUEST, "This path takes a WebSocket handshake, version 13.")
 
 
 def _refusal(error: ServiceError, request_id: str) -> Response:
