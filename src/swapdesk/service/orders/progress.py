@@ -113,15 +113,18 @@ def _told(
 def _found(
     row: StoredOrder, status: OrderStatus, first: LegReport, second: LegReport | None
 ) -> dict[str, str | bool | None]:
-    """Hashes, refund and flags; what a report leaves out keeps what was known."""
+    """Hashes, refund and flags; what a report leaves out keeps what was known.
+
+    The refund is what came back of the deposit; what a second leg gives back is another token
+    and stays with the service, for somebody to act on.
+    """
     paying = first if second is None else second
-    refunded = second if second is not None and second.refund_hash is not None else first
     found: dict[str, str | bool | None] = {
         "depositHash": first.deposit_hash,
         "payoutHash": paying.payout_hash,
-        "refundHash": refunded.refund_hash,
-        "refundChain": refunded.refund_chain,
-        "refundAmount": _text(refunded.refund_amount),
+        "refundHash": first.refund_hash,
+        "refundChain": first.refund_chain,
+        "refundAmount": _text(first.refund_amount),
     }
     told: dict[str, str | bool | None] = {
         name: value for name, value in found.items() if value is not None
@@ -133,7 +136,11 @@ def _found(
         stranded = (
             deposit_seen(first)
             and paying.status not in _PAID
-            and (row.refund_address is None or bool({first.status, paying.status} & given_up))
+            and (
+                row.refund_address is None
+                or bool({first.status, paying.status} & given_up)
+                or (second is not None and second.status == LegStatus.REFUNDED)
+            )
         )
         if stranded or flagged is not None:
             told["actionRequired"] = stranded or (flagged is True and paying.status not in _PAID)

@@ -119,10 +119,10 @@ def status_of_legs(first: LegReport, second: LegReport | None) -> OrderStatus:
 def _status_of_second(second: LegReport) -> OrderStatus:
     if second.status in _PAID:
         return OrderStatus.FINISHED
-    if second.status in (LegStatus.FAILED, LegStatus.EXPIRED):
+    if second.status in (LegStatus.FAILED, LegStatus.EXPIRED, LegStatus.REFUNDED):
+        # The second venue gives back the intermediary, not what was deposited: no refund of
+        # the order, which returns the deposited token on its own chain (spec: Rules that hold 5).
         return OrderStatus.FAILED
-    if second.status == LegStatus.REFUNDED:
-        return OrderStatus.REFUNDED
     return OrderStatus.ANONYMIZING
 
 
