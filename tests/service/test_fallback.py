@@ -98,6 +98,9 @@ async def test_when_all_refuse_the_order_fails_and_the_quote_stays_consumed(floo
     order = await only_order(floor)
     assert (order.status, order.display_status, order.deposit_address) == (6, "FAILED", None)
     assert order.action_required is False
+    assert order.rerouted is False, "no other route was executed"
+    assert (order.quoted_in_amount, order.quoted_out_amount) == (None, None)
+    assert (order.in_amount, order.out_amount) == (quote.amount_in, quote.amount_out)
     assert floor.openings == []
     stored = await floor.store.get_quote(ALICE.partner_id, quote.quote_id)
     assert stored is not None

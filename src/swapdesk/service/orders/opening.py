@@ -208,7 +208,6 @@ class Opening:
                 **order.detail,
                 "refusals": ",".join(refused),
                 "openedInVain": ",".join(opened),
-                "rerouted": True,
             },
         )
 
@@ -217,6 +216,8 @@ class Opening:
     ) -> StoredOrder:
         now = self._clock.now()
         detail = {**order.detail, "inCreated": rfc3339(now)}
+        if refusals(order):
+            detail["rerouted"] = True
         if second is not None:
             detail["outCreated"] = rfc3339(now)
         amount_out = pay.amount_out if second is None else second.amount_out
@@ -236,8 +237,14 @@ class Opening:
 
     def _failed(self, order: StoredOrder) -> StoredOrder:
         now = self._clock.now()
+        quoted = (order.detail.get(name) for name in ("quotedInAmount", "quotedOutAmount"))
+        amount_in, amount_out = (
+            Decimal(text) if isinstance(text, str) else None for text in quoted
+        )
         return replace(
             self._at(order, OrderStatus.FAILED, now),
+            amount_in=amount_in or order.amount_in,
+            amount_out=amount_out or order.amount_out,
             in_status=int(LegStatus.FAILED),
             failure_code=ErrorCode.PROVIDER_EXCHANGE_FAILED.value,
             due_at=None,

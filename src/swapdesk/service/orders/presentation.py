@@ -30,6 +30,7 @@ class Presentation:
         token_in = self._catalog.token(row.token_in_id)
         token_out = self._catalog.token(row.token_out_id)
         private = row.route == "private"
+        rerouted = row.detail.get("rerouted") is True
         venue = None if private else self._venues.by_code(row.legs[0])
         deposit_hash = _text(row, "depositHash")
         payout_hash = _text(row, "payoutHash")
@@ -72,8 +73,8 @@ class Presentation:
             out_amount=row.amount_out,
             out_symbol=None if token_out is None else token_out.symbol,
             out_amount_usd=row.amount_out_usd,
-            quoted_in_amount=_amount(row, "quotedInAmount"),
-            quoted_out_amount=_amount(row, "quotedOutAmount"),
+            quoted_in_amount=_amount(row, "quotedInAmount") if rerouted else None,
+            quoted_out_amount=_amount(row, "quotedOutAmount") if rerouted else None,
             in_token_id=row.token_in_id,
             out_token_id=row.token_out_id,
             in_token=token_in,
@@ -84,7 +85,7 @@ class Presentation:
             out_transaction_out_hash=payout_hash if private else None,
             order_finished_received=_time(row, "finished"),
             action_required=row.detail.get("actionRequired") is True,
-            rerouted=row.detail.get("rerouted") is True,
+            rerouted=rerouted,
             refund_hash=_text(row, "refundHash"),
             refund_chain=_text(row, "refundChain"),
             refund_amount=_amount(row, "refundAmount"),
