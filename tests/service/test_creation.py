@@ -194,6 +194,11 @@ async def test_a_used_quote_takes_no_other_body(floor: Floor) -> None:
     floor.clock.advance(3600)
     await floor.worker.sweep(floor.clock.now())
     assert await floor.desk.create(caller(), exchange(quote), "exchange") == order
+    floor.clock.advance(48 * 3600)
+    too_late = await refused(floor.desk.create(caller(), exchange(quote), "exchange"))
+    unknown = replace(quote, quote_id="f" * 24)
+    never = await refused(floor.desk.create(caller(), exchange(unknown), "exchange"))
+    assert encode_json(too_late.body("same")) == encode_json(never.body("same"))
 
 
 async def test_a_lost_answer_is_settled_by_the_worker(floor: Floor) -> None:

@@ -186,7 +186,12 @@ class OrderDesk:
             raise _outcome_unknown() from unknown
 
     async def _replay(self, order: StoredOrder, digest: str) -> Order:
-        """What the first request got, waiting for it while it is under way and may last."""
+        """What the first request got, waiting for it while it is under way and may last.
+
+        An order that can no longer be seen is not shown by its quote either.
+        """
+        if not visible(order.created, self._clock.now()):
+            raise _invalid_swap()
         if order.request_digest != digest:
             raise ServiceError(
                 ErrorCode.INVALID_SWAP, "This quote was already used with other parameters."
