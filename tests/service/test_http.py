@@ -128,7 +128,9 @@ async def test_unknown_paths(api: httpx.AsyncClient, path: str) -> None:
     assert code(answer) == (404, "NOT_FOUND")
 
 
-@pytest.mark.parametrize("path", ["/", "/chains", "/v1/chains", "/v2x/chains", "/v2"])
+@pytest.mark.parametrize(
+    "path", ["/", "/chains", "/v1/chains", "/v2x/chains", "/v2", "/v2%2Fchains", "/v2%2fws"]
+)
 async def test_nothing_outside_the_prefix(api: httpx.AsyncClient, path: str) -> None:
     assert code(await api.get(f"http://service{path}")) == (404, "NOT_FOUND")
 

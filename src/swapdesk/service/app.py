@@ -149,7 +149,7 @@ class _Surface:
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send, seen: _Seen) -> None:
         websocket = WebSocket(scope, receive, send)
-        if scope["path"] != PREFIX + STREAM_PATH:
+        if _path(scope) != PREFIX + STREAM_PATH:
             error = ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
             await websocket.send_denial_response(_refusal(error, seen.request_id))
             return
@@ -178,10 +178,11 @@ class _Surface:
             return _refusal(refused, seen.request_id)
 
     async def _handled(self, request: Request, seen: _Seen) -> object:
-        if request.scope["path"] == PREFIX + STREAM_PATH:
+        path = _path(request.scope)
+        if path == PREFIX + STREAM_PATH:
             seen.route = STREAM_PATH
             raise _no_handshake(request.method)
-        found = self._router.find(request.method, request.scope["path"])
+        found = self._router.find(request.method, path)
         operation = found.operation
         seen.route = operation.path
         headers = _joined(request)
@@ -211,6 +212,14 @@ class _Surface:
             )
         except AccessRefused as refused:
             raise ServiceError(refused.code, refused.message) from None
+
+
+def _path(scope: Scope) -> str:
+    """The decoded path; empty where a slash came encoded, which separates no segments."""
+    if b"%2f" in scope.get("raw_path", b"").lower():
+        return ""
+    path: str = scope["path"]
+    return path
 
 
 def _joined(request: Request) -> dict[str, str]:
