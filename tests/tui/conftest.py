@@ -28,7 +28,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         path = GOLDENS / f"{name}.txt"
         shown = "\n".join(row.rstrip() for row in text.split("\n")).rstrip("\n") + "\n"
         if request.config.getoption("--update-goldens", default=False):
-            GOLDENS.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(shown, encoding="utf-8")
             return
         assert path.exists(), f"no golden {path.name}: run with --update-goldens and read it"

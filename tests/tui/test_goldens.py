@@ -17,7 +17,7 @@ Golden = Callable[[str, str], None]
 @pytest.mark.parametrize("name", ALL)
 def test_widget(name: str, columns: int, golden: Golden) -> None:
     width = columns if name in WIDE else columns - 4
-    golden(f"{name}-{columns}", lines_text(ALL[name](columns - 4, ""), width))
+    golden(f"widgets/{name}-{columns}", lines_text(ALL[name](columns - 4, ""), width))
 
 
 @pytest.mark.parametrize("name", ALL)
