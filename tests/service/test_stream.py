@@ -242,6 +242,8 @@ async def test_subscriptions_add_up_and_reset(
         ('{"type":"ping","extra":1}', "INVALID_MESSAGE"),
         ('{"type":"subscribe","serviceIds":"x"}', "INVALID_MESSAGE"),
         ('{"type":"subscribe","serviceIds":["../x"]}', "INVALID_MESSAGE"),
+        ('{"type":"subscribe","serviceIds":null}', "INVALID_MESSAGE"),
+        ('{"type":"unsubscribe","houdiniIds":null}', "INVALID_MESSAGE"),
         ('{"type":"dance"}', "UNKNOWN_TYPE"),
         ('{"type":"dance","with":"me"}', "UNKNOWN_TYPE"),
         (b"\x00\x01", "INVALID_MESSAGE"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from swapdesk.wire.encoding.codec import CodecError, decode_json, validate
+from swapdesk.wire.encoding.dialect import VENDOR_NAMES
 from swapdesk.wire.events import MAX_FRAME_BYTES, ClientFrame, StreamError
 
 _TYPES = ("subscribe", "unsubscribe", "ping")
+_ID_NAMES = ("serviceIds", *VENDOR_NAMES["serviceIds"])
 
 
 class FrameProblem(Exception):
@@ -39,6 +41,9 @@ def client_frame(message: object) -> ClientFrame:
         raise FrameProblem(
             StreamError.UNKNOWN_TYPE, "The types are subscribe, unsubscribe and ping."
         )
+    if any(name in value and value[name] is None for name in _ID_NAMES):
+        # Without the member it means all orders; null may be a slip, and is never read as that.
+        raise FrameProblem(StreamError.INVALID_MESSAGE, "serviceIds is a list, or left out.")
     try:
         return validate(ClientFrame, value, side="service")
     except CodecError as error:
