@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import stat
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -313,6 +314,13 @@ async def test_every_commit_is_flushed_to_disk(store: SqliteStore) -> None:
 
     assert await pragma("journal_mode") == "wal"
     assert await pragma("synchronous") == 2, "FULL: a power cut loses nothing acknowledged"
+
+
+async def test_nobody_else_on_the_machine_may_read_it(store: SqliteStore, tmp_path: Path) -> None:
+    await begun(store, 1)
+    files = [path for path in tmp_path.iterdir() if path.name.startswith("service.db")]
+    assert len(files) == 3, "with its log and index"
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
 def test_a_damaged_or_newer_file_is_refused(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -61,9 +62,10 @@ class SqliteStore:
 
     @classmethod
     def open(cls, path: Path | str) -> SqliteStore:
-        """Open or create the file; raises SchemaError when it is damaged or too new."""
+        """Open or create the file, mode 0600; raises SchemaError when damaged or too new."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
             prepare(connection)
         return cls(path)
