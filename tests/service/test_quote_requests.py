@@ -83,6 +83,9 @@ async def test_decimals_of_the_token(api: httpx.AsyncClient, path: str) -> None:
     if path.endswith("send"):
         del parameters["to"]
     assert (await api.get(path, params=parameters)).status_code == 200
+    answer = await api.get(path, params={**parameters, "amount": "0.1234567800"})
+    assert answer.status_code == 200, "trailing zeros change no amount"
+    assert '"amountIn":0.12345678,' in answer.text
     body = await refusal(api, path, {**parameters, "amount": "0.123456789"})
     assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"] == {"amount": {"message": "BTC has 8 decimals", "value": "0.123456789"}}

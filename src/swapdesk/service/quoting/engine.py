@@ -22,7 +22,7 @@ from swapdesk.service.quoting.valuation import swap_cap
 from swapdesk.service.store.protocol import Store, StoredQuote
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.ids import new_quote_id
-from swapdesk.wire.encoding.numbers import plain
+from swapdesk.wire.encoding.numbers import plain, quantize
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import (
     PrivateSendQuery,
@@ -72,11 +72,11 @@ class QuoteEngine:
         token_out = self._catalog.enabled_token(query.to, "to")
         if same:
             _require_self_private(token_in, query.from_)
-        _require_scale(token_in, query.amount)
+        amount = _in_units(token_in, query.amount)
         priced = await self._price(
             token_in,
             token_out,
-            query.amount,
+            amount,
             standard=RouteType.STANDARD in asked,
             private=RouteType.PRIVATE in asked,
         )
@@ -88,7 +88,7 @@ class QuoteEngine:
         ]
         await self._store.save_quotes([stored for _, stored in offers])
         found = [self._row(route, stored, token_in) for route, stored in offers]
-        found += self._losers(priced, query.amount, token_in)
+        found += self._losers(priced, amount, token_in)
         ordered = rows.in_order(found, query.sort, query.sort_order)
         return QuoteList(quotes=ordered, total=len(ordered))
 
@@ -96,11 +96,11 @@ class QuoteEngine:
         """Private routes from a token to itself."""
         token = self._catalog.enabled_token(query.from_, "from")
         _require_self_private(token, query.from_)
-        _require_scale(token, query.amount)
-        if query.amount <= 0:
+        amount = _in_units(token, query.amount)
+        if amount <= 0:
             bounds = await self.private_bounds.find(token, token)
-            raise rows.too_low(token, query.amount, bounds.minimum if bounds else Decimal(0))
-        priced = await self._price(token, token, query.amount, standard=False, private=True)
+            raise rows.too_low(token, amount, bounds.minimum if bounds else Decimal(0))
+        priced = await self._price(token, token, amount, standard=False, private=True)
         offers = [
             (route, self._stored(caller, route, token, token, True))
             for route in best_per_pair(priced.private)
@@ -235,9 +235,12 @@ def _require_self_private(token: Token, value: str) -> None:
         raise invalid("from", "must be a token with hasSelfPrivate", value)
 
 
-def _require_scale(token: Token, amount: Decimal) -> None:
-    """An amount finer than the token cannot be sent."""
+def _in_units(token: Token, amount: Decimal) -> Decimal:
+    """``amount`` in whole units of the token; one finer than the token cannot be sent."""
     exponent = amount.as_tuple().exponent
-    if isinstance(exponent, int) and -exponent > token.decimals:
-        message = f"{token.symbol} has {token.decimals} decimals"
-        raise invalid("amount", message, plain(amount))
+    if isinstance(exponent, int) and -exponent <= token.decimals:
+        return amount
+    cut = quantize(amount, token.decimals, up=False)
+    if cut != amount:
+        raise invalid("amount", f"{token.symbol} has {token.decimals} decimals", plain(amount))
+    return cut
