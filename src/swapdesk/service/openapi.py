@@ -183,8 +183,7 @@ def _bound(value: dict[str, Any]) -> None:
         value.setdefault("maximum", INTEGER_LIMIT - 1)
     elif kind == "number":
         value.setdefault("minimum", 0)
-        if "maximum" not in value:
-            value |= {"maximum": 10**MAGNITUDE_LIMIT, "exclusiveMaximum": True}
+        value.setdefault("maximum", 10**MAGNITUDE_LIMIT - 1)
 
 
 def _resolved(schema: Any, inner: dict[str, Any]) -> Any:
