@@ -201,6 +201,19 @@ async def test_copying_takes_the_value_under_the_cursor(market: Market) -> None:
         assert "Send this, once," in run.text
 
 
+async def test_facts_below_the_screen_come_into_view(market: Market) -> None:
+    known = next(one for one in every_state(market.clock) if one.id.startswith("d4Wp6H"))
+    prepare(market, [known])
+    async with market.desk((80, 16)) as run:
+        await opened(run, known.id)
+        assert "Known for" not in run.text
+        await run.press(*["j"] * 8)
+        assert "Known for" in run.text
+        assert "Refund tx" in run.text
+        await run.press(*["k"] * 8)
+        assert "0.5 BTC →" in run.text
+
+
 async def test_an_order_nobody_knows(market: Market) -> None:
     async with market.desk() as run:
         await run.ready()

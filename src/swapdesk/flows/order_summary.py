@@ -186,7 +186,7 @@ def _time(state: OrderState, left: float | None) -> tuple[str, str, bool]:
 
 def _brief(actor: str, due: str, state: OrderState) -> str:
     """``you: write to support``, ``the second exchange, ~8m``."""
-    if actor in ("you", "nobody"):
+    if actor == "you":
         return f"{actor}: {due.partition(' with order ')[0]}"
     if state.elapsed is None or state.expected is None or state.ended or state.late_by is not None:
         return actor

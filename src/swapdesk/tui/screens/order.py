@@ -53,7 +53,7 @@ class OrderScreen(Page):
     NAME = "Order"
     SPENDS = "read"
     VERBS = (CopyFact, DepositCard, Fund, RawJson, Refresh, Back)
-    AUTO_FOCUS: ClassVar[str | None] = "DetailRows"
+    AUTO_FOCUS: ClassVar[str | None] = ""
     DEFAULT_CSS = """
     OrderScreen #legs { height: auto; }
     OrderScreen #legs Timeline { width: 1fr; }
@@ -91,7 +91,8 @@ class OrderScreen(Page):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._facts.focus()
+        # The top of the order stays in view, with what must be read first.
+        self._facts.focus(scroll_visible=False)
         self._show()
         if self.tracked is None:
             self._begin_reading()

@@ -294,8 +294,8 @@ class OrdersScreen(Page):
                 return HIDDEN
             return Standing(locked="reading") if self._reading else Standing(cost="1 read")
         if verb is FilterRows:
-            return READY if self._drawn or self._filtering else HIDDEN
-        return READY
+            return READY if (self._drawn or self._filtering) and not typing else HIDDEN
+        return Standing(verb="to the list") if typing and verb is OpenOrder else READY
 
     def _fund_standing(self) -> Standing:
         tracked, link = self.current, self.link

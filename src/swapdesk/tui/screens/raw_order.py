@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.widget import Widget
 
 from swapdesk.flows.order_state import short_id
+from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.raw_json import raw_lines
 from swapdesk.tui.commands.command import READY, Command, Standing
 from swapdesk.tui.commands.everywhere import Back as EverywhereBack
@@ -43,11 +44,20 @@ class RawOrderScreen(Page):
         self._lines = self._read()
         self._table.focus()
         self._wrap()
-        self.set_money("where the order says.", "you: read; nothing moves from this screen")
+        self._say_money()
 
     def on_resize(self) -> None:
         super().on_resize()
         self._wrap()
+
+    def _say_money(self) -> None:
+        tracked = self.link.tracker.get(self.service_id) if self.link is not None else None
+        if tracked is not None:
+            summary = summarise(tracked, self.now())
+            self.set_money(summary.money, summary.brief, where_short=summary.place)
+
+    def on_tick(self) -> None:
+        self._say_money()
 
     def _read(self) -> list[str]:
         entry = self.desk.journal.orders.get(self.service_id)

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
+from textual.widget import Widget
 
 from swapdesk.flows.notation import wrapped_address
 from swapdesk.tui.glyphs import CURSOR
@@ -122,6 +123,18 @@ class DetailRows(LinesView):
         at = names.index(self._key) if self._key in names else 0
         self._key = names[min(len(names) - 1, max(0, at + steps))]
         self.refresh(Region(0, 0, self.size.width, self.size.height))
+        self._show_current()
+
+    def _show_current(self) -> None:
+        """Scroll the body so that the rows of the fact under the cursor are in view."""
+        width = self.size.width
+        rows = [at for at, (name, _) in enumerate(self._named(width)) if name == self._key]
+        if not rows or not isinstance(self.parent, Widget):
+            return
+        # With the first fact everything above the facts comes into view again.
+        top = 0 if rows[0] == 0 else self.virtual_region.y + rows[0]
+        here = Region(0, top, width, 1 if rows[0] == 0 else len(rows))
+        self.parent.scroll_to_region(here, animate=False, force=True, x_axis=False)
 
     def action_choose(self) -> None:
         if self.current is not None:
