@@ -37,10 +37,11 @@ class Creating(App[int]):
         return True
 
     async def _create(self, intent: Intent) -> None:
+        def waiting() -> None:
+            self.post_message(CreateWaiting())
+
         try:
-            outcome = await self.session.desk.link.exchange.create(
-                intent, on_waiting=lambda: self.post_message(CreateWaiting())
-            )
+            outcome = await self.session.desk.link.exchange.create(intent, on_waiting=waiting)
         finally:
             self._creating = None
         self.post_message(CreateEnded(intent.id, outcome))
