@@ -138,7 +138,6 @@ async def test_parameters(served: dict[str, Any]) -> None:
             "minimum": 0,
             "exclusiveMinimum": True,
             "maximum": 10**40 - 1,
-            "exclusiveMaximum": True,
         },
     }
     assert by_name["types"]["schema"]["items"]["enum"] == ["private", "standard", "dex"]

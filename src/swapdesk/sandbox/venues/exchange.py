@@ -97,13 +97,13 @@ class SimulatedExchange:
         limits = limits_of(self._row, world_in)
         if amount_in < limits.minimum:
             return Unavailable(
-                f"below minimum: this route takes {plain(limits.minimum)} {token_in.symbol}"
+                f"below minimum: this route takes {plain(limits.minimum.normalize())} {token_in.symbol}"
                 " or more",
                 limits,
             )
         if amount_in > limits.maximum:
             return Unavailable(
-                f"above maximum: this route takes {plain(limits.maximum)} {token_in.symbol}"
+                f"above maximum: this route takes {plain(limits.maximum.normalize())} {token_in.symbol}"
                 " at most",
                 limits,
             )
