@@ -83,7 +83,9 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
     waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
     money = state.money
     payable = False
-    if waiting and left is not None and left <= 0:
+    late = waiting and left is not None and left <= 0
+    refused = tracked.withheld is not None and tracked.standing not in _WITHHELD
+    if late and not refused:
         word, level, sign = "Deadline over", "expired", "expired"
         sentence = "The deadline passed. Do not send to this order any more"
         money = "in your wallet, if you sent nothing."
@@ -100,7 +102,7 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         word, sentence = _completed(tracked, word, sentence)
     elif display == DisplayStatus.SENDING_TO_RECEIVER:
         word = _sending(tracked, word)
-    time, short, late = _time(state, left)
+    time, short, overdue = _time(state, left)
     return OrderSummary(
         state=state,
         word=word,
@@ -109,7 +111,7 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         sign=sign,
         time=time,
         short_time=short,
-        late=late,
+        late=overdue,
         counting=left is not None and left > 0,
         money=money,
         place=_place(money),
