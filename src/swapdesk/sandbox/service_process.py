@@ -24,6 +24,7 @@ from swapdesk.sandbox.control import Control
 from swapdesk.sandbox.faucet import Faucet
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import Faults
+from swapdesk.sandbox.host_check import HostCheck
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
 from swapdesk.sandbox.market import Market
@@ -68,11 +69,12 @@ async def _run(orders: dict[str, Any]) -> int:
                 partners=partners,
                 intermediaries=[find_token(*place).token_id for place in INTERMEDIARIES],
             )
+            hosts = frozenset({str(orders["host"])})
             faults = Faults()
             layer = FaultLayer(build_service(parts), faults, clock)
             control = Control(
                 token=orders["controlToken"],
-                hosts=frozenset({str(orders["host"])}),
+                hosts=hosts,
                 ledger=ledger,
                 faucet=Faucet(ledger, store, [partner.partner_id for partner in partners]),
                 clock=clock,
@@ -81,7 +83,8 @@ async def _run(orders: dict[str, Any]) -> int:
                 faults=faults,
                 layer=layer,
             )
-            await _serve(stop, orders, layer, control, parts.hub.close)
+            door = HostCheck(layer, hosts, clock)
+            await _serve(stop, orders, door, control, parts.hub.close)
         finally:
             await store.close()
     return 0
@@ -103,11 +106,11 @@ async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
 async def _serve(
     stop: asyncio.Event,
     orders: dict[str, Any],
-    layer: FaultLayer,
+    door: HostCheck,
     control: Control,
     close_streams: Callable[[], None],
 ) -> None:
-    service = build_server(layer, lifespan=True)
+    service = build_server(door, lifespan=True)
     beside = build_server(control)
     serving = asyncio.create_task(
         serve_until(

@@ -96,16 +96,14 @@ class SimulatedExchange:
             return Unavailable("this exchange does not trade the pair")
         limits = limits_of(self._row, world_in)
         if amount_in < limits.minimum:
+            least = plain(limits.minimum.normalize())
             return Unavailable(
-                f"below minimum: this route takes {plain(limits.minimum.normalize())} {token_in.symbol}"
-                " or more",
-                limits,
+                f"below minimum: this route takes {least} {token_in.symbol} or more", limits
             )
         if amount_in > limits.maximum:
+            most = plain(limits.maximum.normalize())
             return Unavailable(
-                f"above maximum: this route takes {plain(limits.maximum.normalize())} {token_in.symbol}"
-                " at most",
-                limits,
+                f"above maximum: this route takes {most} {token_in.symbol} at most", limits
             )
         paid = _payable(amount_in, world_in)
         bought = self._bought(world_in, world_out, paid)
