@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 VERDICTS = {
     "ok": Verdict.VALID,
-    "note": Verdict.VALID,
+    "note": Verdict.NOTE,
     "warn": Verdict.WARNING,
     "refuse": Verdict.REFUSED,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from swapdesk.tui.glyphs import REFUSED, TROUBLE, UNKNOWN, VALID
+from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, Span, wrapped
 
 
@@ -13,6 +13,7 @@ class Verdict(Enum):
     """Glyph and role of a check."""
 
     VALID = (VALID, "status-done")
+    NOTE = (DOT, "muted")
     WARNING = (TROUBLE, "status-waiting")
     REFUSED = (REFUSED, "status-trouble")
     UNKNOWN = (UNKNOWN, "muted")
