@@ -18,7 +18,8 @@ from flows.faulty_network import (
     with_date,
 )
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.exchange import Created, ExchangeFlow, NotCreated, Unknown
+from swapdesk.flows.create_outcome import Created, NotCreated, Unknown
+from swapdesk.flows.exchange import ExchangeFlow
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal_records import IntentState, StepState
 from swapdesk.flows.resume import resume

@@ -18,7 +18,7 @@ from swapdesk.flows.call_log import PAYMENT, PaidBefore
 from swapdesk.flows.funding import MAY_BE_PAID, SENT_BEFORE, Funded, NotFunded, SandboxFaucet
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import StepState
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.settings import Secret
 
 PAID = answer(200, {"hash": "f" * 64})

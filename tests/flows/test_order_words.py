@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.orders import DEPOSIT, NOW, intent, order
-from swapdesk.flows.exchange import Created, Unknown
+from swapdesk.flows.create_outcome import Created, Unknown
 from swapdesk.flows.intent import Intent, IntentKind
 from swapdesk.flows.open_business import findings, quit_warning
 from swapdesk.flows.order_check import OrderCheck
@@ -22,7 +22,7 @@ from swapdesk.flows.order_summary import OrderSummary, created_words, summarise
 from swapdesk.flows.raw_json import HIDDEN, raw_lines
 from swapdesk.flows.resume import ResumeReport
 from swapdesk.flows.standing import RELEASED, Standing
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wording import OUTCOME_UNKNOWN
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 

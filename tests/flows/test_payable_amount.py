@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from flows.orders import NOW, intent, order
 from swapdesk.flows.payable_amount import PayableAmount, amount_to_pay, payable_amount
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import as_double, to_base_units
 
 UNIT = Decimal("0.000001")

@@ -19,10 +19,12 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.live import OrderStream
 from swapdesk.client.stream_events import StreamState
-from swapdesk.flows.exchange import Created, ExchangeFlow
+from swapdesk.flows.create_outcome import Created
+from swapdesk.flows.exchange import ExchangeFlow
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.standing import Standing
-from swapdesk.flows.tracking import TrackedOrder, Tracker
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.tracking import Tracker
 from swapdesk.sandbox.http_server import build_server, started
 from swapdesk.sandbox.listening import listen
 from swapdesk.service.app import build_service

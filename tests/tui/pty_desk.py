@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from swapdesk.clock import SystemClock
 from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.spans import Span

@@ -275,7 +275,7 @@ def test_hostile_text_in_a_row(case: Any) -> None:
 
     from flows.orders import NOW
     from swapdesk.flows.order_summary import summarise
-    from swapdesk.flows.tracking import TrackedOrder
+    from swapdesk.flows.tracked_order import TrackedOrder
     from swapdesk.tui.widgets.order_table import order_pane
     from swapdesk.tui.widgets.table_layout import TableLayout
 

@@ -23,14 +23,14 @@ from swapdesk.cli.session import Session, require_key
 from swapdesk.cli.token_argument import find_token, require_usable
 from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.exchange import Created, NotCreated
+from swapdesk.flows.create_outcome import Created, NotCreated
 from swapdesk.flows.freezing import NotFreezable, freeze
 from swapdesk.flows.funding import Funded, NotFunded
 from swapdesk.flows.intent import Intent, IntentKind
 from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wording import Failure
 
 ON_THE_WAY = (

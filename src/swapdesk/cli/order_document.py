@@ -12,7 +12,7 @@ from swapdesk.flows.notation import day, elapsed, grouped_address, tracker_amoun
 from swapdesk.flows.order_state import symbols
 from swapdesk.flows.order_summary import OrderSummary, summarise
 from swapdesk.flows.payable_amount import amount_to_pay
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 

@@ -8,7 +8,7 @@ from swapdesk.cli.order_document import order_facts, order_row, order_sentence, 
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import Session
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 
 HEADS = ("order", "state", "send", "", "get", "", "route", "created", "next")
 SHORTEST_PREFIX = 4

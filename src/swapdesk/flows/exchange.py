@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.clock import Clock
+from swapdesk.flows.create_outcome import Created, CreateOutcome, NotCreated, Unknown
 from swapdesk.flows.folding import display_of, ended
 from swapdesk.flows.intent import Intent, IntentKind
 from swapdesk.flows.intent_log import OrderTaken, TwinPending
@@ -41,7 +42,6 @@ from swapdesk.flows.wording import (
     OUTCOME_UNKNOWN,
     QUOTE_ENDED,
     UNREACHABLE,
-    Failure,
     failure_of,
 )
 from swapdesk.wire.encoding.codec import encode_json
@@ -50,41 +50,6 @@ from swapdesk.wire.orders import Order
 
 LAST_MOMENT = timedelta(seconds=5)
 """A quote with less validity left is not confirmed any more."""
-
-
-@dataclass(frozen=True)
-class Created:
-    """The order exists and is journaled. Its address may be shown only if ``withheld`` is None."""
-
-    order: Order
-    check: OrderCheck
-    verdict: Verdict
-    found_again: bool = False
-
-    @property
-    def withheld(self) -> str | None:
-        return self.verdict.withheld
-
-
-@dataclass(frozen=True)
-class NotCreated:
-    """Nothing was created. ``error`` is the client's error when the service was asked."""
-
-    failure: Failure
-    code: str
-    error: ClientError | None = None
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """The outcome is not known and journaled as such; ``candidates`` match if there are several."""
-
-    failure: Failure
-    intent_id: str
-    candidates: tuple[Order, ...] = ()
-
-
-CreateOutcome = Created | NotCreated | Unknown
 
 
 class ExchangeFlow:

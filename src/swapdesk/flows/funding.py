@@ -16,7 +16,7 @@ from swapdesk.flows.call_log import CallLog, PaidBefore
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import StepState
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import DisplayStatus

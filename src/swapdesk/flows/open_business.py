@@ -12,7 +12,7 @@ from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.resume import ResumeReport
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wording import NOT_CREATED, OUTCOME_UNKNOWN
 
 

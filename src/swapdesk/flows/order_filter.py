@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from swapdesk.flows.order_state import symbols
 from swapdesk.flows.order_summary import OrderSummary
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 
 _AGE = re.compile(r"([<>])(\d{1,4})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

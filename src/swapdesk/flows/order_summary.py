@@ -16,7 +16,7 @@ from swapdesk.flows.intent import IntentKind
 from swapdesk.flows.notation import NOTHING, clock_time, countdown, day, duration, elapsed, expected
 from swapdesk.flows.order_state import OrderState
 from swapdesk.flows.standing import Standing
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wording import Level
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 

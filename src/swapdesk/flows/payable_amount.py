@@ -11,7 +11,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from swapdesk.flows.notation import copied_amount, exact_amount
 from swapdesk.flows.order_state import symbols
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import NumberError, quantize, to_base_units
 from swapdesk.wire.orders import Order
 

@@ -10,7 +10,7 @@ from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.intent import Intent, IntentKind, Route, TokenFacts
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.resolution import resolve
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 
 
 @dataclass(frozen=True)

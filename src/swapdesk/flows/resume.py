@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from swapdesk.flows.exchange import Created, ExchangeFlow, NotCreated, Unknown
+from swapdesk.flows.create_outcome import Created, NotCreated, Unknown
+from swapdesk.flows.exchange import ExchangeFlow
 from swapdesk.flows.folding import display_of, ended
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal import Journal

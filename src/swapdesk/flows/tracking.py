@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Coroutine
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError, NotFound
@@ -32,47 +32,17 @@ from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import JournaledOrder, Source
-from swapdesk.flows.order_state import OrderState, describe, short_id
+from swapdesk.flows.order_state import short_id
 from swapdesk.flows.standing import FOREIGN, Standing, contradiction
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order, OrderQuery
 
 log = logging.getLogger(__name__)
 
 MAX_PAGES = 100
 
-KNOWN_TO_API = timedelta(hours=48)
-"""How long the service answers for an order (spec: Limits)."""
-
 FLUSH_SECONDS = 0.05
 """States that arrive within this time become one commit and one announcement."""
-
-
-@dataclass(frozen=True)
-class TrackedOrder:
-    """One order with all that is known: ``withheld`` says why its address must stay hidden."""
-
-    order: Order
-    intent: Intent | None
-    withheld: str | None
-    ended: bool
-    seen_at: datetime
-    source: Source
-    standing: Standing = Standing.RELEASED
-
-    @property
-    def service_id(self) -> str:
-        return self.order.service_id
-
-    @property
-    def short_id(self) -> str:
-        return short_id(self.order.service_id)
-
-    def state(self, now: datetime) -> OrderState:
-        return describe(self.order, now=now)
-
-    def archived(self, now: datetime) -> bool:
-        """Whether the service no longer answers for it."""
-        return self.order.created is not None and now - self.order.created > KNOWN_TO_API
 
 
 class Tracker:

@@ -11,9 +11,9 @@ from swapdesk.tui.messages import CreateEnded, CreateWaiting, DepositPaid
 from swapdesk.tui.session import Session
 
 if TYPE_CHECKING:
-    from swapdesk.flows.exchange import Created
+    from swapdesk.flows.create_outcome import Created
     from swapdesk.flows.intent import Intent
-    from swapdesk.flows.tracking import TrackedOrder
+    from swapdesk.flows.tracked_order import TrackedOrder
 
 
 class Creating(App[int]):
@@ -73,7 +73,7 @@ class Creating(App[int]):
 
     @on(CreateEnded)
     async def _create_ended(self, event: CreateEnded) -> None:
-        from swapdesk.flows.exchange import Created
+        from swapdesk.flows.create_outcome import Created
         from swapdesk.tui.screens.create import CreateScreen
 
         outcome = event.outcome

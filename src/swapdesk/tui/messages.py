@@ -9,7 +9,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
-    from swapdesk.flows.exchange import CreateOutcome
+    from swapdesk.flows.create_outcome import CreateOutcome
     from swapdesk.flows.funding import Funded, NotFunded
     from swapdesk.flows.quoting import QuoteBoard
     from swapdesk.wire.pair_limits import PairLimits

@@ -21,8 +21,8 @@ from swapdesk.tui.live_guard import LiveGuard
 if TYPE_CHECKING:
     import httpx
 
+    from swapdesk.flows.create_outcome import Created
     from swapdesk.flows.desk import Desk, Link
-    from swapdesk.flows.exchange import Created
     from swapdesk.flows.resume import ResumeReport
     from swapdesk.settings import Settings
 

@@ -17,7 +17,7 @@ from swapdesk.flows.announcements import (
     refused_fields,
 )
 from swapdesk.flows.consent import Consent, consent_for
-from swapdesk.flows.exchange import NotCreated, Unknown
+from swapdesk.flows.create_outcome import NotCreated, Unknown
 from swapdesk.flows.freezing import freeze
 from swapdesk.flows.intent import Intent, IntentKind
 from swapdesk.flows.notation import clock_time, copied_amount

@@ -25,8 +25,8 @@ from swapdesk.tui.widgets.deposit_card import DepositCard, DepositPhase, Deposit
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 
 if TYPE_CHECKING:
-    from swapdesk.flows.exchange import Created
-    from swapdesk.flows.tracking import TrackedOrder
+    from swapdesk.flows.create_outcome import Created
+    from swapdesk.flows.tracked_order import TrackedOrder
 
 ACCEPT = "accept"
 URGENT_SECONDS = 120

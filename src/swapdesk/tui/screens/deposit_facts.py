@@ -14,7 +14,7 @@ from swapdesk.flows.notation import (
     table_amount,
 )
 from swapdesk.flows.order_state import OrderState, symbols
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import ABOUT, DONE
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.check_line import Check, Verdict

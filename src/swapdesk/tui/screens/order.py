@@ -40,7 +40,7 @@ from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
 from swapdesk.tui.widgets.timeline import Timeline
 
 if TYPE_CHECKING:
-    from swapdesk.flows.tracking import TrackedOrder
+    from swapdesk.flows.tracked_order import TrackedOrder
 
 NARROW = 100
 FORGOTTEN = "Neither this desk nor the service knows this order."

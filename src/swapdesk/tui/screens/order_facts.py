@@ -11,7 +11,7 @@ from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracke
 from swapdesk.flows.order_state import symbols
 from swapdesk.flows.order_summary import OrderSummary
 from swapdesk.flows.standing import Standing
-from swapdesk.flows.tracking import TrackedOrder
+from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, LineLike, Span, width_of
 from swapdesk.tui.widgets.detail_rows import Fact

@@ -38,7 +38,7 @@ from swapdesk.tui.widgets.text_rows import TextRows
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from swapdesk.flows.tracking import TrackedOrder
+    from swapdesk.flows.tracked_order import TrackedOrder
 
 UPDATE_SECONDS = 0.1
 """Changes within this time are drawn together."""

@@ -23,7 +23,7 @@ from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
 
 if TYPE_CHECKING:
     from swapdesk.flows.order_summary import OrderSummary
-    from swapdesk.flows.tracking import TrackedOrder
+    from swapdesk.flows.tracked_order import TrackedOrder
 
 SIGNS = {
     "waiting": (WAITING, "status-waiting"),

@@ -13,7 +13,7 @@ from swapdesk.tui.widgets.line_table import Column, LineTable, Row
 if TYPE_CHECKING:
     from swapdesk.flows.catalog import Catalog
     from swapdesk.flows.recent import Recent
-    from swapdesk.flows.tracking import TrackedOrder
+    from swapdesk.flows.tracked_order import TrackedOrder
 
 MOST = 6
 ROLE_OF_LEVEL = {

@@ -1,0 +1,43 @@
+"""One order as the desk knows it: the service's word, what was confirmed, and what stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.journal_records import Source
+from swapdesk.flows.order_state import OrderState, describe, short_id
+from swapdesk.flows.standing import Standing
+from swapdesk.wire.orders import Order
+
+KNOWN_TO_API = timedelta(hours=48)
+"""How long the service answers for an order (spec: Limits)."""
+
+
+@dataclass(frozen=True)
+class TrackedOrder:
+    """One order with all that is known: ``withheld`` says why its address must stay hidden."""
+
+    order: Order
+    intent: Intent | None
+    withheld: str | None
+    ended: bool
+    seen_at: datetime
+    source: Source
+    standing: Standing = Standing.RELEASED
+
+    @property
+    def service_id(self) -> str:
+        return self.order.service_id
+
+    @property
+    def short_id(self) -> str:
+        return short_id(self.order.service_id)
+
+    def state(self, now: datetime) -> OrderState:
+        return describe(self.order, now=now)
+
+    def archived(self, now: datetime) -> bool:
+        """Whether the service no longer answers for it."""
+        return self.order.created is not None and now - self.order.created > KNOWN_TO_API
