@@ -1,0 +1,49 @@
+"""The hostile cases of addresses, patterns and paths, each against the room it belongs to.
+
+Texts, markup and numbers are taken by the tests of `wire` and `tui`; scripted servers and
+lost creates by those of `client` and `flows`. Signed data waits for the room that signs.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from corpus import Case, load
+from swapdesk.chain.addresses.decoding import check_address
+from swapdesk.chain.addresses.patterns import ServerPattern, check_recipient
+from swapdesk.wire.encoding.ids import safe_segment
+from swapdesk.wire.encoding.text import UnsafeText
+
+
+def test_all_forty_are_there() -> None:
+    assert len(load()) == 40
+    assert len({case.id for case in load()}) == 40
+
+
+@pytest.mark.parametrize("case", load("address"), ids=lambda case: case.id)
+def test_a_hostile_address_is_refused(case: Case) -> None:
+    assert not check_address(case.input["kind"], case.input["address"]).ok
+
+
+@pytest.mark.parametrize("case", load("path"), ids=lambda case: case.id)
+def test_a_hostile_id_is_no_path_segment(case: Case) -> None:
+    with pytest.raises(UnsafeText):
+        safe_segment(case.text)
+
+
+@pytest.mark.parametrize("case", load("pattern"), ids=lambda case: case.id)
+def test_a_hostile_pattern_neither_stalls_nor_widens(case: Case) -> None:
+    address = Case("", "", case.input["address"], {}).text
+    began = time.perf_counter()
+    verdict = check_recipient(case.input.get("kind", "evm"), address, case.input["pattern"])
+    # An exponential engine needs hours for this one; a second is no matter of load.
+    assert time.perf_counter() - began < 1.0
+    assert not verdict.ok
+
+
+def test_the_bomb_is_run_by_the_linear_engine() -> None:
+    (bomb,) = [case for case in load("pattern") if case.id == "regex-bomb"]
+    address = Case("", "", bomb.input["address"], {}).text
+    assert ServerPattern(bomb.input["pattern"]).matches(address) is False
