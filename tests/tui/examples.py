@@ -11,6 +11,7 @@ from swapdesk.tui.widgets.countdown import CountdownState, countdown_spans
 from swapdesk.tui.widgets.deposit_card import DepositPhase, DepositState, Payment, deposit_lines
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
+from swapdesk.tui.widgets.field_rows import FieldState, field_lines
 from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream, World, frame_lines
 from swapdesk.tui.widgets.gauge import GaugeState, gauge_line
 from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, help_lines
@@ -22,7 +23,6 @@ from swapdesk.tui.widgets.section_label import section_line
 from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
 from swapdesk.tui.widgets.stage_track import TrackState, track_lines
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
-from swapdesk.tui.widgets.text_field import FieldState, field_lines
 from swapdesk.tui.widgets.typed_confirm import Question, question_lines
 
 ME = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
