@@ -19,8 +19,9 @@ from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.spans import Span
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.frame import Badge, FrameState, Stream
-from swapdesk.tui.widgets.line_table import Column, LineTable, Row
+from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.order_table import order_columns, order_row
+from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.wire.orders import DisplayStatus, Order
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)

@@ -16,8 +16,9 @@ from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.detail_rows import DetailRows, Fact
 from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.intent_line import IntentLine, IntentReading, Reading
-from swapdesk.tui.widgets.line_table import Column, LineTable, Prose, Row, Section
+from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.memo_field import MemoField, MemoNeed
+from swapdesk.tui.widgets.table_layout import Column, Prose, Row, Section
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.wire.encoding.text import safe_text
 from tui.examples import ALL

@@ -9,7 +9,8 @@ from textual.app import ComposeResult
 from textual.geometry import Region
 
 from swapdesk.tui.terminal import SafeApp
-from swapdesk.tui.widgets.line_table import Blank, Column, LineTable, Row, Section, TableRow
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.table_layout import Blank, Column, Row, Section, TableRow
 from tui.screen_text import screen_text
 
 COLUMNS = (

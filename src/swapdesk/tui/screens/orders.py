@@ -29,9 +29,10 @@ from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
-from swapdesk.tui.widgets.line_table import Blank, LineTable, Row, Section, TableRow
+from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.order_table import order_columns, order_pane, order_row
 from swapdesk.tui.widgets.section_label import SectionLabel
+from swapdesk.tui.widgets.table_layout import Blank, Row, Section, TableRow
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.text_rows import TextRows
 

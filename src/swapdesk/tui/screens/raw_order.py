@@ -16,7 +16,8 @@ from swapdesk.tui.commands.raw_order import Back, CopyAll
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import plain_text, wrapped
-from swapdesk.tui.widgets.line_table import Column, LineTable, Row
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.wire.encoding.codec import encode_json
 
 MARGINS = 4

@@ -17,7 +17,7 @@ from swapdesk.flows.search import CanDo, TokenRow, Verdict
 from swapdesk.flows.token_safety import check_token
 from swapdesk.tui.glyphs import ENDED, REFUSED, STALE, TROUBLE, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, LineLike, Span
-from swapdesk.tui.widgets.line_table import Cell, Column, Row
+from swapdesk.tui.widgets.table_layout import Cell, Column, Row
 from swapdesk.wire.tokens import Token
 
 COLUMNS = [

@@ -21,22 +21,23 @@ from swapdesk.tui.glyphs import CURSOR
 from swapdesk.tui.lines_view import changed_cells
 from swapdesk.tui.painting import paint, selected_style
 from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule
-from swapdesk.tui.widgets.section_label import section_line
-from swapdesk.tui.widgets.table_layout import (
-    Blank,
-    Cell,
-    Column,
-    Prose,
-    Row,
-    Section,
-    TableLayout,
-    TableRow,
-)
-
-__all__ = ["Blank", "Cell", "Column", "LineTable", "Prose", "Row", "Section", "TableRow"]
+from swapdesk.tui.widgets.keyed_rows import KeyedRows
+from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout, TableRow
 
 MARGIN = 2
 _END = 10**9
+
+
+@dataclass
+class RowMessage(Message):
+    """Something about the row of this key."""
+
+    table: LineTable
+    key: str
+
+    @property
+    def control(self) -> LineTable:
+        return self.table
 
 
 class LineTable(ScrollView, can_focus=True):
@@ -66,27 +67,11 @@ class LineTable(ScrollView, can_focus=True):
         Binding("enter", "choose", "choose", show=False),
     ]
 
-    @dataclass
-    class Highlighted(Message):
+    class Highlighted(RowMessage):
         """The cursor stands on another row."""
 
-        table: LineTable
-        key: str
-
-        @property
-        def control(self) -> LineTable:
-            return self.table
-
-    @dataclass
-    class Chosen(Message):
+    class Chosen(RowMessage):
         """``enter`` on a row."""
-
-        table: LineTable
-        key: str
-
-        @property
-        def control(self) -> LineTable:
-            return self.table
 
     def __init__(
         self,
@@ -103,24 +88,23 @@ class LineTable(ScrollView, can_focus=True):
         self._heads = heads
         self._head_rule = heads and head_rule
         self._empty = line_of(empty, "muted")
-        self._rows: list[TableRow] = []
-        self._at: dict[str, int] = {}
-        self._cursor = -1
+        self._rows = KeyedRows()
 
     # what stands in the table
 
     @property
     def rows(self) -> Sequence[TableRow]:
-        return self._rows
+        return self._rows.all
 
     @property
     def cursor_key(self) -> str | None:
         """The key of the row under the cursor, None in a table without selectable rows."""
-        return self._rows[self._cursor].key if self._cursor >= 0 else None
+        row = self._rows.current
+        return row.key if row is not None else None
 
     @property
     def cursor_row(self) -> Row | None:
-        row = self._rows[self._cursor] if self._cursor >= 0 else None
+        row = self._rows.current
         return row if isinstance(row, Row) else None
 
     @property
@@ -131,19 +115,19 @@ class LineTable(ScrollView, can_focus=True):
         """Keys of the rows that are on the screen now."""
         top = int(self.scroll_offset.y)
         room = max(0, self.size.height - self.head_height)
-        return [row.key for row in self._rows[top : top + room]]
+        return [row.key for row in self.rows[top : top + room]]
 
     def set_columns(self, columns: Sequence[Column]) -> None:
         """Other columns or heads; the rows stay."""
         self._layout = TableLayout(columns)
-        for row in self._rows:
+        for row in self.rows:
             self._layout.measure(row)
         self.refresh()
 
     def set_empty(self, sentence: LineLike) -> None:
         """The sentence for a table without rows: empty, loading or the reason of an error."""
         self._empty = line_of(sentence, "muted")
-        if not self._rows:
+        if not self.rows:
             self.refresh()
 
     def set_rows(self, rows: Iterable[TableRow]) -> None:
@@ -151,21 +135,16 @@ class LineTable(ScrollView, can_focus=True):
 
         :class:`ValueError` when two rows have one key.
         """
-        before, kept = self._rows, self.cursor_key
-        old_cursor = self._cursor
-        self._rows = list(rows)
-        self._at = {row.key: at for at, row in enumerate(self._rows)}
-        if len(self._at) != len(self._rows):
-            raise ValueError("two rows have the same key")
+        before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
+        self._rows.replace(rows)
         widths = self._layout.placed(self._width) if self._width > 0 else []
         self._layout.forget()
-        for row in self._rows:
+        for row in self.rows:
             self._layout.measure(row)
-        self._cursor = self._cursor_after(kept, old_cursor)
         if self.is_mounted:
             moved = self._width <= 0 or widths != self._layout.placed(self._width)
             self._fit()
-            if moved or not before or not self._rows:
+            if moved or not before or not self.rows:
                 self.refresh()
             else:
                 self._repaint_changes(before, old_cursor)
@@ -175,22 +154,21 @@ class LineTable(ScrollView, can_focus=True):
 
     def update_row(self, row: TableRow) -> None:
         """Replace the row of the same key in place; :class:`KeyError` when there is none."""
-        at = self._at[row.key]
-        before = self._rows[at]
-        self._rows[at] = row
+        at = self._rows.at(row.key)
+        before, stood = self._rows[at], self._rows.cursor
+        self._rows.put(row)
         if self._layout.measure(row):
             self.refresh()
             return
-        if at == self._cursor and not row.selectable:
-            self._cursor = self._cursor_after(None, at)
+        if self._rows.cursor != stood:
             self.refresh()
             return
         self._repaint(at, self._row_line(before), self._row_line(row))
 
     def move_to(self, key: str) -> bool:
         """Put the cursor on a row; False when the key is not there or cannot be selected."""
-        at = self._at.get(key)
-        if at is None or not self._rows[at].selectable:
+        at = self._rows.selectable_at(key)
+        if at is None:
             return False
         self._put_cursor(at)
         return True
@@ -198,7 +176,7 @@ class LineTable(ScrollView, can_focus=True):
     # keys
 
     def action_move(self, steps: int) -> None:
-        target = self._selectable_from(self._cursor, steps)
+        target = self._rows.away(steps)
         if target >= 0:
             self._put_cursor(target)
 
@@ -244,10 +222,10 @@ class LineTable(ScrollView, can_focus=True):
         return self.has_focus or not self.can_focus or self.screen.focused is None
 
     def on_focus(self) -> None:
-        self._refresh_row(self._cursor)
+        self._refresh_row(self._rows.cursor)
 
     def on_blur(self) -> None:
-        self._refresh_row(self._cursor)
+        self._refresh_row(self._rows.cursor)
 
     @property
     def _width(self) -> int:
@@ -263,14 +241,10 @@ class LineTable(ScrollView, can_focus=True):
             return fill(self._empty, self._width), False
         if not 0 <= at < len(self._rows):
             return [], False
-        return self._row_line(self._rows[at]), at == self._cursor
+        return self._row_line(self._rows[at]), at == self._rows.cursor
 
     def _row_line(self, row: TableRow) -> Line:
-        if isinstance(row, Row):
-            return self._layout.line(row, self._width)
-        if isinstance(row, Section):
-            return section_line(row.label, row.fact, self._width, row.stale)
-        return fill(line_of(row.text), self._width) if isinstance(row, Prose) else []
+        return self._layout.row_line(row, self._width)
 
     def _fit(self) -> None:
         wanted = Size(self.size.width, len(self._rows) + self.head_height)
@@ -279,12 +253,12 @@ class LineTable(ScrollView, can_focus=True):
             if self.styles.height is not None and self.styles.height.is_auto:
                 self.refresh(layout=True)
 
-    def _repaint_changes(self, before: list[TableRow], old_cursor: int) -> None:
+    def _repaint_changes(self, before: Sequence[TableRow], old_cursor: int) -> None:
         top = int(self.scroll_offset.y)
         for at in range(top, top + max(0, self.size.height - self.head_height)):
             old = self._row_line(before[at]) if at < len(before) else []
             new = self._row_line(self._rows[at]) if at < len(self._rows) else []
-            if (at == old_cursor) != (at == self._cursor):
+            if (at == old_cursor) != (at == self._rows.cursor):
                 self._refresh_row(at)
             else:
                 self._repaint(at, old, new)
@@ -304,9 +278,10 @@ class LineTable(ScrollView, can_focus=True):
     # the cursor
 
     def _put_cursor(self, at: int) -> None:
-        if at == self._cursor:
+        before = self._rows.cursor
+        if at == before:
             return
-        before, self._cursor = self._cursor, at
+        self._rows.cursor = at
         self._show_cursor()
         self._refresh_row(before)
         self._refresh_row(at)
@@ -314,34 +289,11 @@ class LineTable(ScrollView, can_focus=True):
 
     def _show_cursor(self) -> None:
         room = self.size.height - self.head_height
-        if self._cursor < 0 or room <= 0:
+        cursor = self._rows.cursor
+        if cursor < 0 or room <= 0:
             return
-        top = int(self.scroll_offset.y)
-        # The label above the first row of a group comes into view with it.
-        first = self._cursor
-        while first and not self._rows[first - 1].selectable and self._cursor - first < room - 1:
-            first -= 1
+        top, first = int(self.scroll_offset.y), self._rows.group_top(room)
         if first < top:
             self.scroll_to(y=first, animate=False, immediate=True)
-        elif self._cursor >= top + room:
-            self.scroll_to(y=self._cursor - room + 1, animate=False, immediate=True)
-
-    def _selectable_from(self, start: int, steps: int) -> int:
-        """The row ``steps`` away, then the nearest selectable one in that direction or back."""
-        if not self._rows or not steps:
-            return start
-        forward = 1 if steps > 0 else -1
-        wanted = min(len(self._rows) - 1, max(0, start + steps))
-        for direction in (forward, -forward):
-            at = wanted
-            while 0 <= at < len(self._rows):
-                if self._rows[at].selectable:
-                    return at
-                at += direction
-        return -1
-
-    def _cursor_after(self, key: str | None, old: int) -> int:
-        at = self._at.get(key) if key is not None else None
-        if at is not None and self._rows[at].selectable:
-            return at
-        return self._selectable_from(min(max(old, 0), len(self._rows)) - 1, 1)
+        elif cursor >= top + room:
+            self.scroll_to(y=cursor - room + 1, animate=False, immediate=True)

@@ -18,8 +18,8 @@ from swapdesk.tui.glyphs import (
     WAITING,
 )
 from swapdesk.tui.spans import Line, Span
-from swapdesk.tui.widgets.line_table import Cell, Column, Row
 from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
+from swapdesk.tui.widgets.table_layout import Cell, Column, Row
 
 if TYPE_CHECKING:
     from swapdesk.flows.order_summary import OrderSummary

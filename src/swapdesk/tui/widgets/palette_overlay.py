@@ -12,8 +12,9 @@ from textual.widget import Widget
 
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.key_bar import KeyHint
-from swapdesk.tui.widgets.line_table import Column, LineTable, Row
+from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.overlay import Overlay
+from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.tui.widgets.text_field import TextField
 
 

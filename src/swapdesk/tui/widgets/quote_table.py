@@ -17,7 +17,7 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.tui.glyphs import ENDED
 from swapdesk.tui.spans import Line, LineLike, Span, cut, plain_text
-from swapdesk.tui.widgets.line_table import Blank, Cell, Column, Row, Section, TableRow
+from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Row, Section, TableRow
 
 if TYPE_CHECKING:
     from swapdesk.flows.quoting import QuoteBoard

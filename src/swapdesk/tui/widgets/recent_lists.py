@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from swapdesk.flows.notation import countdown, day, elapsed, tracker_amount
 from swapdesk.tui.spans import Span
-from swapdesk.tui.widgets.line_table import Column, LineTable, Row
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.table_layout import Column, Row
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog import Catalog

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 
 from swapdesk.flows.notation.amounts import split_at_point
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, push_right, width_of
+from swapdesk.tui.widgets.section_label import section_line
 
 Align = Literal["left", "right", "point"]
 KEEP = 1_000
@@ -168,6 +169,14 @@ class TableLayout:
             label = [Span(column.label, "muted")]
             line += fill(label, size) if column.align == "left" else push_right(label, size)
         return line
+
+    def row_line(self, row: TableRow, width: int) -> Line:
+        """A row of any kind over the whole width."""
+        if isinstance(row, Row):
+            return self.line(row, width)
+        if isinstance(row, Section):
+            return section_line(row.label, row.fact, width, row.stale)
+        return fill(line_of(row.text), width) if isinstance(row, Prose) else []
 
     def line(self, row: Row, width: int) -> Line:
         """One row, exactly the placed columns."""
