@@ -56,8 +56,15 @@ async def test_a_bare_symbol_lists_the_others(catalog: Catalog) -> None:
 async def test_disabled_and_malicious_tokens_are_never_the_choice(catalog: Catalog) -> None:
     found = resolve("usdc", catalog)
     assert all(row.enabled for row in found.candidates)
-    assert found.candidates[-1].verdict is Verdict.MALICIOUS
     assert found.candidates[0].verdict is Verdict.BENIGN
+    copies = [r for r in catalog.rows_of_symbol("usdc") if r.verdict is Verdict.MALICIOUS]
+    assert copies
+    assert not {copy.id for copy in copies} & {row.id for row in found.candidates}
+    for copy in copies:
+        assert not resolve(f"usdc.{copy.chain}", catalog).ambiguous
+        by_id = resolve(copy.id, catalog)
+        assert by_id.token is not None
+        assert by_id.token.id == copy.id
     gone = resolve("avax", catalog)
     assert gone.token is None
     assert gone.problem is not None

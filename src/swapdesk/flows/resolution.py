@@ -58,7 +58,7 @@ def resolve(spec: str, catalog: Catalog, *, prefer: str | None = None) -> Resolu
     usable = [row for row in rows if row.enabled]
     if not usable:
         return Resolution(wanted, None, (), _problem(wanted, rows, catalog))
-    ordered = sorted(usable, key=_trust)
+    ordered = _trusted(usable)
     chosen = next((row for row in ordered if row.id == (prefer or "").lower()), ordered[0])
     token = catalog.token(chosen.id)
     if token is None:
@@ -83,9 +83,11 @@ def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:
     return catalog.rows_of_contract(wanted)
 
 
-def _trust(row: TokenRow) -> tuple[bool, bool]:
-    """Verified and not malicious first; the list's own order decides the rest."""
-    return (row.verdict is Verdict.MALICIOUS, row.unverified)
+def _trusted(rows: list[TokenRow]) -> list[TokenRow]:
+    """A symbol means verified tokens that are not malicious, as long as there are any: a copy
+    must not make the real one hard to name. It can still be named by its id or contract."""
+    good = [row for row in rows if not row.unverified and row.verdict is not Verdict.MALICIOUS]
+    return good or rows
 
 
 def _problem(wanted: str, disabled: list[TokenRow], catalog: Catalog) -> str:

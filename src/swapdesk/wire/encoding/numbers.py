@@ -162,13 +162,21 @@ class AmountError(ValueError):
         return self.message
 
 
+_UNREADABLE = 'A comma is not part of an amount. Write "1.5".'
+
+
 def _comma(text: str) -> AmountError:
+    """Advice only where the text can be read in one way; a wrong reading is a factor of 1000."""
     position = text.index(",")
     whole = text.replace(",", "")
     point = text.replace(",", ".")
-    if not re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", whole) or len(text) > 60:
-        return AmountError("comma", 'A comma is not part of an amount. Write "1.5".', position)
-    if text.count(",") > 1 or "." in text:
+    if len(text) > 60:
+        return AmountError("comma", _UNREADABLE, position)
+    if re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+", text):
+        advice = text.replace(".", "").replace(",", ".")
+    elif text.rfind(",") > text.find(".") >= 0 or not re.fullmatch(r"[0-9]+(\.[0-9]+)?", whole):
+        return AmountError("comma", _UNREADABLE, position)
+    elif text.count(",") > 1 or "." in text:
         advice = whole
     elif re.fullmatch(r"[1-9][0-9]{0,2},[0-9]{3}", text):
         advice = f"{point} or {whole}"  # 1,000 is one or a thousand: not ours to guess
