@@ -27,8 +27,10 @@ class TerminalWindow:
     ) -> None:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        # A size in the environment would win over the size of the terminal.
+        env = {name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")}
         self.process = subprocess.Popen(
-            list(command), stdin=slave, stdout=slave, stderr=slave, env=dict(env),
+            list(command), stdin=slave, stdout=slave, stderr=slave, env=env,
             start_new_session=True,
         )  # fmt: skip
         os.close(slave)
