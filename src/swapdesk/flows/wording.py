@@ -138,10 +138,14 @@ FAILURES: dict[str, Failure] = {
         "The service refused an input.", NOTHING_SENT, "you: correct the named field"
     ),
     ErrorCode.AMOUNT_TOO_LOW: Failure(
-        "The amount is below the smallest one any route takes.", IN_WALLET, "you: send more"
+        "The amount is below the smallest one any route takes.",
+        IN_WALLET,
+        "you: type a larger amount",
     ),
     ErrorCode.QUOTE_OVER_LIMIT: Failure(
-        "The amount is above the largest one any route takes.", IN_WALLET, "you: send less"
+        "The amount is above the largest one any route takes.",
+        IN_WALLET,
+        "you: type a smaller amount",
     ),
     ErrorCode.INVALID_SWAP: Failure(
         "This quote ended or cannot be used.", IN_WALLET, "you: ask for new quotes"
