@@ -157,6 +157,23 @@ async def test_a_faucet_that_is_gone_is_said(market: Market) -> None:
         assert "Funds in your wallet." in run.text
 
 
+async def test_a_deposit_that_left_is_on_its_way_before_the_service_sees_it(
+    market: Market,
+) -> None:
+    async with market.desk() as run:
+        screen = await from_xrp(run)
+        assert "Funds in your wallet." in run.text
+        calls = run.app.session.desk.journal.calls
+        call_id = calls.add_payment(screen.service_id, b"{}")
+        run.app.tick()
+        await run.see("you: send the deposit within")
+        calls.mark_done(call_id, status=200, request_id=None)
+        run.app.tick()
+        await run.see("Funds 2500 XRP on its way to")
+        assert "the chain: it confirms the deposit" in run.text
+        assert "send the deposit within" not in run.text
+
+
 async def test_a_waiting_order_is_found_again_on_the_first_screen(market: Market) -> None:
     async with market.desk() as run:
         screen = await from_xrp(run)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from swapdesk.flows.notation import copied_amount, countdown
+from swapdesk.flows.deposit_money import deposit_money
+from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.order_state import short_id
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.deposit import (
@@ -20,6 +21,7 @@ from swapdesk.tui.commands.deposit import (
 )
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.deposit_facts import deposit_state, payment_of
+from swapdesk.tui.screens.funding import NOT_THIS_ONE, fund_standing
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositPhase, DepositState, Payment
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from swapdesk.flows.tracked_order import TrackedOrder
 
 ACCEPT = "accept"
-URGENT_SECONDS = 120
 
 
 class DepositScreen(Page):
@@ -83,18 +84,9 @@ class DepositScreen(Page):
         self._card.show(state)
         if state.phase is not before.phase or state.payment != before.payment:
             self.step_changed(self._step())
-        described = tracked.state(now)
-        next_ = f"{described.actor}: {described.next}"
-        urgent = False
-        if state.phase is DepositPhase.HIDDEN and tracked.withheld is not None:
-            next_ = "you: read why the address is hidden"
-        elif state.phase is DepositPhase.EXPIRED:
-            next_ = "nobody: do not send to its address any more"
-        elif described.deadline is not None:
-            left = (described.deadline - now).total_seconds()
-            next_ = f"you: send the deposit within {countdown(left)}"
-            urgent = left < URGENT_SECONDS
-        self.set_money(described.money, next_, urgent=urgent)
+        faucet = self.link.faucet if self.link is not None else None
+        money = deposit_money(tracked, now, sent=faucet is not None and faucet.has_paid(tracked))
+        self.set_money(money.where, money.next, urgent=money.urgent)
         self.refresh_keys()
 
     def _step(self) -> str:
@@ -122,7 +114,8 @@ class DepositScreen(Page):
             hidden = tracked is None or tracked.withheld is None or self._created() is None
             return HIDDEN if hidden else READY
         if verb is Fund:
-            return self._fund_standing(payment)
+            payable = payment is not None
+            return fund_standing(self.link, self.tracked, payable=payable, paying=self._funding)
         if verb is CopyMemo:
             if payment is None or payment.memo is None:
                 return HIDDEN
@@ -131,20 +124,11 @@ class DepositScreen(Page):
             return READY if payment is not None else HIDDEN
         return READY
 
-    def _fund_standing(self, payment: Payment | None) -> Standing:
-        tracked, link = self.tracked, self.link
-        if payment is None or tracked is None or link is None or link.faucet is None:
-            return HIDDEN
-        if self._funding:
-            return Standing(locked="on its way")
-        refusal = link.faucet.refusal(tracked)
-        return READY if refusal is None else Standing(locked=refusal.rstrip(".").lower())
-
     def do_fund(self) -> None:
         tracked = self.tracked
         pay = getattr(self.app, "pay", None)
         if tracked is None or pay is None or not pay(tracked):
-            self.show_notice("A deposit is being paid. This one was not.", "warning")
+            self.show_notice(NOT_THIS_ONE, "warning")
             return
         self._funding = True
         self.step_changed("funding")

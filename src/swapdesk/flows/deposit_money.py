@@ -1,0 +1,42 @@
+"""Where the money of a deposit is and who acts next, from the address until it is seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from swapdesk.flows.folding import display_of
+from swapdesk.flows.notation import countdown
+from swapdesk.flows.order_state import describe
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.wire.orders import DisplayStatus
+
+URGENT_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class DepositMoney:
+    """``where`` follows the word Funds, ``next`` the word Next: who acts, and how."""
+
+    where: str
+    next: str
+    urgent: bool = False
+
+
+def deposit_money(tracked: TrackedOrder, now: datetime, *, sent: bool) -> DepositMoney:
+    """``sent``: the deposit left the wallet; the service says so only once it has seen it."""
+    order = tracked.order
+    state = tracked.state(now)
+    if sent and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
+        seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value}
+        moving = describe(order.model_copy(update=seen), now=now)
+        return DepositMoney(moving.money, f"{moving.actor}: {moving.next}")
+    if tracked.withheld is not None and not state.ended:
+        return DepositMoney(state.money, "you: read why the address is hidden")
+    left = (state.deadline - now).total_seconds() if state.deadline is not None else None
+    if state.level == "expired" or (left is not None and left <= 0):
+        return DepositMoney(state.money, "nobody: do not send to its address any more")
+    if left is None:
+        return DepositMoney(state.money, f"{state.actor}: {state.next}")
+    next_ = f"you: send the deposit within {countdown(left)}"
+    return DepositMoney(state.money, next_, urgent=left < URGENT_SECONDS)
