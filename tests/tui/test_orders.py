@@ -16,6 +16,7 @@ from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.raw_order import RawOrderScreen
 from swapdesk.tui.spans import ascii_line, plain_text
 from swapdesk.tui.widgets.order_table import order_columns, order_row
+from swapdesk.tui.widgets.table_layout import Section
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus
 from tui.desk_run import SIZES, DeskRun, Market
@@ -143,6 +144,31 @@ async def test_the_cursor_stays_on_its_order_and_cells_change_in_place(market: M
         await link.tracker._commit()
         await run.see("Finished")
         assert screen._table.cursor_key == key
+        assert "Next nobody" in run.text
+
+
+async def test_an_order_that_ends_between_two_ticks_leaves_the_open_ones(market: Market) -> None:
+    prepare(market, [exchanging(market.clock), private(market.clock)])
+    async with market.desk() as run:
+        screen = await tracker(run)
+        key = screen._table.cursor_key
+        tracked = screen.current
+        assert key is not None
+        assert tracked is not None
+        over = tracked.order.model_copy(
+            update={
+                "display_status": DisplayStatus.SWAP_COMPLETED.value,
+                "in_status": 5,
+                "order_finished_received": market.clock.now(),
+            }
+        )
+        # The tick comes before the announcement of the change.
+        run.app.session.desk.link.tracker._apply(over, "list")
+        run.app.tick()
+        await run.see("Finished")
+        labels = [row for row in screen._table.rows if isinstance(row, Section)]
+        assert [(row.label, row.fact) for row in labels] == [("Open", "1"), ("Finished", "1")]
+        assert screen._table.rows[-1].key == screen._table.cursor_key == key
         assert "Next nobody" in run.text
 
 

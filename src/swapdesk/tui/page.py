@@ -72,6 +72,13 @@ class Page(DeskScreen):
         self.refresh_frame()
         self.session_changed()
 
+    def step_is(self, step: str) -> None:
+        """What the money key would do; it waits for a still screen when that is another step."""
+        if step != self.guard.step:
+            self.step_changed(step)
+        else:
+            self.refresh_keys()
+
     def refresh_frame(self, *, idle: bool = False) -> None:
         """Badge and budget as they are now; ``idle`` leaves pure ages as they were drawn."""
         state = self.frame_now()

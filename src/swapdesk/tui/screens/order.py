@@ -14,7 +14,7 @@ from swapdesk.flows.announcements import code_and_request, failure_of_error
 from swapdesk.flows.notation import date
 from swapdesk.flows.order_history import Leg, legs_of
 from swapdesk.flows.order_state import short_id
-from swapdesk.flows.order_summary import OrderSummary, summarise
+from swapdesk.flows.order_summary import summarise
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.order import (
@@ -28,11 +28,12 @@ from swapdesk.tui.commands.order import (
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.order_facts import order_facts, stage_names, withheld_line
+from swapdesk.tui.screens.funding import NOT_THIS_ONE, fund_standing
+from swapdesk.tui.screens.order_facts import head_line, order_facts, stage_names, withheld_line
 from swapdesk.tui.session import Session
-from swapdesk.tui.spans import Line, Span
+from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.detail_rows import DetailRows
-from swapdesk.tui.widgets.order_table import pair_spans, sign_span, stage_of
+from swapdesk.tui.widgets.order_table import stage_of
 from swapdesk.tui.widgets.section_label import SectionLabel
 from swapdesk.tui.widgets.stage_line import Mark, StageState
 from swapdesk.tui.widgets.stage_track import StageTrack, TrackState
@@ -145,7 +146,7 @@ class OrderScreen(Page):
         if context != self.context:
             self.context = context
             self.refresh_frame()
-        self._head.show(*self._head_line(tracked, summary, route))
+        self._head.show(*head_line(tracked, summary, narrow=self.app.size.width < NARROW))
         check = withheld_line(tracked, summary)
         self._check.show([check] if check else [])
         names, short = stage_names(tracked, summary)
@@ -158,32 +159,7 @@ class OrderScreen(Page):
             urgent=summary.urgent,
         )
         step = f"{summary.word} {summary.payable}"
-        if step != self.guard.step:
-            self.step_changed(step)
-        else:
-            self.refresh_keys()
-
-    def _head_line(
-        self, tracked: TrackedOrder, summary: OrderSummary, route: str
-    ) -> tuple[Line, Line]:
-        narrow = self.app.size.width < NARROW
-        left = pair_spans(tracked)
-        label = tracked.intent.recipient_label if tracked.intent else None
-        if label:
-            left += [Span("   to ", "muted"), Span(label)]
-        if not narrow:
-            left += [Span("   "), Span(route, f"route-{route}")]
-        sign = sign_span(summary)
-        time = summary.short_time if narrow else summary.time
-        late = "status-trouble" if summary.late else "foreground"
-        right: Line = [
-            sign,
-            Span(" "),
-            Span(summary.word, sign.role, bold=True),
-            Span("   "),
-            Span(time, late),
-        ]
-        return left, right
+        self.step_is(step)
 
     def _show_legs(self, tracked: TrackedOrder) -> None:
         now = self.now()
@@ -262,16 +238,7 @@ class OrderScreen(Page):
         if verb is DepositCard:
             shown = summary.payable or (tracked.withheld is not None and not summary.ended)
             return READY if shown else HIDDEN
-        return self._fund_standing(tracked, summary)
-
-    def _fund_standing(self, tracked: TrackedOrder, summary: OrderSummary) -> Standing:
-        link = self.link
-        if link is None or link.faucet is None or not summary.payable:
-            return HIDDEN
-        if self._paying:
-            return Standing(locked="on its way")
-        refusal = link.faucet.refusal(tracked)
-        return READY if refusal is None else Standing(locked=refusal.rstrip(".").lower())
+        return fund_standing(link, tracked, payable=summary.payable, paying=self._paying)
 
     def _copied(self) -> tuple[str, str] | None:
         """Label and value of the fact under the cursor; the id when it has none to copy."""
@@ -290,7 +257,7 @@ class OrderScreen(Page):
         tracked = self.tracked
         pay = getattr(self.app, "pay", None)
         if tracked is None or pay is None or not pay(tracked):
-            self.show_notice("A deposit is being paid. This one was not.", "warning")
+            self.show_notice(NOT_THIS_ONE, "warning")
             return
         self._paying = True
         self.step_changed("funding")

@@ -15,6 +15,7 @@ from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, LineLike, Span, width_of
 from swapdesk.tui.widgets.detail_rows import Fact
+from swapdesk.tui.widgets.order_table import pair_spans, sign_span
 from swapdesk.wire.orders import DisplayStatus, Order
 
 SHORT_STAGES = {
@@ -44,6 +45,27 @@ def withheld_line(tracked: TrackedOrder, summary: OrderSummary) -> Line:
     if display_of(tracked.order) == DisplayStatus.WAITING_FOR_DEPOSIT:
         return [*line, Span(" The deposit address is hidden. Nothing was sent.")]
     return [*line, Span(" The deposit address is hidden. Do not pay it again.")]
+
+
+def head_line(tracked: TrackedOrder, summary: OrderSummary, *, narrow: bool) -> tuple[Line, Line]:
+    """What is swapped for whom, and at the right the state with its time."""
+    left = pair_spans(tracked)
+    label = tracked.intent.recipient_label if tracked.intent else None
+    if label:
+        left += [Span("   to ", "muted"), Span(label)]
+    if not narrow:
+        route = "private" if tracked.order.anonymous else "standard"
+        left += [Span("   "), Span(route, f"route-{route}")]
+    sign = sign_span(summary)
+    late = "status-trouble" if summary.late else "foreground"
+    right: Line = [
+        sign,
+        Span(" "),
+        Span(summary.word, sign.role, bold=True),
+        Span("   "),
+        Span(summary.short_time if narrow else summary.time, late),
+    ]
+    return left, right
 
 
 def stage_names(tracked: TrackedOrder, summary: OrderSummary) -> tuple[list[str], list[str]]:

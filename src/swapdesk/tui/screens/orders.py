@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
-from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.announcements import code_and_request, failure_of_error
-from swapdesk.flows.notation import age
-from swapdesk.flows.order_filter import matches
 from swapdesk.flows.order_summary import OrderSummary, created_words, summarise
+from swapdesk.flows.stream_words import stale_words
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
-from swapdesk.tui.commands.orders import (
-    Back,
-    CopyAddress,
-    FilterRows,
-    Fund,
-    OpenOrder,
-    Refresh,
-)
+from swapdesk.tui.commands.orders import Back, CopyAddress, FilterRows, Fund, OpenOrder, Refresh
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
+from swapdesk.tui.screens.funding import NOT_THIS_ONE, fund_standing
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.empty_state import Nothing, empty_line
+from swapdesk.tui.widgets.filter_field import FilterField
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.order_table import order_columns, order_pane, order_row
+from swapdesk.tui.widgets.order_list import OrderList
+from swapdesk.tui.widgets.order_table import order_pane
 from swapdesk.tui.widgets.section_label import SectionLabel
-from swapdesk.tui.widgets.table_layout import Blank, Row, Section, TableRow
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.text_rows import TextRows
 
@@ -47,7 +38,6 @@ SETTLE_SECONDS = 0.06
 """How long the cursor rests on a row before the pane speaks of it."""
 WIDE = 120
 NARROW = 100
-NONE_YET = Nothing("No orders yet.", "n", "starts a swap")
 
 
 class OrdersScreen(Page):
@@ -58,8 +48,6 @@ class OrdersScreen(Page):
     VERBS = (OpenOrder, CopyAddress, Fund, FilterRows, Refresh, Back)
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
-    OrdersScreen #filter { display: none; }
-    OrdersScreen #filter.-open { display: block; }
     OrdersScreen #label { margin: 1 0 0 0; }
     OrdersScreen #pane { height: 2; }
     OrdersScreen.-short #label { margin: 0; }
@@ -67,18 +55,13 @@ class OrdersScreen(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session, context="last 48 h and this desk's journal")
-        self._wide = False
-        self._table = LineTable(order_columns(wide=False))
-        self._field = TextField(prompt="/", limit=60, id="filter")
+        self._table = OrderList()
+        self._field = FilterField(id="filter")
         self._label = SectionLabel("", id="label")
         self._pane = TextRows(id="pane")
-        self._drawn: dict[str, tuple[TrackedOrder, Row, bool]] = {}
-        """What stands in the table: the order, its row, and whether it has ended."""
         self._changed: set[str] = set()
         self._update: Timer | None = None
         self._settle: Timer | None = None
-        self._total = (0, 0)
-        """Open orders and all orders, without the filter."""
         self._reading = False
         self._paying: set[str] = set()
 
@@ -90,35 +73,24 @@ class OrdersScreen(Page):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._wide = self.app.size.width >= WIDE
-        self._table.set_columns(order_columns(wide=self._wide))
+        self._table.set_wide(self.app.size.width >= WIDE)
         self._table.focus()
         self._fill()
 
     def on_resize(self) -> None:
         super().on_resize()
-        wide = self.app.size.width >= WIDE
-        if wide != self._wide:
-            self._wide = wide
-            self._drawn.clear()
-            self._table.set_columns(order_columns(wide=wide))
+        if self._table.set_wide(self.app.size.width >= WIDE):
             self._fill()
 
     # from the application
 
     @property
     def counting(self) -> bool:
-        return any(not ended for _, _, ended in self._drawn.values())
+        return self._table.running
 
     def on_tick(self) -> None:
         """Times of the open orders in view, the labels and the pane."""
-        now = self.now()
-        for key in self._table.visible_keys():
-            known = self._drawn.get(key)
-            if known is not None and not known[2]:
-                self._redraw(key, now)
-        self._relabel()
-        self._show_pane()
+        self._redraw(self._table.running_in_view())
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         self._changed |= ids
@@ -139,97 +111,42 @@ class OrdersScreen(Page):
         """Draw what changed: in place, or anew when an order came, ended or moved."""
         self._update = None
         changed, self._changed = self._changed, set()
-        link = self.link
-        if link is None:
-            return
+        if changed and self._field.value:
+            self._fill()
+        else:
+            self._redraw(changed)
+
+    def _redraw(self, keys: Iterable[str]) -> None:
+        """These orders, the label and the pane; all rows when one of them changes its group."""
         now = self.now()
-        for key in changed:
-            tracked = link.tracker.get(key)
-            known = self._drawn.get(key)
-            if tracked is None:
-                continue
-            if known is None or self._field.value or known[2] != tracked.state(now).ended:
+        for key in keys:
+            tracked = self._tracked(key)
+            if tracked is not None and not self._table.redraw(tracked, now):
                 self._fill()
                 return
-            self._redraw(key, now)
-        self._relabel()
+        self._table.relabel(self._stale())
         self._show_pane()
-
-    def _redraw(self, key: str, now: datetime) -> None:
-        tracked = self._tracked(key)
-        if tracked is None:
-            return
-        summary = summarise(tracked, now)
-        row = order_row(tracked, summary, wide=self._wide)
-        self._drawn[key] = (tracked, row, summary.ended)
-        self._table.update_row(row)
 
     def _fill(self) -> None:
         link = self.link
         if link is None:
-            self._drawn.clear()
-            self._table.set_empty("The desk is connecting. Orders appear then.")
-            self._table.set_rows([])
-            self._show_pane()
-            return
-        now = self.now()
-        text = self._field.value.strip()
-        open_: list[TableRow] = []
-        finished: list[TableRow] = []
-        drawn: dict[str, tuple[TrackedOrder, Row, bool]] = {}
-        orders = link.tracker.orders()
-        for tracked in orders:
-            known = self._drawn.get(tracked.service_id)
-            # Rows of an unchanged order are kept: the tick brings their times up to date.
-            if known is None or known[0] is not tracked or text:
-                summary = summarise(tracked, now)
-                if text and not matches(text, tracked, summary, now):
-                    continue
-                row = order_row(tracked, summary, wide=self._wide)
-                known = (tracked, row, summary.ended)
-            drawn[tracked.service_id] = known
-            (finished if known[2] else open_).append(known[1])
-        self._drawn = drawn
-        self._total = (link.tracker.open_count, len(orders))
-        self._table.set_empty(
-            f"No order matches {text!r}. esc clears the filter." if orders else empty_line(NONE_YET)
-        )
-        self._table.set_rows(self._grouped(open_, finished))
+            self._table.say("The desk is connecting. Orders appear then.")
+        else:
+            tracker = link.tracker
+            self._table.fill(
+                tracker.orders(),
+                self._field.text,
+                self.now(),
+                running=tracker.open_count,
+                stale=self._stale(),
+            )
         self._show_pane()
 
-    def _grouped(self, open_: list[TableRow], finished: list[TableRow]) -> list[TableRow]:
-        rows: list[TableRow] = []
-        if open_:
-            rows += [self._section("open", len(open_)), *open_]
-        if finished:
-            rows += [Blank("gap")] if open_ else []
-            rows += [self._section("finished", len(finished)), *finished]
-        return rows
-
-    def _section(self, key: str, shown: int) -> Section:
-        running, known = self._total
-        whole = running if key == "open" else known - running
-        fact = str(shown) if shown == whole else f"{shown} of {whole}"
-        stale = self._stale() if key == "open" else ""
-        return Section(f"section {key}", key.capitalize(), fact, stale)
-
     def _stale(self) -> str:
-        """``41s old, polling`` while the stream does not tell of changes."""
         link = self.link
         if link is None or link.connection.read_only:
             return ""
-        state = link.tracker.stream_state
-        if state is StreamState.LIVE:
-            return ""
-        seconds = link.tracker.stream_age()
-        old = f"{age(seconds)} old, " if seconds < 1e9 else ""
-        return f"{old}{state.name.lower()}"
-
-    def _relabel(self) -> None:
-        row = self._table.rows[0] if self._table.rows else None
-        stale = self._stale()
-        if isinstance(row, Section) and row.key == "section open" and row.stale != stale:
-            self._table.update_row(Section(row.key, row.label, row.fact, stale))
+        return stale_words(link.tracker.stream_state, link.tracker.stream_age())
 
     # the order under the cursor
 
@@ -270,10 +187,7 @@ class OrdersScreen(Page):
             urgent=summary.urgent,
         )
         step = f"{tracked.service_id} {summary.payable}"
-        if step != self.guard.step:
-            self.step_changed(step)
-        else:
-            self.refresh_keys()
+        self.step_is(step)
 
     # keys
 
@@ -282,43 +196,31 @@ class OrdersScreen(Page):
             return HIDDEN
         typing = self._field.has_focus
         if verb is Back:
-            return Standing(verb="clear the filter") if self._filtering else READY
+            return Standing(verb="clear the filter") if self._field.opened else READY
         if verb in (OpenOrder, CopyAddress, Fund) and self.current is None:
             return HIDDEN
+        summary = self._summary()
+        payable = summary is not None and summary.payable and not typing
         if verb is CopyAddress:
-            summary = self._summary()
-            return READY if summary is not None and summary.payable and not typing else HIDDEN
+            return READY if payable else HIDDEN
         if verb is Fund:
-            return HIDDEN if typing else self._fund_standing()
+            paying = self._table.cursor_key in self._paying
+            return fund_standing(self.link, self.current, payable=payable, paying=paying)
         if verb is Refresh:
             if typing or self.link is None or self.link.connection.read_only:
                 return HIDDEN
             return Standing(locked="reading") if self._reading else Standing(cost="1 read")
         if verb is FilterRows:
-            return READY if (self._drawn or self._filtering) and not typing else HIDDEN
+            rows = self._table.rows or self._field.opened
+            return READY if rows and not typing else HIDDEN
         return Standing(verb="to the list") if typing and verb is OpenOrder else READY
 
-    def _fund_standing(self) -> Standing:
-        tracked, link = self.current, self.link
-        if tracked is None or link is None or link.faucet is None:
-            return HIDDEN
-        summary = summarise(tracked, self.now())
-        if not summary.payable:
-            return HIDDEN
-        if tracked.service_id in self._paying:
-            return Standing(locked="on its way")
-        refusal = link.faucet.refusal(tracked)
-        return READY if refusal is None else Standing(locked=refusal.rstrip(".").lower())
-
+    @on(LineTable.Chosen)
     def do_open_order(self) -> None:
         key = self._table.cursor_key
         opened = getattr(self.app, "open_order", None)
         if key is not None and opened is not None:
             opened(key)
-
-    @on(LineTable.Chosen)
-    def _chosen_row(self) -> None:
-        self.do_open_order()
 
     def do_copy_address(self) -> None:
         tracked, summary = self.current, self._summary()
@@ -331,34 +233,28 @@ class OrdersScreen(Page):
         tracked = self.current
         pay = getattr(self.app, "pay", None)
         if tracked is None or pay is None or not pay(tracked):
-            self.show_notice("A deposit is being paid. This one was not.", "warning")
+            self.show_notice(NOT_THIS_ONE, "warning")
             return
         self._paying.add(tracked.service_id)
         self.step_changed("funding")
 
     # the filter
 
-    @property
-    def _filtering(self) -> bool:
-        return self._field.has_class("-open")
-
     def do_filter_rows(self) -> None:
-        self._field.add_class("-open")
-        self._field.focus()
+        self._field.open()
         self.refresh_keys()
 
     def do_back(self) -> None:
-        if not self._filtering:
+        if not self._field.opened:
             self.post_message(self.Go(everywhere.Back))
             return
-        self._field.remove_class("-open")
-        self._field.set_value("")
+        self._field.close()
         self._table.focus()
         self._fill()
 
     @on(TextField.Changed)
     def _typed(self) -> None:
-        if self._filtering:
+        if self._field.opened:
             self._fill()
 
     @on(TextField.Submitted)
@@ -393,7 +289,7 @@ class OrdersScreen(Page):
         self.refresh_frame()
         self._fill()
         if event.error is None:
-            self.show_notice(f"{self._total[1]} orders, read now.")
+            self.show_notice(f"{self._table.known} orders, read now.")
         else:
             cause = failure_of_error(event.error).cause
             self.show_notice(f"{cause} {code_and_request(event.error)}", "error")
