@@ -11,17 +11,10 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
-from swapdesk.tui.commands.swap import (
-    AskQuotes,
-    Back,
-    FindToken,
-    OtherChain,
-    Retry,
-    ToRecent,
-)
+from swapdesk.tui.commands.swap import AskQuotes, Back, FindToken, OtherChain, Retry, ToRecent
 from swapdesk.tui.messages import LimitsKnown
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.swap_reading import reading_of
+from swapdesk.tui.screens.swap_line import SwapLine
 from swapdesk.tui.session import STEPS, Phase, Session
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.how_to_write import HowToWrite
@@ -35,8 +28,6 @@ from swapdesk.tui.widgets.text_rows import TextRows
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from swapdesk.flows.intent_line import IntentLine as ReadLine
-    from swapdesk.wire.pair_limits import PairLimits
 
 LIMITS_AFTER = 0.3
 """Seconds without a key before the limits of the pair are asked for."""
@@ -61,10 +52,7 @@ class SwapScreen(Page):
         self._open = OpenOrders(id="open")
         self._open_label = SectionLabel("Open orders")
         self._welcome = TextRows(id="welcome")
-        self._choose = 0
-        self._read: ReadLine | None = None
-        self._recipient = ""
-        self._limits: PairLimits | None = None
+        self._read = SwapLine()
         self._limits_timer: Timer | None = None
 
     def compose_body(self) -> Iterable[Widget]:
@@ -123,11 +111,11 @@ class SwapScreen(Page):
         if verb is Retry:
             return READY if failed and not self.line.value else HIDDEN
         if verb is AskQuotes:
-            if self.session.ready and self._complete():
+            if self.session.ready and self._read.complete:
                 return Standing(cost="1 quote")
             return HIDDEN
         if verb is OtherChain:
-            several = self._read is not None and self._read.choices > 1
+            several = self._read.several
             naming = "@" in self.line.value
             return (
                 Standing(verb="complete @name" if naming else "") if several or naming else HIDDEN
@@ -151,10 +139,12 @@ class SwapScreen(Page):
             table.focus()
 
     def do_other_chain(self) -> None:
-        if self._complete_name():
-            return
-        self._choose += 1
-        self._understand()
+        named = self._read.named(self.line.value, self.desk) if self.session.opened else None
+        if named is None:
+            self._read.choose += 1
+            self._understand()
+        else:
+            self.line.set_value(named)
 
     def do_find_token(self) -> None:
         from swapdesk.tui.screens.tokens import TokensScreen
@@ -181,7 +171,7 @@ class SwapScreen(Page):
 
     @on(TextField.Changed)
     def _typed(self) -> None:
-        self._choose = 0
+        self._read.choose = 0
         self._understand()
         if self._limits_timer is not None:
             self._limits_timer.stop()
@@ -213,92 +203,45 @@ class SwapScreen(Page):
     def _understand(self) -> None:
         """Read the line again and say so; no call is made."""
         if self.session.opened:
-            self._read_line()
+            said = self._read.read(self.line.value, self.desk, self.link, private=self.private)
+            self.line.show(said)
         self._say_money()
         self.refresh_keys()
 
-    def _read_line(self) -> None:
-        from swapdesk.flows.intent_line import LineState, parse_intent_line
-        from swapdesk.flows.private_line import parse_private_line
-
-        desk = self.desk
-        text = self.line.value
-        if self.private:
-            private = parse_private_line(text, desk.catalog, desk.book, choose=self._choose)
-            line, self._recipient = private.line, private.recipient
-        else:
-            line = parse_intent_line(text, desk.catalog, desk.book, choose=self._choose)
-            self._recipient = f"@{line.recipient_name}" if line.recipient_name else ""
-        self._read = line
-        self._limits = self._known_limits()
-        empty = line.state is LineState.EMPTY
-        none = IntentReading(Reading.EMPTY)
-        self.line.show(none if empty else reading_of(line, self._limits, self._outside()))
-
-    def _complete(self) -> bool:
-        return self._read is not None and self._read.ready and self._outside() is None
-
-    def _outside(self) -> str | None:
-        from swapdesk.flows.amount_check import outside_limits
-
-        line = self._read
-        if line is None or line.amount is None or line.token_in is None:
-            return None
-        return outside_limits(line.amount, line.token_in.symbol, self._limits)
-
-    def _known_limits(self) -> PairLimits | None:
-        line, link = self._read, self.link
-        if line is None or link is None or line.token_in is None or line.token_out is None:
-            return None
-        return link.quotes.known_limits(line.token_in, line.token_out)
-
     def _ask_limits(self) -> None:
-        line = self._read
-        if line is None or line.token_in is None or line.token_out is None or not line.ready:
+        line = self._read.line
+        if line is None or not line.ready or self._read.pair is None or self.link is None:
             return
-        if self.link is not None and self._known_limits() is None:
+        if self._read.known_limits(self.link) is None:
             self.run_worker(self._fetch_limits(), group="limits", exclusive=True,
                             exit_on_error=False)  # fmt: skip
 
     async def _fetch_limits(self) -> None:
         from swapdesk.client.errors import ClientError
 
-        line, link = self._read, self.link
-        if line is None or link is None or line.token_in is None or line.token_out is None:
+        pair, link = self._read.pair, self.link
+        if pair is None or link is None:
             return
         # Limits are a comfort: without them the quotes themselves say what is too small.
         with contextlib.suppress(ClientError):
-            limits = await link.quotes.limits(line.token_in, line.token_out)
-            self.post_message(LimitsKnown((line.token_in.id, line.token_out.id), limits))
+            limits = await link.quotes.limits(*pair)
+            self.post_message(LimitsKnown((pair[0].id, pair[1].id), limits))
 
     @on(LimitsKnown)
     def _limits_known(self, event: LimitsKnown) -> None:
         self._understand()
 
-    def _complete_name(self) -> bool:
-        """Tab behind ``@b`` writes the first name that begins so."""
-        head, at, begun = self.line.value.rpartition("@")
-        if not at or not self.session.opened:
-            return False
-        kind = self._read.token_in.chain_data.kind if self._read and self._read.token_in else None
-        names = [name for name in self.desk.book.names(kind) if name.startswith(begun.lower())]
-        if not names:
-            return True
-        following = names[(names.index(begun) + 1) % len(names)] if begun in names else names[0]
-        self.line.set_value(f"{head}@{following}")
-        return True
-
     def _submit(self) -> None:
         from swapdesk.tui.screens.quotes import QuotesScreen
 
-        line = self._read
+        line = self._read.line
         if not self.line.value.strip():
             self.show_notice("Write an amount and two tokens, as 0.5 btc eth.")
         elif not self.session.ready or line is None:
             self.show_notice("The desk is still starting. The line stays here.", "warning")
         elif not line.ready:
             self.show_notice(line.message or "The line is not complete.", "warning")
-        elif (outside := self._outside()) is not None:
+        elif (outside := self._read.outside()) is not None:
             self.show_notice(outside, "warning")
         elif line.token_in is not None and line.token_out is not None and line.amount is not None:
             self.app.push_screen(
@@ -308,7 +251,7 @@ class SwapScreen(Page):
                     line.token_out,
                     line.amount,
                     private_send=line.private_send,
-                    recipient=self._recipient,
+                    recipient=self._read.recipient,
                 )
             )
 
@@ -345,7 +288,7 @@ class SwapScreen(Page):
         elif session.phase is Phase.STARTING:
             what = "connecting" if session.live else "starting the sandbox"
             self.set_money("in your wallet.", f"{what}, {session.done} of {STEPS} ready")
-        elif self._complete():
+        elif self._read.complete:
             self.set_money(
                 where, "you: press enter to ask for quotes", where_short="in your wallet."
             )

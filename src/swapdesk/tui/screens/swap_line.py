@@ -1,0 +1,88 @@
+"""The line of the first screen as the desk understands it: tokens, amount, limits, recipient."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from swapdesk.tui.screens.swap_reading import reading_of
+from swapdesk.tui.widgets.intent_line import IntentReading, Reading
+
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk, Link
+    from swapdesk.flows.intent_line import IntentLine
+    from swapdesk.wire.pair_limits import PairLimits
+    from swapdesk.wire.tokens import Token
+
+
+class SwapLine:
+    """Nothing is read before :meth:`read`. ``choose`` counts the keys for another chain."""
+
+    def __init__(self) -> None:
+        self.choose = 0
+        self.line: IntentLine | None = None
+        self.recipient = ""
+        self._limits: PairLimits | None = None
+
+    @property
+    def several(self) -> bool:
+        """Whether the tokens of the line stand on more than one chain."""
+        return self.line is not None and self.line.choices > 1
+
+    @property
+    def pair(self) -> tuple[Token, Token] | None:
+        """The token sold and the token bought, once both are known."""
+        line = self.line
+        if line is None or line.token_in is None or line.token_out is None:
+            return None
+        return line.token_in, line.token_out
+
+    @property
+    def complete(self) -> bool:
+        """Whether quotes can be asked for."""
+        return self.line is not None and self.line.ready and self.outside() is None
+
+    def read(self, text: str, desk: Desk, link: Link | None, *, private: bool) -> IntentReading:
+        """Read ``text`` again, without a call, and say how it was understood."""
+        from swapdesk.flows.intent_line import LineState, parse_intent_line
+        from swapdesk.flows.private_line import parse_private_line
+
+        if private:
+            sent = parse_private_line(text, desk.catalog, desk.book, choose=self.choose)
+            line, self.recipient = sent.line, sent.recipient
+        else:
+            line = parse_intent_line(text, desk.catalog, desk.book, choose=self.choose)
+            self.recipient = f"@{line.recipient_name}" if line.recipient_name else ""
+        self.line = line
+        self._limits = self.known_limits(link)
+        if line.state is LineState.EMPTY:
+            return IntentReading(Reading.EMPTY)
+        return reading_of(line, self._limits, self.outside())
+
+    def outside(self) -> str | None:
+        """Why no route takes the amount, as far as the limits of the pair are known."""
+        from swapdesk.flows.amount_check import outside_limits
+
+        line = self.line
+        if line is None or line.amount is None or line.token_in is None:
+            return None
+        return outside_limits(line.amount, line.token_in.symbol, self._limits)
+
+    def known_limits(self, link: Link | None) -> PairLimits | None:
+        """Limits of the pair that were asked for before."""
+        return link.quotes.known_limits(*self.pair) if link is not None and self.pair else None
+
+    def named(self, text: str, desk: Desk) -> str | None:
+        """``text`` with the name behind its ``@`` completed, or the next one that fits.
+
+        None where it has no ``@``; the same text where no name begins so.
+        """
+        head, at, begun = text.rpartition("@")
+        if not at:
+            return None
+        sold = self.line.token_in if self.line is not None else None
+        known = desk.book.names(sold.chain_data.kind if sold is not None else None)
+        names = [name for name in known if name.startswith(begun.lower())]
+        if not names:
+            return text
+        following = names[(names.index(begun) + 1) % len(names)] if begun in names else names[0]
+        return f"{head}@{following}"
