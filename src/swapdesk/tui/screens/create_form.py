@@ -49,6 +49,14 @@ class Checked:
         return sum(check is not None and not check.ok for check in checks)
 
 
+@dataclass
+class TypedBefore:
+    """Recipient and memo as typed, so that going back to the routes loses nothing."""
+
+    recipient: str = ""
+    memo: str = ""
+
+
 class CreateForm(Vertical):
     """Posts :class:`Edited` after every change and :class:`Completed` behind the last field."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from enum import Enum
 
-from swapdesk.flows.announcements import quote_ended
+from swapdesk.flows.announcements import code_and_request, quote_ended, refused_fields
 from swapdesk.flows.consent import Consent
-from swapdesk.flows.notation import countdown
+from swapdesk.flows.create_outcome import NotCreated, Unknown
+from swapdesk.flows.notation import clock_time, countdown
 from swapdesk.flows.ranking import RankedQuote
+from swapdesk.flows.wording import OUTCOME_UNKNOWN
 from swapdesk.tui.screens.create_form import Checked
 from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.money_line import MoneyState
@@ -46,6 +48,30 @@ def verdict_of(
         said = "c asks you to agree first" if consent.phrase else "c creates the order"
         return Check(Verdict.VALID, said)
     return Check(Verdict.VALID, "complete:", "enter freezes it")
+
+
+def said_sent(now: datetime) -> Check:
+    return Check(Verdict.UNKNOWN, f"asked at {clock_time(now)}, waiting for the answer")
+
+
+def said_looking() -> Check:
+    return Check(Verdict.WARNING, OUTCOME_UNKNOWN.cause, "The desk looks for it.")
+
+
+def said_gone() -> Check:
+    return Check(Verdict.REFUSED, "This route is gone.", "esc shows the others.")
+
+
+def said_ended(outcome: NotCreated | Unknown) -> tuple[Step, Check]:
+    """Where the form is after an outcome that is no order, and what it says of it."""
+    if isinstance(outcome, Unknown):
+        then = "It is not known yet. Nothing was paid. o shows the orders."
+        return Step.UNKNOWN, Check(Verdict.WARNING, outcome.failure.cause, then)
+    error = outcome.error
+    second = code_and_request(error) if error is not None else outcome.code
+    fields = " ".join(refused_fields(error)) if error is not None else ""
+    said = f"{outcome.failure.cause} {fields}".strip()
+    return Step.FAILED, Check(Verdict.REFUSED, said, second)
 
 
 def money_of(step: Step, row: RankedQuote, checked: Checked, now: datetime) -> MoneyState:

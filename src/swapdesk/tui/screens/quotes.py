@@ -8,28 +8,20 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.client.errors import ClientError, RateLimited
-from swapdesk.flows.announcements import (
-    code_and_request,
-    failure_of_error,
-    no_usable_route,
-    quote_ended,
-    quotes_arrived,
-    rate_limited,
-    refused_fields,
-)
-from swapdesk.flows.notation import clock_time, countdown, exact_amount, percent, usd
+from swapdesk.client.errors import ClientError
+from swapdesk.flows.announcements import failure_of_error, quote_ended, quotes_arrived
+from swapdesk.flows.notation import countdown
 from swapdesk.flows.ranking import RankedQuote, former_places
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.quotes import Back, Refresh, Review, SortRows
-from swapdesk.tui.glyphs import REFUSED, STALE
 from swapdesk.tui.messages import QuotesArrived, QuotesFailed
 from swapdesk.tui.page import Page
+from swapdesk.tui.quote_question import QuoteQuestion
+from swapdesk.tui.screens.quote_facts import error_rows, heading, ranked_by, value_rows
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.quote_table import (
-    badge_notes,
     quote_columns,
     quote_rows,
     reason_text,
@@ -41,7 +33,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from swapdesk.flows.quoting import QuoteBoard
-    from swapdesk.tui.screens.create import TypedBefore
+    from swapdesk.tui.screens.create_form import TypedBefore
     from swapdesk.wire.tokens import Token
 
 SAY_ASKING_AFTER = 0.3
@@ -69,8 +61,7 @@ class QuotesScreen(Page):
         recipient: str = "",
     ) -> None:
         super().__init__(session)
-        self.token_in, self.token_out, self.amount = token_in, token_out, amount
-        self.private_send = private_send
+        self.question = QuoteQuestion(token_in, token_out, amount, private_send)
         self.recipient = recipient
         self.board: QuoteBoard | None = None
         self._error: ClientError | None = None
@@ -104,16 +95,7 @@ class QuotesScreen(Page):
         self._show()
 
     async def _fetch(self) -> None:
-        quotes = self.desk.link.quotes
-        try:
-            if self.private_send:
-                board = await quotes.ask_private_send(self.token_in, self.amount)
-            else:
-                board = await quotes.ask(self.token_in, self.token_out, self.amount)
-        except ClientError as error:
-            self.post_message(QuotesFailed(error))
-        else:
-            self.post_message(QuotesArrived(board))
+        self.post_message(await self.question.ask(self.desk.link.quotes))
 
     @on(QuotesArrived)
     def _arrived(self, event: QuotesArrived) -> None:
@@ -170,7 +152,8 @@ class QuotesScreen(Page):
 
     def _show(self) -> None:
         board = self.board
-        self._head.show(*self._heading())
+        asked = heading(self.question, self.recipient)
+        self._head.show(asked, self._ranked_by())
         if board is not None:
             self._table.set_rows(
                 quote_rows(board, self.now(), by_time=self._by_time, former=self._former)
@@ -180,37 +163,15 @@ class QuotesScreen(Page):
         self._say_money()
         self.refresh_keys()
 
-    def _heading(self) -> tuple[LineLike, LineLike]:
-        verb = "Send" if self.private_send else "Sell"
-        left: Line = [
-            Span(f"{verb} ", "muted"),
-            Span(f"{exact_amount(self.amount)} {self.token_in.symbol}", bold=True),
-            Span(f" on {self.token_in.chain_data.name}", "muted"),
-        ]
-        if self.private_send:
-            left += [Span(" privately", "muted"), Span(f"   {self.recipient}", bold=True)]
-        else:
-            left += [
-                Span("   Buy ", "muted"),
-                Span(self.token_out.symbol, bold=True),
-                Span(f" on {self.token_out.chain_data.name}", "muted"),
-            ]
-        return left, self._ranked_by()
-
     def _ranked_by(self) -> Line:
         board = self.board
-        if self._asked_at is not None and board is not None:
-            return [Span("asking again", "status-moving")]
         if board is None:
             return []
-        said = "expected time" if self._by_time else "net received"
-        line: Line = []
-        if self._error is not None:
-            line = [Span(f"{STALE} ", "status-waiting")]
-        at = clock_time(board.received_at, zone=True)
-        if self.app.size.width < NORMAL:
-            return [*line, Span("by ", "muted"), Span(said)]
-        return [*line, Span(f"{at} · ranked by ", "muted"), Span(said)]
+        if self._asked_at is not None:
+            return [Span("asking again", "status-moving")]
+        short = self.app.size.width < NORMAL
+        failed = self._error is not None
+        return ranked_by(board, by_time=self._by_time, failed=failed, short=short)
 
     def _nothing(self) -> LineLike:
         if self._asked_at is not None:
@@ -223,13 +184,14 @@ class QuotesScreen(Page):
     def _show_below(self) -> None:
         rows: list[LineLike] = []
         if self._error is not None:
-            rows += _error_rows(self._error, self._wait())
+            rows += error_rows(self._error, self._wait())
         board = self.board
         if board is not None:
             entry = unusable_at(board, self._table.cursor_key)
             if entry is not None:
                 rows.append([Span("Reason  ", "muted"), Span(reason_text(entry))])
-            rows += self._value_rows(board)
+            notes = self.app.size.width >= NORMAL
+            rows += value_rows(board, self._row(), self.now(), notes=notes)
         self._below.show(rows)
         self._fit()
 
@@ -247,28 +209,6 @@ class QuotesScreen(Page):
     def on_resize(self) -> None:
         super().on_resize()
         self.call_after_refresh(self._fit)
-
-    def _value_rows(self, board: QuoteBoard) -> list[LineLike]:
-        if not board.ranking.rows:
-            return (
-                [Span(no_usable_route(board), "status-waiting")] if board.ranking.unusable else []
-            )
-        row = self._row() or board.ranking.best_at(self.now()) or board.ranking.rows[0]
-        value = board.value_difference(row)
-        amount = f"{exact_amount(self.amount)} {self.token_in.symbol}"
-        if value.percent is None:
-            sentence: Line = [Span(f"No price for {amount} or its result: compare by hand.")]
-        else:
-            text = f"{amount} is {usd(value.value_in_usd)}; this route returns "
-            sentence = [
-                Span(f"{text}{usd(value.value_out_usd)}: "),
-                Span(percent(value.percent), _LEVELS.get(value.level, "foreground"), bold=True),
-                Span(" with fees."),
-            ]
-        rows: list[LineLike] = [[Span("Value  ", "muted"), *sentence]]
-        notes = badge_notes(board.ranking.rows) if self.app.size.width >= NORMAL else []
-        rows += [[Span("Notes  ", "muted"), *note] for note in notes]
-        return rows
 
     def _say_money(self) -> None:
         funds = "in your wallet."
@@ -325,7 +265,7 @@ class QuotesScreen(Page):
         self._table.action_choose()
 
     def _typed_before(self) -> TypedBefore:
-        from swapdesk.tui.screens.create import TypedBefore
+        from swapdesk.tui.screens.create_form import TypedBefore
 
         if self._typed is None:
             self._typed = TypedBefore(self.recipient)
@@ -351,23 +291,3 @@ class QuotesScreen(Page):
             from swapdesk.tui.screens.create import CreateScreen
 
             self.app.push_screen(CreateScreen(self.session, board, row, self._typed_before()))
-
-
-_LEVELS = {
-    "note": "foreground",
-    "amber": "status-waiting",
-    "typed": "amount-down",
-    "refused": "amount-down",
-}
-
-
-def _error_rows(error: ClientError, wait: float | None) -> list[LineLike]:
-    """The cause in words, every named field, then code and request id to be copied."""
-    if isinstance(error, RateLimited):
-        said = rate_limited(error, wait)
-    else:
-        said = failure_of_error(error).cause
-    rows: list[LineLike] = [[Span(f"{REFUSED} ", "status-trouble"), Span(said, "status-trouble")]]
-    rows += [Span(f"  {text}") for text in refused_fields(error)]
-    rows.append(Span(f"  {code_and_request(error)}", "muted"))
-    return rows

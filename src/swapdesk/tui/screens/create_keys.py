@@ -1,0 +1,54 @@
+"""Which keys work where the form of a create is; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from swapdesk.flows.consent import Consent
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.create import Back, Complete, FieldAbove, FieldBelow, NewQuote, NextField
+from swapdesk.tui.screens.create_form import Checked
+from swapdesk.tui.screens.create_words import BUSY, Step
+
+
+def standing_of(
+    verb: type[Command],
+    step: Step,
+    *,
+    typing: bool,
+    expired: bool,
+    asking: bool,
+    locked: Callable[[], str],
+) -> Standing:
+    """``typing``: a field has the focus. ``locked`` says why nothing can be created, if so."""
+    if verb is Back:
+        return READY
+    if step in BUSY:
+        return HIDDEN
+    if verb in (Complete, FieldBelow, FieldAbove):
+        return READY if typing else HIDDEN
+    if verb is NextField:
+        return READY if typing else Standing(verb="edit")
+    if typing:
+        return HIDDEN
+    over = step is Step.FAILED or expired
+    if verb is NewQuote:
+        if not over:
+            return HIDDEN
+        return Standing(locked="asked already") if asking else Standing(cost="1 quote")
+    if over:
+        return HIDDEN
+    why = locked()
+    return Standing(locked=why) if why else READY
+
+
+def locked(checked: Checked, consent: Consent, *, connected: bool, frozen: bool) -> str:
+    """Why the create key does not work; empty when it does."""
+    problems = checked.problems
+    if problems:
+        return f"{problems} {'problem' if problems == 1 else 'problems'}"
+    if consent.refused is not None:
+        return consent.refused.rstrip(".")
+    if not connected:
+        return "the service is not connected"
+    return "" if frozen else "enter freezes the intent"
