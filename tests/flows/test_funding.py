@@ -79,9 +79,11 @@ def state_of(journal: Journal) -> StepState | None:
 async def test_an_order_is_paid_once(journal: Journal, clock: ManualClock) -> None:
     async with Controlled(PAID) as server:
         faucet = SandboxFaucet(server.control, clock, journal.calls)
+        assert not faucet.has_paid(WAITING)
         assert await faucet.pay(WAITING) == Funded("f" * 64)
         assert state_of(journal) is StepState.ACKED
         assert await faucet.pay(WAITING) == NotFunded(SENT_BEFORE)
+        assert faucet.has_paid(WAITING)
         assert faucet.refusal(WAITING) == SENT_BEFORE
         assert len(server.requests) == 1
 
@@ -114,6 +116,7 @@ async def test_a_crash_between_sending_and_the_answer_forbids_a_second_payment(
         faucet = SandboxFaucet(server.control, clock, journal.calls)
         assert await faucet.pay(WAITING) == NotFunded(MAY_BE_PAID)
         assert server.requests == []
+        assert not faucet.has_paid(WAITING)
 
 
 async def test_the_payment_is_in_the_journal_before_it_leaves(
