@@ -1,6 +1,6 @@
 """Draws the picture of the README from the real desk on a fresh sandbox.
 
-.venv/bin/python docs/make_picture.py
+Run it with ``.venv/bin/python docs/make_picture.py``.
 """
 
 from __future__ import annotations
