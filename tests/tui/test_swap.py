@@ -53,9 +53,77 @@ async def test_a_wrong_line_says_what_and_asks_nothing(
         assert run.screen(SwapScreen).line.value == line
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("-1 btc eth", "An amount has no sign."),
+        ("+1 btc eth", "An amount has no sign."),
+        (".5 btc eth", ""),
+        ("btc eth", ""),
+        ("１ btc eth", ""),
+    ],
+)
+async def test_what_begins_with_no_digit_is_text_and_refused(
+    market: Market, line: str, said: str
+) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.type(line)
+        assert run.screen(SwapScreen).line.value == line
+        assert said in run.text
+        await run.press("enter")
+        assert line.startswith(".") or isinstance(run.app.screen, SwapScreen)
+
+
+async def test_a_letter_that_is_a_key_of_the_desk_stays_one_on_the_empty_line(
+    market: Market,
+) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("space", "p")
+        assert run.screen(SwapScreen).private
+        assert run.screen(SwapScreen).line.value == ""
+
+
+async def test_letters_are_typed_while_the_line_has_text_wherever_the_focus_is(
+    market: Market,
+) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.type("0.5 bt")
+        run.app.screen.set_focus(None)
+        await run.type("c top")
+        assert run.screen(SwapScreen).line.value == "0.5 btc top"
+        assert run.app.focused is run.screen(SwapScreen).line.field
+
+
+async def test_the_line_keeps_the_focus_while_the_terminal_is_too_small(market: Market) -> None:
+    async with market.desk((80, 24)) as run:
+        await run.ready()
+        await run.type("0.5 b")
+        for size in ((52, 14), (80, 24), (40, 10), (120, 40)):
+            await run.pilot.resize_terminal(*size)
+            await run.pilot.pause()
+            assert ("This desk needs" in run.text) == (size[0] < 60)
+        await run.type("tc")
+        assert run.screen(SwapScreen).line.value == "0.5 btc"
+        assert "▌" in run.text
+
+
+async def test_a_notice_goes_when_the_line_is_another_one(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.type("1..5 btc eth")
+        await run.press("enter")
+        assert "▲ An amount has one point." in run.text
+        await run.press("home", "right", "delete")
+        await run.see("Sell  1.5 BTC")
+        assert "An amount has one point." not in run.text
+
+
 @pytest.mark.parametrize("amount", ["１２", "NaN", "0x1", "-1"])
-async def test_what_is_no_amount_never_gets_into_the_line(market: Market, amount: str) -> None:
-    """The line begins with a digit; a paste is read and refused with its place."""
+async def test_what_is_no_amount_is_refused_in_a_paste_too(market: Market, amount: str) -> None:
+    """A paste is read and refused with its place."""
     async with market.desk() as run:
         await run.ready()
         run.screen(SwapScreen).line.set_value(f"{amount} btc eth")

@@ -54,7 +54,9 @@ class DeskScreen(Screen[None]):
     """
 
     DEFAULT_CSS = """
-    DeskScreen { background: $background; color: $foreground; layout: vertical; }
+    DeskScreen {
+        background: $background; color: $foreground; layout: vertical; layers: cover;
+    }
     DeskScreen #middle { height: 1fr; width: 100%; }
     DeskScreen #body {
         height: 100%; width: 1fr; padding: 1 0 0 0; overflow-y: auto; scrollbar-size: 0 0;
@@ -63,7 +65,6 @@ class DeskScreen(Screen[None]):
     DeskScreen .side.-form { width: 36; }
     DeskScreen.-short #body { padding: 0; }
     DeskScreen.-short NoticeRow { display: none; }
-    DeskScreen.-too-small > * { display: none; }
     DeskScreen.-too-small > TooSmall { display: block; }
     DeskScreen .gap { height: 1; }
     DeskScreen.-short .gap { display: none; }
@@ -95,6 +96,7 @@ class DeskScreen(Screen[None]):
         self._keys = KeyBar()
         self._notice = NoticeRow(self._bare_rule())
         self._notice_timer: Timer | None = None
+        self._notice_about: object = None
         self._shown_step = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -150,8 +152,14 @@ class DeskScreen(Screen[None]):
         self.guard.changed(step)
         self.refresh_keys()
 
-    def show_notice(self, text: str, severity: str = "information") -> None:
-        """One sentence above the money line, or over its left half on short screens."""
+    def show_notice(
+        self, text: str, severity: str = "information", *, about: object = None
+    ) -> None:
+        """One sentence above the money line, or over its left half on short screens.
+
+        ``about``: what it speaks of; it goes early when :meth:`settle_notice` names another.
+        """
+        self._notice_about = about
         weight = Weight.of(severity)
         state = NoticeState(text, weight)
         self._notice.show(state)
@@ -161,7 +169,13 @@ class DeskScreen(Screen[None]):
         seconds = NOTICE_SECONDS if weight is Weight.INFORMATION else WARNING_SECONDS
         self._notice_timer = self.set_timer(seconds, self.clear_notice)
 
+    def settle_notice(self, about: object) -> None:
+        """What notices speak of is ``about`` now: one that spoke of something else goes."""
+        if self._notice_about is not None and self._notice_about != about:
+            self.clear_notice()
+
     def clear_notice(self) -> None:
+        self._notice_about = None
         self._notice.show(self._bare_rule())
         self._money.lay_over("")
 
@@ -188,7 +202,9 @@ class DeskScreen(Screen[None]):
         if action != "command":
             return super().check_action(action, parameters)
         verb = self._verb(str(parameters[0]))
-        return verb is not None and not self.verb_standing(verb).hidden
+        if verb is None or (self.has_class("-too-small") and not verb.WHEN_TOO_SMALL):
+            return False
+        return not self.verb_standing(verb).hidden
 
     async def action_command(self, name: str) -> None:
         """Do a verb: locked ones say why, money verbs need a still screen."""
@@ -242,6 +258,11 @@ class DeskScreen(Screen[None]):
             self.app.theme = key.removeprefix(THEME_ENTRY)
             return
         await self.action_command(key)
+
+    def is_verb_key(self, key: str) -> bool:
+        """Whether a verb that works now has this key (Textual's name of it)."""
+        keymap: dict[str, str] = getattr(self.app, "keymap", {})
+        return any(key in keymap.get(verb.id(), verb.KEY).split(",") for verb, _ in self._working())
 
     def _working(self) -> list[tuple[type[Command], Standing]]:
         verbs = (*self.VERBS, *(verb for verb in EVERYWHERE if not _taken(verb, self.VERBS)))

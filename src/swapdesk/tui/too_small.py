@@ -14,10 +14,13 @@ def is_too_small(width: int, height: int) -> bool:
 
 
 class TooSmall(LinesView):
-    """Shown alone; everything else comes back by itself."""
+    """Lies over everything else, which keeps its place and the focus beneath."""
 
     DEFAULT_CSS = """
-    TooSmall { display: none; padding: 0; }
+    TooSmall {
+        display: none; padding: 0; layer: cover; width: 100%; height: 100%;
+        background: $background;
+    }
     """
 
     def lines(self, width: int) -> list[Line]:

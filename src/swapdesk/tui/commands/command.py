@@ -45,6 +45,8 @@ class Command:
     FOOTER: ClassVar[bool] = True
     MONEY: ClassVar[bool] = False
     """Counts only on a still screen and for the step that was shown."""
+    WHEN_TOO_SMALL: ClassVar[bool] = False
+    """Works also while the terminal is too small to show what would happen."""
     EVERYWHERE: ClassVar[bool] = False
     """Works on every screen; listed apart in the help and never in the footer."""
 

@@ -67,6 +67,7 @@ class Quit(_Everywhere):
     """Leave the desk. Orders go on without it."""
 
     KEY = "q"
+    WHEN_TOO_SMALL = True
     VERB = "quit"
 
 

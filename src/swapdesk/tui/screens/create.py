@@ -97,6 +97,7 @@ class CreateScreen(Sending):
         self._intent = None
         self.step = Step.OPEN
         self._typed.recipient, self._typed.memo = self._form.typed
+        self.settle_notice(self._form.values)
         self.show()
 
     @on(CreateForm.Completed)
@@ -106,7 +107,7 @@ class CreateScreen(Sending):
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.reason, "warning")
+        self.show_notice(event.reason, "warning", about=self._form.values)
 
     def _freeze(self) -> None:
         """What stands here now is what would be confirmed."""
@@ -232,7 +233,7 @@ class CreateScreen(Sending):
     def do_complete(self) -> None:
         said = self._form.complete_name()
         if said is not None:
-            self.show_notice(said, "warning")
+            self.show_notice(said, "warning", about=self._form.values)
 
     def do_field_below(self) -> None:
         self._form.step(1)

@@ -106,6 +106,11 @@ class CreateForm(Vertical):
         """Recipient and memo as they stand."""
         return self._recipient.value, self._memo_text()
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The text of every field."""
+        return tuple(field.value for field in self._fields())
+
     def checked(self) -> Checked:
         token = self._board.token_out
         recipient = check_recipient(
@@ -206,7 +211,8 @@ class CreateForm(Vertical):
         checked = self.checked()
         check = self._result(field, checked)
         if check is not None and not check.ok:
-            self.app.notify(check.problem or "This field is not complete.", severity="warning")
+            said = check.problem or "This field is not complete."
+            self.post_message(TextField.Refused(field, said))
             return
         fields = self._fields()
         following = fields.index(field) + 1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.containers import Horizontal, Vertical
+from textual.events import Key
 from textual.widget import Widget
 
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
@@ -46,6 +47,7 @@ class SwapScreen(Page):
     def __init__(self, session: Session) -> None:
         super().__init__(session, classes="-empty")
         self.line = IntentLine()
+        self.line.field.leaves = self._is_key
         self.private = False
         self._label = TextRows([Span(SWAP_LABEL, "muted")], classes="question")
         self._recent = RecentLines(id="recent")
@@ -179,7 +181,23 @@ class SwapScreen(Page):
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.reason, "warning")
+        self.show_notice(event.reason, "warning", about=self._subject())
+
+    def _is_key(self, key: str) -> bool:
+        """Whether a key on the empty line is a verb; everything else is the first character."""
+        return key == "space" or self.is_verb_key(key)
+
+    def on_key(self, event: Key) -> None:
+        """While the line has text a character is typed, wherever the focus is."""
+        field, character = self.line.field, event.character
+        if field.value and not field.has_focus and event.is_printable and character:
+            event.stop()
+            field.focus()
+            field.insert(character)
+
+    def _subject(self) -> object:
+        """What a notice of this screen speaks of."""
+        return self.line.value, self._read.choose, self.private, self.session.phase
 
     @on(TextField.Submitted)
     def _submitted(self) -> None:
@@ -205,6 +223,7 @@ class SwapScreen(Page):
         if self.session.opened:
             said = self._read.read(self.line.value, self.desk, self.link, private=self.private)
             self.line.show(said)
+        self.settle_notice(self._subject())
         self._say_money()
         self.refresh_keys()
 
@@ -236,13 +255,16 @@ class SwapScreen(Page):
 
         line = self._read.line
         if not self.line.value.strip():
-            self.show_notice("Write an amount and two tokens, as 0.5 btc eth.")
+            said = "Write an amount and two tokens, as 0.5 btc eth."
+            self.show_notice(said, about=self._subject())
         elif not self.session.ready or line is None:
-            self.show_notice("The desk is still starting. The line stays here.", "warning")
+            said = "The desk is still starting. The line stays here."
+            self.show_notice(said, "warning", about=self._subject())
         elif not line.ready:
-            self.show_notice(line.message or "The line is not complete.", "warning")
+            said = line.message or "The line is not complete."
+            self.show_notice(said, "warning", about=self._subject())
         elif (outside := self._read.outside()) is not None:
-            self.show_notice(outside, "warning")
+            self.show_notice(outside, "warning", about=self._subject())
         elif line.token_in is not None and line.token_out is not None and line.amount is not None:
             self.app.push_screen(
                 QuotesScreen(

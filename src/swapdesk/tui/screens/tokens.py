@@ -136,6 +136,7 @@ class TokensScreen(Page):
 
     def _show_pane(self) -> None:
         row = self._row()
+        self.settle_notice(row.id if row is not None else "")
         token = self.desk.catalog.token(row.id) if row is not None else None
         if row is None or token is None:
             self._pane.show([])
@@ -202,7 +203,7 @@ class TokensScreen(Page):
             return
         refusal = token_refusal(token)
         if refusal is not None:
-            self.show_notice(refusal, "warning")
+            self.show_notice(refusal, "warning", about=row.id)
             return
         check = check_token(token, now=self.now())
         if not check.needs_consent:

@@ -11,11 +11,9 @@ from textual.containers import Vertical
 
 from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.lines_view import LinesView
-from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, wrapped
+from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, wrapped
 from swapdesk.tui.widgets.text_field import TextField
 
-FIRST = "0123456789="
-"""What an intent line begins with; every other letter of an empty line is a key."""
 HINT = "amount   you sell   you buy"
 TALL_FROM = 28
 
@@ -75,7 +73,7 @@ class IntentLine(Vertical):
 
     def __init__(self, value: str = "", **place: Any) -> None:
         super().__init__(**place)
-        self.field = TextField(value, hint=HINT, first=FIRST, tall=True, limit=160)
+        self.field = TextField(value, hint=HINT, tall=True, limit=160)
         self._reading = ReadingLine(IntentReading())
 
     def compose(self) -> ComposeResult:
@@ -110,7 +108,10 @@ def reading_lines(state: IntentReading, width: int) -> list[Line]:
         glyph = state.reading.glyph
         head: Line = [Span(f"{glyph} ", state.reading.role), *text] if glyph else text
         right = line_of(state.right, "foreground")
-        rows += [spread(head, right, width)] if right else wrapped(head, width, indent=2)
+        rows += wrapped(head, width, indent=2)
+        # The value goes before anything of the sentence would: an amount is never cut.
+        if right and width_of(rows[-1]) + 2 + width_of(right) <= width:
+            rows[-1] = spread(rows[-1], right, width)
     if state.below:
         below = wrapped(line_of(state.below, "muted"), width - 2)
         rows += [[Span("  "), *row] for row in below]

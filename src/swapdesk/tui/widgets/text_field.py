@@ -5,6 +5,7 @@ An address field shows its groups of four while typing; its value has no spaces.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +38,7 @@ EDITING = {
 class TextField(LinesView, can_focus=True):
     """``grouped`` for addresses and hashes, ``secret`` draws dots, ``tall`` takes three rows.
 
-    ``first``: the characters an empty field takes; others go on to the screen's keys.
+    ``leaves`` says of a key (Textual's name) whether an empty field leaves it to the screen.
     """
 
     DEFAULT_CSS = """
@@ -91,7 +92,7 @@ class TextField(LinesView, can_focus=True):
         secret: bool = False,
         tall: bool = False,
         limit: int = 256,
-        first: str = "",
+        leaves: Callable[[str], bool] | None = None,
         **place: Any,
     ) -> None:
         super().__init__(**place)
@@ -104,7 +105,7 @@ class TextField(LinesView, can_focus=True):
         self.secret = secret
         self.tall = tall
         self.limit = limit
-        self.first = first
+        self.leaves = leaves
 
     @property
     def value(self) -> str:
@@ -145,7 +146,7 @@ class TextField(LinesView, can_focus=True):
         self.post_message(self.Submitted(self, self.value))
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        return self._takes(character)
+        return self._takes(key, character)
 
     async def _on_key(self, event: events.Key) -> None:
         """Editing keys are taken here and not as bindings: those are acted on later, after
@@ -160,18 +161,18 @@ class TextField(LinesView, can_focus=True):
                 self.action_edit(act)
             return
         character = event.character
-        if not event.is_printable or character is None or not self._takes(character):
+        if not event.is_printable or character is None or not self._takes(event.key, character):
             return
         event.stop()
         event.prevent_default()
-        self._insert(character)
+        self.insert(character)
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         text, said = pasted(event.text, grouped=self.grouped)
+        self.insert(text)
         if said:
             self.post_message(self.Refused(self, said))
-        self._insert(text)
 
     def on_focus(self) -> None:
         self.redraw()
@@ -179,12 +180,13 @@ class TextField(LinesView, can_focus=True):
     def on_blur(self) -> None:
         self.redraw()
 
-    def _takes(self, character: str | None) -> bool:
+    def _takes(self, key: str, character: str | None) -> bool:
         if character is None or not character.isprintable():
             return False
-        return not (self.first and not self.value and character not in self.first)
+        return bool(self.value) or self.leaves is None or not self.leaves(key)
 
-    def _insert(self, text: str) -> None:
+    def insert(self, text: str) -> None:
+        """Put ``text`` at the cursor, or say why it was not taken."""
         if self.grouped:
             text = text.replace(" ", "")
         if not text:
