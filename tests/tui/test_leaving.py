@@ -9,9 +9,10 @@ import pytest
 from flows.orders import NOW, intent
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal import Journal
+from swapdesk.flows.open_business import quit_warning
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
-from swapdesk.tui.leaving import AGAIN_SECONDS, LeavingGuard
+from swapdesk.tui.leaving import AGAIN_SECONDS, LeavingGuard, brief_warning
 from swapdesk.tui.live_guard import LiveGuard
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.unfinished import UnfinishedScreen
@@ -55,6 +56,23 @@ async def test_q_with_orders_that_wait_for_nobody(market: Market) -> None:
         await run.ready()
         await run.press("q")
         await run.see("2 orders are open. They go on without the desk")
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (80, 30)])
+async def test_the_key_that_leaves_is_in_view_on_small_screens(
+    market: Market, size: tuple[int, int]
+) -> None:
+    prepare(market, [waiting(market.clock), exchanging(market.clock)])
+    async with market.desk(size) as run:
+        await run.ready()
+        await run.press("q")
+        await run.see("▲ 1 order waits for you. q quits.")
+
+
+def test_the_brief_warning_keeps_what_is_open_and_the_key() -> None:
+    creating = quit_warning([], NOW, creating=True)
+    assert creating is not None
+    assert brief_warning(creating) == "An order is being created. q quits."
 
 
 async def test_q_without_orders_leaves_at_once(market: Market) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -155,6 +156,19 @@ async def test_an_amount_outside_the_limits_is_said_and_costs_no_quote(market: M
         await run.press("enter")
         assert isinstance(run.app.screen, SwapScreen)
         assert "No route takes 0.00001 BTC." in run.text
+
+
+@pytest.mark.parametrize("line", ["0.00001 btc eth", "900000 btc eth"])
+async def test_a_bound_is_never_cut_on_a_small_screen(market: Market, line: str) -> None:
+    async with market.desk((80, 24)) as run:
+        await run.ready()
+        await run.type(line)
+        await run.later("usable amount is", 1)
+        read = " ".join(run.text.split())
+        bound = re.search(r"(small|larg)est usable amount is ([0-9.,]+ BTC)\.", read)
+        assert bound is not None, run.text
+        await run.press("enter")
+        await run.see(f"▲ {bound[1].capitalize()}est: {bound[2]}")
 
 
 async def test_a_chosen_token_is_written_into_the_line(market: Market) -> None:

@@ -14,7 +14,7 @@ from textual.worker import Worker, WorkerState
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.creating import Creating
-from swapdesk.tui.leaving import LeavingGuard
+from swapdesk.tui.leaving import LeavingGuard, brief_warning
 from swapdesk.tui.messages import Connected, OrdersChanged, StartMoved, TokenChosen
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.swap import SwapScreen
@@ -199,7 +199,13 @@ class DeskApp(Creating, SafeApp[int]):
         if refusal is None:
             self.exit(0)
         else:
-            self.notify(refusal, severity="warning")
+            self._warn_leaving(refusal)
+
+    def _warn_leaving(self, warning: str) -> None:
+        if isinstance(self.screen, DeskScreen):
+            self.screen.show_notice(warning, "warning", short=brief_warning(warning))
+        else:
+            self.notify(warning, severity="warning")
 
     def _open_business(self) -> str | None:
         link = self.session.link

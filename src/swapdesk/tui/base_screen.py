@@ -153,17 +153,27 @@ class DeskScreen(Screen[None]):
         self.refresh_keys()
 
     def show_notice(
-        self, text: str, severity: str = "information", *, about: object = None
+        self,
+        text: str,
+        severity: str = "information",
+        *,
+        about: object = None,
+        short: str = "",
     ) -> None:
         """One sentence above the money line, or over its left half on short screens.
 
         ``about``: what it speaks of; it goes early when :meth:`settle_notice` names another.
+        ``short`` stands in where the sentence would be cut, and is itself never cut.
         """
         self._notice_about = about
         weight = Weight.of(severity)
         state = NoticeState(text, weight)
-        self._notice.show(state)
-        self._money.lay_over(notice_line(state) if self.has_class("-short") else "")
+        brief = NoticeState(short, weight) if short else None
+        self._notice.show(state, brief)
+        over = self.has_class("-short")
+        self._money.lay_over(
+            notice_line(state) if over else "", notice_line(brief) if over and brief else ""
+        )
         if self._notice_timer is not None:
             self._notice_timer.stop()
         seconds = NOTICE_SECONDS if weight is Weight.INFORMATION else WARNING_SECONDS

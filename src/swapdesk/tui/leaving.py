@@ -8,6 +8,15 @@ AGAIN_SECONDS = 10.0
 """How long the telling counts; as long as its notice is shown."""
 
 
+QUITS = "q quits."
+
+
+def brief_warning(warning: str) -> str:
+    """The first sentence of a warning and the key, for screens where all of it is too long."""
+    first, dot, _ = warning.partition(".")
+    return f"{first.partition(' and ')[0]}{dot} {QUITS}"
+
+
 class LeavingGuard:
     """Asked at every ``q``; a warning is told once, then the next key leaves."""
 

@@ -264,7 +264,8 @@ class SwapScreen(Page):
             said = line.message or "The line is not complete."
             self.show_notice(said, "warning", about=self._subject())
         elif (outside := self._read.outside()) is not None:
-            self.show_notice(outside, "warning", about=self._subject())
+            short = self._read.nearest()
+            self.show_notice(outside, "warning", about=self._subject(), short=short)
         elif line.token_in is not None and line.token_out is not None and line.amount is not None:
             self.app.push_screen(
                 QuotesScreen(

@@ -67,6 +67,21 @@ class SwapLine:
             return None
         return outside_limits(line.amount, line.token_in.symbol, self._limits)
 
+    def nearest(self) -> str:
+        """The bound that the amount is over or under, in a few words; empty within the limits."""
+        from swapdesk.flows.amount_check import bounds_of
+        from swapdesk.flows.notation import exact_amount
+
+        line, limits = self.line, self._limits
+        bounds = bounds_of(limits) if limits is not None else None
+        if bounds is None or line is None or line.amount is None or line.token_in is None:
+            return ""
+        if line.amount < bounds.smallest:
+            return f"Smallest: {exact_amount(bounds.smallest)} {line.token_in.symbol}"
+        if bounds.largest is not None and line.amount > bounds.largest:
+            return f"Largest: {exact_amount(bounds.largest)} {line.token_in.symbol}"
+        return ""
+
     def known_limits(self, link: Link | None) -> PairLimits | None:
         """Limits of the pair that were asked for before."""
         return link.quotes.known_limits(*self.pair) if link is not None and self.pair else None

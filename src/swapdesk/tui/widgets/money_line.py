@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.tui.lines_view import LinesView
-from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, spread, width_of
+from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, spread, width_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +37,39 @@ class MoneyLine(LinesView):
         super().__init__(**place)
         self.state = state
         self._notice: LineLike = ""
+        self._brief: LineLike = ""
 
     def show(self, state: MoneyState) -> None:
         if state != self.state:
             self.state = state
             self.redraw()
 
-    def lay_over(self, notice: LineLike) -> None:
-        """A notice in place of the left half, on screens without a row for it; empty ends it."""
-        self._notice = notice
+    def lay_over(self, notice: LineLike, brief: LineLike = "") -> None:
+        """A notice in place of the left half, on screens without a row for it; empty ends it.
+
+        ``brief`` stands in where ``notice`` would be cut.
+        """
+        self._notice, self._brief = notice, brief
         self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        return [money_line(self.state, width, self._notice)]
+        return [money_line(self.state, width, self._notice, self._brief)]
 
 
-def money_line(state: MoneyState, width: int, notice: LineLike = "") -> Line:
-    """Both halves if they fit; else the right one whole and the left in its short form."""
+def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
+    """Both halves if they fit; else the right one whole and the left in its short form.
+
+    A ``brief`` notice names a key or an amount: it stays whole, the right half gives way.
+    """
     right: Line = []
     if state.next_:
         right = [Span("Next ", "muted"), Span(state.next_, "foreground", bold=state.urgent)]
     left = _funds(state.where)
     if notice:
         left = line_of(notice)
+        if brief and width_of(left) + 2 + width_of(right) > width:
+            left = line_of(brief)
+            right = cut(right, max(0, width - width_of(left) - 2))
     elif width_of(left) + 2 + width_of(right) > width and state.where_short:
         left = _funds(state.where_short)
     return spread(left, right, width) if right else fill(left, width)

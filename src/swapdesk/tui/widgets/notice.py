@@ -8,7 +8,7 @@ from typing import Any
 
 from swapdesk.tui.glyphs import REFUSED, SANDBOX_RULE, TROUBLE
 from swapdesk.tui.lines_view import LinesView
-from swapdesk.tui.spans import Line, Span, cut
+from swapdesk.tui.spans import Line, Span, cut, width_of
 
 
 class Weight(Enum):
@@ -52,16 +52,21 @@ class NoticeRow(LinesView):
     def __init__(self, state: NoticeState | None = None, **place: Any) -> None:
         super().__init__(**place)
         self.state = state or NoticeState()
+        self._brief: NoticeState | None = None
 
-    def show(self, state: NoticeState) -> None:
-        if state != self.state:
-            self.state = state
+    def show(self, state: NoticeState, brief: NoticeState | None = None) -> None:
+        """``brief`` stands in where ``state`` does not fit."""
+        if state != self.state or brief != self._brief:
+            self.state, self._brief = state, brief
             self.redraw()
 
     def lines(self, width: int) -> list[Line]:
         if not self.state.text:
             return [[Span(self.state.rule * width, self.state.rule_role)]]
-        return [[Span("  "), *cut(notice_line(self.state), width - 4)]]
+        line = notice_line(self.state)
+        if self._brief is not None and width_of(line) > width - 4:
+            line = notice_line(self._brief)
+        return [[Span("  "), *cut(line, width - 4)]]
 
 
 def notice_line(state: NoticeState) -> Line:
