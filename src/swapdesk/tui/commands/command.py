@@ -20,13 +20,14 @@ from swapdesk.tui.widgets.key_bar import KeyHint
 class Standing:
     """Whether a verb works now: ``cost`` stands beside it, ``locked`` says why it does not.
 
-    ``hidden`` verbs have no key at this moment.
+    ``hidden`` verbs have no key at this moment. ``key`` is the one of its keys that works now.
     """
 
     cost: str = ""
     locked: str = ""
     hidden: bool = False
     verb: str = ""
+    key: str = ""
 
 
 READY = Standing()
@@ -85,5 +86,8 @@ class Command:
     def hint(cls, standing: Standing = READY, key: str = "") -> KeyHint:
         """The footer entry in its present state; ``key`` when a keymap changed it."""
         return KeyHint(
-            key or cls.shown_key(), standing.verb or cls.VERB, standing.cost, standing.locked
+            standing.key or key or cls.shown_key(),
+            standing.verb or cls.VERB,
+            standing.cost,
+            standing.locked,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from swapdesk.tui.commands.command import Command
 
 
@@ -16,7 +18,9 @@ class Create(Command):
 class NewQuote(Command):
     """Ask again for this route; it costs one quote and what was typed is kept."""
 
-    KEY = "r"
+    KEY = "r,ctrl+r"
+    IN_FIELDS: ClassVar[str] = "ctrl+r"
+    """The one of its keys that is not typed while a field has the focus."""
     VERB = "new quote"
 
 

@@ -158,7 +158,7 @@ class CreateScreen(Sending):
     def on_descendant_focus(self) -> None:
         if self.focused is not None and self.focused is not self._panel:
             self.set_class(False, "-review")
-        self.refresh_keys()
+        self.show()
 
     def show(self) -> None:
         checked = self._form.checked()
@@ -190,7 +190,9 @@ class CreateScreen(Sending):
             return self._said
         if self._asking:
             return Check(Verdict.UNKNOWN, "asking for a new quote")
-        return verdict_of(self.step, self.row, checked, self.consent(), self.now())
+        return verdict_of(
+            self.step, self.row, checked, self.consent(), self.now(), typing=self._typing()
+        )
 
     def consent(self) -> Consent:
         """Found once for each quote: looking for imitations reads the whole list of tokens."""
@@ -201,7 +203,7 @@ class CreateScreen(Sending):
         return consent
 
     def _say_money(self, checked: Checked) -> None:
-        money = money_of(self.step, self.row, checked, self.now())
+        money = money_of(self.step, self.row, checked, self.now(), typing=self._typing())
         self.set_money(money.where, money.next_, urgent=money.urgent)
 
     # keys

@@ -29,14 +29,15 @@ def standing_of(
         return READY if typing else HIDDEN
     if verb is NextField:
         return READY if typing else Standing(verb="edit")
-    if typing:
-        return HIDDEN
     over = step is Step.FAILED or expired
     if verb is NewQuote:
         if not over:
             return HIDDEN
-        return Standing(locked="asked already") if asking else Standing(cost="1 quote")
-    if over:
+        key = NewQuote.IN_FIELDS if typing else ""
+        if asking:
+            return Standing(locked="asked already", key=key)
+        return Standing(cost="1 quote", key=key)
+    if typing or over:
         return HIDDEN
     why = locked()
     return Standing(locked=why) if why else READY

@@ -11,6 +11,7 @@ from swapdesk.flows.create_outcome import NotCreated, Unknown
 from swapdesk.flows.notation import clock_time, countdown
 from swapdesk.flows.ranking import RankedQuote
 from swapdesk.flows.wording import OUTCOME_UNKNOWN
+from swapdesk.tui.commands.create import NewQuote
 from swapdesk.tui.screens.create_form import Checked
 from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.money_line import MoneyState
@@ -34,11 +35,19 @@ BUSY = (Step.SENT, Step.LOOKING, Step.UNKNOWN)
 
 
 def verdict_of(
-    step: Step, row: RankedQuote, checked: Checked, consent: Consent, now: datetime
+    step: Step,
+    row: RankedQuote,
+    checked: Checked,
+    consent: Consent,
+    now: datetime,
+    *,
+    typing: bool,
 ) -> Check:
     """The last line of the panel while the form is open or ready."""
     if row.expired(now):
-        return Check(Verdict.WARNING, quote_ended(row.expires_at), "r asks again.")
+        return Check(
+            Verdict.WARNING, quote_ended(row.expires_at), f"{_asking_key(typing)} asks again."
+        )
     if checked.problems:
         word = "problem" if checked.problems == 1 else "problems"
         return Check(Verdict.REFUSED, f"{checked.problems} {word}:", "create is locked")
@@ -74,15 +83,22 @@ def said_ended(outcome: NotCreated | Unknown) -> tuple[Step, Check]:
     return Step.FAILED, Check(Verdict.REFUSED, said, second)
 
 
-def money_of(step: Step, row: RankedQuote, checked: Checked, now: datetime) -> MoneyState:
-    """Where the money is and who acts next."""
+def _asking_key(typing: bool) -> str:
+    """The key that asks for a new quote; in a field a letter is typed."""
+    return NewQuote.IN_FIELDS if typing else NewQuote.shown_key()
+
+
+def money_of(
+    step: Step, row: RankedQuote, checked: Checked, now: datetime, *, typing: bool
+) -> MoneyState:
+    """Where the money is and who acts next. ``typing``: a field has the focus."""
     if step is Step.SENT:
         return MoneyState(FUNDS, "the service: it creates the order")
     if step in BUSY:
         where = "in your wallet; nothing was paid."
         return MoneyState(where, "the desk: it looks for the order")
     if step is Step.FAILED or row.expired(now):
-        return MoneyState(FUNDS, "you: r asks for a new quote, 1 quote")
+        return MoneyState(FUNDS, f"you: {_asking_key(typing)} asks for a new quote, 1 quote")
     if step is Step.READY:
         left = (row.expires_at - now).total_seconds()
         next_ = f"you: c creates within {countdown(left)}"
