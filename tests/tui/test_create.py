@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import httpx
@@ -11,8 +12,11 @@ from flows.faulty_network import fail_answer, lose_answer, refuse_connection
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_words import Step
 from swapdesk.tui.screens.deposit import DepositScreen
+from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
+from swapdesk.tui.spans import line_of
+from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.text_field import TextField
 from tui.desk_run import SIZES, Market
 
@@ -157,6 +161,29 @@ async def test_a_chain_with_tags_asks_for_one_or_a_typed_waiver(market: Market) 
         assert "none, as you typed" in run.text
 
 
+@pytest.mark.parametrize(("tag", "said"), [("12", "12"), ("NO MEMO", "none, as you typed")])
+async def test_the_tag_has_a_whole_word_from_the_intent_to_the_order(
+    market: Market, tag: str, said: str
+) -> None:
+    async with market.desk((80, 24)) as run:
+        await run.to_form("0.5 btc xrp")
+        await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
+        await run.press("enter")
+        await run.type(tag)
+        await run.press("enter")
+        await run.still()
+        assert re.search(rf"Tag +{said}", run.text), run.text
+        assert "Destinat " not in run.text
+        await run.press("c")
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        await run.still()
+        run.app.open_order(run.screen(DepositScreen).service_id)
+        await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+        facts = run.screen(OrderScreen).query_one(DetailRows).facts
+        tags = [fact.value for fact in facts if fact.label == "With tag"]
+        assert ["".join(span.text for span in line_of(value)) for value in tags] == [said]
+
+
 async def test_the_tag_of_a_name_is_filled_in(market: Market) -> None:
     async with market.desk() as run:
         await run.to_form("0.5 btc xrp")
@@ -188,6 +215,20 @@ async def test_an_end_while_typing_keeps_the_fields_and_r_shows_what_changed(
         await run.press("c")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         assert posts(market) == 1
+
+
+async def test_an_expired_quote_names_the_key_that_works_in_a_field(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form()
+        await run.type("@bo")
+        market.clock.advance(70)
+        run.app.tick()
+        await run.see("Next you: ctrl+r asks for a new quote, 1 quote")
+        assert "ctrl+r new quote" in run.text
+        before = run.screen(CreateScreen).row.quote_id
+        await run.press("r", "ctrl+r")
+        await run.settle(lambda: run.screen(CreateScreen).row.quote_id != before, "a quote")
+        assert "@bor" in run.text
 
 
 async def test_a_route_that_is_gone_is_not_replaced_silently(market: Market) -> None:

@@ -20,6 +20,7 @@ from swapdesk.flows.ranking import RankedQuote
 from swapdesk.flows.recipients import MemoCheck, RecipientCheck
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import REFUSED, TROUBLE
+from swapdesk.tui.memo_words import short_memo_label
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.check_line import Check
 from swapdesk.tui.widgets.countdown import CountdownState, countdown_spans
@@ -111,7 +112,7 @@ def intent_facts(draft: Draft) -> list[Fact]:
         Fact("Takes", expected_minutes(row.quote.duration)),
         Fact(),
         _recipient(draft.recipient),
-        Fact(draft.memo.label[:1].upper() + draft.memo.label[1:8].rstrip(), _memo(draft.memo)),
+        Fact(short_memo_label(draft.memo.label), _memo(draft.memo)),
         *([_refund(draft.refund)] if draft.refund is not None else []),
         *([Fact("Cost", draft.cost)] if draft.cost else []),
     ]

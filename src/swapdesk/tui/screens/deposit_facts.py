@@ -16,6 +16,7 @@ from swapdesk.flows.notation import (
 from swapdesk.flows.order_state import OrderState, symbols
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import ABOUT, DONE
+from swapdesk.tui.screens.order_facts import payout_memo
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.deposit_card import DepositPhase, DepositState, Payment
@@ -153,8 +154,7 @@ def _facts(tracked: TrackedOrder, state: OrderState) -> list[Fact]:
         label = intent.recipient_label if intent else None
         below: list[LineLike] = [Span(label, bold=True)] if label else []
         facts.append(Fact("To", address=order.receiver_address, below=below))
-    if order.receiver_tag:
-        facts.append(Fact("With memo", order.receiver_tag))
+    facts += payout_memo(order, intent)
     route: Line = [route_word(kind), Span(f"  {provider}   "),
                    Span(f"{eta} after the deposit", "muted")]  # fmt: skip
     facts.append(Fact("Route", route))

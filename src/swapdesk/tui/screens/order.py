@@ -152,7 +152,7 @@ class OrderScreen(Page):
         names, short = stage_names(tracked, summary)
         self._track.show(TrackState(stage_of(summary), names, short))
         self._show_legs(tracked)
-        self._facts.show(order_facts(tracked, summary, now))
+        self._facts.show(order_facts(tracked, summary, now, live=self.session.live))
         self.set_money(
             summary.money,
             summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Decimal
 
+from swapdesk.chain.addresses.memos import memo_label
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
@@ -13,6 +14,7 @@ from swapdesk.flows.order_summary import OrderSummary
 from swapdesk.flows.standing import Standing
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
+from swapdesk.tui.memo_words import short_memo_label
 from swapdesk.tui.spans import Line, LineLike, Span, width_of
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.tui.widgets.order_table import pair_spans, sign_span
@@ -78,8 +80,13 @@ def stage_names(tracked: TrackedOrder, summary: OrderSummary) -> tuple[list[str]
     return names, short
 
 
-def order_facts(tracked: TrackedOrder, summary: OrderSummary, now: datetime) -> list[Fact]:
-    """Labels and values; ``copied`` of each is what the copy key takes."""
+def order_facts(
+    tracked: TrackedOrder, summary: OrderSummary, now: datetime, *, live: bool
+) -> list[Fact]:
+    """Labels and values; ``copied`` of each is what the copy key takes.
+
+    ``live``: whether the chains are real, so that an explorer knows the transactions.
+    """
     order, intent = tracked.order, tracked.intent
     facts = [Fact("Order id", order.service_id, copy=order.service_id)]
     facts += _deposit(tracked, summary)
@@ -87,12 +94,11 @@ def order_facts(tracked: TrackedOrder, summary: OrderSummary, now: datetime) -> 
     if order.receiver_address is not None:
         label = intent.recipient_label if intent else None
         facts.append(Fact("Pays", address=order.receiver_address, note=_bold(label)))
-    if order.receiver_tag:
-        facts.append(Fact("With memo", order.receiver_tag, copy=order.receiver_tag))
+    facts += payout_memo(order, intent)
     facts += _refund(order)
     facts += _executed(order, intent)
     facts += _private(order, intent)
-    facts += _link(order)
+    facts += _link(order, live=live)
     facts.append(Fact("Known for", _known_for(tracked, now)))
     return facts
 
@@ -124,6 +130,19 @@ def _deposit(tracked: TrackedOrder, summary: OrderSummary) -> list[Fact]:
     if order.deposit_tag:
         facts.append(Fact("Deposit memo", order.deposit_tag, copy=order.deposit_tag, bold=True))
     return facts
+
+
+def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
+    """The memo the payout goes out with, under the word of its chain."""
+    kind = order.out_token.chain_data.kind if order.out_token is not None else None
+    if kind is None:
+        kind = intent.token_out.kind if intent is not None else ""
+    label = f"With {short_memo_label(memo_label(kind)).lower()}"
+    if order.receiver_tag:
+        return [Fact(label, order.receiver_tag, copy=order.receiver_tag)]
+    if intent is not None and intent.memo_waived:
+        return [Fact(label, [Span("none, as you typed", "status-waiting")])]
+    return []
 
 
 def _payout(order: Order, summary: OrderSummary) -> list[Fact]:
@@ -161,7 +180,7 @@ def _refund(order: Order) -> list[Fact]:
 
 
 def _executed(order: Order, intent: Intent | None) -> list[Fact]:
-    """Quoted against executed, when they differ."""
+    """Quoted against what the order says, and executed once it is complete, when they differ."""
     quoted = order.quoted_out_amount or (intent.amount_out if intent else None)
     out = order.out_amount
     changed = order.rerouted is True
@@ -171,7 +190,9 @@ def _executed(order: Order, intent: Intent | None) -> list[Fact]:
     by = f" at {intent.provider_name}" if intent and intent.provider_name else ""
     at = f" at {order.swap_name}" if order.swap_name else ""
     worth = percent((out - quoted) * Decimal(100) / quoted)
-    said = f"{tracker_amount(quoted)}{by}, executed {tracker_amount(out)} {received}{at} ({worth})"
+    # Before the end the amount is what the order promises, not what was traded.
+    word = "executed" if display_of(order) == DisplayStatus.SWAP_COMPLETED else "the order says"
+    said = f"{tracker_amount(quoted)}{by}, {word} {tracker_amount(out)} {received}{at} ({worth})"
     return [Fact("Quoted", said)]
 
 
@@ -186,12 +207,26 @@ def _private(order: Order, intent: Intent | None) -> list[Fact]:
     return [Fact("Private", [Span(f"{REFUSED} ", "status-trouble"), Span(said)])]
 
 
-def _link(order: Order) -> list[Fact]:
-    """A link as text: nothing opens it by itself (spec: Order, hashUrl)."""
+def _link(order: Order, *, live: bool) -> list[Fact]:
+    """A link as text: nothing opens it by itself (spec: Order, hashUrl).
+
+    In the sandbox no explorer has the transaction, so its page would be an empty one.
+    """
     link = order.hash_url
     if not link or not link.startswith("https://"):
         return []
-    return [Fact("Link", [Span(link, "muted")], copy=link)]
+    if live:
+        return [Fact("Link", [Span(link, "muted")], copy=link)]
+    said = "sandbox transaction, no explorer knows it"
+    return [Fact(f"{_linked(order, link)} tx", [Span(said, "muted")], key="Link")]
+
+
+def _linked(order: Order, link: str) -> str:
+    """Which transaction a link shows, by the hash in it."""
+    paid = order.out_transaction_out_hash or order.in_transaction_out_hash
+    if paid and paid in link:
+        return "Payout"
+    return "Refund" if order.refund_hash and order.refund_hash in link else "Deposit"
 
 
 def _known_for(tracked: TrackedOrder, now: datetime) -> LineLike:

@@ -1,0 +1,71 @@
+"""The facts of one order: what was promised, what was done, links and payout memos."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from flows.orders import NOW
+from swapdesk.clock import ManualClock
+from swapdesk.flows.order_summary import summarise
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.tui.memo_words import short_memo_label
+from swapdesk.tui.screens.order_facts import order_facts
+from swapdesk.tui.spans import line_of
+from swapdesk.wire.orders import DisplayStatus
+from tui.known_orders import HASH, XRP, Known, ended, ended_now, exchanging, waiting
+
+LINK = f"https://explorer.example/tx/{HASH}"
+
+
+def facts(known: Known, *, live: bool = False, **confirmed: Any) -> dict[str, str]:
+    """Label to text."""
+    of = replace(known.intent, **confirmed) if known.intent is not None else None
+    tracked = TrackedOrder(known.states[-1], of, None, ended_now(known.states[-1]), NOW, "stream")
+    found = order_facts(tracked, summarise(tracked, NOW), NOW, live=live)
+    return {fact.label: "".join(span.text for span in line_of(fact.value)) for fact in found}
+
+
+@pytest.mark.parametrize("state", [waiting, exchanging])
+def test_before_the_end_the_order_only_says_an_amount(state: Any) -> None:
+    known = state(ManualClock(NOW), out_amount=Decimal("1.7"), quoted_out_amount=Decimal("1.8"))
+    said = facts(known)["Quoted"]
+    assert said.startswith("1.8 at Halyard, the order says 1.7 ETH")
+    assert "executed" not in said
+
+
+def test_a_completed_order_was_executed() -> None:
+    known = ended(
+        ManualClock(NOW),
+        "c5Rf1JzAsDfGhJkLqWeRtY",
+        DisplayStatus.SWAP_COMPLETED,
+        out_amount=Decimal("1.7"),
+        quoted_out_amount=Decimal("1.8"),
+    )
+    assert "executed 1.7 ETH" in facts(known)["Quoted"]
+
+
+@pytest.mark.parametrize(("paid", "which"), [(None, "Deposit tx"), (HASH, "Payout tx")])
+def test_no_explorer_is_named_for_a_sandbox_transaction(paid: str | None, which: str) -> None:
+    known = exchanging(ManualClock(NOW), hash_url=LINK, in_transaction_out_hash=paid)
+    shown = facts(known)
+    assert shown[which] == "sandbox transaction, no explorer knows it"
+    assert LINK not in shown.values()
+    assert facts(known, live=True)["Link"] == LINK
+
+
+def test_the_payout_tag_stands_under_its_word() -> None:
+    known = exchanging(ManualClock(NOW), receiver_tag="42")
+    assert facts(known)["With memo"] == "42"
+    assert known.intent is not None
+    none = exchanging(ManualClock(NOW), out_token=None)
+    assert facts(none, token_out=XRP, memo_waived=True)["With tag"] == "none, as you typed"
+    assert "With tag" not in facts(none, token_out=XRP)
+
+
+def test_a_label_is_one_whole_word() -> None:
+    assert short_memo_label("destination tag") == "Tag"
+    assert short_memo_label("memo") == "Memo"
