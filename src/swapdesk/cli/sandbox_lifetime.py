@@ -29,6 +29,7 @@ SPEED = "30"
 
 START_SECONDS = 45.0
 STOP_SECONDS = 4.0
+ENDING_SECONDS = 2.0
 _LINE_LIMIT = 64 * 1024
 _QUOTED_LINES = 3
 
@@ -115,11 +116,19 @@ class SandboxLifetime:
         assert own.stdout is not None  # a pipe was asked for
         line = _first_line(own.stdout, START_SECONDS)
         if line is None:
-            code = own.poll()
+            code = _exit_code(own)
             self.close()
             raise _not_ready(code, log)
         ready: dict[str, Any] = json.loads(line)
         return ready
+
+
+def _exit_code(ending: subprocess.Popen[bytes]) -> int | None:
+    """The code of a process whose pipe has ended; it may need a moment more than its pipe."""
+    try:
+        return ending.wait(ENDING_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _first_line(pipe: IO[bytes], seconds: float) -> bytes | None:
