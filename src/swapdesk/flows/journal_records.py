@@ -22,7 +22,6 @@ class IntentState(StrEnum):
     REFUSED = "refused"
     UNKNOWN = "unknown"
     NOT_CREATED = "not_created"
-    ABANDONED = "abandoned"
 
 
 class StepState(StrEnum):
@@ -35,7 +34,6 @@ class StepState(StrEnum):
     UNKNOWN = "UNKNOWN"
     RESOLVED_YES = "RESOLVED_YES"
     RESOLVED_NO = "RESOLVED_NO"
-    ABANDONED_BY_USER = "ABANDONED_BY_USER"
 
 
 @dataclass(frozen=True)
