@@ -191,6 +191,16 @@ async def test_the_tag_of_a_name_is_filled_in(market: Market) -> None:
         assert "20117" in run.text
 
 
+async def test_the_tag_of_a_name_leaves_with_the_name(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form("0.1 btc xrp")
+        await run.type("@rita")
+        form = run.screen(CreateScreen)._form
+        assert form.values == ("@rita", "20117")
+        await run.press(*["backspace"] * 5)
+        assert form.values == ("", "")
+
+
 async def test_an_end_while_typing_keeps_the_fields_and_r_shows_what_changed(
     market: Market,
 ) -> None:

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown, RateLimited
 from swapdesk.flows.notation import clock_time, countdown, exact_amount, short_clock, table_amount
-from swapdesk.flows.order_state import short_id, symbols
+from swapdesk.flows.order_state import deposit_arrived, short_id, symbols
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
 from swapdesk.wire.orders import Order
@@ -68,8 +68,16 @@ def found_again(order: Order) -> str:
     return f"The order exists: {short_id(order.service_id)}. It was not created twice."
 
 
-def expired_without_deposit(expires: datetime | None) -> str:
-    before = f" before {clock_time(expires)}" if expires is not None else ""
+def deadline_passed(order: Order, *, closed: bool) -> str:
+    """After the deadline; ``closed`` once the service says so, not by this desk's clock alone."""
+    if deposit_arrived(order):
+        return (
+            "A deposit came after the deadline and is with the service."
+            " Do not send to its address any more."
+        )
+    if not closed:
+        return "The deadline passed. Do not send to its address any more."
+    before = f" before {clock_time(order.expires)}" if order.expires is not None else ""
     return f"No deposit came{before}. The order is closed. Do not send to its address any more."
 
 

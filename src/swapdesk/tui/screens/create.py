@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from swapdesk.flows.announcements import code_and_request, failure_of_error, rate_worse
 from swapdesk.flows.consent import Consent, consent_for
-from swapdesk.flows.freezing import freeze
+from swapdesk.flows.freezing import NotFreezable, freeze
 from swapdesk.flows.intent import IntentKind
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.requote import follow_route, lost_percent
@@ -113,15 +113,19 @@ class CreateScreen(Sending):
         """What stands here now is what would be confirmed."""
         checked = self._form.checked()
         kind = IntentKind.PRIVATE_SEND if self.board.private_send else IntentKind.EXCHANGE
-        self._intent = freeze(
-            kind,
-            self.row,
-            self.board,
-            checked.recipient,
-            checked.memo,
-            checked.refund,
-            self.desk.clock,
-        )
+        try:
+            self._intent = freeze(
+                kind,
+                self.row,
+                self.board,
+                checked.recipient,
+                checked.memo,
+                checked.refund,
+                self.desk.clock,
+            )
+        except NotFreezable as refused:
+            self.show_notice(f"Nothing was confirmed: {refused}.", "error", about=self._form.values)
+            return
         self.step = Step.READY
         self.set_class(True, "-review")
         self._panel.focus()

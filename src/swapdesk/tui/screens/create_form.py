@@ -86,6 +86,8 @@ class CreateForm(Vertical):
             self._need = MemoNeed.REQUIRED if chain.memo_needed else MemoNeed.OPTIONAL
         label = memo.label[:1].upper() + memo.label[1:]
         self._memo = MemoField(label, self._need, chain=chain.name, id="memo")
+        # What came back with a name belongs to that name.
+        self._filled = typed[1] if typed[0].startswith("@") else ""
         if memo.used and typed[1]:
             self._memo.field.set_value(typed[1])
         self._refund: AddressInput | None = None
@@ -196,10 +198,17 @@ class CreateForm(Vertical):
             # A name is read as one word, an address in groups.
             event.field.grouped = not event.value.startswith("@")
             event.field.redraw()
-            memo = self.checked().recipient.memo
-            if memo and self._need is not MemoNeed.NOT_USED and not self._memo.value:
-                self._memo.field.set_value(memo)
+            self._follow_name()
         self.post_message(self.Edited())
+
+    def _follow_name(self) -> None:
+        """The memo of a name goes with the name: another recipient never keeps it."""
+        memo = self.checked().recipient.memo or ""
+        if self._need is MemoNeed.NOT_USED or self._memo.value not in ("", self._filled):
+            return
+        self._filled = memo
+        if self._memo.value != memo:
+            self._memo.field.set_value(memo)
 
     @on(TextField.Submitted)
     def _submitted(self, event: TextField.Submitted) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from swapdesk.flows.announcements import expired_without_deposit
+from swapdesk.flows.announcements import deadline_passed
 from swapdesk.flows.notation import (
     clock_time,
     countdown,
@@ -13,7 +13,7 @@ from swapdesk.flows.notation import (
     expected_minutes,
     table_amount,
 )
-from swapdesk.flows.order_state import OrderState, symbols
+from swapdesk.flows.order_state import OrderState, deposit_arrived, symbols
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import ABOUT, DONE
 from swapdesk.tui.screens.order_facts import payout_memo
@@ -39,7 +39,7 @@ def phase_of(tracked: TrackedOrder, now: datetime) -> DepositPhase:
     """Hidden before anything else; expired as soon as the deadline is over."""
     state = tracked.state(now)
     order = tracked.order
-    if tracked.withheld is not None and not state.ended:
+    if tracked.withheld is not None and not state.ended and not deposit_arrived(order):
         return DepositPhase.HIDDEN
     if state.level == "expired" or (state.deadline is not None and state.deadline <= now):
         return DepositPhase.EXPIRED
@@ -89,7 +89,7 @@ def deposit_state(tracked: TrackedOrder, now: datetime) -> DepositState:
         return DepositState(phase, said, facts=facts, matches=verdict)
     if phase is DepositPhase.EXPIRED:
         head: LineLike = "Expired"
-        verdict = Check(Verdict.WARNING, expired_without_deposit(order.expires))
+        verdict = Check(Verdict.WARNING, deadline_passed(order, closed=state.ended))
         return DepositState(phase, head, facts=facts, matches=verdict)
     if phase is DepositPhase.SEEN:
         return DepositState(phase, _seen_head(state), facts=facts)
