@@ -10,14 +10,17 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from swapdesk.service.venues.adapter import (
+    FLOATING,
     DepositInstruction,
     LegOrder,
     LegReport,
     Rejected,
+    Terms,
     Transient,
     Unavailable,
     VenueLimits,
     VenueQuote,
+    VenueTraits,
 )
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 from swapdesk.wire.providers import SwapProvider
@@ -47,6 +50,7 @@ class PriceVenue:
     most_at_once: int = 0
     gate: asyncio.Event | None = None
     poll_seconds: float = 5.0
+    traits: VenueTraits = field(default_factory=VenueTraits)
     opened: list[LegOrder] = field(default_factory=list)
 
     @property
@@ -73,7 +77,7 @@ class PriceVenue:
         )
 
     async def quote(
-        self, token_in: Token, token_out: Token, amount_in: Decimal
+        self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
         self.asked += 1
         self.at_once += 1
@@ -92,8 +96,8 @@ class PriceVenue:
         limits = self.limits(token_in, token_out)
         assert limits is not None
         price_in, price_out = token_in.price or Decimal(1), token_out.price or Decimal(1)
-        usd = amount_in * price_in * (1 - self.fee) - self.network
-        return VenueQuote(amount_in, ROUGH.divide(usd, price_out), self.minutes, limits)
+        usd = amount * price_in * (1 - self.fee) - self.network
+        return VenueQuote(amount, ROUGH.divide(usd, price_out), self.minutes, limits)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
         raise Rejected("opens nothing")

@@ -15,15 +15,18 @@ from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
 
 from swapdesk.service.venues.adapter import (
+    FLOATING,
     Ambiguous,
     DepositInstruction,
     LegOrder,
     LegReport,
     Rejected,
+    Terms,
     Transient,
     Unavailable,
     VenueLimits,
     VenueQuote,
+    VenueTraits,
 )
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
@@ -95,6 +98,10 @@ class PlainVenue:
         return self._provider
 
     @property
+    def traits(self) -> VenueTraits:
+        return VenueTraits()
+
+    @property
     def poll_seconds(self) -> float:
         return self._poll_seconds
 
@@ -111,19 +118,19 @@ class PlainVenue:
         return VenueLimits(low, high)
 
     async def quote(
-        self, token_in: Token, token_out: Token, amount_in: Decimal
+        self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
         limits = self.limits(token_in, token_out)
         if limits is None or token_in.price is None or token_out.price is None:
             return Unavailable("not traded")
         if self.trouble.no_quotes:
             raise Transient("no quotes at present")
-        if not limits.minimum <= amount_in <= limits.maximum:
+        if not limits.minimum <= amount <= limits.maximum:
             return Unavailable("amount out of bounds", limits)
-        amount_out = (amount_in * token_in.price / token_out.price * (1 - self._spread)).quantize(
+        amount_out = (amount * token_in.price / token_out.price * (1 - self._spread)).quantize(
             Decimal(1).scaleb(-token_out.decimals), ROUND_DOWN
         )
-        return VenueQuote(amount_in, amount_out, self._minutes, limits)
+        return VenueQuote(amount, amount_out, self._minutes, limits)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
         known = self._accounts.get(leg.key)

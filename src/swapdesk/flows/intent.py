@@ -59,6 +59,9 @@ class Intent:
 
     ``amount_out`` is what the quote paid out, ``net_amount_out`` what it was ranked by.
     ``memo_waived`` records the typed waiver for a chain whose addresses usually need a memo.
+    ``fixed``: the quote promised ``amount_out`` until ``valid_until``. ``receive``: the user
+    stated ``amount_out`` and the quote answered with ``amount_in``. ``markup``: percent asked
+    of the service, None for the account's default.
     """
 
     id: str
@@ -81,6 +84,9 @@ class Intent:
     memo_waived: bool
     refund_address: str | None
     refund_memo: str | None
+    fixed: bool = False
+    receive: bool = False
+    markup: Decimal | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -109,7 +115,9 @@ class Intent:
             values[name] = TokenFacts(**values[name])
         for name in ("amount_in", "amount_out", "net_amount_out"):
             values[name] = Decimal(values[name])
-        values["minutes"] = None if values["minutes"] is None else Decimal(values["minutes"])
+        for name in ("minutes", "markup"):
+            text = values.get(name)
+            values[name] = None if text is None else Decimal(text)
         for name in ("frozen_at", "valid_until"):
             values[name] = datetime.fromisoformat(values[name])
         values["kind"] = IntentKind(values["kind"])

@@ -38,6 +38,7 @@ _STATUS_MEANING = {
     401: "The credentials are missing, unknown, or not enough for this operation.",
     403: "The account or the key may not do this.",
     404: "Nothing is known under this path or id, or the token is disabled.",
+    409: "What is asked for is held by something else.",
     413: "The body is too large.",
     415: "The body is not application/json.",
     422: "An input is invalid; `fields` names it.",

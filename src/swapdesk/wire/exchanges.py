@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from pydantic import Field
+
 from swapdesk.wire.encoding.ids import QuoteId
+from swapdesk.wire.encoding.numbers import Amount
 from swapdesk.wire.encoding.text import Identity
-from swapdesk.wire.model import RequestModel
+from swapdesk.wire.quotes import LegFilters
 
 Address = Annotated[str, Identity(200)]
 Memo = Annotated[str, Identity(64)]
 
 
-class PrivateSendRequest(RequestModel):
-    """Body of ``POST /exchanges/private-send``; ``quote_id`` comes from a private-send quote."""
+class PrivateSendRequest(LegFilters):
+    """Body of ``POST /exchanges/private-send``; ``quote_id`` comes from a private-send quote.
+
+    A ``markup`` or leg filter equal to the quote's changes nothing; another one re-prices a
+    floating quote within its route type and refuses a fixed one (wire decisions 2.7).
+    """
 
     quote_id: QuoteId
     address_to: Annotated[str, Identity(200, pattern=r"^[!-~]+$")]
@@ -22,6 +29,7 @@ class PrivateSendRequest(RequestModel):
     refund_extra_id: Memo | None = None
     intermediate_refund_address: Address | None = None
     wallet_info: Annotated[str, Identity(256)] | None = None
+    markup: Annotated[Amount, Field(ge=0, le=4)] | None = None
 
 
 class ExchangeRequest(PrivateSendRequest):

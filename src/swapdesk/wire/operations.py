@@ -92,7 +92,16 @@ _WRITE = (
     E.UNSUPPORTED_MEDIA_TYPE,
     *_KEY_READ,
 )
-_CREATE = (E.INVALID_SWAP, E.TOKEN_DISABLED, E.PROVIDER_EXCHANGE_FAILED, *_WRITE)
+_FIXED = (E.FIXED_RATE_NOT_ALLOWED,)
+_CREATE = (
+    E.INVALID_SWAP,
+    E.FIXED_RATE_QUOTE_EXPIRED,
+    E.STATIC_DEPOSIT_IN_USE,
+    E.TOKEN_DISABLED,
+    E.PROVIDER_EXCHANGE_FAILED,
+    *_FIXED,
+    *_WRITE,
+)
 
 _MIB = 1 << 20
 
@@ -192,7 +201,7 @@ OPERATIONS: tuple[Operation, ...] = (
         PriceTier.QUOTE,
         QuoteList,
         query=QuoteQuery,
-        errors=(*_TOKENS, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
+        errors=(*_TOKENS, *_FIXED, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
         result_limit=2 * _MIB,
         deadline=20.0,
     ),
@@ -206,7 +215,7 @@ OPERATIONS: tuple[Operation, ...] = (
         PriceTier.QUOTE,
         PrivateSendQuoteList,
         query=PrivateSendQuery,
-        errors=(*_TOKENS, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
+        errors=(*_TOKENS, *_FIXED, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
         result_limit=2 * _MIB,
         deadline=20.0,
     ),

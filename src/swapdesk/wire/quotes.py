@@ -1,11 +1,8 @@
-"""Quotes and private-send items (spec: Quote, Private send quote item; wire decisions 2.5, 2.6).
-
-The parameters stated here are the ones this service answers: floating quotes by amount
-sent. Fixed, reverse, markup, provider and leg filters and rotation join with their handlers.
-"""
+"""Quotes and private-send items (spec: Quote, Private send quote item; wire decisions 2.5, 2.6)."""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated
 
@@ -15,7 +12,7 @@ from swapdesk.wire.chains import Link
 from swapdesk.wire.encoding.codec import Timestamp
 from swapdesk.wire.encoding.ids import ObjectId, QuoteId
 from swapdesk.wire.encoding.numbers import Amount, WireInteger
-from swapdesk.wire.encoding.query import QueryNumber
+from swapdesk.wire.encoding.query import QueryBoolean, QueryInteger, QueryNumber
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.model import RequestModel, WireModel
 from swapdesk.wire.providers import ProviderCode
@@ -79,6 +76,10 @@ class Quote(WireModel):
     rewards_available: bool | None = None
     fixed: bool = False
     valid_until: Timestamp | None = None
+    rate_id: Annotated[str, Identity(128)] | None = None
+    refund_address: Annotated[str, Identity(200)] | None = None
+    restricted_countries: list[Annotated[str, Display(64)]] | None = None
+    is_priority: bool | None = None
     min: Amount | None = None
     max: Amount | None = None
 
@@ -120,24 +121,65 @@ class SortOrder(StrEnum):
     DESC = "desc"
 
 
-class QuoteQuery(RequestModel):
-    """Parameters of ``GET /quotes``. The same token on both sides needs ``types=private``."""
+class AmountType(StrEnum):
+    """Which side ``amount`` states; ``receive`` needs ``fixed``."""
+
+    SEND = "send"
+    RECEIVE = "receive"
+
+
+ProviderCodes = Annotated[list[ProviderCode], Field(min_length=1, max_length=100)]
+"""Provider short codes as a repeated name; one that is not routing is refused by the service."""
+
+
+class LegFilters(RequestModel):
+    """Which providers the legs of a private route may use; ignored by standard and DEX quotes."""
+
+    in_leg_included_swaps: ProviderCodes | None = None
+    in_leg_excluded_swaps: ProviderCodes | None = None
+    out_leg_included_swaps: ProviderCodes | None = None
+    out_leg_excluded_swaps: ProviderCodes | None = None
+
+
+class RouteOptions(LegFilters):
+    """What both kinds of quotes take (spec: GET /quotes/private-send; wire decisions 2.5, 2.6).
+
+    ``markup`` in percent; absent means the account's default. ``rotate_fallback`` needs
+    ``rotate_payout_wallets``; ``deviation_threshold`` in percent and ``rotation_lookback`` in
+    orders count only with it. ``use_xmr`` true pins the hop of a private route to XMR.
+    """
+
+    fixed: QueryBoolean = False
+    markup: Annotated[QueryNumber, Field(ge=0, le=4)] | None = None
+    use_xmr: QueryBoolean | None = None
+    rotate_payout_wallets: QueryBoolean = False
+    deviation_threshold: Annotated[QueryNumber, Field(ge=0, le=100)] = Decimal(5)
+    rotation_lookback: Annotated[QueryInteger, Field(ge=1, le=100)] = 10
+    rotate_fallback: QueryBoolean = False
+    refund_address: Annotated[str, Identity(200)] | None = None
+
+
+class QuoteQuery(RouteOptions):
+    """Parameters of ``GET /quotes``. The same token on both sides needs ``types=private``.
+
+    ``swaps`` is an allow-list of providers and leaves private routes out (wire decisions 2.5).
+    """
 
     amount: Annotated[QueryNumber, Field(gt=0)]
     from_: Annotated[ObjectId, Field(alias="from")]
     to: ObjectId
     types: list[RouteType] | None = None
+    amount_type: AmountType = AmountType.SEND
+    swaps: ProviderCodes | None = None
     slippage: Annotated[QueryNumber, Field(ge=0, le=100)] | None = None
     sender_address: Annotated[str, Identity(200)] | None = None
     receiver_address: Annotated[str, Identity(200)] | None = None
-    refund_address: Annotated[str, Identity(200)] | None = None
     sort: QuoteSort = QuoteSort.AMOUNT_OUT
     sort_order: SortOrder = SortOrder.DESC
 
 
-class PrivateSendQuery(RequestModel):
+class PrivateSendQuery(RouteOptions):
     """Parameters of ``GET /quotes/private-send``; ``from`` has ``hasSelfPrivate``."""
 
     amount: Annotated[QueryNumber, Field(ge=0)]
     from_: Annotated[ObjectId, Field(alias="from")]
-    refund_address: Annotated[str, Identity(200)] | None = None

@@ -24,16 +24,19 @@ from swapdesk.sandbox.venue_rows import VenueRow
 from swapdesk.sandbox.venues.pricing import amount_out, limits_of, minutes_of
 from swapdesk.sandbox.world import WorldToken, provider_of, trades, world_tokens
 from swapdesk.service.venues.adapter import (
+    FLOATING,
     Ambiguous,
     DepositInstruction,
     LegOrder,
     LegReport,
     Rejected,
+    Terms,
     Transient,
     Unavailable,
     VenueFailure,
     VenueLimits,
     VenueQuote,
+    VenueTraits,
 )
 from swapdesk.wire.encoding.numbers import (
     ROUGH,
@@ -72,6 +75,10 @@ class SimulatedExchange:
         return self._provider
 
     @property
+    def traits(self) -> VenueTraits:
+        return VenueTraits()
+
+    @property
     def poll_seconds(self) -> float:
         return min(max(_POLL / float(self._speed()), _FASTEST_POLL), _SLOWEST_POLL)
 
@@ -88,24 +95,26 @@ class SimulatedExchange:
         return limits_of(self._row, world_in)
 
     async def quote(
-        self, token_in: Token, token_out: Token, amount_in: Decimal
+        self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
         await self._clock.sleep(self._row.latency)
         world_in, world_out = _world(token_in), _world(token_out)
         if world_in is None or world_out is None or not self.supports(token_in, token_out):
             return Unavailable("this exchange does not trade the pair")
+        if terms != FLOATING:
+            return Unavailable("this exchange prices floating swaps by amount sent only")
         limits = limits_of(self._row, world_in)
-        if amount_in < limits.minimum:
+        if amount < limits.minimum:
             least = plain(limits.minimum.normalize())
             return Unavailable(
                 f"below minimum: this route takes {least} {token_in.symbol} or more", limits
             )
-        if amount_in > limits.maximum:
+        if amount > limits.maximum:
             most = plain(limits.maximum.normalize())
             return Unavailable(
                 f"above maximum: this route takes {most} {token_in.symbol} at most", limits
             )
-        paid = _payable(amount_in, world_in)
+        paid = _payable(amount, world_in)
         bought = self._bought(world_in, world_out, paid)
         if bought <= 0:
             return Unavailable("the amount is too small to be paid out", limits)

@@ -38,6 +38,36 @@ class Ambiguous(VenueFailure):
     """The outcome is not known. ``find`` by key decides; ``open`` is never called again blindly."""
 
 
+class DepositAddressesInUse(Rejected):
+    """All static deposit addresses of the venue on this chain are held by open orders."""
+
+
+@dataclass(frozen=True)
+class VenueTraits:
+    """What a venue can do besides floating swaps by amount sent.
+
+    ``payout_wallets`` is how many hot wallets it pays from, 0 when it does not tell them apart.
+    """
+
+    fixed: bool = False
+    static_deposits: bool = False
+    requires_refund_address: bool = False
+    payout_wallets: int = 0
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a leg is priced: ``receive`` when the amount states what shall arrive, ``markup`` in
+    percent of the output (spec: GET /quotes)."""
+
+    fixed: bool = False
+    receive: bool = False
+    markup: Decimal = Decimal(0)
+
+
+FLOATING = Terms()
+
+
 @dataclass(frozen=True)
 class VenueLimits:
     """Bounds of one leg on the amount sent, in units of the token sent."""
@@ -48,12 +78,17 @@ class VenueLimits:
 
 @dataclass(frozen=True)
 class VenueQuote:
-    """What the venue would pay now. ``minutes`` is its estimate from deposit to payout."""
+    """What the venue would pay now. ``minutes`` is its estimate from deposit to payout.
+
+    With fixed terms ``rate`` names the promise at the venue and ``valid_until`` its end.
+    """
 
     amount_in: Decimal
     amount_out: Decimal
     minutes: Decimal
     limits: VenueLimits
+    rate: str | None = None
+    valid_until: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -66,9 +101,11 @@ class Unavailable:
 
 @dataclass(frozen=True)
 class LegOrder:
-    """What ``open`` is asked for: one leg of an order, floating, by amount sent.
+    """What ``open`` is asked for: one leg of an order.
 
-    ``amount_out`` is what was quoted for the leg; the venue may answer with less or more.
+    ``amount_out`` is what was quoted for the leg; on floating terms the venue may answer with
+    less or more, on fixed terms it keeps both amounts or refuses. ``rate`` repeats the quote's.
+    ``payout_wallet`` asks for one of the venue's hot wallets, by index.
     """
 
     key: str
@@ -81,6 +118,9 @@ class LegOrder:
     refund_address: str | None
     refund_tag: str | None
     expires: datetime
+    terms: Terms = FLOATING
+    rate: str | None = None
+    payout_wallet: int | None = None
 
 
 @dataclass(frozen=True)
@@ -119,6 +159,9 @@ class CentralizedVenue(Protocol):
     def provider(self) -> SwapProvider: ...
 
     @property
+    def traits(self) -> VenueTraits: ...
+
+    @property
     def poll_seconds(self) -> float:
         """How long to wait between two reports of the same leg."""
         ...
@@ -132,9 +175,9 @@ class CentralizedVenue(Protocol):
         ...
 
     async def quote(
-        self, token_in: Token, token_out: Token, amount_in: Decimal
+        self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Price one leg. Raises VenueFailure."""
+        """Price one leg for ``amount`` of the side ``terms`` names. Raises VenueFailure."""
         ...
 
     async def open(self, leg: LegOrder) -> DepositInstruction:

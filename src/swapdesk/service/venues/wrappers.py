@@ -14,16 +14,19 @@ from typing import Any, TypeVar
 
 from swapdesk.clock import Clock
 from swapdesk.service.venues.adapter import (
+    FLOATING,
     Ambiguous,
     CentralizedVenue,
     DepositInstruction,
     LegOrder,
     LegReport,
+    Terms,
     Transient,
     Unavailable,
     VenueFailure,
     VenueLimits,
     VenueQuote,
+    VenueTraits,
 )
 from swapdesk.service.venues.breaker import Breaker
 from swapdesk.wire.providers import SwapProvider
@@ -39,6 +42,9 @@ _QUOTES_AT_ONCE = 64
 _ORDERS_AT_ONCE = 16
 
 logger = logging.getLogger(__name__)
+
+_Question = tuple[str, str, Decimal, Terms]
+"""What makes two questions one flight: both tokens, the amount and the terms."""
 
 
 class TimedOut(Transient):
@@ -81,11 +87,17 @@ class GuardedVenue:
         self._breaker = Breaker(clock)
         self._quote_places = asyncio.Semaphore(_QUOTES_AT_ONCE)
         self._order_places = asyncio.Semaphore(_ORDERS_AT_ONCE)
-        self._flights: dict[tuple[str, str, Decimal], asyncio.Task[VenueQuote | Unavailable]] = {}
+        self._flights: dict[
+            tuple[str, str, Decimal, Terms], asyncio.Task[VenueQuote | Unavailable]
+        ] = {}
 
     @property
     def provider(self) -> SwapProvider:
         return self._venue.provider
+
+    @property
+    def traits(self) -> VenueTraits:
+        return self._venue.traits
 
     @property
     def poll_seconds(self) -> float:
@@ -101,15 +113,19 @@ class GuardedVenue:
         return self._venue.limits(token_in, token_out)
 
     async def quote(
-        self, token_in: Token, token_out: Token, amount_in: Decimal
+        self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
         """Price one leg; equal questions in flight share one call. Raises Transient, Rejected."""
         if not self.supports(token_in, token_out):
             return Unavailable("this pair is not traded here")
-        key = (token_in.id, token_out.id, amount_in)
+        if terms.fixed and not self.traits.fixed:
+            return Unavailable("this exchange has no fixed rates")
+        if terms.markup and not self.provider.markup_supported:
+            return Unavailable("this exchange takes no partner markup")
+        key = (token_in.id, token_out.id, amount, terms)
         flight = self._flights.get(key)
         if flight is None:
-            flight = asyncio.create_task(self._ask_quote(token_in, token_out, amount_in))
+            flight = asyncio.create_task(self._ask_quote(token_in, token_out, amount, terms))
             self._flights[key] = flight
             flight.add_done_callback(lambda done: self._landed(key, done))
         # One waiter that gives up must not end the flight of the others.
@@ -117,21 +133,21 @@ class GuardedVenue:
 
     def _landed(
         self,
-        key: tuple[str, str, Decimal],
+        key: _Question,
         flight: asyncio.Task[VenueQuote | Unavailable],
     ) -> None:
         del self._flights[key]
         _seen(flight)
 
     async def _ask_quote(
-        self, token_in: Token, token_out: Token, amount_in: Decimal
+        self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms
     ) -> VenueQuote | Unavailable:
         if not self._breaker.admits():
             raise CircuitOpen("not asked: failed repeatedly a moment ago")
 
         async def ask() -> VenueQuote | Unavailable:
             async with self._quote_places:
-                return await self._venue.quote(token_in, token_out, amount_in)
+                return await self._venue.quote(token_in, token_out, amount, terms)
 
         try:
             answer = await within(self._clock, QUOTE_SECONDS, ask())
