@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
+
+PAYOUT_WALLETS = 5
+"""Hot wallets every exchange pays from (wire decisions 8, "Quotes")."""
+
+STATIC_ADDRESSES = 2
+"""Deposit addresses per chain of an exchange that has static ones (wire decisions 8)."""
+
+
+@dataclass(frozen=True)
+class Outage:
+    """Closed for ``minutes`` out of every ``every`` minutes of sandbox time.
+
+    The first closed minute is minute ``first`` of each round; rounds count from the epoch.
+    """
+
+    minutes: int
+    every: int
+    first: int = 0
 
 
 @dataclass(frozen=True)
@@ -12,7 +30,8 @@ class VenueRow:
 
     ``exchange_seconds`` of world time lie between a confirmed deposit and the payout;
     ``caution`` is by how much its quoted minutes exceed what it needs; ``latency`` is how
-    long it takes to answer a quote, in seconds.
+    long it usually takes to answer a quote, in seconds, and ``slow`` between what it takes in
+    its bad moments. ``fixed_spread`` None: no fixed rates.
     """
 
     code: str
@@ -24,9 +43,18 @@ class VenueRow:
     exchange_seconds: int
     caution: Decimal
     latency: float
-    without: frozenset[str] = field(default_factory=frozenset)
+    without: frozenset[str] = frozenset()
     """Assets it does not trade."""
-    without_chains: frozenset[str] = field(default_factory=frozenset)
+    without_chains: frozenset[str] = frozenset()
+    fixed_spread: Decimal | None = None
+    markup: bool = False
+    memo_deposits: bool = True
+    """On chains with memos one address for all and a memo for each; else an address for each."""
+    static_deposits: bool = False
+    """Two deposit addresses on each chain, taken in turns by open orders."""
+    requires_refund_address: bool = False
+    slow: tuple[float, float] | None = None
+    outage: Outage | None = None
     enabled: bool = True
     deprecated: bool = False
 
@@ -42,8 +70,15 @@ def _venue(
     seconds: int,
     caution: str,
     latency: float,
+    fixed: str | None = None,
+    markup: bool = False,
     without: str = "",
     without_chains: str = "",
+    memo_deposits: bool = True,
+    static_deposits: bool = False,
+    requires_refund_address: bool = False,
+    slow: tuple[float, float] | None = None,
+    outage: Outage | None = None,
     enabled: bool = True,
     deprecated: bool = False,
 ) -> VenueRow:
@@ -59,6 +94,13 @@ def _venue(
         latency,
         frozenset(without.split()),
         frozenset(without_chains.split()),
+        None if fixed is None else Decimal(fixed),
+        markup,
+        memo_deposits,
+        static_deposits,
+        requires_refund_address,
+        slow,
+        outage,
         enabled,
         deprecated,
     )
@@ -75,6 +117,8 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=240,
         caution="1.8",
         latency=0.060,
+        fixed="44",
+        markup=True,
         without="GATE TIDE WIF",
     ),
     _venue(
@@ -87,6 +131,8 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=330,
         caution="2.2",
         latency=0.110,
+        fixed="55",
+        markup=True,
         without="KRILL",
     ),
     _venue(
@@ -99,6 +145,8 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=270,
         caution="1.9",
         latency=0.045,
+        fixed="62",
+        markup=True,
         without="TIDE",
     ),
     _venue(
@@ -111,6 +159,7 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=200,
         caution="1.7",
         latency=0.030,
+        markup=True,
         without="XMR BONK PEPE SHIB",
         without_chains="optimism",
     ),
@@ -124,6 +173,7 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=150,
         caution="1.8",
         latency=0.020,
+        fixed="190",
         without="GATE NEAR",
     ),
     _venue(
@@ -136,6 +186,8 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=300,
         caution="1.9",
         latency=0.140,
+        fixed="30",
+        markup=True,
         without="XMR KRILL TIDE GATE BONK WIF",
         without_chains="xrp",
     ),
@@ -149,6 +201,7 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=210,
         caution="2.0",
         latency=0.085,
+        markup=True,
         without="XRP RLUSD",
         without_chains="bsc",
     ),
@@ -164,5 +217,78 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         latency=0.070,
         enabled=False,
         deprecated=True,
+    ),
+    _venue(
+        "sx",
+        "Saxby",
+        spread="64",
+        depth="30000000",
+        minimum="25",
+        maximum="120000",
+        seconds=220,
+        caution="1.9",
+        latency=0.055,
+        fixed="88",
+        markup=True,
+        without="XMR GATE TIDE KRILL",
+        memo_deposits=False,
+        static_deposits=True,
+    ),
+    _venue(
+        "qy",
+        "Quay",
+        spread="48",
+        depth="70000000",
+        minimum="22",
+        maximum="300000",
+        seconds=260,
+        caution="2.0",
+        latency=0.090,
+        fixed="70",
+        without="XMR GATE KRILL BONK",
+        memo_deposits=False,
+        requires_refund_address=True,
+    ),
+    _venue(
+        "lb",
+        "Larboard",
+        spread="33",
+        depth="80000000",
+        minimum="18",
+        maximum="350000",
+        seconds=310,
+        caution="2.1",
+        latency=0.180,
+        markup=True,
+        without="GATE TIDE KRILL",
+        slow=(1.5, 2.5),
+    ),
+    _venue(
+        "fm",
+        "Fathom",
+        spread="30",
+        depth="50000000",
+        minimum="14",
+        maximum="180000",
+        seconds=230,
+        caution="1.8",
+        latency=0.065,
+        fixed="58",
+        markup=True,
+        without="GATE TIDE RLUSD",
+        outage=Outage(minutes=3, every=20, first=7),
+    ),
+    _venue(
+        "pl",
+        "Pell",
+        spread="92",
+        depth="12000000",
+        minimum="8",
+        maximum="25000",
+        seconds=130,
+        caution="1.7",
+        latency=0.025,
+        without="XMR GATE NEAR TIDE KRILL",
+        without_chains="bitcoin",
     ),
 )

@@ -48,3 +48,5 @@ class RpcCode(IntEnum):
     INTERNAL = -32603
     REFUSED = -32000
     """The world says no: unknown token, too little money, another leg under this key."""
+    NO_ADDRESS = -32001
+    """Every static deposit address of the exchange on this chain waits for an open order."""

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from swapdesk.sandbox.node.world_clock import FASTEST, SLOWEST
+from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS
 from swapdesk.wire.encoding.codec import Timestamp
 from swapdesk.wire.encoding.ids import ObjectId, OrderId
 from swapdesk.wire.encoding.numbers import BodyInteger, BodyNumber
@@ -61,7 +62,11 @@ class AccountOf(RequestModel):
 
 
 class OpenLeg(AccountOf):
-    """One leg of an order at a venue; ``minimum`` bounds what the venue swaps, in base units."""
+    """One leg of an order at a venue; ``minimum`` bounds what the venue swaps, in base units.
+
+    A ``fixed`` leg swaps ``units_in`` and no more. ``payout_wallet`` is the hot wallet that
+    shall pay, from 0; the exchange chooses when none is named.
+    """
 
     token_in: ObjectId
     token_out: ObjectId
@@ -74,6 +79,8 @@ class OpenLeg(AccountOf):
     refund_tag: Tag | None = None
     expires: Timestamp
     exchange_seconds: Annotated[BodyInteger, Field(ge=0, le=86_400)]
+    fixed: bool = False
+    payout_wallet: Annotated[BodyInteger, Field(ge=0, lt=PAYOUT_WALLETS)] | None = None
 
     @field_validator("expires")
     @classmethod
