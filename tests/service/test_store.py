@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from swapdesk.service.store.protocol import (
     OrderFilter,
     QuoteConsumed,
     QuoteGone,
+    RouteChoice,
     StoredOrder,
     StoredQuote,
     StoreUnavailable,
@@ -95,6 +97,24 @@ def order(number: int, *, partner_id: str = ALICE.partner_id, amount: str = "0.5
     )
 
 
+TERMS: dict[str, Any] = {
+    "fixed": True,
+    "receive": True,
+    "markup": Decimal("2.50"),
+    "rates": (None, "rate, 1"),
+    "payout_wallet": 4,
+    "choice": RouteChoice(
+        in_included=("aa", "bb"),
+        out_excluded=("cc",),
+        use_xmr=False,
+        rotate_payout_wallets=True,
+        deviation_threshold=Decimal("1.25"),
+        rotation_lookback=3,
+        rotate_fallback=True,
+    ),
+}
+
+
 async def begun(store: SqliteStore, number: int, **changes: str) -> StoredOrder:
     row = order(number, **changes)
     await store.save_quotes([quote(number, partner_id=row.partner_id)])
@@ -103,10 +123,10 @@ async def begun(store: SqliteStore, number: int, **changes: str) -> StoredOrder:
 
 
 async def test_what_is_saved_comes_back_digit_for_digit(store: SqliteStore) -> None:
-    saved = quote(1)
+    saved = replace(quote(1), **TERMS, filtered=True, requires_refund_address=True)
     await store.save_quotes([saved])
     assert await store.get_quote(ALICE.partner_id, saved.quote_id) == saved
-    row = order(1)
+    row = replace(order(1), **TERMS)
     await store.begin_order(row)
     assert await store.get_order(ALICE.partner_id, row.service_id) == row
     consumed = await store.get_quote(ALICE.partner_id, saved.quote_id)
@@ -337,3 +357,58 @@ def test_a_damaged_or_newer_file_is_refused(tmp_path: Path) -> None:
     damaged.write_bytes(b"this is no database" * 1000)
     with pytest.raises(SchemaError):
         SqliteStore.open(damaged)
+
+
+async def test_a_file_of_the_first_release_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "service.db"
+    store = SqliteStore.open(path)
+    kept = await begun(store, 1)
+    await store.close()
+    new = ("fixed", "receive", "markup", "rates", "payout_wallet", "choice")
+    with sqlite3.connect(path) as db:
+        wanted = {table: _columns(db, table) for table in ("quotes", "orders", "usage")}
+        for table, columns in (("orders", new), ("quotes", (*new, *ONLY_QUOTES))):
+            for column in columns:
+                db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        db.execute("DROP TABLE usage")
+        db.execute("PRAGMA user_version = 1")
+    db.close()
+    store = SqliteStore.open(path)
+    try:
+        assert await store.get_order(ALICE.partner_id, kept.service_id) == kept
+        found = await store.get_quote(ALICE.partner_id, kept.quote_id)
+        assert found == replace(quote(1), consumed_by=kept.service_id)
+    finally:
+        await store.close()
+    with sqlite3.connect(path) as db:
+        assert {table: _columns(db, table) for table in wanted} == wanted
+        assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
+    db.close()
+
+
+ONLY_QUOTES = ("requires_refund_address", "filtered")
+
+
+def _columns(db: sqlite3.Connection, table: str) -> set[tuple[object, ...]]:
+    return {tuple(row[1:]) for row in db.execute(f"PRAGMA table_info({table})")}
+
+
+async def test_the_hot_wallets_of_the_newest_private_orders(store: SqliteStore) -> None:
+    for number, (legs, wallet) in enumerate(
+        [(("aa", "bb"), 3), (("aa",), None), (("bb", "cc"), None), (("cc", "aa"), 1)], start=1
+    ):
+        row = replace(
+            order(number),
+            created=START + timedelta(minutes=number),
+            route="private" if len(legs) == 2 else "standard",
+            legs=legs,
+            payout_wallet=wallet,
+        )
+        await store.save_quotes([quote(number)])
+        await store.begin_order(row)
+    asked = ALICE.partner_id, START
+    assert await store.recent_payouts(*asked, 10) == [("aa", 1), ("cc", None), ("bb", 3)]
+    assert await store.recent_payouts(*asked, 1) == [("aa", 1)]
+    later = START + timedelta(minutes=4)
+    assert await store.recent_payouts(ALICE.partner_id, later, 10) == [("aa", 1)]
+    assert await store.recent_payouts(BOB.partner_id, START, 10) == []

@@ -28,6 +28,8 @@ class PricedRoute:
     """A route and what it pays. ``legs`` are venue codes in the order of the money.
 
     ``limits`` bounds ``amount_in``; ``minutes`` is the estimate for all legs together.
+    ``rates`` names each venue's promise on fixed terms; ``payout_wallet`` is the last venue's
+    hot wallet, by index, on a rotated route.
     """
 
     legs: tuple[str, ...]
@@ -37,6 +39,8 @@ class PricedRoute:
     middle_amount: Decimal | None
     minutes: Decimal
     limits: VenueLimits
+    rates: tuple[str | None, ...] = ()
+    payout_wallet: int | None = None
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,38 @@ from typing import Literal, Protocol
 
 
 @dataclass(frozen=True)
+class RouteChoice:
+    """Which routes were asked for, and how their payout is rotated; a fallback keeps to it.
+
+    Provider codes; None means every provider. ``swaps`` counts on standard routes, the four
+    leg filters and ``use_xmr`` on private ones (spec: GET /quotes; wire decisions 2.5).
+    """
+
+    swaps: tuple[str, ...] | None = None
+    in_included: tuple[str, ...] | None = None
+    in_excluded: tuple[str, ...] | None = None
+    out_included: tuple[str, ...] | None = None
+    out_excluded: tuple[str, ...] | None = None
+    use_xmr: bool | None = None
+    rotate_payout_wallets: bool = False
+    deviation_threshold: Decimal = Decimal(5)
+    rotation_lookback: int = 10
+    rotate_fallback: bool = False
+
+
+EVERY_ROUTE = RouteChoice()
+
+
+@dataclass(frozen=True)
 class StoredQuote:
     """A quote as it was priced, kept until 15 minutes after it expires.
 
     ``legs`` names the venue codes in the order of the money: one for standard, two for
     private. ``middle_token_id`` and ``middle_amount`` describe the hop of a private route.
+    ``expires`` is ``validUntil``. ``receive`` tells that the amount asked for was what shall
+    arrive; ``markup`` is the percentage the route was priced with; ``rates`` names the promise
+    of each leg's venue on fixed terms; ``payout_wallet`` is the hot wallet, by index, that the
+    last leg's venue shall pay from. A ``filtered`` quote is never executed.
     """
 
     quote_id: str
@@ -38,6 +65,14 @@ class StoredQuote:
     middle_token_id: str | None = None
     middle_amount: Decimal | None = None
     consumed_by: str | None = None
+    fixed: bool = False
+    receive: bool = False
+    markup: Decimal = Decimal(0)
+    rates: tuple[str | None, ...] = ()
+    payout_wallet: int | None = None
+    requires_refund_address: bool = False
+    filtered: bool = False
+    choice: RouteChoice = EVERY_ROUTE
 
 
 @dataclass(frozen=True)
@@ -47,7 +82,8 @@ class StoredOrder:
     ``status``, ``in_status`` and ``out_status`` are the numbers of the wire; ``rank`` orders
     displayed states and only grows; ``version`` is the compare-and-set counter. ``due_at`` is
     when a worker looks next. ``failure_code`` is the answer a twin create gets when no venue
-    opened. ``detail`` holds what has no column of its own, as JSON-ready values.
+    opened. ``detail`` holds what has no column of its own, as JSON-ready values. The fields
+    after it are the terms of the quote, which a fallback keeps.
     """
 
     service_id: str
@@ -86,6 +122,12 @@ class StoredOrder:
     attempt: int = 0
     """How often in a row a venue gave no answer; the back-off grows with it."""
     detail: dict[str, str | bool | None] = field(default_factory=dict)
+    fixed: bool = False
+    receive: bool = False
+    markup: Decimal = Decimal(0)
+    rates: tuple[str | None, ...] = ()
+    payout_wallet: int | None = None
+    choice: RouteChoice = EVERY_ROUTE
 
 
 @dataclass(frozen=True)
@@ -115,6 +157,17 @@ class OrderFilter:
     descending: bool
     offset: int
     limit: int
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Calls of one partner and rate class in window ``number`` of ``seconds`` since 1970."""
+
+    partner_id: str
+    rate_class: str
+    seconds: int
+    number: int
+    used: int
 
 
 class QuoteConsumed(Exception):
@@ -171,6 +224,12 @@ class Store(Protocol):
 
     async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None: ...
 
+    async def recent_payouts(
+        self, partner_id: str, since: datetime, limit: int
+    ) -> list[tuple[str, int | None]]:
+        """Venue code and hot wallet of the last leg of a partner's newest private orders."""
+        ...
+
     async def list_orders(self, wanted: OrderFilter) -> tuple[list[StoredOrder], int]:
         """One page and the total of all pages."""
         ...
@@ -195,6 +254,14 @@ class Store(Protocol):
 
     async def add_requests(self, month: str, counts: dict[str, int]) -> None:
         """Add to the request counters of partners for a month ``YYYY-MM``."""
+        ...
+
+    async def save_usage(self, rows: Sequence[Usage]) -> None:
+        """Keep the newest window of each partner, class and length."""
+        ...
+
+    async def load_usage(self, since: datetime) -> list[Usage]:
+        """Windows that had not ended at ``since``."""
         ...
 
     async def requests_in_month(self, partner_id: str, month: str) -> int: ...

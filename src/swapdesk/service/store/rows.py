@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from swapdesk.service.store.protocol import StoredOrder, StoredQuote
+from swapdesk.service.store.protocol import EVERY_ROUTE, RouteChoice, StoredOrder, StoredQuote
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 _TIMES = frozenset({"created", "modified", "expires", "due_at"})
 _AMOUNTS = frozenset(
-    {"amount_in", "amount_out", "amount_in_usd", "amount_out_usd", "minutes", "middle_amount"}
+    {
+        "amount_in",
+        "amount_out",
+        "amount_in_usd",
+        "amount_out_usd",
+        "minutes",
+        "middle_amount",
+        "markup",
+    }
 )
+_FLAGS = frozenset({"fixed", "receive", "requires_refund_address", "filtered"})
 
 QUOTE_COLUMNS = tuple(field.name for field in fields(StoredQuote))
 ORDER_COLUMNS = tuple(field.name for field in fields(StoredOrder))
@@ -59,7 +68,9 @@ def _stored(name: str, value: Any) -> Any:
         return format(value, "f")
     if name == "legs":
         return ",".join(value)
-    if name == "detail":
+    if name == "choice":
+        value = _plain_choice(value)
+    if name in ("detail", "rates", "choice"):
         return json.dumps(value, separators=(",", ":"), sort_keys=True)
     return value
 
@@ -73,6 +84,32 @@ def _loaded(name: str, value: Any) -> Any:
         return Decimal(value)
     if name == "legs":
         return tuple(value.split(","))
+    if name in _FLAGS:
+        return bool(value)
     if name == "detail":
         return json.loads(value)
+    if name == "rates":
+        return tuple(json.loads(value))
+    if name == "choice":
+        return _choice(json.loads(value))
     return value
+
+
+def _plain_choice(choice: RouteChoice) -> dict[str, Any]:
+    """What was asked, and nothing that was not."""
+    usual = asdict(EVERY_ROUTE)
+    asked = {name: value for name, value in asdict(choice).items() if value != usual[name]}
+    if "deviation_threshold" in asked:
+        asked["deviation_threshold"] = format(asked["deviation_threshold"], "f")
+    return asked
+
+
+def _choice(asked: dict[str, Any]) -> RouteChoice:
+    if not asked:
+        return EVERY_ROUTE
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()
+    }
+    if "deviation_threshold" in values:
+        values["deviation_threshold"] = Decimal(values["deviation_threshold"])
+    return RouteChoice(**values)

@@ -1,4 +1,4 @@
-"""Tables of the embedded store, written once for a new file.
+"""Tables of the embedded store, written for a new file; an older file is brought up to date.
 
 Times are integers, microseconds since 1970 UTC. Amounts are exact decimal text;
 ``amount_key`` is the same amount at fixed width, so that text order is numeric order.
@@ -8,9 +8,21 @@ from __future__ import annotations
 
 import sqlite3
 
-VERSION = 1
+VERSION = 2
 
-TABLES = """
+_USAGE = """
+CREATE TABLE usage (
+    partner_id TEXT NOT NULL,
+    rate_class TEXT NOT NULL,
+    seconds    INTEGER NOT NULL,
+    number     INTEGER NOT NULL,
+    used       INTEGER NOT NULL,
+    PRIMARY KEY (partner_id, rate_class, seconds)
+) WITHOUT ROWID;
+"""
+
+TABLES = (
+    """
 CREATE TABLE quotes (
     quote_id        TEXT PRIMARY KEY,
     partner_id      TEXT NOT NULL,
@@ -28,7 +40,15 @@ CREATE TABLE quotes (
     legs            TEXT NOT NULL,
     middle_token_id TEXT,
     middle_amount   TEXT,
-    consumed_by     TEXT
+    consumed_by     TEXT,
+    fixed           INTEGER NOT NULL DEFAULT 0,
+    receive         INTEGER NOT NULL DEFAULT 0,
+    markup          TEXT NOT NULL DEFAULT '0',
+    rates           TEXT NOT NULL DEFAULT '[]',
+    payout_wallet   INTEGER,
+    requires_refund_address INTEGER NOT NULL DEFAULT 0,
+    filtered        INTEGER NOT NULL DEFAULT 0,
+    choice          TEXT NOT NULL DEFAULT '{}'
 ) WITHOUT ROWID;
 CREATE INDEX quotes_by_expiry ON quotes (expires);
 
@@ -68,6 +88,12 @@ CREATE TABLE orders (
     failure_code     TEXT,
     attempt          INTEGER NOT NULL,
     detail           TEXT NOT NULL,
+    fixed            INTEGER NOT NULL DEFAULT 0,
+    receive          INTEGER NOT NULL DEFAULT 0,
+    markup           TEXT NOT NULL DEFAULT '0',
+    rates            TEXT NOT NULL DEFAULT '[]',
+    payout_wallet    INTEGER,
+    choice           TEXT NOT NULL DEFAULT '{}',
     amount_key       TEXT NOT NULL,
     lease_owner      TEXT,
     lease_until      INTEGER
@@ -94,6 +120,30 @@ CREATE TABLE requests (
     PRIMARY KEY (partner_id, month)
 ) WITHOUT ROWID;
 """
+    + _USAGE
+)
+
+_TERMS = (
+    "fixed INTEGER NOT NULL DEFAULT 0",
+    "receive INTEGER NOT NULL DEFAULT 0",
+    "markup TEXT NOT NULL DEFAULT '0'",
+    "rates TEXT NOT NULL DEFAULT '[]'",
+    "payout_wallet INTEGER",
+    "choice TEXT NOT NULL DEFAULT '{}'",
+)
+_OF_QUOTES = (
+    "requires_refund_address INTEGER NOT NULL DEFAULT 0",
+    "filtered INTEGER NOT NULL DEFAULT 0",
+)
+UPDATES: dict[int, str] = {
+    1: "".join(
+        f"ALTER TABLE {table} ADD COLUMN {column};"
+        for table, columns in (("quotes", (*_TERMS, *_OF_QUOTES)), ("orders", _TERMS))
+        for column in columns
+    )
+    + _USAGE,
+}
+"""What takes a file from a version to the next one."""
 
 
 class SchemaError(Exception):
@@ -111,7 +161,10 @@ def configure(connection: sqlite3.Connection, *, writes: bool) -> None:
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Create the tables in a new file, or check an old one. Raises SchemaError."""
+    """Create the tables in a new file, or check an old one and bring it up to date.
+
+    Raises SchemaError.
+    """
     try:
         _prepare(connection)
     except sqlite3.DatabaseError as error:
@@ -128,3 +181,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
         raise SchemaError(f"the file is damaged: {verdict}")
+    for before in range(version, VERSION):
+        connection.executescript(
+            f"BEGIN IMMEDIATE;{UPDATES[before]}PRAGMA user_version = {before + 1};COMMIT;"
+        )

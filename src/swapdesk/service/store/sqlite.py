@@ -16,6 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+from swapdesk.service.store import counters
+from swapdesk.service.store.order_page import page_of
 from swapdesk.service.store.protocol import (
     OrderFilter,
     OutboxRow,
@@ -24,6 +26,7 @@ from swapdesk.service.store.protocol import (
     StoredOrder,
     StoredQuote,
     StoreUnavailable,
+    Usage,
 )
 from swapdesk.service.store.rows import (
     ORDER_COLUMNS,
@@ -43,7 +46,7 @@ from swapdesk.service.store.statements import (
     INSERT_ORDER,
     INSERT_QUOTE,
     NEXT_DUE,
-    SORT_COLUMNS,
+    RECENT_PAYOUTS,
 )
 from swapdesk.service.store.writer import Writer
 
@@ -129,6 +132,17 @@ class SqliteStore:
     async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None:
         return await self._one_order("partner_id = ? AND service_id = ?", (partner_id, service_id))
 
+    async def recent_payouts(
+        self, partner_id: str, since: datetime, limit: int
+    ) -> list[tuple[str, int | None]]:
+        values = (partner_id, micros(since), limit)
+        return await self._read(
+            lambda db: [
+                (str(row["legs"]).rpartition(",")[2], row["payout_wallet"])
+                for row in db.execute(RECENT_PAYOUTS, values)
+            ]
+        )
+
     async def advance_order(
         self, order: StoredOrder, *, expected_version: int, announce: bool = True
     ) -> bool:
@@ -163,40 +177,7 @@ class SqliteStore:
         )
 
     async def list_orders(self, wanted: OrderFilter) -> tuple[list[StoredOrder], int]:
-        terms = ["partner_id = ?", "created >= ?"]
-        values: list[str | int] = [wanted.partner_id, micros(wanted.since)]
-        if wanted.until is not None:
-            terms.append("created <= ?")
-            values.append(micros(wanted.until))
-        if wanted.statuses:
-            terms.append(f"status IN ({', '.join('?' * len(wanted.statuses))})")
-            values.extend(wanted.statuses)
-        for column in ("route", "token_in_id", "token_out_id"):
-            value = getattr(wanted, column)
-            if value is not None:
-                terms.append(f"{column} = ?")
-                values.append(value)
-        where = " AND ".join(terms)
-        direction = "DESC" if wanted.descending else "ASC"
-        order_by = f"{SORT_COLUMNS[wanted.sort]} {direction}, rowid {direction}"
-
-        def read(db: sqlite3.Connection) -> tuple[list[StoredOrder], int]:
-            db.execute("BEGIN")  # one snapshot for the page and its total
-            try:
-                (total,) = db.execute(
-                    f"SELECT COUNT(*) FROM orders WHERE {where}",  # noqa: S608 - columns are ours
-                    values,
-                ).fetchone()
-                rows = db.execute(
-                    f"SELECT * FROM orders WHERE {where}"  # noqa: S608 - columns are ours
-                    f" ORDER BY {order_by} LIMIT ? OFFSET ?",
-                    [*values, wanted.limit, wanted.offset],
-                ).fetchall()
-            finally:
-                db.execute("COMMIT")
-            return [order_of(row) for row in rows], total
-
-        return await self._read(read)
+        return await self._read(lambda db: page_of(db, wanted))
 
     # Worker
 
@@ -254,29 +235,19 @@ class SqliteStore:
             lambda db: db.execute("DELETE FROM outbox WHERE committed < ?", (limit,)).rowcount
         )
 
-    # Request counters
+    # Counters
 
     async def add_requests(self, month: str, counts: dict[str, int]) -> None:
-        rows = [(partner_id, month, count) for partner_id, count in counts.items()]
-        await self._write(
-            lambda db: (
-                db.executemany(
-                    "INSERT INTO requests (partner_id, month, count) VALUES (?, ?, ?)"
-                    " ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                    rows,
-                ).rowcount
-            )
-        )
+        await self._write(lambda db: counters.add_requests(db, month, counts))
 
     async def requests_in_month(self, partner_id: str, month: str) -> int:
-        def read(db: sqlite3.Connection) -> int:
-            row = db.execute(
-                "SELECT count FROM requests WHERE partner_id = ? AND month = ?",
-                (partner_id, month),
-            ).fetchone()
-            return 0 if row is None else int(row["count"])
+        return await self._read(lambda db: counters.requests_in_month(db, partner_id, month))
 
-        return await self._read(read)
+    async def save_usage(self, rows: Sequence[Usage]) -> None:
+        await self._write(lambda db: counters.save_usage(db, rows))
+
+    async def load_usage(self, since: datetime) -> list[Usage]:
+        return await self._read(lambda db: counters.load_usage(db, since))
 
     # Below the surface
 

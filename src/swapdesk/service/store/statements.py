@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from swapdesk.service.store.rows import ORDER_COLUMNS, QUOTE_COLUMNS
 
-SORT_COLUMNS = {"created": "created", "updated": "modified", "amount": "amount_key"}
 # Identity of an order, which no later write may change.
 _FIXED = frozenset({"service_id", "record_id", "partner_id", "quote_id", "request_digest"})
 _CHANGING = (*(name for name in ORDER_COLUMNS if name not in _FIXED), "amount_key")
@@ -46,4 +45,8 @@ NEXT_DUE = (
     " UNION ALL"
     " SELECT MIN(MAX(due_at, lease_until)) FROM orders"
     "  WHERE lease_until IS NOT NULL AND due_at IS NOT NULL)"
+)
+RECENT_PAYOUTS = (
+    "SELECT legs, payout_wallet FROM orders WHERE partner_id = ? AND created >= ?"
+    " AND route = 'private' ORDER BY created DESC, rowid DESC LIMIT ?"
 )
