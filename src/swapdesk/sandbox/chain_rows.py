@@ -9,17 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from swapdesk.sandbox.chain_patterns import CONTRACT_PATTERNS, NO_CONTRACTS, address_pattern
+
 SANDBOX_CHAIN_IDS = 1_337_000_000
 """Added to every real EVM chain id, so that nothing signed here is valid elsewhere."""
 
-_EVM = r"^(0x)[0-9A-Fa-f]{40}$"
-_SOLANA = r"^[1-9A-HJ-NP-Za-km-z]{32,44}$"
-_BITCOIN = (
-    r"^(bc1q[02-9ac-hj-np-z]{38}|bc1[pq][02-9ac-hj-np-z]{58}|[13][1-9A-HJ-NP-Za-km-z]{25,34})$"
-)
-_MONERO = r"^[48][0-9AB][1-9A-HJ-NP-Za-km-z]{93}([1-9A-HJ-NP-Za-km-z]{11})?$"
-_XRP = r"^r[1-9A-HJ-NP-Za-km-z]{24,34}$"
-_NO_CONTRACTS = r"^$"
+MEMO_KINDS = frozenset({"xrp", "xlm", "ton", "cosmos"})
+"""Chains where an exchange has one address for all clients and a memo for each."""
 
 
 @dataclass(frozen=True)
@@ -44,24 +40,18 @@ class ChainRow:
 
     @property
     def address_pattern(self) -> str:
-        return _PATTERNS[self.kind][0]
+        """What a payout address looks like (spec: Chain.addressValidation)."""
+        return address_pattern(self.kind, self.short_name)
 
     @property
     def contract_pattern(self) -> str:
-        return _PATTERNS[self.kind][1]
+        """What a token's contract looks like (spec: Chain.tokenAddressValidation)."""
+        return CONTRACT_PATTERNS.get(self.kind, NO_CONTRACTS)
 
     @property
     def needs_memo(self) -> bool:
-        return self.kind == "xrp"
-
-
-_PATTERNS = {
-    "evm": (_EVM, _EVM),
-    "sol": (_SOLANA, _SOLANA),
-    "bitcoin": (_BITCOIN, _NO_CONTRACTS),
-    "xmr": (_MONERO, _NO_CONTRACTS),
-    "xrp": (_XRP, _XRP),
-}
+        """Whether exchanges tell their clients apart by a memo here (spec: Chain.memoNeeded)."""
+        return self.kind in MEMO_KINDS
 
 
 def _evm(
@@ -125,7 +115,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
     _evm(
         "Arbitrum",
         "arbitrum",
-        42161,
+        42_161,
         "https://arbiscan.io",
         block_ms=1_000,
         confirmations=40,
@@ -173,11 +163,190 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
     _evm(
         "Avalanche",
         "avalanche",
-        43114,
+        43_114,
         "https://snowtrace.io",
         block_ms=2_000,
         confirmations=20,
         first_height=72_000_000,
         enabled=False,
+    ),
+    ChainRow(
+        "Litecoin", "litecoin", "ltc", 50_000, 3, 3_010_000, "https://litecoinspace.org", "address"
+    ),
+    ChainRow(
+        "Stellar",
+        "stellar",
+        "xlm",
+        5000,
+        2,
+        60_100_000,
+        "https://stellar.expert/explorer/public",
+        "account",
+    ),
+    ChainRow("TON", "ton", "ton", 5000, 3, 64_900_000, "https://tonscan.org", "address"),
+    ChainRow(
+        "Tron",
+        "tron",
+        "tron",
+        3000,
+        19,
+        78_000_000,
+        "https://tronscan.org/#",
+        "address",
+        "transaction",
+    ),
+    ChainRow("Sui", "sui", "sui", 500, 10, 231_000_000, "https://suiscan.xyz/mainnet", "account"),
+    ChainRow(
+        "Dogecoin", "dogecoin", "doge", 60_000, 3, 5_990_000, "https://dogechain.info", "address"
+    ),
+    ChainRow(
+        "Cardano",
+        "cardano",
+        "ada",
+        20_000,
+        8,
+        12_700_000,
+        "https://cardanoscan.io",
+        "address",
+        "transaction",
+    ),
+    ChainRow(
+        "Polkadot",
+        "polkadot",
+        "dot",
+        6000,
+        6,
+        28_700_000,
+        "https://polkadot.subscan.io",
+        "account",
+        "extrinsic",
+    ),
+    ChainRow(
+        "Cosmos Hub",
+        "cosmos",
+        "cosmos",
+        6000,
+        2,
+        28_300_000,
+        "https://www.mintscan.io/cosmos",
+        "address",
+    ),
+    ChainRow(
+        "Osmosis",
+        "osmosis",
+        "cosmos",
+        2000,
+        4,
+        47_600_000,
+        "https://www.mintscan.io/osmosis",
+        "address",
+    ),
+    ChainRow(
+        "Celestia",
+        "celestia",
+        "cosmos",
+        6000,
+        2,
+        8_900_000,
+        "https://www.mintscan.io/celestia",
+        "address",
+    ),
+    ChainRow(
+        "Kusama",
+        "kusama",
+        "dot",
+        6000,
+        6,
+        31_100_000,
+        "https://kusama.subscan.io",
+        "account",
+        "extrinsic",
+    ),
+    ChainRow(
+        "Bitcoin Cash",
+        "bitcoincash",
+        "bch",
+        100_000,
+        2,
+        925_600,
+        "https://blockchair.com/bitcoin-cash",
+        "address",
+        "transaction",
+    ),
+    ChainRow(
+        "Dash", "dash", "dash", 50_000, 2, 2_373_000, "https://insight.dash.org/insight", "address"
+    ),
+    ChainRow("Algorand", "algorand", "algo", 3000, 2, 55_200_000, "https://allo.info", "account"),
+    _evm(
+        "Linea",
+        "linea",
+        59_144,
+        "https://lineascan.build",
+        block_ms=2000,
+        confirmations=20,
+        first_height=25_600_000,
+    ),
+    _evm(
+        "Gnosis",
+        "gnosis",
+        100,
+        "https://gnosisscan.io",
+        block_ms=5000,
+        confirmations=12,
+        first_height=43_200_000,
+    ),
+    _evm(
+        "Scroll",
+        "scroll",
+        534_352,
+        "https://scrollscan.com",
+        block_ms=2000,
+        confirmations=20,
+        first_height=25_200_000,
+    ),
+    _evm(
+        "zkSync Era",
+        "zksync",
+        324,
+        "https://era.zksync.network",
+        block_ms=1000,
+        confirmations=30,
+        first_height=65_800_000,
+    ),
+    _evm(
+        "Blast",
+        "blast",
+        81_457,
+        "https://blastscan.io",
+        block_ms=2000,
+        confirmations=20,
+        first_height=27_700_000,
+    ),
+    _evm(
+        "Mantle",
+        "mantle",
+        5000,
+        "https://mantlescan.xyz",
+        block_ms=2000,
+        confirmations=20,
+        first_height=87_800_000,
+    ),
+    _evm(
+        "Sonic",
+        "sonic",
+        146,
+        "https://sonicscan.org",
+        block_ms=1000,
+        confirmations=10,
+        first_height=56_300_000,
+    ),
+    _evm(
+        "Celo",
+        "celo",
+        42_220,
+        "https://celoscan.io",
+        block_ms=1000,
+        confirmations=20,
+        first_height=51_900_000,
     ),
 )
