@@ -16,6 +16,10 @@ EXCHANGE_LIMITS = {
     Tier.FREE: RateWindows(per_minute=1, per_hour=5, per_day=10),
     Tier.PRO: RateWindows(per_minute=50, per_hour=500, per_day=2000),
 }
+READ_LIMITS = {
+    Tier.FREE: RateWindows(per_minute=60, per_hour=3600, per_day=86_400),
+    Tier.PRO: RateWindows(per_minute=600, per_hour=36_000, per_day=864_000),
+}
 
 
 def build_partners(keys: Iterable[PartnerKeys]) -> list[Partner]:
@@ -28,6 +32,7 @@ def build_partners(keys: Iterable[PartnerKeys]) -> list[Partner]:
             keys=(ApiKey(each.api_key, digest(each.api_secret.encode())),),
             quote_limits=QUOTE_LIMITS[Tier(each.tier)],
             exchange_limits=EXCHANGE_LIMITS[Tier(each.tier)],
+            read_limits=READ_LIMITS[Tier(each.tier)],
         )
         for each in keys
     ]

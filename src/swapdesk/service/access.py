@@ -30,7 +30,7 @@ class ApiKey:
 
 @dataclass(frozen=True)
 class Partner:
-    """One account of the service; it may hold several keys."""
+    """One account of the service; it may hold several keys. ``read_limits`` None: not limited."""
 
     partner_id: str
     name: str
@@ -38,6 +38,7 @@ class Partner:
     keys: tuple[ApiKey, ...]
     quote_limits: RateWindows
     exchange_limits: RateWindows
+    read_limits: RateWindows | None = None
     suspended: bool = False
 
 

@@ -1,7 +1,7 @@
 """The service as an ASGI application: every request the same way through the table.
 
-Route, method, access, parameters, handler: in this order. Every answer carries ``Date`` from
-the clock and ``x-request-id``, also 404, 405, 413 and a refused WebSocket handshake.
+Route, method, access, rate limit, parameters, handler: in this order. Every answer carries
+``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused WebSocket handshake.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.rate_limits import RequestCounter
+from swapdesk.service.rate_limits import RateLimiter, refusal
+from swapdesk.service.rate_windows import Admission
+from swapdesk.service.request_counts import RequestCounter
 from swapdesk.service.requests import NOT_A_CREDENTIAL, NoParameters, body, parameters, query_pairs
 from swapdesk.service.router import Found, Router
 from swapdesk.service.store.protocol import Store, StoreUnavailable
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.operations import OPERATIONS, STREAM_PATH, Access
+from swapdesk.wire.operations import OPERATIONS, STREAM_PATH, Access, RateClass
 
 PREFIX = "/v2"
 _RESTART_SECONDS = 1.0
@@ -70,6 +72,7 @@ class ServiceParts:
     engine: QuoteEngine
     pair_limits: PairLimitsDesk
     requests: RequestCounter
+    rates: RateLimiter
     orders: OrderDesk
     hub: Hub
     worker: Worker
@@ -85,6 +88,7 @@ class _Seen:
     route: str = "-"
     partner: str | None = None
     status: int = 0
+    admission: Admission | None = None
 
 
 class _Everything(BaseRoute):
@@ -122,6 +126,8 @@ class _Surface:
                 message.setdefault("headers", [])
                 headers = MutableHeaders(raw=message["headers"])
                 headers["x-request-id"] = seen.request_id
+                if seen.admission is not None:
+                    headers.update(seen.admission.headers)
                 headers["date"] = format_datetime(self._parts.clock.now(), usegmt=True)
                 message["headers"] = headers.raw
                 seen.status = message.get("status", 101)
@@ -190,6 +196,7 @@ class _Surface:
         if caller is not None:
             seen.partner = caller.partner.partner_id
             self._parts.requests.count(caller.partner)
+            await self._admit(caller, operation.rate_class, seen)
         pairs = query_pairs(request.scope["query_string"])
         if operation.access is not Access.OPEN:
             pairs = _without_api_key(pairs, headers)
@@ -201,6 +208,11 @@ class _Surface:
             body=await body(operation.body, request) if operation.body else None,
         )
         return await self._handlers[operation.name](call)
+
+    async def _admit(self, caller: Caller, rate_class: RateClass, seen: _Seen) -> None:
+        seen.admission = await self._parts.rates.admit(caller, rate_class)
+        if seen.admission is not None and seen.admission.retry_after is not None:
+            raise refusal(rate_class, seen.admission)
 
     def _caller(self, found: Found, headers: dict[str, str]) -> Caller | None:
         operation = found.operation
@@ -281,7 +293,9 @@ def build_service(parts: ServiceParts) -> Starlette:
             "worker": parts.worker,
             "hub": parts.hub,
             "request counts": parts.requests,
+            "rate windows": parts.rates,
         }
+        await parts.rates.restore()
         tasks = [
             asyncio.create_task(_kept_running(part, name, parts.clock), name=name)
             for name, part in background.items()
@@ -293,6 +307,7 @@ def build_service(parts: ServiceParts) -> Starlette:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await parts.requests.flush()
+            await parts.rates.flush()
 
     app = Starlette(routes=[_Everything(_Surface(parts))], lifespan=lifespan)
     app.state.parts = parts

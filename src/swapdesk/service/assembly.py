@@ -16,7 +16,8 @@ from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.rate_limits import RequestCounter
+from swapdesk.service.rate_limits import RateLimiter
+from swapdesk.service.request_counts import RequestCounter
 from swapdesk.service.store.protocol import Store
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.service.venues.registry import Venues
@@ -46,6 +47,7 @@ def assemble(
     desk = OrderDesk(store, catalog, registry, engine, clock, rng)
     directory = Directory(partners)
     hub = Hub(store, desk, clock)
+    requests = RequestCounter(store, clock)
     return ServiceParts(
         clock=clock,
         rng=rng,
@@ -55,7 +57,8 @@ def assemble(
         store=store,
         engine=engine,
         pair_limits=PairLimitsDesk(catalog, registry, engine),
-        requests=RequestCounter(store, clock),
+        requests=requests,
+        rates=RateLimiter(store, clock, requests),
         orders=desk,
         hub=hub,
         worker=Worker(store, catalog, registry, clock, desk),

@@ -120,4 +120,4 @@ class Handlers:
         return await self._parts.orders.list(call.by, call.query)
 
     async def get_rate_limits(self, call: Call) -> object:
-        return await self._parts.requests.limits(call.by)
+        return await self._parts.rates.limits(call.by)

@@ -1,74 +1,98 @@
-"""Limits of a partner and the count of its requests (spec: Rate limits record, GET /rateLimits)."""
+"""Admission of a partner's calls by tier or override (spec: Limits, GET /rateLimits).
+
+Quotes and creates are written down before they are carried out, so that a killed process
+does not forget them; reads are written every second.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, defaultdict
+from datetime import timedelta
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner
+from swapdesk.service.errors import ServiceError
+from swapdesk.service.rate_windows import Admission, CallWindows
+from swapdesk.service.request_counts import RequestCounter
 from swapdesk.service.store.protocol import Store, StoreUnavailable
-from swapdesk.wire.account import RateLimits
+from swapdesk.wire.account import RateLimits, RateWindows
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.operations import RateClass
 
 FLUSH_SECONDS = 1.0
+_LONGEST = timedelta(days=1)
 
 logger = logging.getLogger(__name__)
 
 
-class RequestCounter:
-    """Authenticated requests by partner and UTC month; written to the store in batches.
+class RateLimiter:
+    """The limits of every partner, enforced within this process and across its restarts."""
 
-    At most the last second of counting is lost when the process is killed, nothing when it is
-    shut down.
-    """
-
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, requests: RequestCounter) -> None:
         self._store = store
         self._clock = clock
-        self._unwritten: dict[str, Counter[str]] = defaultdict(Counter)
-        self._writing = asyncio.Lock()
+        self._requests = requests
+        self._windows = CallWindows()
 
-    def _month(self) -> str:
-        return self._clock.now().strftime("%Y-%m")
+    async def restore(self) -> None:
+        """Take up the windows an earlier process left. Raises StoreUnavailable."""
+        self._windows.restore(await self._store.load_usage(self._clock.now() - _LONGEST))
 
-    def count(self, partner: Partner) -> None:
-        self._unwritten[self._month()][partner.partner_id] += 1
+    async def admit(self, caller: Caller, rate_class: RateClass) -> Admission | None:
+        """Count one call; None for operations without a class.
 
-    async def in_month(self, partner: Partner) -> int:
-        """Requests of this month so far, the unwritten ones included."""
-        month = self._month()
-        async with self._writing:
-            written = await self._store.requests_in_month(partner.partner_id, month)
-            return written + self._unwritten[month][partner.partner_id]
+        The caller refuses a call whose admission has ``retry_after`` by ``refusal``. Raises
+        StoreUnavailable when a quote or create cannot be written down.
+        """
+        limits = limits_of(caller.partner, rate_class)
+        if limits is None:
+            return None
+        partner_id = caller.partner.partner_id
+        admission = self._windows.admit(partner_id, rate_class, limits, self._clock.now())
+        if admission.retry_after is None and rate_class is not RateClass.READ:
+            await self._store.save_usage(self._windows.usage(partner_id, rate_class))
+        return admission
 
     async def flush(self) -> None:
-        """Write what was counted. What could not be written is kept; raises StoreUnavailable."""
-        async with self._writing:
-            for month in list(self._unwritten):
-                counts = self._unwritten.pop(month)
-                try:
-                    if counts:
-                        await self._store.add_requests(month, dict(counts))
-                except StoreUnavailable:
-                    self._unwritten[month].update(counts)
-                    raise
+        """Write down the counts that changed. Raises StoreUnavailable."""
+        changed = self._windows.take_changed()
+        if changed:
+            await self._store.save_usage(changed)
 
     async def run(self) -> None:
         """Flush every second until cancelled."""
         while True:
             await self._clock.sleep(FLUSH_SECONDS)
             try:
-                # Shielded: a shutdown in the middle must neither lose nor repeat a batch.
                 await asyncio.shield(self.flush())
             except StoreUnavailable:
-                logger.warning("request counts not written; trying again")
+                logger.warning("rate windows not written")
 
     async def limits(self, caller: Caller) -> RateLimits:
-        """The record of ``GET /rateLimits``."""
+        """The record of ``GET /rateLimits``: the very numbers that are enforced."""
         partner = caller.partner
         return RateLimits(
-            monthly_request_count=await self.in_month(partner),
+            monthly_request_count=await self._requests.in_month(partner),
             quote=partner.quote_limits,
             exchange=partner.exchange_limits,
         )
+
+
+def limits_of(partner: Partner, rate_class: RateClass) -> RateWindows | None:
+    """What is enforced for a class of calls; None where nothing is."""
+    return {
+        RateClass.NONE: None,
+        RateClass.READ: partner.read_limits,
+        RateClass.QUOTE: partner.quote_limits,
+        RateClass.EXCHANGE: partner.exchange_limits,
+    }[rate_class]
+
+
+def refusal(rate_class: RateClass, admission: Admission) -> ServiceError:
+    """The 429 of a call that found a full window."""
+    return ServiceError(
+        ErrorCode.RATE_LIMIT_EXCEEDED,
+        f"The {rate_class.value} limit of {admission.limit} is used up; "
+        f"try again in {admission.retry_after} s.",
+    )
