@@ -15,6 +15,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.freezing import NotFreezable, freeze
 from swapdesk.flows.intent import Intent, IntentKind
+from swapdesk.flows.quote_wish import QuoteWish
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import rank
 from swapdesk.flows.recipients import RecipientCheck, check_memo, check_recipient, check_refund
@@ -25,7 +26,7 @@ from swapdesk.wire.tokens import Token
 def board(token_in: Token, **fields: Any) -> QuoteBoard:
     quote = Quote(quote_id="a" * 24, type="standard", swap="hy", amount_out=Decimal(1), **fields)
     ranking = rank([quote], now=NOW, expires=lambda _: NOW + timedelta(seconds=60))
-    return QuoteBoard(NOW, NOW, ranking, token_in, ETH, Decimal(100))
+    return QuoteBoard(NOW, NOW, ranking, QuoteWish(token_in, ETH, Decimal(100)))
 
 
 def refund_of(text: str, token: Token, book: AddressBook, **given: Any) -> RecipientCheck:

@@ -14,6 +14,7 @@ from swapdesk.client.errors import ApiError
 from swapdesk.clock import ManualClock
 from swapdesk.flows.amount_check import bounds_of, check_amount
 from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.quote_wish import QuoteWish
 from swapdesk.flows.quoting import LIMITS_AGE, VALIDITY, QuoteDesk
 from swapdesk.flows.resolution import resolve
 from swapdesk.wire.pair_limits import Limits, PairLimits
@@ -36,7 +37,7 @@ async def test_one_ask_brings_every_route_ranked(
     desk: QuoteDesk, catalog: Catalog, clock: ManualClock
 ) -> None:
     btc, eth = token(catalog, "btc"), token(catalog, "eth")
-    board = await desk.ask(btc, eth, Decimal("0.1"))
+    board = await desk.ask(QuoteWish(btc, eth, Decimal("0.1")))
     kinds = {row.quote.type for row in board.ranking.rows}
     assert kinds == {"standard", "private"}
     assert board.ranking.best is not None
@@ -50,7 +51,7 @@ async def test_a_route_that_takes_more_is_unusable_with_its_bound(
     desk: QuoteDesk, catalog: Catalog
 ) -> None:
     btc, eth = token(catalog, "btc"), token(catalog, "eth")
-    board = await desk.ask(btc, eth, Decimal("0.1"), types=[RouteType.STANDARD])
+    board = await desk.ask(QuoteWish(btc, eth, Decimal("0.1"), types=(RouteType.STANDARD,)))
     (unusable,) = board.ranking.unusable
     assert unusable.quote.swap == "cc"
     assert unusable.reason.startswith("below minimum: this route takes ")
@@ -64,7 +65,7 @@ async def test_a_route_that_takes_more_is_unusable_with_its_bound(
 async def test_every_quote_ends_on_the_desks_clock(
     desk: QuoteDesk, catalog: Catalog, clock: ManualClock
 ) -> None:
-    board = await desk.ask(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
+    board = await desk.ask(QuoteWish(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1")))
     assert board.ranking.best_at(clock.now()) is not None
     clock.advance(61)
     assert board.ranking.best_at(clock.now()) is None
@@ -79,7 +80,7 @@ async def test_a_slow_answer_does_not_lengthen_a_quote(
     venues[0].gate = gate
     asked = clock.now()
     eth = token(catalog, "eth")
-    waiting = asyncio.ensure_future(desk.ask_private_send(eth, Decimal(1)))
+    waiting = asyncio.ensure_future(desk.ask(QuoteWish(eth, eth, Decimal(1), private_send=True)))
     for _ in range(10_000):
         await asyncio.sleep(0)
         if venues[0].at_once:
@@ -95,7 +96,7 @@ async def test_a_slow_answer_does_not_lengthen_a_quote(
 
 async def test_a_private_send_is_ranked_like_a_route(desk: QuoteDesk, catalog: Catalog) -> None:
     eth = token(catalog, "eth")
-    board = await desk.ask_private_send(eth, Decimal(1))
+    board = await desk.ask(QuoteWish(eth, eth, Decimal(1), private_send=True))
     assert board.private_send
     assert board.token_out.id == board.token_in.id
     assert board.ranking.rows
@@ -108,18 +109,20 @@ async def test_a_private_send_is_ranked_like_a_route(desk: QuoteDesk, catalog: C
 
 async def test_the_same_token_asks_for_private_routes(desk: QuoteDesk, catalog: Catalog) -> None:
     eth = token(catalog, "eth")
-    board = await desk.ask(eth, eth, Decimal(1))
+    board = await desk.ask(QuoteWish(eth, eth, Decimal(1)))
     assert {row.quote.type for row in board.ranking.rows} == {"private"}
 
 
 async def test_a_refusal_of_the_service_comes_through(desk: QuoteDesk, catalog: Catalog) -> None:
     with pytest.raises(ApiError) as refused:
-        await desk.ask(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.00000001"))
+        await desk.ask(
+            QuoteWish(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.00000001"))
+        )
     assert refused.value.code == "AMOUNT_TOO_LOW"
 
 
 async def test_the_value_difference_of_the_best_row(desk: QuoteDesk, catalog: Catalog) -> None:
-    board = await desk.ask(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.5"))
+    board = await desk.ask(QuoteWish(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.5")))
     assert board.ranking.best is not None
     found = board.value_difference(board.ranking.best)
     assert found.percent is not None

@@ -11,6 +11,7 @@ from swapdesk.cli.quote_report import no_route
 from swapdesk.cli.quote_shelf import QuoteShelf
 from swapdesk.cli.session import Session
 from swapdesk.flows.notation import percent
+from swapdesk.flows.quote_wish import QuoteWish
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
 from swapdesk.wire.quotes import RouteType
@@ -39,11 +40,11 @@ async def _best(
     session: Session, request: CreateRequest, token_in: Token, token_out: Token, amount: Decimal
 ) -> tuple[QuoteBoard, RankedQuote]:
     quotes = session.link.quotes
-    if request.buy is None:
-        board = await quotes.ask_private_send(token_in, amount)
-    else:
-        types = [RouteType(name) for name in request.types] or None
-        board = await quotes.ask(token_in, token_out, amount, types=types)
+    types = tuple(RouteType(name) for name in request.types)
+    private_send = request.buy is None
+    board = await quotes.ask(
+        QuoteWish(token_in, token_out, amount, private_send=private_send, types=types)
+    )
     now = session.desk.clock.now()
     wanted = (request.provider or "").lower()
     row = next(

@@ -20,6 +20,7 @@ from swapdesk.flows.notation import (
     percent,
     table_amount,
 )
+from swapdesk.flows.quote_wish import QuoteWish
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote, UnusableQuote
 from swapdesk.flows.value_difference import ValueDifference
@@ -38,9 +39,9 @@ async def report_quotes(
     desk = session.desk
     token_in = find_token(sell, desk, field="from")
     token_out = find_token(buy, desk, field="to")
-    wanted = [RouteType(name) for name in types] or None
+    wanted = tuple(RouteType(name) for name in types)
     board = await session.link.quotes.ask(
-        token_in, token_out, read_amount(amount, token_in), types=wanted
+        QuoteWish(token_in, token_out, read_amount(amount, token_in), types=wanted)
     )
     QuoteShelf.of(session.settings.places).put(board)
     output = session.call.output

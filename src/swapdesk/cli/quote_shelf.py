@@ -9,15 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.quoting import VALIDITY, QuoteBoard
-from swapdesk.flows.ranking import rank
+from swapdesk.flows.quote_wish import QuoteWish
+from swapdesk.flows.quoting import QuoteBoard, end_of, ranked_for
 from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
 from swapdesk.wire.encoding.codec import CodecError, Timestamp, decode, encode_json
 from swapdesk.wire.encoding.ids import ObjectId
@@ -39,6 +38,8 @@ class ShelvedBoard(WireModel):
     token_out: ObjectId
     amount: Amount
     private_send: bool = False
+    receive: bool = False
+    markup: Amount | None = None
     quotes: list[Quote]
 
 
@@ -66,6 +67,8 @@ class QuoteShelf:
             token_out=board.token_out.id,
             amount=board.amount,
             private_send=board.private_send,
+            receive=board.wish.receive,
+            markup=board.wish.markup,
             quotes=[
                 *(row.quote for row in ranking.rows),
                 *(entry.quote for entry in ranking.unusable),
@@ -83,21 +86,16 @@ class QuoteShelf:
             token_in, token_out = catalog.token(board.token_in), catalog.token(board.token_out)
             if token_in is None or token_out is None:
                 return None
-            return QuoteBoard(
-                asked_at=board.asked_at,
-                received_at=board.received_at,
-                ranking=rank(
-                    board.quotes,
-                    now=now,
-                    expires=partial(_ends, board.asked_at),
-                    amount=board.amount,
-                    symbol_in=token_in.symbol,
-                ),
-                token_in=token_in,
-                token_out=token_out,
-                amount=Decimal(board.amount),
-                private_send=board.private_send,
+            wish = QuoteWish(
+                token_in,
+                token_out,
+                Decimal(board.amount),
+                board.receive,
+                board.private_send,
+                markup=board.markup,
             )
+            ends = [(quote, end_of(quote, board.asked_at)) for quote in board.quotes]
+            return QuoteBoard(board.asked_at, board.received_at, ranked_for(wish, ends, now), wish)
         return None
 
     def _read(self) -> Sequence[ShelvedBoard]:
@@ -107,7 +105,3 @@ class QuoteShelf:
             return decode(Shelf, content, side="client", max_bytes=_LIMIT).boards
         except (FileNotFoundError, UnsafePlace, CodecError):
             return ()
-
-
-def _ends(asked_at: datetime, quote: Quote) -> datetime:
-    return quote.valid_until if quote.valid_until is not None else asked_at + VALIDITY

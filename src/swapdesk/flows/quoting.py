@@ -7,24 +7,19 @@ cost (spec: Rate limits).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
-from swapdesk.flows.amount_check import FLOATING_TYPES
 from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.quote_wish import QuoteWish
 from swapdesk.flows.ranking import RankedQuote, Ranking, rank
 from swapdesk.flows.value_difference import ValueDifference, value_difference
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
-from swapdesk.wire.quotes import (
-    PrivateSendQuery,
-    PrivateSendQuote,
-    Quote,
-    QuoteQuery,
-    RouteType,
-)
+from swapdesk.wire.quotes import PrivateSendQuote, Quote
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
@@ -39,20 +34,40 @@ _KEPT_LIMITS = 64
 
 @dataclass(frozen=True)
 class QuoteBoard:
-    """One answer, ranked when it arrived. ``cost`` is what it took from the quote budget."""
+    """One answer, ranked when it arrived. ``cost`` is what it took from the quote budget.
+
+    ``refused`` is why one of two calls (floating and fixed) brought nothing.
+    """
 
     asked_at: datetime
     received_at: datetime
     ranking: Ranking
-    token_in: Token
-    token_out: Token
-    amount: Decimal
-    private_send: bool = False
+    wish: QuoteWish
     cost: int = 1
+    refused: ClientError | None = None
+
+    @property
+    def token_in(self) -> Token:
+        return self.wish.token_in
+
+    @property
+    def token_out(self) -> Token:
+        return self.wish.token_out
+
+    @property
+    def amount(self) -> Decimal:
+        """What was asked for: the amount sold, or in reverse the amount to arrive."""
+        return self.wish.amount
+
+    @property
+    def private_send(self) -> bool:
+        return self.wish.private_send
 
     @property
     def smallest_usable(self) -> tuple[Decimal, str | None] | None:
         """The lowest minimum among routes the amount was too small for, and whose it is."""
+        if self.wish.receive:
+            return None  # minimums are of the token sold, and its amount is the answer
         bounds = [
             (entry.quote.min, entry.quote.swap_name)
             for entry in self.ranking.unusable
@@ -60,9 +75,23 @@ class QuoteBoard:
         ]
         return min(bounds, key=lambda bound: bound[0], default=None)
 
+    def amount_in(self, row: RankedQuote) -> Decimal:
+        """What is sold on this route: the amount asked for, or in reverse the quote's."""
+        if self.wish.receive and row.quote.amount_in is not None:
+            return row.quote.amount_in
+        return self.amount
+
     def value_difference(self, row: RankedQuote) -> ValueDifference:
         """What the row loses in value, fees included, at the price of the token sold."""
-        return value_difference(self.amount, self.token_in.price, row)
+        return value_difference(self.amount_in(row), self.token_in.price, row)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """The quotes of one call and when it was asked."""
+
+    quotes: Sequence[Quote]
+    asked_at: datetime
 
 
 class QuoteDesk:
@@ -74,35 +103,61 @@ class QuoteDesk:
         self._clock = clock
         self._limits: dict[tuple[str, str], tuple[float, PairLimits]] = {}
 
-    async def ask(
-        self,
-        token_in: Token,
-        token_out: Token,
-        amount: Decimal,
-        *,
-        types: Sequence[RouteType] | None = None,
-    ) -> QuoteBoard:
-        """Floating quotes for selling ``amount``; standard and private routes unless chosen.
+    async def ask(self, wish: QuoteWish) -> QuoteBoard:
+        """Every route for the wish, ranked; one call for each kind of rate.
 
-        Both tokens the same asks for private routes, the only ones that exist then.
+        Of two calls one may fail: its error stands in ``refused``. Raises ClientError when no
+        call brought an answer.
         """
-        wanted = list(types) if types is not None else list(FLOATING_TYPES)
-        if token_in.id == token_out.id:
-            wanted = [RouteType.PRIVATE]
-        asked = self._clock.monotonic()
-        answer = await self._api.get_quotes(
-            QuoteQuery(amount=amount, from_=token_in.id, to=token_out.id, types=wanted)
-        )
-        return self._board(answer.quotes, asked, token_in, token_out, amount)
+        answers: list[_Answer] = []
+        refused: ClientError | None = None
+        for fixed in wish.rates:
+            try:
+                answers.append(await self._call(wish, fixed=fixed))
+            except ClientError as error:
+                if refused is not None or wish.cost == 1:
+                    raise
+                refused = error
+        return self._board(wish, answers, refused)
 
-    async def ask_private_send(self, token: Token, amount: Decimal) -> QuoteBoard:
-        """Quotes for sending ``amount`` of a token privately to another wallet."""
+    async def add_fixed(self, board: QuoteBoard) -> QuoteBoard:
+        """The board with fixed rates beside its floating ones: one more call."""
+        answer = await self._call(board.wish, fixed=True)
+        ranking = board.ranking
+        floating = [
+            *((row.quote, row.expires_at) for row in ranking.rows if not row.quote.fixed),
+            *((one.quote, board.received_at) for one in ranking.unusable if not one.quote.fixed),
+        ]
+        wish = replace(board.wish, fixed=True, floating=True)
+        now = self._clock.now()
+        rows = [*floating, *self._ends(answer)]
+        return QuoteBoard(board.asked_at, now, ranked_for(wish, rows, now), wish, cost=1)
+
+    async def _call(self, wish: QuoteWish, *, fixed: bool) -> _Answer:
         asked = self._clock.monotonic()
-        answer = await self._api.get_private_send_quotes(
-            PrivateSendQuery(amount=amount, from_=token.id)
-        )
-        quotes = [_as_quote(quote) for quote in answer.quotes]
-        return self._board(quotes, asked, token, token, amount, private_send=True)
+        quotes: list[Quote]
+        if wish.private_send:
+            sent = await self._api.get_private_send_quotes(wish.private_send_query(fixed=fixed))
+            quotes = [_as_quote(quote) for quote in sent.quotes]
+        else:
+            quotes = (await self._api.get_quotes(wish.query(fixed=fixed))).quotes
+        # Counted back: the answer itself may have moved the desk's clock.
+        passed = timedelta(seconds=self._clock.monotonic() - asked)
+        named = [self._named(quote) for quote in quotes]
+        return _Answer(named, self._clock.now() - passed)
+
+    def _board(
+        self, wish: QuoteWish, answers: Sequence[_Answer], refused: ClientError | None
+    ) -> QuoteBoard:
+        received_at = self._clock.now()
+        rows = [pair for answer in answers for pair in self._ends(answer)]
+        asked_at = min(answer.asked_at for answer in answers)
+        ranking = ranked_for(wish, rows, received_at)
+        return QuoteBoard(asked_at, received_at, ranking, wish, wish.cost, refused)
+
+    @staticmethod
+    def _ends(answer: _Answer) -> list[tuple[Quote, datetime]]:
+        return [(quote, end_of(quote, answer.asked_at)) for quote in answer.quotes]
 
     async def limits(self, token_in: Token, token_out: Token) -> PairLimits:
         """Smallest and largest amounts of a pair, at most a minute old."""
@@ -126,34 +181,29 @@ class QuoteDesk:
         fresh = kept is not None and self._clock.monotonic() - kept[0] < LIMITS_AGE
         return kept[1] if kept is not None and fresh else None
 
-    def _board(
-        self,
-        quotes: Sequence[Quote],
-        asked: float,
-        token_in: Token,
-        token_out: Token,
-        amount: Decimal,
-        *,
-        private_send: bool = False,
-    ) -> QuoteBoard:
-        received_at = self._clock.now()
-        # Counted back: the answer itself may have moved the desk's clock.
-        asked_at = received_at - timedelta(seconds=self._clock.monotonic() - asked)
-        named = [self._named(quote) for quote in quotes]
-
-        def expires(quote: Quote) -> datetime:
-            return quote.valid_until if quote.valid_until is not None else asked_at + VALIDITY
-
-        ranking = rank(
-            named, now=received_at, expires=expires, amount=amount, symbol_in=token_in.symbol
-        )
-        return QuoteBoard(asked_at, received_at, ranking, token_in, token_out, amount, private_send)
-
     def _named(self, quote: Quote) -> Quote:
         """With the provider's name from the list where the quote leaves it out."""
         if quote.swap is None or quote.swap_name is not None:
             return quote
         return quote.model_copy(update={"swap_name": self._catalog.provider_name(quote.swap)})
+
+
+def end_of(quote: Quote, asked_at: datetime) -> datetime:
+    """When a quote ends on the desk's clock."""
+    return quote.valid_until if quote.valid_until is not None else asked_at + VALIDITY
+
+
+def ranked_for(wish: QuoteWish, rows: Sequence[tuple[Quote, datetime]], now: datetime) -> Ranking:
+    """Quotes with their ends, ranked for what was asked."""
+    # Quotes without an id are not usable, whatever their end.
+    ends = {quote.quote_id: end for quote, end in rows}
+    return rank(
+        [quote for quote, _ in rows],
+        now=now,
+        expires=lambda quote: ends[quote.quote_id],
+        amount=None if wish.receive else wish.amount,
+        symbol_in=wish.token_in.symbol,
+    )
 
 
 def _as_quote(quote: PrivateSendQuote) -> Quote:

@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from swapdesk.client.errors import ClientError
 from swapdesk.tui.messages import QuotesArrived, QuotesFailed
 
 if TYPE_CHECKING:
+    from swapdesk.flows.quote_wish import QuoteWish
     from swapdesk.flows.quoting import QuoteBoard, QuoteDesk
-    from swapdesk.wire.tokens import Token
 
 
 @dataclass(frozen=True)
 class QuoteQuestion:
-    """``amount`` in ``token_in``; a private send pays out the token it takes."""
+    """A wish, and the way to its answer."""
 
-    token_in: Token
-    token_out: Token
-    amount: Decimal
-    private_send: bool = False
+    wish: QuoteWish
 
     @classmethod
     def of(cls, board: QuoteBoard) -> QuoteQuestion:
         """The question that this board answers."""
-        return cls(board.token_in, board.token_out, board.amount, board.private_send)
+        return cls(board.wish)
 
     async def ask(self, quotes: QuoteDesk) -> QuotesArrived | QuotesFailed:
-        """One call for all routes."""
+        """One call for each kind of rate."""
         try:
-            if self.private_send:
-                board = await quotes.ask_private_send(self.token_in, self.amount)
-            else:
-                board = await quotes.ask(self.token_in, self.token_out, self.amount)
+            board = await quotes.ask(self.wish)
         except ClientError as error:
             return QuotesFailed(error)
         return QuotesArrived(board)

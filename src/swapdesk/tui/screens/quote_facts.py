@@ -30,14 +30,15 @@ _LEVELS = {
 
 def heading(question: QuoteQuestion, recipient: str) -> Line:
     """What is sold for what, or sent to whom."""
-    token_in, token_out = question.token_in, question.token_out
-    verb = "Send" if question.private_send else "Sell"
+    wish = question.wish
+    token_in, token_out = wish.token_in, wish.token_out
+    verb = "Send" if wish.private_send else "Sell"
     line: Line = [
         Span(f"{verb} ", "muted"),
-        Span(f"{exact_amount(question.amount)} {token_in.symbol}", bold=True),
+        Span(f"{exact_amount(wish.amount)} {token_in.symbol}", bold=True),
         Span(f" on {token_in.chain_data.name}", "muted"),
     ]
-    if question.private_send:
+    if wish.private_send:
         return [*line, Span(" privately", "muted"), Span(f"   {recipient}", bold=True)]
     return [
         *line,

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.announcements import failure_of_error, quote_ended, quotes_arrived
 from swapdesk.flows.notation import countdown
+from swapdesk.flows.quote_wish import QuoteWish
 from swapdesk.flows.ranking import RankedQuote, former_places
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.quotes import Back, Refresh, Review, SortRows
@@ -61,7 +62,8 @@ class QuotesScreen(Page):
         recipient: str = "",
     ) -> None:
         super().__init__(session)
-        self.question = QuoteQuestion(token_in, token_out, amount, private_send)
+        wish = QuoteWish(token_in, token_out, amount, private_send=private_send)
+        self.question = QuoteQuestion(wish)
         self.recipient = recipient
         self.board: QuoteBoard | None = None
         self._error: ClientError | None = None

@@ -1,0 +1,218 @@
+"""What is asked of the service when quotes are wanted: one object from the line to the answer.
+
+Sources: spec: Quotes; wire decisions 2.5, 2.6 and 8 ("Quotes").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from decimal import Decimal
+from typing import Any
+
+from swapdesk.wire.quotes import AmountType, PrivateSendQuery, QuoteQuery, RouteType
+from swapdesk.wire.tokens import Token
+
+MOST_MARKUP = Decimal(4)
+MOST_DEVIATION = Decimal(100)
+MOST_LOOKBACK = 100
+MOST_PROVIDERS = 100
+
+
+class WishRefused(ValueError):
+    """Options that contradict one another or a bound; ``field`` names the option at fault."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Payout wallets of a private route take turns (spec: Payout wallet rotation).
+
+    ``deviation`` is the largest loss in percent, ``lookback`` how many recent orders count,
+    ``fallback`` takes a route without rotation when none with it is left.
+    """
+
+    deviation: Decimal = Decimal(5)
+    lookback: int = 10
+    fallback: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.deviation <= MOST_DEVIATION:
+            raise WishRefused("deviation", "The deviation is 0 to 100 percent.")
+        if not 1 <= self.lookback <= MOST_LOOKBACK:
+            raise WishRefused("lookback", "The lookback is 1 to 100 orders.")
+
+
+@dataclass(frozen=True)
+class LegFilter:
+    """Provider codes for one leg of a private route: ``only`` these, ``without`` those."""
+
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.only or self.without)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuoteOptions:
+    """How quotes are asked for, whatever the tokens. Raises WishRefused.
+
+    ``fixed`` and ``floating`` say which rates; both are two calls, merged. ``types`` empty
+    means every route type, ``providers`` empty any provider: an allow-list that leaves private
+    routes out. ``markup`` in percent, None for the account's default. ``use_xmr`` True pins
+    the hop of a private route to XMR, None leaves it to the service.
+    """
+
+    fixed: bool = False
+    floating: bool = True
+    types: tuple[RouteType, ...] = ()
+    providers: tuple[str, ...] = ()
+    markup: Decimal | None = None
+    use_xmr: bool | None = None
+    rotation: Rotation | None = None
+    in_leg: LegFilter = field(default_factory=LegFilter)
+    out_leg: LegFilter = field(default_factory=LegFilter)
+
+    def __post_init__(self) -> None:
+        if not (self.fixed or self.floating):
+            raise WishRefused("rates", "Choose floating or fixed rates, or both.")
+        if self.markup is not None and not 0 <= self.markup <= MOST_MARKUP:
+            raise WishRefused("markup", "A markup is 0 to 4 percent.")
+        if self.markup is not None and tuple(self.types) == (RouteType.DEX,):
+            raise WishRefused("markup", "On-chain routes take no markup.")
+        if self.providers and tuple(self.types) == (RouteType.PRIVATE,):
+            raise WishRefused("providers", "Private routes name no provider: use the legs.")
+        for name, codes in (
+            ("providers", self.providers),
+            ("in leg", self.in_leg.only + self.in_leg.without),
+            ("out leg", self.out_leg.only + self.out_leg.without),
+        ):
+            if len(codes) > MOST_PROVIDERS:
+                raise WishRefused(name, f"At most {MOST_PROVIDERS} providers.")
+            twice = next((code for code in codes if codes.count(code) > 1), None)
+            if twice is not None:
+                raise WishRefused(name, f"{twice} stands there twice.")
+
+    @property
+    def options(self) -> QuoteOptions:
+        """The options alone, without tokens and amount."""
+        return QuoteOptions(**{one.name: getattr(self, one.name) for one in fields(QuoteOptions)})
+
+    @property
+    def leg_filters(self) -> dict[str, list[str]]:
+        """The leg filters by their field names in queries and bodies; empty ones left out."""
+        lists = {
+            "in_leg_included_swaps": self.in_leg.only,
+            "in_leg_excluded_swaps": self.in_leg.without,
+            "out_leg_included_swaps": self.out_leg.only,
+            "out_leg_excluded_swaps": self.out_leg.without,
+        }
+        return {name: list(codes) for name, codes in lists.items() if codes}
+
+    def _route_options(self, *, fixed: bool) -> dict[str, Any]:
+        options: dict[str, Any] = dict(self.leg_filters)
+        if fixed:
+            options["fixed"] = True
+        if self.markup is not None:
+            options["markup"] = self.markup
+        if self.use_xmr is not None:
+            options["use_xmr"] = self.use_xmr
+        if self.rotation is not None:
+            options |= {
+                "rotate_payout_wallets": True,
+                "deviation_threshold": self.rotation.deviation,
+                "rotation_lookback": self.rotation.lookback,
+                "rotate_fallback": self.rotation.fallback,
+            }
+        return options
+
+
+PLAIN = QuoteOptions()
+"""Floating rates of every route, as the account has them."""
+
+
+@dataclass(frozen=True)
+class QuoteWish(QuoteOptions):
+    """One question. ``amount`` is what is sold, or with ``receive`` what is to arrive, in token
+    units. The same token on both sides, and ``private_send``, ask for private routes only.
+    """
+
+    token_in: Token
+    token_out: Token
+    amount: Decimal
+    receive: bool = False
+    private_send: bool = False
+
+    def __post_init__(self) -> None:
+        if self.receive:
+            # A rate that may move cannot promise an amount (spec: GET /quotes, amountType).
+            object.__setattr__(self, "fixed", True)
+            object.__setattr__(self, "floating", False)
+        super().__post_init__()
+        if self.private_send and self.receive:
+            raise WishRefused("receive", "A private send states what is sent.")
+        if self.receive and self.route_types == (RouteType.DEX,):
+            raise WishRefused("receive", "On-chain routes have no fixed rate.")
+
+    @classmethod
+    def of(
+        cls,
+        options: QuoteOptions,
+        token_in: Token,
+        token_out: Token,
+        amount: Decimal,
+        *,
+        receive: bool = False,
+        private_send: bool = False,
+    ) -> QuoteWish:
+        """The question with these options; those a private send does not know are left out."""
+        values = {one.name: getattr(options, one.name) for one in fields(QuoteOptions)}
+        if private_send or token_in.id == token_out.id:
+            values |= {"types": (), "providers": ()}
+        return cls(token_in, token_out, amount, receive, private_send, **values)
+
+    @property
+    def same_token(self) -> bool:
+        return self.token_in.id == self.token_out.id
+
+    @property
+    def route_types(self) -> tuple[RouteType, ...]:
+        """The route types to ask for; empty for all of them."""
+        return (RouteType.PRIVATE,) if self.same_token else tuple(self.types)
+
+    @property
+    def rates(self) -> tuple[bool, ...]:
+        """``fixed`` of each call this question takes."""
+        return (*((False,) if self.floating else ()), *((True,) if self.fixed else ()))
+
+    @property
+    def cost(self) -> int:
+        """Calls of the quote budget."""
+        return len(self.rates)
+
+    def at_rate(self, *, fixed: bool) -> QuoteWish:
+        """The same question for one kind of rate: what it takes to ask for one route again."""
+        return replace(self, fixed=fixed, floating=not fixed)
+
+    def query(self, *, fixed: bool) -> QuoteQuery:
+        """Parameters of ``GET /quotes`` for one call; only what was chosen is sent."""
+        options = self._route_options(fixed=fixed)
+        if self.route_types:
+            options["types"] = list(self.route_types)
+        if self.providers:
+            options["swaps"] = list(self.providers)
+        if self.receive:
+            options["amount_type"] = AmountType.RECEIVE
+        return QuoteQuery(
+            amount=self.amount, from_=self.token_in.id, to=self.token_out.id, **options
+        )
+
+    def private_send_query(self, *, fixed: bool) -> PrivateSendQuery:
+        """Parameters of ``GET /quotes/private-send`` for one call."""
+        return PrivateSendQuery(
+            amount=self.amount, from_=self.token_in.id, **self._route_options(fixed=fixed)
+        )
