@@ -102,6 +102,7 @@ def provider_of(venue: VenueRow) -> SwapProvider:
         tx_url=f"https://{venue.name.lower()}.example/tx/",
         enabled=venue.enabled,
         deprecated=venue.deprecated,
+        markup_supported=venue.markup,
         logo_url=f"https://{venue.name.lower()}.example/logo.svg",
     )
 

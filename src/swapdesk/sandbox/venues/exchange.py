@@ -7,6 +7,7 @@ and refunds live in the node and are reached over its JSON-RPC, as a real exchan
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -17,15 +18,24 @@ from swapdesk.chain.rpc.ledger import (
     LedgerUncertain,
     LedgerUnreachable,
 )
-from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.rpc.methods import Method, RpcCode
 from swapdesk.clock import Clock
 from swapdesk.sandbox.market import Market
-from swapdesk.sandbox.venue_rows import VenueRow
-from swapdesk.sandbox.venues.pricing import amount_out, limits_of, minutes_of
+from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VenueRow
+from swapdesk.sandbox.venues.fixed_rates import (
+    FIXED_VALID,
+    given_at,
+    rate_name,
+    whole_milliseconds,
+)
+from swapdesk.sandbox.venues.moods import closed, latency_of
+from swapdesk.sandbox.venues.node_legs import base_units, instruction_of, report_of
+from swapdesk.sandbox.venues.pricing import Book, book_of, limits_of, minutes_of
 from swapdesk.sandbox.world import WorldToken, provider_of, trades, world_tokens
 from swapdesk.service.venues.adapter import (
     FLOATING,
     Ambiguous,
+    DepositAddressesInUse,
     DepositInstruction,
     LegOrder,
     LegReport,
@@ -39,16 +49,16 @@ from swapdesk.service.venues.adapter import (
     VenueTraits,
 )
 from swapdesk.wire.encoding.numbers import (
-    ROUGH,
-    from_base_units,
     plain,
     quantize,
-    to_base_units,
 )
-from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
+_Pair = tuple[WorldToken, WorldToken]
+_Amounts = tuple[Decimal, Decimal]
+
+_CLOSED = "the exchange is closed for the moment"
 _FASTEST_POLL, _SLOWEST_POLL, _POLL = 0.2, 10.0, 30.0
 
 
@@ -76,7 +86,12 @@ class SimulatedExchange:
 
     @property
     def traits(self) -> VenueTraits:
-        return VenueTraits()
+        return VenueTraits(
+            fixed=self._row.fixed_spread is not None,
+            static_deposits=self._row.static_deposits,
+            requires_refund_address=self._row.requires_refund_address,
+            payout_wallets=PAYOUT_WALLETS,
+        )
 
     @property
     def poll_seconds(self) -> float:
@@ -97,67 +112,129 @@ class SimulatedExchange:
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        await self._clock.sleep(self._row.latency)
-        world_in, world_out = _world(token_in), _world(token_out)
-        if world_in is None or world_out is None or not self.supports(token_in, token_out):
+        """Price now; by amount received only with a fixed rate (spec: GET /quotes)."""
+        await self._clock.sleep(latency_of(self._market.seed, self._row, self._clock.now()))
+        now = whole_milliseconds(self._clock.now())
+        if closed(self._row, now):
+            raise Transient(_CLOSED)
+        pair = self._pair(token_in, token_out)
+        if pair is None:
             return Unavailable("this exchange does not trade the pair")
-        if terms != FLOATING:
-            return Unavailable("this exchange prices floating swaps by amount sent only")
-        limits = limits_of(self._row, world_in)
-        if amount < limits.minimum:
-            least = plain(limits.minimum.normalize())
-            return Unavailable(
-                f"below minimum: this route takes {least} {token_in.symbol} or more", limits
-            )
-        if amount > limits.maximum:
-            most = plain(limits.maximum.normalize())
-            return Unavailable(
-                f"above maximum: this route takes {most} {token_in.symbol} at most", limits
-            )
-        paid = _payable(amount, world_in)
-        bought = self._bought(world_in, world_out, paid)
-        if bought <= 0:
+        reason = self._unable(terms)
+        if reason is not None:
+            return Unavailable(reason)
+        limits = limits_of(self._row, pair[0])
+        book = book_of(self._market, self._row, *pair, now, terms)
+        amounts = _amounts(book, pair, amount, terms)
+        if amounts is None:
+            return Unavailable("above maximum: this exchange does not hold as much", limits)
+        out_of_bounds = _bounded(amounts[0], limits, token_in.symbol)
+        if out_of_bounds is not None:
+            return out_of_bounds
+        if amounts[1] <= 0:
             return Unavailable("the amount is too small to be paid out", limits)
-        return VenueQuote(paid, bought, minutes_of(self._row, world_in, world_out), limits)
+        minutes = minutes_of(self._row, *pair)
+        if not terms.fixed:
+            return VenueQuote(*amounts, minutes, limits)
+        rate = self._rate(pair, amounts, terms, now)
+        return VenueQuote(*amounts, minutes, limits, rate, now + FIXED_VALID)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        world_in, world_out = _world(leg.token_in), _world(leg.token_out)
-        if world_in is None or world_out is None or not self.supports(leg.token_in, leg.token_out):
+        """As the protocol says. A key that opened a leg before finds it, whatever holds now."""
+        try:
+            params = self._opening(leg)
+        except VenueFailure as refusal:
+            try:
+                found = await self.find(leg.key)
+            except VenueFailure as error:
+                raise Ambiguous(f"{refusal.reason}; {error.reason}") from error
+            if found is None:
+                raise
+            return found
+        return instruction_of(await self._call(Method.VENUE_OPEN, **params))
+
+    def _opening(self, leg: LegOrder) -> dict[str, object]:
+        """What the node is asked to open. Raises Rejected and Transient."""
+        now = self._clock.now()
+        if closed(self._row, now):
+            raise Transient(_CLOSED)
+        pair = self._pair(leg.token_in, leg.token_out)
+        if pair is None:
             raise Rejected("this exchange does not trade the pair")
-        limits = limits_of(self._row, world_in)
+        reason = self._unable(leg.terms)
+        if reason is not None:
+            raise Rejected(reason)
+        if self._row.requires_refund_address and leg.refund_address is None:
+            raise Rejected("this exchange needs a refund address")
+        limits = limits_of(self._row, pair[0])
         if not limits.minimum <= leg.amount_in <= limits.maximum:
             raise Rejected("the amount is out of bounds")
-        paid = _payable(leg.amount_in, world_in)
-        bought = self._bought(world_in, world_out, paid)
-        answer = await self._call(
-            Method.VENUE_OPEN,
-            venue=self._row.code,
-            key=leg.key,
-            tokenIn=world_in.token_id,
-            tokenOut=world_out.token_id,
-            unitsIn=_units(paid, world_in),
-            unitsOut=_units(bought, world_out),
-            minimum=_units(limits.minimum, world_in),
-            payoutAddress=leg.payout_address,
-            payoutTag=leg.payout_tag,
-            refundAddress=leg.refund_address,
-            refundTag=leg.refund_tag,
-            expires=leg.expires,
-            exchangeSeconds=self._row.exchange_seconds,
-        )
-        return _instruction(answer)
+        if leg.terms.fixed:
+            paid, bought = self._promised(leg, pair, now)
+        else:
+            paid = _payable(leg.amount_in, pair[0])
+            bought = book_of(self._market, self._row, *pair, now, leg.terms).bought(paid)
+        return {
+            "venue": self._row.code,
+            "key": leg.key,
+            "tokenIn": pair[0].token_id,
+            "tokenOut": pair[1].token_id,
+            "unitsIn": base_units(paid, pair[0]),
+            "unitsOut": base_units(bought, pair[1]),
+            "minimum": base_units(limits.minimum, pair[0]),
+            "payoutAddress": leg.payout_address,
+            "payoutTag": leg.payout_tag,
+            "refundAddress": leg.refund_address,
+            "refundTag": leg.refund_tag,
+            "expires": leg.expires,
+            "exchangeSeconds": self._row.exchange_seconds,
+            "fixed": leg.terms.fixed,
+            "payoutWallet": leg.payout_wallet,
+        }
+
+    def _promised(self, leg: LegOrder, pair: _Pair, now: datetime) -> _Amounts:
+        """The amounts of a fixed rate that holds. Raises Rejected when it does not."""
+        given = given_at(leg.rate or "")
+        if leg.rate is None or given is None or given > now:
+            raise Rejected("there is no such fixed rate")
+        if now > given + FIXED_VALID:
+            raise Rejected("the fixed rate has expired")
+        book = book_of(self._market, self._row, *pair, given, leg.terms)
+        asked = leg.amount_out if leg.terms.receive else leg.amount_in
+        amounts = _amounts(book, pair, asked, leg.terms)
+        if amounts is None or amounts != (leg.amount_in, leg.amount_out):
+            raise Rejected("the fixed rate was given for other amounts")
+        if self._rate(pair, amounts, leg.terms, given) != leg.rate:
+            raise Rejected("there is no such fixed rate")
+        return amounts
+
+    def _rate(self, pair: _Pair, amounts: _Amounts, terms: Terms, at: datetime) -> str:
+        ids = (pair[0].token_id, pair[1].token_id)
+        return rate_name(self._market.seed, self._row.code, ids, amounts, terms, at)
+
+    def _unable(self, terms: Terms) -> str | None:
+        """Why the exchange cannot price on these terms at all."""
+        if terms.fixed and self._row.fixed_spread is None:
+            return "this exchange has no fixed rates"
+        if terms.receive and not terms.fixed:
+            return "an amount to receive needs a fixed rate"
+        if terms.markup and not self._row.markup:
+            return "this exchange takes no partner markup"
+        return None
+
+    def _pair(self, token_in: Token, token_out: Token) -> _Pair | None:
+        world_in, world_out = _world(token_in), _world(token_out)
+        if world_in is None or world_out is None or not self.supports(token_in, token_out):
+            return None
+        return world_in, world_out
 
     async def find(self, key: str) -> DepositInstruction | None:
         answer = await self._call(Method.VENUE_FIND, venue=self._row.code, key=key)
-        return None if answer is None else _instruction(answer)
+        return None if answer is None else instruction_of(answer)
 
     async def report(self, key: str) -> LegReport | None:
         answer = await self._call(Method.VENUE_REPORT, venue=self._row.code, key=key)
-        return None if answer is None else _report(answer)
-
-    def _bought(self, world_in: WorldToken, world_out: WorldToken, paid: Decimal) -> Decimal:
-        now = self._clock.now()
-        return amount_out(self._market, self._row, world_in, world_out, paid, now)
+        return None if answer is None else report_of(answer)
 
     async def _call(self, method: Method, **params: object) -> Any:
         try:
@@ -165,6 +242,8 @@ class SimulatedExchange:
         except LedgerUnreachable as error:
             raise Transient(str(error)) from error
         except LedgerRefused as error:
+            if error.code == RpcCode.NO_ADDRESS:
+                raise DepositAddressesInUse(str(error)) from error
             raise Rejected(str(error)) from error
         except LedgerUncertain as error:
             # Only opening changes something; the other calls may simply be asked again.
@@ -178,46 +257,31 @@ def _world(token: Token) -> WorldToken | None:
     return world_tokens().get(token.id)
 
 
+def _amounts(book: Book, pair: _Pair, amount: Decimal, terms: Terms) -> _Amounts | None:
+    """Amounts in and out; None when the exchange does not hold what shall be received.
+
+    What is received is paid out to the last unit of the token, never less.
+    """
+    if terms.receive:
+        wanted = quantize(amount, pair[1].row.decimals, up=True)
+        bought = amount if wanted == amount else wanted
+        paid = book.needed(bought)
+        return None if paid is None else (paid, bought)
+    paid = _payable(amount, pair[0])
+    return paid, book.bought(paid)
+
+
+def _bounded(paid: Decimal, limits: VenueLimits, symbol: str) -> Unavailable | None:
+    if paid < limits.minimum:
+        least = plain(limits.minimum.normalize())
+        return Unavailable(f"below minimum: this route takes {least} {symbol} or more", limits)
+    if paid > limits.maximum:
+        most = plain(limits.maximum.normalize())
+        return Unavailable(f"above maximum: this route takes {most} {symbol} at most", limits)
+    return None
+
+
 def _payable(amount: Decimal, token: WorldToken) -> Decimal:
     """The amount itself, or restated upwards when the token has fewer decimals."""
     rounded = quantize(amount, token.row.decimals, up=True)
     return amount if rounded == amount else rounded
-
-
-def _units(amount: Decimal, token: WorldToken) -> str:
-    return str(to_base_units(amount, token.row.decimals))
-
-
-def _amount(units: object, token_id: str) -> Decimal | None:
-    """Base units as an amount without trailing zeros."""
-    if units is None:
-        return None
-    exact = from_base_units(int(str(units)), world_tokens()[token_id].row.decimals)
-    short = exact.normalize(ROUGH)
-    return short.quantize(Decimal(1), context=ROUGH) if short == short.to_integral() else short
-
-
-def _instruction(answer: dict[str, Any]) -> DepositInstruction:
-    amount_in = _amount(answer["unitsIn"], str(answer["tokenIn"]))
-    bought = _amount(answer["unitsOut"], str(answer["tokenOut"]))
-    if amount_in is None or bought is None:
-        raise Transient("the node answered without amounts")
-    return DepositInstruction(str(answer["address"]), answer["tag"], amount_in, bought)
-
-
-def _report(answer: dict[str, Any]) -> LegReport:
-    token_in, token_out = str(answer["tokenIn"]), str(answer["tokenOut"])
-    confirmations = answer["confirmations"]
-    return LegReport(
-        status=LegStatus(int(answer["status"])),
-        amount_in=_amount(answer["unitsIn"], token_in),
-        amount_out=_amount(answer["unitsOut"], token_out),
-        deposit_hash=answer["depositHash"],
-        payout_hash=answer["payoutHash"],
-        refund_hash=answer["refundHash"],
-        refund_amount=_amount(answer["refundUnits"], token_in),
-        refund_chain=answer["refundChain"],
-        confirmations=None if confirmations is None else int(confirmations),
-        confirmations_needed=int(answer["confirmationsNeeded"]),
-        deposit_arrived=bool(answer["depositArrived"]),
-    )

@@ -1,7 +1,8 @@
-"""What a simulated exchange asks: a pure function of seed, time, pair and amount."""
+"""What a simulated exchange asks: a pure function of seed, time, pair, amount and terms."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
@@ -10,7 +11,7 @@ from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.market import Market, noise
 from swapdesk.sandbox.venue_rows import VenueRow
 from swapdesk.sandbox.world import WorldToken
-from swapdesk.service.venues.adapter import VenueLimits
+from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.wire.encoding.numbers import ROUGH
 
 BUCKET_SECONDS = 10
@@ -19,6 +20,7 @@ BUCKET_SECONDS = 10
 PAYOUT_DECIMALS = 8
 PAYOUT_CONFIRMATIONS = 1
 _BASIS_POINT = Decimal("0.0001")
+_PERCENT = Decimal("0.01")
 _JITTER = Decimal(3)
 _SHORTEST, _LONGEST = Decimal(9), Decimal(21)
 
@@ -34,19 +36,64 @@ def bucket_of(at: datetime) -> datetime:
     return datetime.fromtimestamp(whole - whole % BUCKET_SECONDS, UTC)
 
 
-def amount_out(
+@dataclass(frozen=True)
+class Book:
+    """One side of an exchange's book for one bucket of time.
+
+    ``kept`` is the share of the dollars that spread and markup leave; the book gets thinner
+    with every dollar taken, as with a constant product. Amounts out are cut at ``places_out``
+    digits in favour of the exchange, amounts in at ``places_in``.
+    """
+
+    price_in: Decimal
+    price_out: Decimal
+    depth: Decimal
+    kept: Decimal
+    places_in: int
+    places_out: int
+
+    def bought(self, amount_in: Decimal) -> Decimal:
+        """Units of the token bought for an amount sent, rounded down; may be 0."""
+        return _cut(self._exact(amount_in), self.places_out, ROUND_FLOOR)
+
+    def needed(self, amount_out: Decimal) -> Decimal | None:
+        """The smallest amount that buys at least so much; None when the book is too thin."""
+        dollars = ROUGH.divide(ROUGH.multiply(amount_out, self.price_out), self.kept)
+        left = ROUGH.subtract(self.depth, dollars)
+        if left <= 0:
+            return None
+        sent = ROUGH.divide(ROUGH.divide(ROUGH.multiply(dollars, self.depth), left), self.price_in)
+        unit = Decimal(1).scaleb(-self.places_in)
+        amount = _cut(sent, self.places_in, ROUND_CEILING)
+        # Sixty digits are rounded too: step to the last unit where that shows.
+        while self._exact(amount) < amount_out:
+            amount = ROUGH.add(amount, unit)
+        while amount > unit and self._exact(ROUGH.subtract(amount, unit)) >= amount_out:
+            amount = ROUGH.subtract(amount, unit)
+        return amount
+
+    def _exact(self, amount_in: Decimal) -> Decimal:
+        dollars = ROUGH.multiply(amount_in, self.price_in)
+        filled = ROUGH.divide(
+            ROUGH.multiply(ROUGH.multiply(dollars, self.kept), self.depth),
+            ROUGH.add(self.depth, dollars),
+        )
+        return ROUGH.divide(filled, self.price_out)
+
+
+def book_of(
     market: Market,
     venue: VenueRow,
     token_in: WorldToken,
     token_out: WorldToken,
-    amount_in: Decimal,
     at: datetime,
-) -> Decimal:
-    """Units of the token bought, rounded down to what the exchange pays out; may be 0."""
+    terms: Terms = FLOATING,
+) -> Book:
+    """The book of a pair at a moment. Raises ValueError for fixed terms where there are none."""
     moment = bucket_of(at)
-    price_in = market.price(_asset(token_in).code, moment)
-    price_out = market.price(_asset(token_out).code, moment)
-    dollars = ROUGH.multiply(amount_in, price_in)
+    spread = venue.fixed_spread if terms.fixed else venue.spread
+    if spread is None:
+        raise ValueError(f"{venue.name} has no fixed rates")
     jitter = ROUGH.multiply(
         _JITTER,
         noise(
@@ -57,13 +104,29 @@ def amount_out(
             int(moment.timestamp()),
         ),
     )
-    off = ROUGH.multiply(ROUGH.add(venue.spread, jitter), _BASIS_POINT)
-    # The book gets thinner with every dollar taken, as with a constant product.
-    depth = ROUGH.divide(venue.depth, ROUGH.add(venue.depth, dollars))
-    exact = ROUGH.divide(
-        ROUGH.multiply(ROUGH.multiply(dollars, ROUGH.subtract(1, off)), depth), price_out
+    off = ROUGH.multiply(ROUGH.add(spread, jitter), _BASIS_POINT)
+    marked = ROUGH.multiply(terms.markup, _PERCENT)
+    return Book(
+        market.price(_asset(token_in).code, moment),
+        market.price(_asset(token_out).code, moment),
+        venue.depth,
+        ROUGH.multiply(ROUGH.subtract(1, off), ROUGH.subtract(1, marked)),
+        min(PAYOUT_DECIMALS, token_in.row.decimals),
+        min(PAYOUT_DECIMALS, token_out.row.decimals),
     )
-    return _cut(exact, min(PAYOUT_DECIMALS, token_out.row.decimals), ROUND_FLOOR)
+
+
+def amount_out(
+    market: Market,
+    venue: VenueRow,
+    token_in: WorldToken,
+    token_out: WorldToken,
+    amount_in: Decimal,
+    at: datetime,
+    terms: Terms = FLOATING,
+) -> Decimal:
+    """Units of the token bought, rounded down to what the exchange pays out; may be 0."""
+    return book_of(market, venue, token_in, token_out, at, terms).bought(amount_in)
 
 
 def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
