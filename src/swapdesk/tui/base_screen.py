@@ -43,7 +43,8 @@ WIDTHS: list[tuple[int, str]] | None = [
     (120, "-roomy"),
     (160, "-wide"),
 ]
-HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (28, "-medium"), (36, "-tall")]
+SHORT_BELOW = 28
+HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium"), (36, "-tall")]
 
 
 class DeskScreen(Screen[None]):
@@ -170,14 +171,19 @@ class DeskScreen(Screen[None]):
         state = NoticeState(text, weight)
         brief = NoticeState(short, weight) if short else None
         self._notice.show(state, brief)
-        over = self.has_class("-short")
-        self._money.lay_over(
-            notice_line(state) if over else "", notice_line(brief) if over and brief else ""
-        )
+        self._lay_notice()
         if self._notice_timer is not None:
             self._notice_timer.stop()
         seconds = NOTICE_SECONDS if weight is Weight.INFORMATION else WARNING_SECONDS
         self._notice_timer = self.set_timer(seconds, self.clear_notice)
+
+    def _lay_notice(self) -> None:
+        """On short screens the notice lies over the money line, on others in its own row."""
+        state, brief = self._notice.state, self._notice.brief
+        over = bool(state.text) and self.app.size.height < SHORT_BELOW
+        self._money.lay_over(
+            notice_line(state) if over else "", notice_line(brief) if over and brief else ""
+        )
 
     def settle_notice(self, about: object) -> None:
         """What notices speak of is ``about`` now: one that spoke of something else goes."""
@@ -207,6 +213,7 @@ class DeskScreen(Screen[None]):
     def on_resize(self) -> None:
         size = self.app.size
         self.set_class(is_too_small(size.width, size.height), "-too-small")
+        self._lay_notice()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action != "command":

@@ -52,20 +52,20 @@ class NoticeRow(LinesView):
     def __init__(self, state: NoticeState | None = None, **place: Any) -> None:
         super().__init__(**place)
         self.state = state or NoticeState()
-        self._brief: NoticeState | None = None
+        self.brief: NoticeState | None = None
 
     def show(self, state: NoticeState, brief: NoticeState | None = None) -> None:
         """``brief`` stands in where ``state`` does not fit."""
-        if state != self.state or brief != self._brief:
-            self.state, self._brief = state, brief
+        if state != self.state or brief != self.brief:
+            self.state, self.brief = state, brief
             self.redraw()
 
     def lines(self, width: int) -> list[Line]:
         if not self.state.text:
             return [[Span(self.state.rule * width, self.state.rule_role)]]
         line = notice_line(self.state)
-        if self._brief is not None and width_of(line) > width - 4:
-            line = notice_line(self._brief)
+        if self.brief is not None and width_of(line) > width - 4:
+            line = notice_line(self.brief)
         return [[Span("  "), *cut(line, width - 4)]]
 
 

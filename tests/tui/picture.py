@@ -1,0 +1,135 @@
+"""A screen as text at any size and in both sets of glyphs, and the rules every picture keeps."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from swapdesk.tui.glyphs import GlyphSet
+from tui.desk_run import DeskRun
+
+ALL_SIZES = ((80, 24), (100, 30), (120, 40), (200, 60))
+ASCII_SIZE = (100, 30)
+MOST_KEYS = 6
+NO_RULE_BELOW = 28
+"""Rows below which the bottom rule is dropped."""
+READINGS = 4
+MOST_READINGS = 400
+
+RULES = "╌━-="
+BARS = "▌>"
+_WIDE_GAP = re.compile(r" {3,}")
+# A number that ends in a cut: digits and nothing else before the mark, a blank after it.
+_CUT_NUMBER = re.compile(r"(?<![\w.,…])[−+≈$]?\d[\d,]*(?:\.\d*)?…(?!\S)")
+# Four or more characters of an address on either side of a cut: 0x91c2…b3E9, bc1q …5mdq.
+_CUT_ADDRESS = re.compile(r"\w{4,} ?…\w{4,}|\b\w{4} …\w{4}\b")
+# In the address book the name is what is chosen; its address is only a reminder.
+_BOOK_ENTRY = re.compile(r"@\S+ +[\w ]+…\w+(?: \w+)*")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The rows of one screen, right edges trimmed."""
+
+    rows: tuple[str, ...]
+    size: tuple[int, int]
+    glyphs: GlyphSet = GlyphSet.UNICODE
+
+    @property
+    def label(self) -> str:
+        """Part of a golden's name: ``80x24``, ``100x30-ascii``."""
+        size = f"{self.size[0]}x{self.size[1]}"
+        return f"{size}-ascii" if self.glyphs is GlyphSet.ASCII else size
+
+    @property
+    def text(self) -> str:
+        """All rows; of the first one what stands left of account, badge and budget, because
+        their ages are the machine's."""
+        first, *rest = self.rows
+        return "\n".join([_WIDE_GAP.split(first)[0], *rest])
+
+
+async def take(run: DeskRun, size: tuple[int, int], glyphs: GlyphSet = GlyphSet.UNICODE) -> Picture:
+    """Resize the terminal, change the glyphs, and read the screen."""
+    if run.app.size != size:
+        await run.pilot.resize_terminal(*size)
+        await run.pilot.pause()
+    if run.app.glyph_set is not glyphs:
+        run.app.glyph_set = glyphs
+        for screen in run.app.screen_stack:
+            for widget in screen.walk_children():
+                widget.refresh()
+    return Picture(tuple((await settled(run)).split("\n")), size, glyphs)
+
+
+async def settled(run: DeskRun) -> str:
+    """The screen once it has been the same for some readings: panes follow a resize late."""
+    shown, same = "", 0
+    for _ in range(MOST_READINGS):
+        await run.pilot.pause(0.02)
+        now = run.text
+        shown, same = now, same + 1 if now == shown else 0
+        if same >= READINGS:
+            return shown
+    raise AssertionError(f"the screen does not come to rest\n{shown}")
+
+
+async def take_all(run: DeskRun) -> list[Picture]:
+    """The four sizes, then ASCII."""
+    taken = [await take(run, size) for size in ALL_SIZES]
+    return [*taken, await take(run, ASCII_SIZE, GlyphSet.ASCII)]
+
+
+def faults_of(picture: Picture, *, decides: bool = False, overlay: bool = False) -> list[str]:
+    """What breaks the rules of the grid; empty when nothing does.
+
+    No row is longer than the screen; columns 0 and 1 belong to the frame, the rules and the
+    cursor bar; money and keys are the last two rows, keys six at most; no number is cut and,
+    where something is decided, no address outside the list of known names. ``overlay``: a panel
+    covers the body, and the keys are its own.
+    """
+    rows, (width, height) = picture.rows, picture.size
+    faults: list[str] = []
+    if len(rows) != height:
+        faults.append(f"{len(rows)} rows of {height}")
+    for number, row in enumerate(rows):
+        if cell_len(row) > width:
+            faults.append(f"row {number} has {cell_len(row)} cells of {width}: {row}")
+        if number and not _margin_is_free(row):
+            faults.append(f"row {number} uses the margin: {row}")
+        if found := _CUT_NUMBER.search(row):
+            faults.append(f"row {number} cuts the number {found[0]}: {row}")
+        if decides and (found := _CUT_ADDRESS.search(_BOOK_ENTRY.sub("", row))):
+            faults.append(f"row {number} cuts the address {found[0]}: {row}")
+    faults += _frame_faults(rows[:2], width)
+    return faults + _foot_faults(rows[-2:], overlay)
+
+
+def _margin_is_free(row: str) -> bool:
+    if row[:1] and row[0] in RULES and set(row) == {row[0]}:
+        return True
+    return row[:1] in ("", " ", *BARS) and row[1:2] in ("", " ")
+
+
+def _frame_faults(rows: tuple[str, ...], width: int) -> list[str]:
+    faults = []
+    if not re.match(r" (SANDBOX|LIVE)  ?\S", rows[0]):
+        faults.append(f"the first row is no frame: {rows[0]}")
+    if len(set(rows[1])) != 1 or rows[1][0] not in RULES or cell_len(rows[1]) != width:
+        faults.append(f"the second row is no frame rule: {rows[1]}")
+    return faults
+
+
+def _foot_faults(rows: tuple[str, ...], overlay: bool) -> list[str]:
+    money, keys = rows
+    faults = []
+    if not re.match(r"  (Funds \S|.*  Next \S)", money):
+        faults.append(f"the row above the keys is no money line: {money}")
+    if not overlay and not keys.endswith("? keys"):
+        faults.append(f"the last row has no keys: {keys}")
+    hints = [part for part in _WIDE_GAP.split(keys.removesuffix("? keys").strip()) if part]
+    if len(hints) > MOST_KEYS:
+        faults.append(f"{len(hints)} keys: {keys}")
+    return faults

@@ -1,0 +1,77 @@
+"""The tracker, one order in its states, and the raw view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from swapdesk.clock import ManualClock
+from swapdesk.tui.screens.order import OrderScreen
+from swapdesk.tui.screens.raw_order import RawOrderScreen
+from tui.desk_run import DeskRun, Market
+from tui.known_orders import (
+    Known,
+    every_state,
+    exchanging,
+    foreign,
+    held,
+    lower,
+    prepare,
+    private,
+    waiting,
+    withheld,
+)
+from tui.scenes import Prepare, scene
+
+ONES: dict[str, Callable[[ManualClock], Known]] = {
+    "waiting": waiting,
+    "exchanging": exchanging,
+    "private": private,
+    "held": held,
+    "withheld": withheld,
+    "lower": lower,
+    "foreign": foreign,
+}
+
+
+def all_states(market: Market) -> None:
+    prepare(market, every_state(market.clock))
+
+
+@scene("orders", prepare=all_states)
+async def orders(run: DeskRun) -> None:
+    await run.ready()
+    await run.press("o")
+    await run.see("Open")
+
+
+@scene("orders-empty")
+async def empty(run: DeskRun) -> None:
+    await run.ready()
+    await run.press("o")
+    await run.see("No orders yet.")
+
+
+def only(make: Callable[[ManualClock], Known]) -> Prepare:
+    return lambda market: prepare(market, [make(market.clock)])
+
+
+def one_order(name: str, make: Callable[[ManualClock], Known]) -> None:
+    @scene(f"order-{name}", prepare=only(make))
+    async def opened(run: DeskRun) -> None:
+        await run.ready()
+        run.app.open_order(make(ManualClock()).id)
+        await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+        await run.see("Order id")
+
+
+for _name, _make in ONES.items():
+    one_order(_name, _make)
+
+
+@scene("order-raw", prepare=only(exchanging))
+async def raw(run: DeskRun) -> None:
+    await run.ready()
+    run.app.open_order(exchanging(ManualClock()).id)
+    await run.see("Order id")
+    await run.press("J")
+    await run.settle(lambda: isinstance(run.app.screen, RawOrderScreen), "the raw view")

@@ -1,0 +1,87 @@
+"""From quotes to the deposit card."""
+
+from __future__ import annotations
+
+import re
+
+from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.screens.deposit import DepositScreen
+from swapdesk.tui.screens.deposit_facts import payment_of
+from tui.desk_run import DeskRun, without_ids
+from tui.scenes import scene
+
+
+async def calm(run: DeskRun) -> None:
+    """No notice on the screen."""
+    run.screen(DeskScreen).clear_notice()
+    await run.pilot.pause()
+
+
+@scene("quotes")
+async def quotes(run: DeskRun) -> None:
+    await run.to_quotes()
+    await calm(run)
+
+
+@scene("quotes-expired")
+async def expired(run: DeskRun) -> None:
+    await run.to_quotes()
+    assert run.clock is not None
+    run.clock.advance(65)
+    run.app.tick()
+    await run.see("expired")
+    await calm(run)
+
+
+@scene("create-form", decides=True)
+async def form(run: DeskRun) -> None:
+    await run.to_form()
+    await run.type("@bob")
+
+
+@scene("create-refused", decides=True)
+async def refused(run: DeskRun) -> None:
+    await run.to_form()
+    await run.type("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD")
+    await run.press("enter")
+    await run.see("checksum")
+
+
+@scene("create-frozen", decides=True)
+async def frozen(run: DeskRun) -> None:
+    await run.to_frozen()
+
+
+def masked(run: DeskRun, text: str) -> str:
+    """Without what is drawn at random: the order's id, its tag and its deposit address."""
+    screen = run.screen(DepositScreen)
+    payment = payment_of(screen.tracked, screen.now()) if screen.tracked is not None else None
+    text = without_ids(text)
+    if payment is None:
+        return text
+    if payment.memo is not None:
+        text = re.sub(
+            re.escape(payment.memo).replace(r"\ ", " *") + " *",
+            lambda found: "0123456789".ljust(len(found[0]))[: max(10, len(found[0]))],
+            text,
+        )
+    for at in range(0, len(payment.address), 4):
+        group = payment.address[at : at + 4]
+        text = text.replace(f" {group}", " " + "r" * len(group))
+    return text
+
+
+@scene("deposit-tag", decides=True, mask=masked)
+async def deposit_tag(run: DeskRun) -> None:
+    await run.to_deposit("2500 xrp eth")
+    await calm(run)
+
+
+@scene("deposit-over", decides=True, mask=masked)
+async def deposit_over(run: DeskRun) -> None:
+    await run.to_deposit("2500 xrp eth")
+    assert run.clock is not None
+    run.clock.advance(31 * 60)
+    run.app.tick()
+    await run.see("Do not send")
+    await calm(run)
