@@ -37,6 +37,9 @@ _DUE = {
     ),
 }
 
+_AT = "SELECT * FROM accounts WHERE chain = ? AND address = ? AND coalesce(tag, '') = ?"
+_IS_OPEN = "status IN (0, 1, 2, 3, 4, 8)"
+
 
 def due_of(row: sqlite3.Row) -> Due:
     return Due(row["due_world"], row["due_now"])
@@ -62,20 +65,22 @@ class AccountRows:
         return self._one("SELECT * FROM accounts WHERE id = ?", account)
 
     def by_deposit(self, chain: str, address: str, tag: str | None) -> sqlite3.Row | None:
-        """The account a payment belongs to; a tag on an address that has none changes nothing."""
-        found = self._one(
-            "SELECT * FROM accounts WHERE chain = ? AND address = ? AND coalesce(tag, '') = ?",
-            chain,
-            address,
-            tag or "",
-        )
+        """The account a payment belongs to; a tag on an address that has none changes nothing.
+
+        A static address belongs to the open account that holds it, else to the last one.
+        """
+        found = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, tag or "")
         if found is None and tag is not None:
-            found = self._one(
-                "SELECT * FROM accounts WHERE chain = ? AND address = ? AND tag IS NULL",
-                chain,
-                address,
-            )
+            found = self._one(f"{_AT} ORDER BY {_IS_OPEN} DESC, id DESC", chain, address, "")
         return found
+
+    def taken(self, chain: str, address: str, tag: str) -> bool:
+        """Whether any account ever had this address with this tag."""
+        return self._one(_AT, chain, address, tag) is not None
+
+    def held(self, chain: str, address: str) -> bool:
+        """Whether an account that has not ended holds this address."""
+        return self._one(f"{_AT} AND {_IS_OPEN}", chain, address, "") is not None
 
     def legs_of(self, service_id: str, side: str) -> list[sqlite3.Row]:
         """Legs of an order that can still fail: ``<serviceId>:<side>`` and its repeats."""

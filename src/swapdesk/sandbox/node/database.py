@@ -33,8 +33,10 @@ CREATE TABLE IF NOT EXISTS accounts (
   refund_hash TEXT, refunded TEXT, fault TEXT, due_world INTEGER, due_now INTEGER,
   UNIQUE (venue, key)
 );
-CREATE UNIQUE INDEX IF NOT EXISTS account_of_deposit
-  ON accounts (chain, address, coalesce(tag, ''));
+DROP INDEX IF EXISTS account_of_deposit;
+CREATE INDEX IF NOT EXISTS accounts_at ON accounts (chain, address, coalesce(tag, ''));
+CREATE UNIQUE INDEX IF NOT EXISTS open_account_at
+  ON accounts (chain, address, coalesce(tag, '')) WHERE status IN (0, 1, 2, 3, 4, 8);
 CREATE INDEX IF NOT EXISTS account_world ON accounts (due_world) WHERE due_world IS NOT NULL;
 CREATE INDEX IF NOT EXISTS account_now ON accounts (due_now) WHERE due_now IS NOT NULL;
 CREATE TABLE IF NOT EXISTS deposits (

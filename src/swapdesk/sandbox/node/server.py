@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from swapdesk.chain.rpc.methods import Method, RpcCode
 from swapdesk.sandbox.loopback import refusal
+from swapdesk.sandbox.node.deposits import AddressesHeld
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
@@ -77,6 +78,8 @@ class NodeApp:
             raise _Problem(RpcCode.BAD_PARAMS, str(error)) from None
         try:
             return self._node.call(method, params)
+        except AddressesHeld as held:
+            raise _Problem(RpcCode.NO_ADDRESS, str(held)) from None
         except LedgerRefusal as refused:
             raise _Problem(RpcCode.REFUSED, str(refused)) from None
         except Exception:

@@ -77,7 +77,9 @@ class VenueAccounts:
             raise LedgerRefusal("the exchange holds too little of the token bought")
         with self._database.transaction():
             chain = token_in.chain
-            address, tag = deposit_place(self._database, self._ledger, chain, leg.venue, leg.key)
+            address, tag = deposit_place(
+                self._rows, self._ledger, chain, _VENUES[leg.venue], leg.key
+            )
             fault = self.faults.take(leg.venue, leg.key)
             now = self._clock.moment().now
             expires = now if fault == "expire" else int(leg.expires.timestamp() * 1000)
