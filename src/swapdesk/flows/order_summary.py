@@ -14,11 +14,12 @@ from typing import Literal
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.intent import IntentKind
 from swapdesk.flows.notation import NOTHING, clock_time, countdown, day, duration, elapsed, expected
+from swapdesk.flows.order_case import Case
 from swapdesk.flows.order_state import OrderState
 from swapdesk.flows.standing import Standing
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wording import Level
-from swapdesk.wire.orders import DisplayStatus, LegStatus
+from swapdesk.wire.orders import DisplayStatus
 
 Sign = Literal["waiting", "moving", "done", "trouble", "failed", "back", "expired", "unknown"]
 """Which glyph stands before the word of a state."""
@@ -32,6 +33,7 @@ class OrderSummary:
     ``short_time`` the same for narrow columns. ``money`` is a sentence that follows the word
     Funds and ``place`` its short form; ``actor`` and ``due`` (what they do, by when) follow Next;
     ``brief`` is both in a few words.
+    ``by`` is until when, ``notes`` what else is to be known, without closing points.
     """
 
     state: OrderState
@@ -48,9 +50,16 @@ class OrderSummary:
     actor: str
     due: str
     brief: str
+    by: str
+    notes: tuple[str, ...]
     urgent: bool
     payable: bool
     ended: bool
+
+    @property
+    def told(self) -> str:
+        """The sentence with its notes, each with its point."""
+        return " ".join(f"{part}." for part in (self.sentence, *self.notes))
 
 
 _DO_NOT_PAY: tuple[str, Level, Sign] = ("Do not pay", "trouble", "trouble")
@@ -78,7 +87,7 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
     order = tracked.order
     display = display_of(order)
     word, sentence, level, sign = state.short, state.sentence, state.level, _sign(display, state)
-    actor, due = state.actor, state.next
+    actor, due, by = state.actor, state.next, state.account.by
     left = (state.deadline - now).total_seconds() if state.deadline is not None else None
     waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
     money = state.money
@@ -89,17 +98,16 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         word, level, sign = "Deadline over", "expired", "expired"
         sentence = "The deadline passed. Do not send to this order any more"
         money = "in your wallet, if you sent nothing."
-        actor, due = "the service", "it closes the order"
+        actor, due, by = "the service", "it closes the order", "the service names no time"
     elif tracked.withheld is not None and (waiting or display is None):
         word, level, sign = _WITHHELD.get(tracked.standing, _DO_NOT_PAY)
         sentence = _sentence(tracked.withheld)
         actor, due = _withheld_next(tracked.standing)
-    elif waiting and order.deposit_address is not None:
+        by = "nothing is due"
+    elif state.case is Case.WAITING:
         payable = True
         if left is not None:
             due = f"send the deposit within {countdown(left)}"
-    elif display == DisplayStatus.SWAP_COMPLETED:
-        word, sentence = _completed(tracked, word, sentence)
     elif display == DisplayStatus.SENDING_TO_RECEIVER:
         word = _sending(tracked, word)
     time, short, overdue = _time(state, left)
@@ -118,6 +126,8 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         actor=actor,
         due=due,
         brief=_brief(actor, due, state),
+        by=by,
+        notes=_notes(state),
         urgent=payable and left is not None and left < URGENT_SECONDS,
         payable=payable,
         ended=state.ended,
@@ -151,14 +161,11 @@ def _sign(display: str | None, state: OrderState) -> Sign:
     return state.level
 
 
-def _completed(tracked: TrackedOrder, word: str, sentence: str) -> tuple[str, str]:
-    order = tracked.order
-    if LegStatus.FALLBACK in (order.in_status, order.out_status):
-        return "Paid by fallback", "The payout arrived; the service paid it from its own funds"
-    if order.rerouted:
-        by = f" {order.swap_name} finished it" if order.swap_name else " another one finished it"
-        return "Rerouted", f"The payout arrived. The first provider failed,{by}"
-    return word, sentence
+def _notes(state: OrderState) -> tuple[str, ...]:
+    if state.late_by is None:
+        return state.account.notes
+    over = elapsed(state.late_by.total_seconds()).text
+    return (f"{over} over the expected time", *state.account.notes)
 
 
 def _sending(tracked: TrackedOrder, word: str) -> str:

@@ -36,7 +36,7 @@ class TrackedOrder:
         return short_id(self.order.service_id)
 
     def state(self, now: datetime) -> OrderState:
-        return describe(self.order, now=now)
+        return describe(self.order, self.intent, now=now)
 
     def archived(self, now: datetime) -> bool:
         """Whether the service no longer answers for it."""

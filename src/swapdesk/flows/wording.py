@@ -10,88 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import DisplayStatus
 
 Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
 """What the glyph and colour of a state say; the word says it without them."""
-
-
-@dataclass(frozen=True)
-class StateWords:
-    """``short`` fits a table cell, ``sentence`` reads alone."""
-
-    short: str
-    sentence: str
-    level: Level
-
-
-STATES: dict[str, StateWords] = {
-    DisplayStatus.WAITING_FOR_DEPOSIT: StateWords(
-        "Waiting for you", "Waiting for the deposit", "waiting"
-    ),
-    DisplayStatus.DEPOSIT_DETECTED: StateWords(
-        "Deposit seen", "The deposit was seen and is being confirmed", "moving"
-    ),
-    DisplayStatus.EXCHANGE_IN_PROGRESS: StateWords(
-        "Exchanging", "The exchange is in progress", "moving"
-    ),
-    DisplayStatus.SENDING_TO_INTERMEDIARY: StateWords(
-        "To the middle", "The first exchange sends to the second", "moving"
-    ),
-    DisplayStatus.REACHED_INTERMEDIARY: StateWords(
-        "At the middle", "The funds reached the second exchange", "moving"
-    ),
-    DisplayStatus.INITIATING_SECOND_EXCHANGE: StateWords(
-        "Second exchange starts", "The second exchange confirms the funds", "moving"
-    ),
-    DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS: StateWords(
-        "Second exchange", "The second exchange is in progress", "moving"
-    ),
-    DisplayStatus.SENDING_TO_RECEIVER: StateWords(
-        "Sending to you", "The payout is on its way", "moving"
-    ),
-    DisplayStatus.SWAP_COMPLETED: StateWords("Completed", "The payout arrived", "done"),
-    DisplayStatus.EXPIRED: StateWords(
-        "Expired", "No deposit came in time; the order is closed", "expired"
-    ),
-    DisplayStatus.FAILED: StateWords("Failed", "The order failed", "trouble"),
-    DisplayStatus.REFUNDED: StateWords("Refunded", "The deposit came back", "back"),
-    DisplayStatus.DELETED: StateWords("Deleted", "The order was deleted", "expired"),
-}
-
-ON_HOLD = StateWords("On hold", "On hold for a compliance check", "trouble")
-
-STANDARD_STAGES: tuple[str, ...] = ("waiting", "seen", "exchange", "sending", "done")
-PRIVATE_STAGES: tuple[str, ...] = (
-    "waiting",
-    "seen",
-    "exchange 1",
-    "to middle",
-    "at middle",
-    "second",
-    "exchange 2",
-    "sending",
-    "done",
-)
-
-STANDARD_STAGE_OF: dict[str, int] = {
-    DisplayStatus.WAITING_FOR_DEPOSIT: 0,
-    DisplayStatus.DEPOSIT_DETECTED: 1,
-    DisplayStatus.EXCHANGE_IN_PROGRESS: 2,
-    DisplayStatus.SENDING_TO_RECEIVER: 3,
-    DisplayStatus.SWAP_COMPLETED: 4,
-}
-PRIVATE_STAGE_OF: dict[str, int] = {
-    DisplayStatus.WAITING_FOR_DEPOSIT: 0,
-    DisplayStatus.DEPOSIT_DETECTED: 1,
-    DisplayStatus.EXCHANGE_IN_PROGRESS: 2,
-    DisplayStatus.SENDING_TO_INTERMEDIARY: 3,
-    DisplayStatus.REACHED_INTERMEDIARY: 4,
-    DisplayStatus.INITIATING_SECOND_EXCHANGE: 5,
-    DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS: 6,
-    DisplayStatus.SENDING_TO_RECEIVER: 7,
-    DisplayStatus.SWAP_COMPLETED: 8,
-}
 
 
 @dataclass(frozen=True)

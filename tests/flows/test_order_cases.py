@@ -1,0 +1,335 @@
+"""Every combination of states, legs and flags has words; each unhappy path says the right ones."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import pytest
+
+from corpus import load
+from flows.orders import NOW, intent, order
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.flows.diagnosis import diagnose
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.order_account import account_of
+from swapdesk.flows.order_case import Case, case_of
+from swapdesk.flows.order_summary import summarise
+from swapdesk.flows.order_words import WORDS, Certainty
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.wire.encoding.text import safe_text
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatus
+
+LATER = NOW + timedelta(minutes=6)
+REFUND = derive_address("bitcoin", b"f" * 32)
+DISPLAYS = [None, "TELEPORTING", *[one.value for one in DisplayStatus]]
+STATUSES = [None, -3, 9, *[one.value for one in OrderStatus]]
+LEGS = [None, -1, 11, *[one.value for one in LegStatus]]
+NEXT = ("you", "the service", "the chain", "nobody")
+
+
+def tracked(state: Order, of: Intent | None = None) -> TrackedOrder:
+    return TrackedOrder(state, of, None, False, NOW, "list")
+
+
+def case(**facts: Any) -> Case:
+    return case_of(order(**facts))
+
+
+def completely_said(state: Order, of: Intent | None = None) -> None:
+    """Cause, money, actor, act and by are there, without a hole in a template."""
+    account = account_of(state, of, now=LATER)
+    for part in (account.short, account.cause, account.money, account.act, account.by):
+        assert part, (state, account)
+        assert "{" not in part, (state, account)
+    assert account.money.endswith(".")
+    assert not account.cause.endswith("."), account
+    assert account.actor in (*NEXT, "Halyard", "the exchange") or account.actor.startswith("the ")
+
+
+def test_every_case_has_words_and_every_word_a_case() -> None:
+    assert set(WORDS) == set(Case)
+
+
+def test_every_state_and_leg_is_said() -> None:
+    """All of (displayStatus or status) x inStatus x outStatus x route."""
+    states = [{"display_status": one, "status": 0} for one in DISPLAYS]
+    states += [{"display_status": None, "status": one} for one in STATUSES]
+    reached = set()
+    for state, first, second, private in product(states, LEGS, LEGS, (True, False)):
+        one = Order(
+            service_id="h8Kq2PdT5mXcVbN3wRtY7z",
+            in_status=first,
+            out_status=second,
+            anonymous=private,
+            deposit_address="there",
+            **state,  # type: ignore[arg-type]
+        )
+        completely_said(one)
+        reached.add(case_of(one))
+    assert len(reached) >= 25
+
+
+def test_every_flag_is_said() -> None:
+    """All flags over every displayed state and the legs that flags go with."""
+    flags = product(
+        DISPLAYS,
+        (None, LegStatus.WAITING, LegStatus.FAILED, LegStatus.EXCHANGING, LegStatus.FALLBACK),
+        (True, None),
+        (True, None),
+        (True, None),
+        (True, False),
+        (None, "there"),
+        (None, REFUND),
+        (None, Decimal("0.4")),
+    )
+    reached = set()
+    for display, leg, act, lost, moved, fixed, deposit, refund, back in flags:
+        for private in (True, False):
+            one = Order(
+                service_id="h8Kq2PdT5mXcVbN3wRtY7z",
+                display_status=display,
+                in_status=leg,
+                anonymous=private,
+                action_required=act,
+                non_refundable=lost,
+                rerouted=moved,
+                fixed=fixed,
+                deposit_address=deposit,
+                refund_address=refund,
+                refund_amount=back,
+                in_amount=Decimal("0.5"),
+                in_symbol="BTC",
+            )
+            completely_said(one)
+            reached.add(case_of(one))
+    assert not {Case.FAILED_STUCK, Case.NOT_REFUNDABLE, Case.PART_RETURNED} - reached
+
+
+FAILED = {"display_status": "FAILED", "in_status": 6}
+HELD_BACK = {"action_required": True}
+OVER = {"display_status": "SWAP_COMPLETED", "in_status": 5}
+
+TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
+    (
+        "failed before", FAILED, Case.FAILED_BEFORE,
+        "The order failed before a deposit arrived. Do not send to it any more",
+        "in your wallet, if you sent nothing.", "you", "ask for new quotes",
+    ),
+    (
+        "failed after", {**FAILED, **HELD_BACK}, Case.FAILED_STUCK,
+        "Halyard could not finish after 0.5 BTC arrived",
+        "0.5 BTC is with the service.", "you", "write to support with order h8Kq2P",
+    ),
+    (
+        "refund pending", {"display_status": "FAILED", "in_status": 3, "refund_address": REFUND},
+        Case.FAILED_RETURNING,
+        f"Halyard could not finish after 0.5 BTC arrived. The deposit goes back to"
+        f" {REFUND[:4]} …{REFUND[-4:]}",
+        "0.5 BTC is with the service.", "the service", "it sends the deposit back",
+    ),
+    (
+        "refunded", {
+            "display_status": "REFUNDED", "in_status": 7, "refund_amount": Decimal("0.49994"),
+            "refund_chain": "Bitcoin", "refund_address": REFUND,
+        },
+        Case.REFUNDED,
+        f"0.49994 BTC came back to {REFUND[:4]} …{REFUND[-4:]} on Bitcoin."
+        " The provider kept 0.00006 BTC",
+        f"0.49994 BTC came back to {REFUND[:4]} …{REFUND[-4:]} on Bitcoin.",
+        "nobody", "nothing is left to do",
+    ),
+    (
+        "refunded whole",
+        {"display_status": "REFUNDED", "in_status": 7, "refund_amount": Decimal("0.5")},
+        Case.REFUNDED, "0.5 BTC came back",
+        "0.5 BTC came back on the chain it came from.", "nobody", "nothing is left to do",
+    ),
+    (
+        "refund without amount", {"display_status": "REFUNDED", "in_status": 7}, Case.REFUNDED,
+        "The BTC came back. The service does not say how much",
+        "the BTC came back on the chain it came from.", "nobody", "nothing is left to do",
+    ),
+    (
+        "private fixed",
+        {
+            "display_status": "REFUNDED", "in_status": 7, "anonymous": True, "fixed": True,
+            "refund_amount": Decimal("0.5"),
+        },
+        Case.REFUNDED_FIRST_TOKEN,
+        "The private swap at a fixed rate stopped part-way. 0.5 BTC, the token you sent, came back",
+        "0.5 BTC came back on the chain it came from.", "nobody", "nothing is left to do",
+    ),
+    (
+        "hold", {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 8}, Case.HELD,
+        "Halyard holds 0.5 BTC for a compliance check; the service does not say what it asks for",
+        "0.5 BTC, held at Halyard.", "you", "write to support with order h8Kq2P",
+    ),
+    (
+        "hold in the second leg",
+        {
+            "display_status": "SECOND_EXCHANGE_IN_PROGRESS", "in_status": 5, "out_status": 8,
+            "anonymous": True,
+        },
+        Case.HELD,
+        "The second exchange holds the funds of this order for a compliance check;"
+        " the service does not say what it asks for",
+        "the funds of this order, held at the second exchange.", "you",
+        "write to support with order h8Kq2P",
+    ),
+    (
+        "released", {"display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3}, Case.EXCHANGING,
+        "The exchange is in progress", "with Halyard.", "Halyard", "it exchanges and pays out",
+    ),
+    (
+        "rerouted",
+        {
+            **OVER, "rerouted": True, "swap_name": "Cobalt", "out_amount": Decimal("14.498"),
+            "quoted_out_amount": Decimal("14.524108"),
+        },
+        Case.REROUTED,
+        "The payout arrived. Halyard failed, Cobalt finished it, 0.18% less than quoted",
+        "14.498 ETH arrived at the recipient.", "nobody", "nothing is left to do",
+    ),
+    (
+        "fallback", {**OVER, "in_status": 10}, Case.PAID_BY_FALLBACK,
+        "The payout arrived. Halyard did not finish; the service paid it by another way",
+        "14.524108 ETH arrived at the recipient.", "nobody", "nothing is left to do",
+    ),
+    (
+        "not refundable", {**FAILED, **HELD_BACK, "non_refundable": True}, Case.NOT_REFUNDABLE,
+        "0.5 BTC arrived and the order did not finish; the service says a refund is not"
+        " possible any more",
+        "0.5 BTC is with the service or its provider.", "you", "write to support with order h8Kq2P",
+    ),
+    (
+        "deleted", {"display_status": "DELETED", "in_status": 1}, Case.DELETED,
+        "The service deleted the order. Do not send to it any more",
+        "in your wallet, if you sent nothing.", "nobody", "nothing is left to do",
+    ),
+    (
+        "expired", {"display_status": "EXPIRED", "in_status": 9}, Case.EXPIRED,
+        "No deposit came before 14:32:11. The order is closed. Do not send to its address any more",
+        "in your wallet, if you sent nothing.", "nobody", "do not send to this address any more",
+    ),
+    (
+        "late", {"display_status": "EXPIRED", "in_status": 2, "refund_address": REFUND},
+        Case.LATE_RETURNING,
+        f"The deposit came after the deadline and goes back to {REFUND[:4]} …{REFUND[-4:]}",
+        "0.5 BTC arrived after the deadline and is with the service.",
+        "the service", "it sends the deposit back",
+    ),
+    (
+        "late without a way back", {"display_status": "EXPIRED", "in_status": 9, **HELD_BACK},
+        Case.LATE_STUCK,
+        "The deposit came after the deadline, and no address for a refund is known",
+        "0.5 BTC arrived after the deadline and is with the service.",
+        "you", "write to support with order h8Kq2P",
+    ),
+    (
+        "excess", {**OVER, "fixed": True, "refund_amount": Decimal("0.1")}, Case.PART_RETURNED,
+        "The payout arrived. More was deposited than asked for, and 0.1 BTC came back",
+        "14.524108 ETH arrived at the recipient; 0.1 BTC came back.",
+        "nobody", "nothing is left to do",
+    ),
+    (
+        "setup without address", {"deposit_address": None, "status": -1}, Case.SETTING_UP,
+        "The service has not given a deposit address yet", "in your wallet.",
+        "the service", "it sets up the deposit address",
+    ),
+    (
+        "never set up", {"deposit_address": None, **FAILED, "in_status": 0}, Case.NEVER_SET_UP,
+        "The service never gave a deposit address, so nothing could be paid",
+        "in your wallet.", "you", "ask for new quotes",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("facts", "wanted", "cause", "money", "actor", "act"),
+    [row[1:] for row in TOLD],
+    ids=[row[0] for row in TOLD],
+)
+def test_an_unhappy_path_is_told(
+    facts: dict[str, Any], wanted: Case, cause: str, money: str, actor: str, act: str
+) -> None:
+    of = intent()
+    account = account_of(order(of, **facts), of, now=LATER)
+    assert account.case is wanted
+    assert account.cause == cause
+    assert (account.money, account.actor, account.act) == (money, actor, act)
+
+
+@pytest.mark.parametrize(
+    ("out", "note"),
+    [
+        ("12.0", "It pays 17.38% less than you confirmed; a deposit below the amount asked"),
+        ("16.0", "It pays 10.16% more than you confirmed; a deposit above the amount asked"),
+        ("14.5", ""),
+    ],
+)
+def test_a_short_or_an_excess_deposit_shows_in_what_is_paid(out: str, note: str) -> None:
+    of = intent()
+    state = order(of, display_status="EXCHANGE_IN_PROGRESS", in_status=3, out_amount=Decimal(out))
+    notes = account_of(state, of, now=LATER).notes
+    assert notes == () if not note else notes[0].startswith(note)
+
+
+def test_a_deposit_the_exchange_has_is_not_asked_for_again() -> None:
+    one = tracked(order(in_status=2))
+    said = summarise(one, LATER)
+    assert said.state.case is Case.DEPOSIT_AHEAD
+    assert not said.payable
+    assert "Do not send again" in said.sentence
+
+
+@pytest.mark.parametrize("flag", [{"action_required": True}, {"in_status": 9}, {"in_status": 8}])
+def test_only_a_plain_waiting_order_is_payable(flag: dict[str, Any]) -> None:
+    assert summarise(tracked(order()), LATER).payable
+    assert not summarise(tracked(order(**flag)), LATER).payable
+
+
+def test_a_rerouted_order_under_way_says_so() -> None:
+    moving = order(display_status="EXCHANGE_IN_PROGRESS", in_status=3, rerouted=True)
+    said = summarise(tracked(moving, intent()), LATER)
+    assert said.told == "The exchange is in progress. Another provider took over from Halyard."
+
+
+def test_a_diagnosis_names_order_request_and_what_was_looked_at() -> None:
+    held = order(display_status="EXCHANGE_IN_PROGRESS", in_status=8)
+    found = diagnose(tracked(held), LATER, request_id="6f1d-22c9", since=NOW)
+    assert (found.rule, found.certainty) == ("held", Certainty.CERTAIN)
+    assert found.acts == "you: write to support with order h8Kq2P, request 6f1d-22c9."
+    assert found.by == "No deadline is known."
+    assert "Seen so since 14:02:11 UTC" in found.cause
+    assert "leg state 8" in found.basis
+    assert "were not asked" in found.basis
+
+
+def test_waiting_long_is_no_advice_for_ever() -> None:
+    moving = tracked(order(display_status="EXCHANGE_IN_PROGRESS", in_status=3))
+    in_time = diagnose(moving, LATER)
+    assert (in_time.rule, in_time.acts) == ("exchanging", "Halyard: it exchanges and pays out.")
+    assert in_time.by == "About 14:16."
+    late = diagnose(moving, NOW + timedelta(minutes=20))
+    assert (late.rule, late.certainty) == ("late", Certainty.NOT_KNOWN)
+    assert late.acts.startswith("Halyard:")
+    assert "6m over the expected time" in late.cause
+    later = diagnose(moving, NOW + timedelta(minutes=41))
+    assert later.acts == "you: write to support with order h8Kq2P."
+
+
+@pytest.mark.parametrize("hostile", load("markup", "text")[:30], ids=lambda one: one.id)
+def test_text_of_the_service_is_a_value_and_never_a_template(hostile: Any) -> None:
+    for text in (safe_text(hostile.text, 60), "{paid}{name!r:>9}{0}", "%s{"):
+        one = order(
+            display_status=text, swap_name=text, in_symbol=text, out_symbol=text, refund_chain=text
+        )
+        for display in (text, "FAILED", "REFUNDED", "SWAP_COMPLETED"):
+            state = one.model_copy(update={"display_status": display, "rerouted": True})
+            account = account_of(state, None, now=LATER)
+            assert account.cause
+            assert account.money
+            diagnose(tracked(state), LATER)
