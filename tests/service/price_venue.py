@@ -107,3 +107,6 @@ class PriceVenue:
 
     async def report(self, key: str) -> LegReport | None:
         return None
+
+    async def send_on(self, key: str, address: str, tag: str | None) -> None:
+        raise Rejected("nothing was deposited")

@@ -32,6 +32,8 @@ class Method(StrEnum):
     """(venue, key) -> instruction or null."""
     VENUE_REPORT = "venue_report"
     """(venue, key) -> report or null."""
+    VENUE_SEND_ON = "venue_send_on"
+    """(venue, key, address, tag?) -> transfer: what arrived for a failed leg goes there, once."""
     FAULT_ADD = "fault_add"
     """(fault, service_id | venue, leg?, times?) -> id."""
     FAULT_LIST = "fault_list"

@@ -236,6 +236,10 @@ class SimulatedExchange:
         answer = await self._call(Method.VENUE_REPORT, venue=self._row.code, key=key)
         return None if answer is None else report_of(answer)
 
+    async def send_on(self, key: str, address: str, tag: str | None) -> None:
+        code = self._row.code
+        await self._call(Method.VENUE_SEND_ON, venue=code, key=key, address=address, tag=tag)
+
     async def _call(self, method: Method, **params: object) -> Any:
         try:
             return await self._ledger.call(method, **params)

@@ -27,7 +27,7 @@ from swapdesk.service.orders.legs import (
 from swapdesk.service.orders.states import display, rank
 from swapdesk.service.quoting.routes import PricedRoute
 from swapdesk.service.quoting.valuation import in_usd
-from swapdesk.service.store.protocol import Store, StoredOrder
+from swapdesk.service.store.protocol import RouteChoice, Store, StoredOrder
 from swapdesk.service.venues.adapter import (
     Ambiguous,
     DepositInstruction,
@@ -63,6 +63,8 @@ class RouteFinder(Protocol):
         route: Literal["standard", "private"],
         *,
         exclude: frozenset[tuple[str, ...]],
+        markup: Decimal,
+        choice: RouteChoice,
     ) -> PricedRoute | None: ...
 
 
@@ -191,6 +193,8 @@ class Opening:
             amount,
             order.route,
             exclude=routes_with(refused, opened, codes, order.route),
+            markup=order.markup,
+            choice=order.choice,
         )
         if route is None:
             return None

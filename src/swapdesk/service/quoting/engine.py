@@ -19,7 +19,7 @@ from swapdesk.service.quoting.pricing import Priced, Pricing, best_per_pair, ran
 from swapdesk.service.quoting.private_bounds import PrivateBounds
 from swapdesk.service.quoting.routes import Cause, PricedRoute, Route, UnpricedRoute
 from swapdesk.service.quoting.valuation import swap_cap
-from swapdesk.service.store.protocol import Store, StoredQuote
+from swapdesk.service.store.protocol import EVERY_ROUTE, RouteChoice, Store, StoredQuote
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.ids import new_quote_id
 from swapdesk.wire.encoding.numbers import plain, quantize
@@ -117,8 +117,13 @@ class QuoteEngine:
         route: Literal["standard", "private"],
         *,
         exclude: frozenset[tuple[str, ...]] = frozenset(),
+        markup: Decimal = Decimal(0),
+        choice: RouteChoice = EVERY_ROUTE,
     ) -> PricedRoute | None:
-        """The route that pays most now, without those excluded by their legs; None when none."""
+        """The floating route that pays most now among those ``choice`` asks for; None when none.
+
+        ``exclude`` names routes by their legs; ``markup`` is what the price has to include.
+        """
         priced = await self._pricing.price(
             token_in,
             token_out,
@@ -127,7 +132,9 @@ class QuoteEngine:
             private=route == "private",
         )
         usable = [
-            found for found in [*priced.standard, *priced.private] if found.legs not in exclude
+            found
+            for found in [*priced.standard, *priced.private]
+            if found.legs not in exclude and choice.admits(found.legs)
         ]
         return next(iter(ranked(usable)), None)
 

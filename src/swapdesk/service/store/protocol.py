@@ -32,6 +32,18 @@ class RouteChoice:
     rotation_lookback: int = 10
     rotate_fallback: bool = False
 
+    def admits(self, legs: tuple[str, ...]) -> bool:
+        """Whether the provider filters let a route over these venues through."""
+        if len(legs) == 1:
+            return self.swaps is None or legs[0] in self.swaps
+        first, last = legs[0], legs[-1]
+        return (
+            (self.in_included is None or first in self.in_included)
+            and first not in (self.in_excluded or ())
+            and (self.out_included is None or last in self.out_included)
+            and last not in (self.out_excluded or ())
+        )
+
 
 EVERY_ROUTE = RouteChoice()
 

@@ -46,13 +46,15 @@ class DepositAddressesInUse(Rejected):
 class VenueTraits:
     """What a venue can do besides floating swaps by amount sent.
 
-    ``payout_wallets`` is how many hot wallets it pays from, 0 when it does not tell them apart.
+    ``payout_wallets`` is how many hot wallets it pays from, 0 when it does not tell them apart;
+    ``quotes_per_second`` how often it may be asked, 0 for no bound.
     """
 
     fixed: bool = False
     static_deposits: bool = False
     requires_refund_address: bool = False
     payout_wallets: int = 0
+    quotes_per_second: int = 0
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,8 @@ class LegReport:
     confirmations: int | None = None
     confirmations_needed: int | None = None
     deposit_arrived: bool = False
+    declined: bool = False
+    """The venue will not swap what arrived, holds it, and sends it where ``send_on`` says."""
 
 
 class CentralizedVenue(Protocol):
@@ -190,4 +194,11 @@ class CentralizedVenue(Protocol):
 
     async def report(self, key: str) -> LegReport | None:
         """State of the leg; None for an unknown key. Raises VenueFailure."""
+        ...
+
+    async def send_on(self, key: str, address: str, tag: str | None) -> None:
+        """Have a failed leg's deposit sent to this address; what was sent before stays so.
+
+        Raises Rejected when the venue holds no deposit of the leg, or sent it elsewhere.
+        """
         ...
