@@ -18,7 +18,7 @@ from flows.faulty_network import (
     with_date,
 )
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.create_outcome import Created, NotCreated, Unknown
+from swapdesk.flows.create_outcome import Created, CreateOutcome, NotCreated, Unknown
 from swapdesk.flows.exchange import ExchangeFlow
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal_records import IntentState, StepState
@@ -295,3 +295,60 @@ async def test_the_journal_that_dies_with_the_answer_lost_is_said(trade: Trade) 
     outcome = await trade.flow.create(intent)
     assert isinstance(outcome, Unknown)
     assert "journal" in outcome.failure.next
+
+
+class TooMany(httpx.AsyncBaseTransport):
+    """Refuses the first create before the service sees it, and says when to come back."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, wait: str) -> None:
+        self.inner = inner
+        self.wait = wait
+        self.refused = asyncio.Event()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.method != "POST" or self.refused.is_set():
+            return await self.inner.handle_async_request(request)
+        self.refused.set()
+        body = encode_json({"message": "too many", "code": "RATE_LIMIT_EXCEEDED"})
+        return httpx.Response(429, content=body, headers={"retry-after": self.wait})
+
+
+async def create_after(trade: Trade, intent: Intent, wait: str, step: float) -> CreateOutcome:
+    """Create through a refusal that asks for ``wait``, while the clock goes on in steps."""
+    trade.network.inner = busy = TooMany(trade.network.inner, wait)
+    pending = asyncio.create_task(trade.flow.create(intent))
+    await busy.refused.wait()
+    while not pending.done():
+        if trade.network.posts() == 1:
+            trade.clock.advance(step)
+        await asyncio.sleep(0)
+    return pending.result()
+
+
+async def test_a_create_that_came_too_often_is_sent_once_more_while_the_quote_lasts(
+    trade: Trade,
+) -> None:
+    intent = await trade.quoted()
+    outcome = await create_after(trade, intent, "20", 1)
+    assert isinstance(outcome, Created)
+    assert trade.network.posts() == 2
+    assert await orders_of(trade) == 1
+
+
+async def test_a_wait_that_outlives_the_quote_is_not_waited_for(trade: Trade) -> None:
+    intent = await trade.quoted()
+    outcome = await create_after(trade, intent, "55", 0)
+    assert isinstance(outcome, NotCreated)
+    assert outcome.code == "RATE_LIMIT_EXCEEDED"
+    assert trade.network.posts() == 1
+    step = trade.journal.intents.step(intent.id)
+    assert step is not None
+    assert step.state is StepState.REFUSED
+
+
+async def test_a_machine_that_slept_through_the_quote_sends_nothing_more(trade: Trade) -> None:
+    intent = await trade.quoted()
+    outcome = await create_after(trade, intent, "20", 3600)
+    assert isinstance(outcome, NotCreated)
+    assert outcome.code == "RATE_LIMIT_EXCEEDED"
+    assert trade.network.posts() == 1

@@ -7,6 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flows.orders import BTC, ETH, NOW, RECIPIENT, intent, order
 from swapdesk.chain.addresses.derive import derive_address
@@ -110,3 +112,71 @@ def test_the_repeated_order_must_repeat_what_is_paid(change: dict[str, Any]) -> 
 def test_what_is_compared_is_the_net_amount_that_was_confirmed() -> None:
     better = intent(net_amount_out=Decimal("15"))
     assert check_order(better, order(better), now=NOW).lower_by is not None
+
+
+FIXED = {"fixed": True, "amount_in": Decimal("0.5"), "amount_out": Decimal("14.498")}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"fixed": False}, "its rate is not fixed"),
+        ({"out_amount": Decimal("14.4979999999999")}, "it pays 14.4979999999999 ETH instead of"),
+        ({"in_amount": Decimal("0.500000000001")}, "it asks for 0.500000000001 BTC instead of 0.5"),
+    ],
+)
+def test_a_fixed_rate_is_a_promise_to_the_last_digit(change: dict[str, Any], said: str) -> None:
+    promised = intent(**FIXED)
+    check = check_order(promised, order(promised, **{"fixed": True, **change}), now=NOW)
+    assert any(one.startswith(said) for one in check.hard), check.hard
+    assert not check.payable
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"out_amount": Decimal("14.4980000000000002")}, {"out_amount": Decimal("14.5")}],
+)
+def test_a_fixed_promise_that_is_kept_is_payable(change: dict[str, Any]) -> None:
+    promised = intent(**FIXED)
+    assert check_order(promised, order(promised, **{"fixed": True, **change}), now=NOW).payable
+
+
+def test_a_reverse_order_pays_what_was_stated_for_what_was_quoted() -> None:
+    stated = intent(**{**FIXED, "receive": True, "amount_out": Decimal(2)})
+    kept = order(stated, fixed=True)
+    assert check_order(stated, kept, now=NOW).payable
+    less = check_order(stated, order(stated, fixed=True, out_amount=Decimal("1.99")), now=NOW)
+    assert less.hard == ("it pays 1.99 ETH instead of the fixed 2",)
+
+
+def test_a_floating_intent_never_becomes_a_fixed_order() -> None:
+    assert "its rate is fixed" in check_order(intent(), order(fixed=True), now=NOW).hard
+
+
+def test_another_refund_address_in_the_middle_is_a_hard_difference() -> None:
+    asked = intent(route="private", intermediate_refund="4" + "A" * 94)
+    assert check_order(asked, order(asked), now=NOW).payable
+    other = order(asked, intermediate_refund_address="4" + "B" * 94)
+    assert "the refund address of the middle differs" in check_order(asked, other, now=NOW).hard
+
+
+@given(st.decimals("0.00000001", "1000", places=8), st.decimals("0", "1000", places=8))
+def test_less_than_a_fixed_promise_is_never_payable(promise: Decimal, paid: Decimal) -> None:
+    promised = intent(**{**FIXED, "amount_out": promise, "net_amount_out": promise})
+    check = check_order(promised, order(promised, fixed=True, out_amount=paid), now=NOW)
+    assert check.payable is (paid >= promise)
+    assert check.lower_by is None
+
+
+@given(
+    st.decimals("0.00000001", "1000", places=8),
+    st.decimals("0.00000001", "1000", places=8),
+    st.decimals("0", "10", places=2),
+)
+def test_a_floating_output_is_payable_within_the_tolerance_only(
+    confirmed: Decimal, paid: Decimal, tolerance: Decimal
+) -> None:
+    asked = intent(amount_out=confirmed, net_amount_out=confirmed)
+    check = check_order(asked, order(asked, out_amount=paid), now=NOW, lower_tolerance=tolerance)
+    assert check.hard == ()
+    assert check.payable is ((confirmed - paid) * 100 <= tolerance * confirmed)

@@ -47,3 +47,19 @@ def test_what_is_absent_leaves_it_possible(absent: str) -> None:
 def test_the_smallest_order_a_service_gives_is_possible() -> None:
     smallest = Order(service_id="h8Kq2P", created=NOW, status=0, in_amount=Decimal("0.5"))
     assert match(intent(memo="7"), smallest, since=SINCE) is Match.POSSIBLE
+
+
+def test_the_rate_tells_two_payments_apart_where_it_is_said() -> None:
+    asked = intent(fixed=True)
+    assert match(asked, order(asked, fixed=True), since=SINCE) is Match.SAME
+    assert match(asked, order(asked, fixed=False), since=SINCE) is Match.OTHER
+    assert match(asked, order(asked), since=SINCE) is Match.POSSIBLE
+    assert match(intent(), order(fixed=True), since=SINCE) is Match.OTHER
+
+
+def test_a_stated_output_is_the_same_payment_whatever_a_quote_asks_for_it() -> None:
+    stated = intent(fixed=True, receive=True, amount_out=Decimal(2))
+    again = intent(fixed=True, receive=True, amount_out=Decimal(2), amount_in=Decimal("0.6"))
+    assert stated.fingerprint == again.fingerprint
+    assert stated.fingerprint != intent(amount_in=Decimal(2)).fingerprint
+    assert intent().fingerprint != intent(amount_in=Decimal("0.6")).fingerprint

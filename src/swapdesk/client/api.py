@@ -157,13 +157,21 @@ class PartnerApi:
     async def get_private_send_quotes(self, query: PrivateSendQuery) -> PrivateSendQuoteList:
         return await self._call("get_private_send_quotes", PrivateSendQuoteList, query=query)
 
-    async def create_exchange(self, request: ExchangeRequest) -> Order:
-        """Create an order. After :class:`OutcomeUnknown` look for it, never send it again."""
-        return await self._call("create_exchange", Order, body=request)
+    async def create_exchange(
+        self, request: ExchangeRequest, *, until: datetime | None = None
+    ) -> Order:
+        """Create an order. After :class:`OutcomeUnknown` look for it, never send it again.
 
-    async def create_private_send(self, request: PrivateSendRequest) -> Order:
-        """Create a private send. After :class:`OutcomeUnknown` look for it first."""
-        return await self._call("create_private_send", Order, body=request)
+        A refusal that says when to come back is repeated once, but never from ``until`` on,
+        by the clock: the quote is over then.
+        """
+        return await self._call("create_exchange", Order, body=request, until=until)
+
+    async def create_private_send(
+        self, request: PrivateSendRequest, *, until: datetime | None = None
+    ) -> Order:
+        """Create a private send, with the rules of :meth:`create_exchange`."""
+        return await self._call("create_private_send", Order, body=request, until=until)
 
     async def get_order(self, service_id: str) -> Order:
         return await self._call("get_order", Order, path={"serviceId": service_id})
@@ -212,6 +220,7 @@ class PartnerApi:
         body: BaseModel | None = None,
         wrapped: str | None = None,
         read: Callable[[object], T] | None = None,
+        until: datetime | None = None,
     ) -> T:
         operation = BY_NAME[name]
         answer = await self._transport.send(
@@ -219,6 +228,7 @@ class PartnerApi:
             path=path,
             query=encode_query(query) if query is not None else (),
             body=encode_json(body, exclude_none=True) if body is not None else None,
+            until=until,
         )
         try:
             found = decode_json(answer.body, max_bytes=operation.result_limit)

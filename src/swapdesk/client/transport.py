@@ -11,6 +11,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import urlencode
 
@@ -112,8 +113,12 @@ class ApiTransport:
         path: Mapping[str, str] | None = None,
         query: Sequence[tuple[str, str]] = (),
         body: bytes | None = None,
+        until: datetime | None = None,
     ) -> RawAnswer:
-        """One call with its retries. The deadline of the operation holds for each attempt."""
+        """One call with its retries. The deadline of the operation holds for each attempt.
+
+        From ``until`` on, by the clock, nothing is sent again: what the call asks for is over.
+        """
         target = self._target(operation, path or {}, query)
         self.retries.earn()
         attempt = 1
@@ -122,10 +127,18 @@ class ApiTransport:
                 return await self._attempt(operation, target, body, attempt)
             except ClientError as error:
                 wait = self._policy.wait(error, attempt, writes=operation.writes, rng=self._rng)
-                if wait is None or self._http.is_closed or not self.retries.spend():
+                if wait is None or self._http.is_closed or self._over(until, wait):
                     raise
-            await self._clock.sleep(wait)
+                if not self.retries.spend():
+                    raise
+                await self._clock.sleep(wait)
+                # A machine that slept meanwhile waited longer than it was told to.
+                if self._over(until):
+                    raise
             attempt += 1
+
+    def _over(self, until: datetime | None, wait: float = 0.0) -> bool:
+        return until is not None and self._clock.now() + timedelta(seconds=wait) >= until
 
     def _target(
         self, operation: Operation, path: Mapping[str, str], query: Sequence[tuple[str, str]]

@@ -134,7 +134,7 @@ class ExchangeFlow:
         on_waiting: Callable[[], None] | None,
     ) -> CreateOutcome:
         try:
-            order = await self._post(body)
+            order = await self._post(body, intent.valid_until - LAST_MOMENT)
         except OutcomeUnknown as error:
             return await self._look_for(intent, sent_at, known, error, on_waiting)
         except ApiError as error:
@@ -152,10 +152,10 @@ class ExchangeFlow:
         except (JournalUnavailable, OrderTaken):
             return _unjournaled(intent, order)
 
-    async def _post(self, body: ExchangeRequest | PrivateSendRequest) -> Order:
+    async def _post(self, body: ExchangeRequest | PrivateSendRequest, until: datetime) -> Order:
         if isinstance(body, ExchangeRequest):
-            return await self._api.create_exchange(body)
-        return await self._api.create_private_send(body)
+            return await self._api.create_exchange(body, until=until)
+        return await self._api.create_private_send(body, until=until)
 
     async def _look_for(
         self,
@@ -190,7 +190,7 @@ class ExchangeFlow:
             self._clock,
             intent,
             sent_at=sent_at,
-            known={*known, *self._of_others(intent)},
+            known={*known, *self.of_others(intent)},
             looks=self._looks,
         )
         if len(found.same) == 1:
@@ -203,7 +203,15 @@ class ExchangeFlow:
         self._journal.intents.mark_not_created(intent.id)
         return NotCreated(NOT_CREATED, "NOT_CREATED")
 
-    def _of_others(self, intent: Intent) -> set[str]:
+    async def take(self, intent: Intent, order: Order) -> Created:
+        """Adopt the order that the user chose for an intent of unknown outcome.
+
+        It is compared and repeated as any other. Raises OrderTaken and JournalUnavailable.
+        """
+        return await self._adopt(intent, order, found_again=True)
+
+    def of_others(self, intent: Intent) -> set[str]:
+        """Orders of this journal that belong to other intents."""
         return {
             entry.order.service_id
             for entry in self._journal.orders.all()
@@ -289,4 +297,6 @@ def _body(intent: Intent) -> ExchangeRequest | PrivateSendRequest:
         destination_tag=intent.memo or None,
         refund_address=intent.refund_address or None,
         refund_extra_id=intent.refund_memo or None,
+        intermediate_refund_address=intent.intermediate_refund or None,
+        markup=intent.markup,
     )

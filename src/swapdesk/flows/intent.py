@@ -38,6 +38,7 @@ class TokenFacts:
     kind: str
     contract: str | None
     decimals: int
+    chain_id: int | None = None
 
     @classmethod
     def of(cls, token: Token) -> TokenFacts:
@@ -50,6 +51,7 @@ class TokenFacts:
             kind=chain.kind,
             contract=token.address,
             decimals=token.decimals,
+            chain_id=chain.chain_id,
         )
 
 
@@ -61,7 +63,8 @@ class Intent:
     ``memo_waived`` records the typed waiver for a chain whose addresses usually need a memo.
     ``fixed``: the quote promised ``amount_out`` until ``valid_until``. ``receive``: the user
     stated ``amount_out`` and the quote answered with ``amount_in``. ``markup``: percent asked
-    of the service, None for the account's default.
+    of the service, None for the account's default. ``intermediate_refund`` is where a private
+    swap that fails between its legs may return the token of the middle.
     """
 
     id: str
@@ -87,16 +90,18 @@ class Intent:
     fixed: bool = False
     receive: bool = False
     markup: Decimal | None = None
+    intermediate_refund: str | None = None
 
     @property
     def fingerprint(self) -> str:
-        """What makes two intents the same payment: pair, amount, recipient and memo."""
+        """What makes two intents the same payment: pair, stated amount, recipient and memo."""
         facts = "\n".join(
             (
                 self.kind,
                 self.token_in.id,
                 self.token_out.id,
-                plain(self.amount_in),
+                # Every quote answers a stated output with another amount to send.
+                f"={plain(self.amount_out)}" if self.receive else plain(self.amount_in),
                 self.recipient,
                 self.memo or "",
             )

@@ -159,6 +159,12 @@ class IntentLog:
             self._set_step(db, intent_id, StepState.RESOLVED_NO)
             self._set_intent(db, intent_id, IntentState.NOT_CREATED)
 
+    def abandon(self, intent_id: str) -> None:
+        """Commit that the user gave up an unknown outcome; an order of it is not looked for."""
+        with self._file.write() as db:
+            self._set_step(db, intent_id, StepState.ABANDONED_BY_USER)
+            self._set_intent(db, intent_id, IntentState.ABANDONED)
+
     def adopt(self, intent_id: str) -> bool:
         """Take over an intent whose owner is dead; False while the owner lives."""
         with self._file.write() as db:

@@ -22,6 +22,7 @@ class IntentState(StrEnum):
     REFUSED = "refused"
     UNKNOWN = "unknown"
     NOT_CREATED = "not_created"
+    ABANDONED = "abandoned"
 
 
 class StepState(StrEnum):
@@ -34,6 +35,7 @@ class StepState(StrEnum):
     UNKNOWN = "UNKNOWN"
     RESOLVED_YES = "RESOLVED_YES"
     RESOLVED_NO = "RESOLVED_NO"
+    ABANDONED_BY_USER = "ABANDONED_BY_USER"
 
 
 @dataclass(frozen=True)

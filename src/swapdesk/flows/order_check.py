@@ -1,7 +1,8 @@
 """Whether a created order is what was confirmed.
 
 A hard difference hides the deposit address for good; less output than confirmed hides it
-until the user confirms the new amount. The same comparison runs on the answer of the
+until the user confirms the new amount. A fixed rate is a promise: less output or more input
+than promised is a hard difference there. The same comparison runs on the answer of the
 create and again on the order as the service repeats it.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 
 from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address
 from swapdesk.flows.intent import Intent, TokenFacts
@@ -25,6 +26,9 @@ LOWER_TOLERANCE = Decimal(1)
 """Percent of the confirmed output that may be missing without asking again."""
 
 SHORTEST_DEADLINE = timedelta(seconds=30)
+
+_DOUBLE = Context(prec=15)
+"""Digits that survive a service that keeps doubles: two writings of one promise agree in them."""
 
 
 @dataclass(frozen=True)
@@ -79,19 +83,31 @@ def check_order(
         or not same_address(intent.token_in.kind, order.refund_address, intent.refund_address)
     ):
         hard.append("the refund address differs")
+    if intent.intermediate_refund is not None and order.intermediate_refund_address not in (
+        None,
+        intent.intermediate_refund,
+    ):
+        hard.append("the refund address of the middle differs")
     if order.anonymous is not (intent.route == "private"):
         hard.append(
             "it is not private" if intent.route == "private" else "it takes the private route"
         )
+    if order.fixed is not intent.fixed:
+        hard.append("its rate is not fixed" if intent.fixed else "its rate is fixed")
     if order.in_amount is None or order.in_amount <= 0:
         hard.append("it does not say what to pay")
-    elif order.in_amount > intent.amount_in * (1 + AMOUNT_TOLERANCE):
+    elif _asks_more(intent, order.in_amount):
         hard.append(
             f"it asks for {plain(order.in_amount)} {intent.token_in.symbol}"
             f" instead of {plain(intent.amount_in)}"
         )
     if order.out_amount is None:
         hard.append("it does not say what you get")
+    elif intent.fixed and _DOUBLE.plus(order.out_amount) < _DOUBLE.plus(intent.amount_out):
+        hard.append(
+            f"it pays {plain(order.out_amount)} {intent.token_out.symbol}"
+            f" instead of the fixed {plain(intent.amount_out)}"
+        )
     if order.deposit_address is not None and not _plausible(
         intent.token_in.kind, order.deposit_address
     ):
@@ -100,7 +116,7 @@ def check_order(
         hard.append("its deadline is too near")
     return OrderCheck(
         hard=tuple(hard),
-        lower_by=_lower_by(intent, order, lower_tolerance),
+        lower_by=None if intent.fixed else _lower_by(intent, order, lower_tolerance),
         provider_changed=order.in_ is not None and order.in_ != intent.provider,
     )
 
@@ -120,6 +136,12 @@ def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
     if created.in_amount != read.in_amount:
         differs.append("the service repeats another amount to pay")
     return tuple(differs)
+
+
+def _asks_more(intent: Intent, in_amount: Decimal) -> bool:
+    if intent.fixed:
+        return _DOUBLE.plus(in_amount) > _DOUBLE.plus(intent.amount_in)
+    return in_amount > intent.amount_in * (1 + AMOUNT_TOLERANCE)
 
 
 def _plausible(kind: str, address: str) -> bool:

@@ -66,6 +66,7 @@ def match(intent: Intent, order: Order, *, since: datetime) -> Match:
         if "receiver_tag" in order.model_fields_set or order.receiver_tag
         else (None if intent.memo else True),
         None if order.anonymous is None else order.anonymous is (intent.route == "private"),
+        _as_fixed(intent, order),
         None
         if order.in_amount is None
         else abs(order.in_amount - intent.amount_in) <= intent.amount_in * AMOUNT_TOLERANCE,
@@ -109,6 +110,20 @@ async def find_order(
     return Reconciled((), possible, certain=certain)
 
 
+async def orders_since(
+    api: PartnerApi, intent: Intent, *, sent_at: datetime, known: Collection[str]
+) -> tuple[list[tuple[Order, Match]], bool]:
+    """Every order since a create was sent that may be of ``intent``, read in full, and whether
+    these are all of them. ``sent_at`` is by the service's clock. Raises ClientError."""
+    since = sent_at - SKEW
+    listed, whole = await _list_since(api, since)
+    judged = [
+        await _judge(api, intent, one, since) for one in listed if one.service_id not in known
+    ]
+    found = [(order, verdict) for order, verdict in judged if verdict is not Match.OTHER]
+    return found, whole and api.server_now() - sent_at < WINDOW
+
+
 async def _judge(
     api: PartnerApi, intent: Intent, order: Order, since: datetime
 ) -> tuple[Order, Match]:
@@ -131,6 +146,13 @@ async def _list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bo
         if page >= answer.total_pages or answer.empty:
             return orders, skipped == 0
     return orders, False
+
+
+def _as_fixed(intent: Intent, order: Order) -> bool | None:
+    """A floating order may leave the flag out; of a fixed one its absence says nothing."""
+    if "fixed" in order.model_fields_set:
+        return order.fixed is intent.fixed
+    return None if intent.fixed else True
 
 
 def _token(wanted: TokenFacts, token_id: str | None, token: Token | None) -> bool | None:

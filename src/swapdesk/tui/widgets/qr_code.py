@@ -1,0 +1,133 @@
+"""A code to scan, drawn in half blocks: always black on white, whatever the palette.
+
+Two modules stand in one cell, one above the other; the white margin of two modules is part of
+the drawing. Level L: the screen is clean, and a smaller code is easier to scan (screens: QR).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from swapdesk.tui.glyphs import GlyphSet
+
+MARGIN = 2
+"""Modules of white around the code."""
+
+_BOTH, _UPPER, _LOWER, _NONE = "█", "▀", "▄", " "
+_INK = Style(color="#000000", bgcolor="#ffffff")
+_BLACK, _WHITE = Style(bgcolor="#000000"), Style(bgcolor="#ffffff")
+
+Modules = tuple[tuple[bool, ...], ...]
+
+
+class CodeTooLong(ValueError):
+    """The text does not fit into any code."""
+
+
+@lru_cache(8)
+def modules_of(text: str) -> Modules:
+    """The dark modules of the code with its margin, row by row. Raises CodeTooLong."""
+    import segno
+    from segno import DataOverflowError
+
+    try:
+        code = segno.make_qr(text, error="l", boost_error=False)
+    except DataOverflowError:
+        raise CodeTooLong(f"{len(text):,} characters do not fit into a code") from None
+    return tuple(tuple(bool(dark) for dark in row) for row in code.matrix_iter(border=MARGIN))
+
+
+@dataclass(frozen=True, slots=True)
+class QrState:
+    """``text`` is what the code holds, empty for no code; exactly what a reader will read."""
+
+    text: str = ""
+
+
+def code_size(text: str, *, halves: bool = True) -> tuple[int, int]:
+    """Cells wide and high, margin included; without half blocks two cells a module."""
+    count = len(modules_of(text))
+    return (count, (count + 1) // 2) if halves else (2 * count, count)
+
+
+def code_rows(text: str) -> list[str]:
+    """The code in half blocks, ink on white: a full block is two dark modules."""
+    modules = modules_of(text)
+    blank = (False,) * len(modules)
+    rows = []
+    for top in range(0, len(modules), 2):
+        above = modules[top]
+        below = modules[top + 1] if top + 1 < len(modules) else blank
+        rows.append("".join(_cell(one, other) for one, other in zip(above, below, strict=True)))
+    return rows
+
+
+def _cell(above: bool, below: bool) -> str:
+    if above:
+        return _BOTH if below else _UPPER
+    return _LOWER if below else _NONE
+
+
+class QrCode(Widget):
+    """Draws the code where it fits whole, and nothing at all where it does not."""
+
+    DEFAULT_CSS = """
+    QrCode { width: auto; height: auto; }
+    """
+
+    def __init__(self, state: QrState | None = None, **place: Any) -> None:
+        super().__init__(**{"markup": False, **place})
+        self.state = state or QrState()
+
+    def show(self, state: QrState) -> None:
+        if state != self.state:
+            self.state = state
+            self.refresh(layout=True)
+
+    @property
+    def halves(self) -> bool:
+        """Whether half blocks are drawn; plain ASCII takes background colours alone."""
+        return getattr(self.app, "glyph_set", GlyphSet.UNICODE) is not GlyphSet.ASCII
+
+    def fits(self, room: Size) -> bool:
+        """Whether the code of the state can be drawn whole; a part of one cannot be read."""
+        try:
+            wide, high = code_size(self.state.text, halves=self.halves)
+        except CodeTooLong:
+            return False
+        return wide <= room.width and high <= room.height
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return self._cells()[0]
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self._cells()[1]
+
+    def _cells(self) -> tuple[int, int]:
+        if not self.state.text:
+            return 0, 0
+        try:
+            return code_size(self.state.text, halves=self.halves)
+        except CodeTooLong:
+            return 0, 0
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        wide, high = self._cells()
+        if y >= high or wide > width:
+            return Strip.blank(width, self.rich_style)
+        if self.halves:
+            return Strip([Segment(code_rows(self.state.text)[y], _INK)]).adjust_cell_length(
+                width, self.rich_style
+            )
+        row = modules_of(self.state.text)[y]
+        cells = [Segment("  ", _BLACK if dark else _WHITE) for dark in row]
+        return Strip(cells).adjust_cell_length(width, self.rich_style)

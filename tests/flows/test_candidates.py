@@ -1,0 +1,164 @@
+"""Settling an unknown outcome by hand: compare, choose, or give up after a whole look."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from flows.conftest import Trade
+from flows.orders import intent as confirmed
+from flows.orders import order as ordered
+from swapdesk.flows.candidates import UNSAID, Candidates, Look, NotSettled, compared
+from swapdesk.flows.create_outcome import Created, Unknown
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.journal_records import IntentState, StepState
+from swapdesk.wire.exchanges import ExchangeRequest
+
+
+def by_hand(trade: Trade) -> Candidates:
+    return Candidates(trade.api, trade.journal, trade.flow, trade.clock)
+
+
+def gone(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    raise httpx.RemoteProtocolError("gone", request=request)
+
+
+async def unknown(trade: Trade) -> Intent:
+    """An intent whose create was carried out, and no answer came back for a minute."""
+    intent = await trade.quoted()
+    trade.network.after = gone
+    waiting = asyncio.Event()
+    pending = asyncio.create_task(trade.flow.create(intent, on_waiting=waiting.set))
+    await waiting.wait()
+    while not pending.done():
+        trade.clock.advance(0.2)
+        await asyncio.sleep(0)
+    assert isinstance(pending.result(), Unknown)
+    trade.network.after = None
+    return intent
+
+
+async def twin_of(trade: Trade, intent: Intent) -> str:
+    """Another program of the partner creates the same payment."""
+    other = await trade.quoted()
+    made = await trade.api.create_exchange(
+        ExchangeRequest(quote_id=other.quote_id, address_to=intent.recipient)
+    )
+    return made.service_id
+
+
+async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
+    trade: Trade,
+) -> None:
+    intent = await unknown(trade)
+    twin = await twin_of(trade, intent)
+    sent = trade.journal.intents.step(intent.id)
+    assert sent is not None
+    assert sent.server_at is not None
+    outcome = await trade.flow.resolve(intent, sent.server_at, ())
+    assert isinstance(outcome, Unknown)
+    candidates = by_hand(trade)
+    look = await candidates.look(intent.id)
+    assert len(look.candidates) == 2
+    assert look.complete
+    assert all(one.certain for one in look.candidates)
+    assert look.said == "2 orders since then may be this one."
+    wanted = next(one for one in look.candidates if one.service_id != twin)
+    created = await candidates.choose(look, wanted.service_id)
+    assert isinstance(created, Created)
+    assert created.withheld is None
+    entry = trade.journal.intents.get(intent.id)
+    step = trade.journal.intents.step(intent.id)
+    assert entry is not None
+    assert entry.state is IntentState.CREATED
+    assert step is not None
+    assert step.state is StepState.RESOLVED_YES
+    assert trade.journal.intents.unfinished() == []
+    assert trade.network.posts() == 2
+    with pytest.raises(NotSettled, match="known by now"):
+        await candidates.choose(look, twin)
+
+
+async def test_only_an_order_that_was_found_can_be_chosen(trade: Trade) -> None:
+    intent = await unknown(trade)
+    look = await by_hand(trade).look(intent.id)
+    with pytest.raises(NotSettled, match="none of the orders found"):
+        await by_hand(trade).choose(look, "nothing-here")
+
+
+async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: Trade) -> None:
+    intent = await unknown(trade)
+    candidates = by_hand(trade)
+    look = await candidates.look(intent.id)
+    with pytest.raises(NotSettled, match="Not the same"):
+        candidates.give_up(look, "give up")
+    with pytest.raises(NotSettled, match="did not see every order"):
+        candidates.give_up(replace(look, complete=False), look.phrase)
+    trade.clock.advance(601)
+    with pytest.raises(NotSettled, match="too old"):
+        candidates.give_up(look, look.phrase)
+    again = await candidates.look(intent.id)
+    candidates.give_up(again, again.phrase)
+    entry = trade.journal.intents.get(intent.id)
+    assert entry is not None
+    assert entry.state is IntentState.ABANDONED
+    assert trade.journal.intents.blocked_by(intent.fingerprint) is None
+    assert trade.journal.intents.unfinished() == []
+
+
+async def test_an_order_the_service_forgot_can_still_be_given_up(trade: Trade) -> None:
+    intent = await unknown(trade)
+    trade.clock.advance(49 * 3600)
+    candidates = by_hand(trade)
+    look = await candidates.look(intent.id)
+    assert not look.complete
+    assert look.said.startswith("The service does not list every order since then any more")
+    candidates.give_up(look, look.phrase)
+    assert trade.journal.intents.unfinished() == []
+
+
+async def test_a_service_that_cannot_be_asked_settles_nothing(trade: Trade) -> None:
+    intent = await unknown(trade)
+    trade.network.after = gone
+    pending = asyncio.create_task(by_hand(trade).look(intent.id))
+    while not pending.done():
+        trade.clock.advance(30)
+        await asyncio.sleep(0)
+    with pytest.raises(NotSettled, match="could not be asked"):
+        pending.result()
+
+
+async def test_what_is_settled_or_not_here_is_refused_in_words(trade: Trade) -> None:
+    with pytest.raises(NotSettled, match="holds no such request"):
+        await by_hand(trade).look("none")
+    intent = await trade.quoted()
+    assert isinstance(await trade.flow.create(intent), Created)
+    with pytest.raises(NotSettled, match="known by now"):
+        await by_hand(trade).look(intent.id)
+    trade.flow.running.add(intent.id)
+    with pytest.raises(NotSettled, match="at this moment"):
+        await by_hand(trade).look(intent.id)
+
+
+def test_the_facts_tell_the_same_from_the_unsaid() -> None:
+    intent = confirmed(memo="7")
+    facts = {one.label: one for one in compared(intent, ordered(intent))}
+    assert [one.same for one in facts.values()] == [True, True, True, True, True, None, None]
+    bare = ordered(intent, in_amount=None, receiver_address=None, receiver_tag="8", anonymous=None)
+    facts = {one.label: one for one in compared(intent, bare)}
+    assert facts["You send"].found == UNSAID
+    assert facts["Recipient"].same is None
+    assert facts["Memo"].same is False
+    assert facts["Route"].found == UNSAID
+
+
+def test_the_phrase_is_the_payments_own() -> None:
+    now = confirmed().frozen_at
+    one, other = confirmed(), confirmed(memo="8")
+    first, second = Look(one, now, now, (), True), Look(other, now, now, (), True)
+    assert first.phrase != second.phrase
+    assert first.phrase.endswith(one.fingerprint[:4])
+    assert first.said == "No order since then is this one."
