@@ -25,13 +25,17 @@ from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.tokens import Token
 
 NOW = ManualClock().now()
-WORLD = build_tokens(build_chains(), NOW)
+CHAINS = build_chains()
+WORLD = build_tokens(CHAINS, NOW)
 EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-NATIVE = {"evm": "ethereum", "bitcoin": "bitcoin", "sol": "solana", "xmr": "monero", "xrp": "xrp"}
 
 
 def token(kind: str) -> Token:
-    return next(t for t in WORLD if t.chain_data.short_name == NATIVE[kind] and t.mainnet)
+    """The coin of the first chain of a kind; no coin is traded on some of them."""
+    chain = next(chain for chain in CHAINS if chain.kind == kind and chain.enabled)
+    coins = [t for t in WORLD if t.chain == chain.short_name and t.mainnet]
+    placed = {"chain": chain.short_name, "chain_data": chain}
+    return coins[0] if coins else WORLD[0].model_copy(update=placed)
 
 
 ETH, BTC, XRP = token("evm"), token("bitcoin"), token("xrp")

@@ -152,6 +152,18 @@ STARTERS: tuple[tuple[str, str, str | None, str], ...] = (
     ("sol", "sol", None, "a friend with a Solana wallet"),
     ("mona", "xmr", None, "a friend with a Monero wallet"),
     ("rita", "xrp", "20117", "an account at an exchange, with its tag"),
+    ("lars", "ltc", None, "a friend with a Litecoin wallet"),
+    ("stella", "xlm", "7741", "an account at an exchange, with its memo"),
+    ("timur", "ton", None, "a friend with a TON wallet"),
+    ("tran", "tron", None, "a friend with a Tron wallet"),
+    ("suki", "sui", None, "a friend with a Sui wallet"),
+    ("kabo", "doge", None, "a friend with a Dogecoin wallet"),
+    ("ada", "ada", None, "a friend with a Cardano wallet"),
+    ("dora", "dot", None, "a friend with a Polkadot wallet"),
+    ("cosima", "cosmos", "31415", "an account at an exchange, with its memo"),
+    ("cash", "bch", None, "a friend with a Bitcoin Cash wallet"),
+    ("dasha", "dash", None, "a friend with a Dash wallet"),
+    ("algie", "algo", None, "a friend with an Algorand wallet"),
 )
 """Name, kind, memo and note of the sandbox's first entries."""
 

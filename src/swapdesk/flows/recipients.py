@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from swapdesk.chain.addresses.decoding import same_address
 from swapdesk.chain.addresses.lookalike import differing_characters, looks_like
-from swapdesk.chain.addresses.memos import WAIVER, memo_label
+from swapdesk.chain.addresses.memos import WAIVER, memo_label, uses_memo
 from swapdesk.chain.addresses.memos import check_memo as memo_verdict
 from swapdesk.chain.addresses.patterns import check_recipient as check_by_pattern
 from swapdesk.flows.address_book import AddressBook, Entry
@@ -35,7 +35,6 @@ NEVER_DEPOSIT = (
     "Never give an exchange deposit address as refund address: "
     "it may have changed by the time a refund is sent."
 )
-_MEMOLESS_KINDS = frozenset({"evm", "bitcoin", "xmr"})
 
 
 @dataclass(frozen=True)
@@ -183,7 +182,7 @@ def check_memo(text: str | None, waived: bool, token: Token) -> MemoCheck:
     chain = token.chain_data
     label = memo_label(chain.kind)
     typed = text or ""
-    used = chain.kind not in _MEMOLESS_KINDS or bool(chain.memo_needed)
+    used = uses_memo(chain.kind) or bool(chain.memo_needed)
     if not used:
         if not typed:
             line = CheckLine("ok", f"Not used on {chain.name}.")

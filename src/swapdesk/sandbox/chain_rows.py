@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.sandbox.chain_patterns import CONTRACT_PATTERNS, NO_CONTRACTS, address_pattern
 
 SANDBOX_CHAIN_IDS = 1_337_000_000
@@ -47,6 +48,10 @@ class ChainRow:
     def contract_pattern(self) -> str:
         """What a token's contract looks like (spec: Chain.tokenAddressValidation)."""
         return CONTRACT_PATTERNS.get(self.kind, NO_CONTRACTS)
+
+    def address(self, seed: bytes) -> str:
+        """The address of a 32-byte seed on this chain; nobody holds its key."""
+        return derive_address(self.kind, seed, self.name)
 
     @property
     def needs_memo(self) -> bool:

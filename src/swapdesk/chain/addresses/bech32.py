@@ -24,11 +24,16 @@ class Bech32Error(ValueError):
 def _polymod(values: Iterable[int]) -> int:
     check = 1
     for value in values:
-        top = check >> 25
-        check = (check & 0x1FFFFFF) << 5 ^ value
-        for bit, generator in enumerate(_GENERATOR):
-            if top >> bit & 1:
-                check ^= generator
+        check = _advance(check, value)
+    return check
+
+
+def _advance(check: int, value: int) -> int:
+    top = check >> 25
+    check = (check & 0x1FFFFFF) << 5 ^ value
+    for bit, generator in enumerate(_GENERATOR):
+        if top >> bit & 1:
+            check ^= generator
     return check
 
 
@@ -43,8 +48,11 @@ def encode(prefix: str, values: list[int], constant: int) -> str:
     return prefix + "1" + "".join(CHARSET[v] for v in [*values, *tail])
 
 
-def decode(text: str) -> tuple[str, list[int], int]:
-    """Prefix, 5-bit values without the checksum, and which constant it holds for."""
+def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
+    """Prefix, 5-bit values without the checksum, and which constant it holds for.
+
+    Cardano's addresses go beyond the ``limit`` of BIP 173.
+    """
     if not text.isascii():
         # Some other letters fold to ASCII ones: the Kelvin sign to k.
         raise Bech32Error("character")
@@ -52,7 +60,7 @@ def decode(text: str) -> tuple[str, list[int], int]:
         raise Bech32Error("case")
     text = text.lower()
     separator = text.rfind("1")
-    if separator < 1 or separator + 7 > len(text) or len(text) > MAX_LENGTH:
+    if separator < 1 or separator + 7 > len(text) or len(text) > limit:
         raise Bech32Error("form")
     prefix, data = text[:separator], text[separator + 1 :]
     if any(not 33 <= ord(c) <= 126 for c in prefix) or any(c not in CHARSET for c in data):
@@ -62,6 +70,25 @@ def decode(text: str) -> tuple[str, list[int], int]:
     if constant not in (BECH32, BECH32M):
         raise Bech32Error("checksum")
     return prefix, values[:-6], constant
+
+
+def wrong_place(prefix: str, data: str, constant: int) -> int | None:
+    """The index in ``data`` (checksum included, lower case) of its one wrong character.
+
+    None when no single character explains the checksum. The code is linear: an error of one
+    value at a distance from the end adds that value, advanced by that distance, to the
+    remainder. BIP 173 allows a place to be shown and forbids the correction to be offered.
+    """
+    if any(character not in CHARSET for character in data):
+        return None
+    values = [CHARSET.index(character) for character in data]
+    wanted = _polymod([*_expanded(prefix), *values]) ^ constant
+    advanced = list(range(1, 32))
+    for index in reversed(range(len(data))):
+        if wanted in advanced:
+            return index
+        advanced = [_advance(check, 0) for check in advanced]
+    return None
 
 
 def regroup(values: Iterable[int], width: int, target: int, *, pad: bool) -> list[int]:

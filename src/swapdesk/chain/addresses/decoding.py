@@ -5,10 +5,35 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection
 
-from swapdesk.chain.addresses.recognition import FAMILIES, Family, recognise, secret_warning
-from swapdesk.chain.addresses.verdict import AddressProblem, AddressVerdict
+from swapdesk.chain.addresses.networks import network_of
+from swapdesk.chain.addresses.recognition import (
+    FAMILIES,
+    Family,
+    called,
+    recognise,
+    secret_warning,
+)
+from swapdesk.chain.addresses.verdict import AddressProblem, AddressVerdict, Reading
 
-KINDS: tuple[str, ...] = ("evm", "sol", "bitcoin", "xmr", "xrp")
+KINDS: tuple[str, ...] = (
+    "evm",
+    "sol",
+    "bitcoin",
+    "ltc",
+    "xmr",
+    "xrp",
+    "xlm",
+    "ton",
+    "tron",
+    "sui",
+    "doge",
+    "ada",
+    "dot",
+    "cosmos",
+    "bch",
+    "dash",
+    "algo",
+)
 """Kinds of chains whose addresses are decoded here (spec: Chain.kind)."""
 
 MAX_LENGTH = 256
@@ -26,9 +51,10 @@ def check_address(
 ) -> AddressVerdict:
     """Is ``text`` an address a payout of ``symbol`` on ``chain_name`` can go to?
 
-    Nothing is trimmed or repaired. ``contracts`` are token contracts of the chain, refused
-    as recipients. A kind not in KINDS gives ``unknown_kind`` and is not ok. Never raises on
-    any text.
+    Nothing is trimmed or repaired. ``chain_name`` also decides whose prefix an address must
+    have where the chains of a kind differ (Cosmos, Polkadot). ``contracts`` are token
+    contracts of the chain, refused as recipients. A kind not in KINDS gives ``unknown_kind``
+    and is not ok. Never raises on any text.
     """
     family = FAMILIES.get(kind)
     if family is None:
@@ -38,8 +64,9 @@ def check_address(
         )
     chain = chain_name or family.chain
     try:
-        _require_plain(text)
+        _require_plain(text, family)
         reading = family.read(text)
+        _refuse_network(family, reading, chain_name, symbol)
         _refuse_contract(reading.normalized, contracts)
     except AddressProblem as problem:
         return _refusal(family, text, problem, chain, symbol)
@@ -47,22 +74,36 @@ def check_address(
         True,
         kind,
         "valid",
-        f"{chain} {reading.noun}, {reading.proof}",
+        f"{chain_name or reading.network or chain} {reading.noun}, {reading.proof}",
         None,
         reading.warnings,
         reading.normalized,
+        reading.account or reading.normalized,
     )
 
 
 def same_address(kind: str, one: str, other: str) -> bool:
-    """True when both texts are the same address; spelling in another case may be the same one."""
+    """True when both texts are one account: in another case, or in another form of the chain."""
     first, second = check_address(kind, one), check_address(kind, other)
     if first.ok and second.ok:
-        return first.normalized == second.normalized
+        return first.account == second.account
     return one == other
 
 
-def _require_plain(text: str) -> None:
+def _refuse_network(
+    family: Family, reading: Reading, chain_name: str | None, symbol: str | None
+) -> None:
+    wanted = network_of(family.kind, chain_name)
+    if wanted is None or reading.network == wanted.name:
+        return
+    subject = f"{symbol} on {chain_name}" if symbol else chain_name
+    found = called(family, reading)
+    raise AddressProblem(
+        "other_chain", f"This is {found}. {subject} needs {wanted.needs}.", whole=True
+    )
+
+
+def _require_plain(text: str, family: Family) -> None:
     if not text:
         raise AddressProblem("empty", "No address yet.", whole=True)
     if len(text) > MAX_LENGTH:
@@ -74,8 +115,9 @@ def _require_plain(text: str) -> None:
             raise AddressProblem(
                 "unsafe", f"character {place} is {_named(character)}, which no address uses", place
             )
-    if ":" in text:
-        place = text.index(":") + 1
+    before, colon, _ = text.partition(":")
+    if colon and before.lower() not in family.colon_after:
+        place = len(before) + 1
         raise AddressProblem("unsafe", "it is a link. Paste the address alone", place)
 
 
@@ -103,13 +145,16 @@ def _refusal(
     family: Family, text: str, problem: AddressProblem, chain: str, symbol: str | None
 ) -> AddressVerdict:
     code, reason, position = problem.code, problem.sentence(chain), problem.position
-    if code not in ("empty", "unsafe") and len(text) <= MAX_LENGTH:
+    if code not in ("empty", "unsafe", "other_chain") and len(text) <= MAX_LENGTH:
         secret = secret_warning(text)
         found = recognise(text, family.kind) if secret is None else None
         if secret is not None:
             code, reason, position = "unsafe", secret, None
         elif found is not None:
             subject = f"{symbol} on {chain}" if symbol else chain
+            network = network_of(family.kind, chain)
             code, position = "other_chain", None
-            reason = f"This is {found}. {subject} needs {family.needs}."
+            reason = (
+                f"This is {found}. {subject} needs {network.needs if network else family.needs}."
+            )
     return AddressVerdict(False, family.kind, code, reason, position)

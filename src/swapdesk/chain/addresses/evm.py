@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from swapdesk.chain.addresses.verdict import (
+    NO_CHECKSUM,
     AddressProblem,
     Reading,
     require_alphabet,
+    system_account,
     wrong_checksum,
     wrong_length,
     wrong_start,
 )
 
 LENGTH = 42
-NO_CHECKSUM = (
-    "This spelling carries no checksum, so a typing error cannot be seen. Compare every group."
-)
 
 _HEXADECIMAL = "0123456789abcdefABCDEF"
 _LAST_RESERVED = 0x1FF
@@ -72,8 +71,6 @@ def _refuse_lost(address: str) -> None:
             "unsafe", "This is the zero address. What is sent to it is lost.", whole=True
         )
     if number <= _LAST_RESERVED:
-        raise AddressProblem(
-            "unsafe", "This address belongs to the chain itself. Nobody holds its key.", whole=True
-        )
+        raise system_account()
     if address in _LOST:
         raise AddressProblem("unsafe", f"This is {_LOST[address]}.", whole=True)

@@ -6,10 +6,24 @@ people compare the ends.
 
 from __future__ import annotations
 
+from swapdesk.chain.addresses.networks import COSMOS
+
 END = 4
 
-_PREFIXES = ("0x", "bc1q", "bc1p")
-"""Every address of its form begins so: they say nothing and are left out of the comparison."""
+_PREFIXES = (
+    "0x",
+    "bc1q",
+    "bc1p",
+    "ltc1q",
+    "ltc1p",
+    "addr1",
+    *(f"{prefix}1" for prefix in COSMOS),
+)
+"""Every address of its form begins so: they say nothing and are left out of the comparison.
+
+Case carries no meaning behind any of them.
+"""
+_LONGEST_PREFIX = max(map(len, _PREFIXES))
 
 
 def looks_like(candidate: str, known: str) -> bool:
@@ -33,8 +47,8 @@ def differing_characters(one: str, other: str) -> int:
 
 
 def _prefix(address: str) -> str:
-    lowered = address[:END].lower()
-    return next((p for p in _PREFIXES if lowered.startswith(p)), "")
+    lowered = address[:_LONGEST_PREFIX].lower()
+    return next((prefix for prefix in _PREFIXES if lowered.startswith(prefix)), "")
 
 
 def _body(address: str) -> str:

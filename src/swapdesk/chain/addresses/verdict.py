@@ -17,8 +17,9 @@ class AddressVerdict:
 
     ``code`` is one of valid, empty, character, length, checksum, prefix, other_chain, unsafe,
     pattern, unknown_kind. ``reason`` is a sentence for the screen. ``position`` counts
-    characters from 1. ``normalized`` is the one spelling to compare and to send, empty
-    unless ``ok``. ``warnings`` are sentences that never block.
+    characters from 1. ``normalized`` is the one spelling to send, empty unless ``ok``;
+    ``account`` is what two spellings of one account share. ``warnings`` are sentences that
+    never block.
     """
 
     ok: bool
@@ -28,16 +29,23 @@ class AddressVerdict:
     position: int | None = None
     warnings: tuple[str, ...] = ()
     normalized: str = ""
+    account: str = ""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A text that is an address of its kind: its canonical spelling and what was proven."""
+    """A text that is an address of its kind: its canonical spelling and what was proven.
+
+    ``network`` names the chain where the chains of one kind differ in their addresses.
+    ``account`` is given where one account has several good spellings.
+    """
 
     normalized: str
     noun: str = "address"
     proof: str = "checksum correct"
     warnings: tuple[str, ...] = ()
+    network: str | None = None
+    account: str = ""
 
 
 class AddressProblem(ValueError):
@@ -69,8 +77,28 @@ def with_article(name: str) -> str:
     return f"{'an' if spelled or name[:1] in 'AEIOaeio' else 'a'} {name}"
 
 
-def wrong_checksum() -> AddressProblem:
-    return AddressProblem("checksum", CHECKSUM_SENTENCE, whole=True)
+NO_CHECKSUM = (
+    "This spelling carries no checksum, so a typing error cannot be seen. Compare every group."
+)
+BURNED = "This is a burn address. What is sent to it is lost."
+
+
+def wrong_checksum(position: int | None = None) -> AddressProblem:
+    """``position`` is the one character that explains it, where the code can tell."""
+    sentence = CHECKSUM_SENTENCE
+    if position is not None:
+        sentence = f"{sentence} Look at character {position}."
+    return AddressProblem("checksum", sentence, position, whole=True)
+
+
+def burned() -> AddressProblem:
+    return AddressProblem("unsafe", BURNED, whole=True)
+
+
+def system_account() -> AddressProblem:
+    return AddressProblem(
+        "unsafe", "This address belongs to the chain itself. Nobody holds its key.", whole=True
+    )
 
 
 def wrong_length(length: int, expected: str) -> AddressProblem:

@@ -34,13 +34,32 @@ _SPECIAL = frozenset(
 
 def is_x_address(text: str) -> bool:
     """True for an X-address of either network with a correct checksum."""
+    return _x_payload(text) is not None
+
+
+def x_address_parts(text: str) -> tuple[str, str] | None:
+    """Classic address and tag of an X-address of the main network; an absent tag is empty.
+
+    None for any other text, and for one whose flags say what no version defines (XLS-5).
+    """
+    payload = _x_payload(text)
+    if payload is None or X_ADDRESS_VERSIONS[payload[:2]] != "main":
+        return None
+    account, flag, tag = payload[2:22], payload[22], int.from_bytes(payload[23:27], "little")
+    if any(payload[27:]) or flag not in (0, 1) or (flag == 0 and tag):
+        return None
+    classic = base58.encode_check(ACCOUNT_VERSION + account, base58.XRP_ALPHABET)
+    return classic, str(tag) if flag else ""
+
+
+def _x_payload(text: str) -> bytes | None:
     if text[:1] not in ("X", "T") or len(text) != 47:
-        return False
+        return None
     try:
         payload = base58.decode_check(text, base58.XRP_ALPHABET)
     except base58.Base58Error:
-        return False
-    return payload[:2] in X_ADDRESS_VERSIONS and len(payload) == 31
+        return None
+    return payload if payload[:2] in X_ADDRESS_VERSIONS and len(payload) == 31 else None
 
 
 def read(text: str) -> Reading:

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from swapdesk.chain.rpc.methods import TOKEN_HEADER, Method
+from swapdesk.chain.rpc.methods import TOKEN_HEADER, Method, RpcCode
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 
 ANSWER_LIMIT = 8 << 20
@@ -24,7 +24,7 @@ class LedgerError(Exception):
 
 
 class LedgerUnreachable(LedgerError):
-    """No connection: the request never left."""
+    """No connection, or a chain's own node is down: nothing happened."""
 
 
 class LedgerUncertain(LedgerError):
@@ -100,7 +100,10 @@ class LedgerClient:
             raise LedgerUncertain(f"{method} was answered with another shape")
         refusal = document.get("error")
         if isinstance(refusal, dict):
-            raise LedgerRefused(int(refusal["code"]), str(refusal["message"]))
+            code, message = int(refusal["code"]), str(refusal["message"])
+            if code == RpcCode.DOWN:
+                raise LedgerUnreachable(message)
+            raise LedgerRefused(code, message)
         if "result" not in document:
             raise LedgerUncertain(f"{method} was answered without a result")
         return document["result"]

@@ -35,7 +35,7 @@ class Method(StrEnum):
     VENUE_SEND_ON = "venue_send_on"
     """(venue, key, address, tag?) -> transfer: what arrived for a failed leg goes there, once."""
     FAULT_ADD = "fault_add"
-    """(fault, service_id | venue, leg?, times?) -> id."""
+    """(fault, serviceId | venue | chain, leg?, times?) -> null."""
     FAULT_LIST = "fault_list"
     FAULT_CLEAR = "fault_clear"
 
@@ -52,3 +52,5 @@ class RpcCode(IntEnum):
     """The world says no: unknown token, too little money, another leg under this key."""
     NO_ADDRESS = -32001
     """Every static deposit address of the exchange on this chain waits for an open order."""
+    DOWN = -32002
+    """The node of a chain the call needs does not answer."""

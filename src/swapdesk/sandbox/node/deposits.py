@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal
@@ -27,8 +26,7 @@ def deposit_place(
     if venue.static_deposits:
         return _static_address(rows, ledger, chain, venue), None
     if not (chain.needs_memo and venue.memo_deposits):
-        seed = seed_bytes(ledger.seed, "deposit", venue.code, key)
-        return derive_address(chain.kind, seed), None
+        return chain.address(seed_bytes(ledger.seed, "deposit", venue.code, key)), None
     address = ledger.hot_wallet(venue.code, chain)
     attempt = 0
     while True:
@@ -42,7 +40,7 @@ def deposit_place(
 def _static_address(rows: AccountRows, ledger: Ledger, chain: ChainRow, venue: VenueRow) -> str:
     for number in range(STATIC_ADDRESSES):
         seed = seed_bytes(ledger.seed, "static deposit", venue.code, chain.short_name, number)
-        address = derive_address(chain.kind, seed)
+        address = chain.address(seed)
         if not rows.held(chain.short_name, address):
             return address
     raise AddressesHeld("all static deposit addresses are held by open orders")

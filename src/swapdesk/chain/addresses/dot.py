@@ -1,0 +1,72 @@
+"""SS58 addresses of Polkadot and chains like it (SS58 address format, Polkadot documentation)."""
+
+from __future__ import annotations
+
+import hashlib
+
+from swapdesk.chain.addresses import base58
+from swapdesk.chain.addresses.networks import DOT
+from swapdesk.chain.addresses.verdict import (
+    AddressProblem,
+    Reading,
+    burned,
+    require_alphabet,
+    wrong_checksum,
+    wrong_length,
+)
+
+SHORTEST, LONGEST = 46, 49
+_CONTEXT = b"SS58PRE"
+
+
+def _checksum(payload: bytes) -> bytes:
+    return hashlib.blake2b(_CONTEXT + payload).digest()[:2]
+
+
+def _prefix(network: int) -> bytes:
+    """One byte below 64, else two bytes that share the number's 14 bits between them."""
+    if network < 64:
+        return bytes([network])
+    first = (network & 0xFC) >> 2 | 0x40
+    second = network >> 8 | (network & 0x03) << 6
+    return bytes([first, second])
+
+
+def encode(network: int, account: bytes) -> str:
+    """The address of a 32-byte account on a network."""
+    payload = _prefix(network) + account
+    return base58.encode(payload + _checksum(payload))
+
+
+def decode(text: str) -> tuple[int, bytes] | None:
+    """Network and account of an address whose checksum holds, else None."""
+    try:
+        whole = base58.decode(text)
+    except base58.Base58Error:
+        return None
+    width = 2 if whole[:1] >= b"\x40" else 1
+    if len(whole) != width + 34 or whole[0] >= 0x80 or _checksum(whole[:-2]) != whole[-2:]:
+        return None
+    if width == 1:
+        return whole[0], whole[1:-2]
+    low = (whole[0] & 0x3F) << 2 | whole[1] >> 6
+    network = low | (whole[1] & 0x3F) << 8
+    # A number below 64 has a spelling of one byte, which is the only one.
+    return (network, whole[2:-2]) if network >= 64 else None
+
+
+def read(text: str) -> Reading:
+    """The address and the chain its number stands for. Raises AddressProblem."""
+    require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
+    if not SHORTEST <= len(text) <= LONGEST:
+        raise wrong_length(len(text), f"{SHORTEST} to {LONGEST}")
+    found = decode(text)
+    if found is None:
+        raise wrong_checksum()
+    number, account = found
+    network = DOT.get(number)
+    if network is None:
+        raise AddressProblem("prefix", f"it is of network {number}, which is not known here", 1)
+    if not any(account):
+        raise burned()
+    return Reading(text, network=network.name)

@@ -1,0 +1,39 @@
+"""Sui addresses: 32 bytes in hexadecimal, without any checksum."""
+
+from __future__ import annotations
+
+from swapdesk.chain.addresses.verdict import (
+    AddressProblem,
+    Reading,
+    burned,
+    require_alphabet,
+    system_account,
+    wrong_length,
+    wrong_start,
+)
+
+LENGTH = 66
+NO_CHECKSUM = (
+    "A Sui address carries no checksum, so a typing error cannot be seen. Compare every group."
+)
+
+_HEXADECIMAL = "0123456789abcdefABCDEF"
+_LAST_RESERVED = 0xFFFF
+"""Packages and objects of the system have short numbers: 0x1, 0x2, 0x3, 0x5, 0x403."""
+
+
+def read(text: str) -> Reading:
+    """The address in lower case. Raises AddressProblem; short forms are not filled up."""
+    if not text.startswith("0x"):
+        raise wrong_start("0x")
+    if "::" in text:
+        raise AddressProblem("unsafe", "it is the type of a coin, not an account")
+    require_alphabet(text, _HEXADECIMAL, "hexadecimal", 2)
+    if len(text) != LENGTH:
+        raise wrong_length(len(text), str(LENGTH))
+    number = int(text, 16)
+    if number == 0:
+        raise burned()
+    if number <= _LAST_RESERVED:
+        raise system_account()
+    return Reading(text.lower(), proof="this chain has no checksum", warnings=(NO_CHECKSUM,))

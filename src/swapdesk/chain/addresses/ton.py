@@ -1,0 +1,104 @@
+"""TON addresses: the user-friendly form with its flags, and the raw form (TEP-2)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+from swapdesk.chain.addresses.crc16 import crc16
+from swapdesk.chain.addresses.verdict import (
+    NO_CHECKSUM,
+    AddressProblem,
+    Reading,
+    burned,
+    require_alphabet,
+    wrong_checksum,
+    wrong_length,
+    wrong_start,
+)
+
+BOUNCEABLE, NON_BOUNCEABLE, TEST_ONLY = 0x11, 0x51, 0x80
+LENGTH = 48
+BOUNCES = (
+    "This is the bounceable form: a payment to a wallet that was never used comes back. "
+    "A wallet shows its own address in the form that starts with UQ."
+)
+
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/"
+_RAW = re.compile(r"(-1|0):([0-9a-fA-F]{64})", re.ASCII)
+_MASTERCHAIN = 0xFF
+
+
+def encode(account: bytes, *, workchain: int = 0, flag: int = NON_BOUNCEABLE) -> str:
+    """The user-friendly form of 32 bytes, in the alphabet of links."""
+    body = bytes([flag, workchain & 0xFF]) + account
+    return base64.urlsafe_b64encode(body + crc16(body).to_bytes(2, "big")).decode("ascii")
+
+
+def decode(text: str) -> tuple[int, int, bytes] | None:
+    """Flag, workchain byte and account of a user-friendly form; None when it is none."""
+    if len(text) != LENGTH:
+        return None
+    try:
+        whole = base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    if len(whole) != 36 or crc16(whole[:-2]).to_bytes(2, "big") != whole[-2:]:
+        return None
+    return whole[0], whole[1], whole[2:-2]
+
+
+def is_test_only(text: str) -> bool:
+    """True for an address that says of itself to be of a test network."""
+    found = decode(text)
+    return found is not None and found[0] in (BOUNCEABLE | TEST_ONLY, NON_BOUNCEABLE | TEST_ONLY)
+
+
+def read(text: str) -> Reading:
+    """The address as wallets take it: a raw one becomes non-bounceable. AddressProblem."""
+    raw = _RAW.fullmatch(text)
+    if raw is not None:
+        account = bytes.fromhex(raw[2])
+        _refuse_burned(account)
+        workchain = int(raw[1])
+        normalized = encode(account, workchain=workchain)
+        return Reading(
+            normalized,
+            noun="address in the raw form",
+            proof="no checksum in this spelling",
+            warnings=(NO_CHECKSUM,),
+            account=f"{workchain}:{account.hex()}",
+        )
+    if text[:1] not in ("U", "E", "k", "0"):
+        raise wrong_start("UQ or EQ")
+    require_alphabet(text, _ALPHABET, "a TON address")
+    if len(text) != LENGTH:
+        raise wrong_length(len(text), str(LENGTH))
+    found = decode(text)
+    if found is None or (set("+/") & set(text) and set("-_") & set(text)):
+        raise wrong_checksum()
+    flag, workchain, account = found
+    if flag & TEST_ONLY:
+        raise AddressProblem(
+            "other_chain",
+            "This address is for a test network and must not be paid on the main one.",
+            1,
+            whole=True,
+        )
+    if flag not in (BOUNCEABLE, NON_BOUNCEABLE) or workchain not in (0, _MASTERCHAIN):
+        raise AddressProblem("prefix", "its first characters are not of the main network", 1)
+    _refuse_burned(account)
+    signed = -1 if workchain == _MASTERCHAIN else 0
+    bounceable = flag == BOUNCEABLE
+    return Reading(
+        text.replace("+", "-").replace("/", "_"),
+        noun="address in the bounceable form" if bounceable else "address",
+        warnings=(BOUNCES,) if bounceable else (),
+        account=f"{signed}:{account.hex()}",
+    )
+
+
+def _refuse_burned(account: bytes) -> None:
+    if not any(account):
+        raise burned()
