@@ -22,6 +22,7 @@ from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.create_outcome import Created
 from swapdesk.flows.exchange import ExchangeFlow
 from swapdesk.flows.folding import display_of
+from swapdesk.flows.order_writes import Writing
 from swapdesk.flows.standing import Standing
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.tracking import Tracker
@@ -236,6 +237,18 @@ async def test_an_unrepeated_order_is_repeated_by_a_later_look(followed: Followe
 async def test_what_the_journal_did_not_take_is_written_later(followed: Followed) -> None:
     with contextlib.closing(sqlite3.connect(followed.journal)) as other:
         other.execute("BEGIN IMMEDIATE")
-        followed.tracker._pending["x"] = (followed.order.order, "list", False)
+        followed.tracker._writes.pending["x"] = Writing(followed.order.order, "list", False)
         await followed.tracker._commit()
-    assert "x" in followed.tracker._pending
+    assert "x" in followed.tracker._writes.pending
+
+
+async def test_an_end_is_shown_once_the_journal_has_it(followed: Followed) -> None:
+    over = followed.order.order.model_copy(
+        update={"display_status": DisplayStatus.SWAP_COMPLETED.value, "status": 4}
+    )
+    followed.tracker._apply(over, "read")
+    assert followed.display == DisplayStatus.WAITING_FOR_DEPOSIT
+    assert followed.tracker.open_count == 1
+    await followed.tracker._commit()
+    assert followed.display == DisplayStatus.SWAP_COMPLETED
+    assert followed.tracker.open_count == 0

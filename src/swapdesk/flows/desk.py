@@ -80,7 +80,6 @@ class Link:
             running=running,
         )
         self.tracker = Tracker(journal, self.api, clock, self.stream, flow=self.exchange)
-        self.tracker.load()
         self.control = SandboxControl(*connection.control) if connection.control else None
         self.faucet = SandboxFaucet(self.control, clock, journal.calls) if self.control else None
         self._journal = journal
@@ -190,6 +189,7 @@ class Desk:
             self._transport,
             self._running,
         )
+        await link.tracker.load_in_steps()
         self._link = link
         if follow:
             link.follow()

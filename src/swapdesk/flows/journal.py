@@ -21,6 +21,8 @@ class Journal:
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
+        self._clock = clock
+        self._beside: JournalFile | None = None
         self.orders = OrderLog(file, clock)
         self.intents = IntentLog(file, clock, self.orders)
         self.calls = CallLog(file, clock, self.orders)
@@ -33,5 +35,13 @@ class Journal:
     def problem(self) -> str | None:
         return self._file.problem
 
+    def order_writer(self) -> OrderLog:
+        """The orders over a connection of their own, to be written from a thread."""
+        if self._beside is None:
+            self._beside = self._file.beside()
+        return OrderLog(self._beside, self._clock)
+
     def close(self) -> None:
+        if self._beside is not None:
+            self._beside.close()
         self._file.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,9 +24,13 @@ class JournalUnavailable(Exception):
 class JournalFile:
     """One connection to the journal. ``problem`` says why it cannot be written, if it cannot."""
 
-    def __init__(self, connection: sqlite3.Connection | None, problem: str | None) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection | None, problem: str | None, path: Path | None = None
+    ) -> None:
         self._connection = connection
         self.problem = problem
+        self._path = path
+        self._one_at_a_time = threading.RLock()
 
     @classmethod
     def open(cls, path: Path) -> JournalFile:
@@ -54,30 +59,46 @@ class JournalFile:
             return cls.open(path)
         except (OSError, sqlite3.Error) as error:
             return cls(None, f"{path.name}: {error}")
-        return cls(connection, None)
+        return cls(connection, None, path)
+
+    def beside(self) -> JournalFile:
+        """Another connection to the same file, for writes from one thread at a time."""
+        if self._path is None or self._connection is None:
+            return JournalFile(None, self.problem)
+        try:
+            connection = sqlite3.connect(
+                self._path, timeout=0.5, isolation_level=None, check_same_thread=False
+            )
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA synchronous=FULL")
+        except sqlite3.Error as error:
+            return JournalFile(None, f"{self._path.name}: {error}")
+        return JournalFile(connection, None, self._path)
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-            self.problem = "the journal is closed"
+        with self._one_at_a_time:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+                self.problem = "the journal is closed"
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        if self._connection is None:
-            raise JournalUnavailable(self.problem or "the journal is closed")
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
+        with self._one_at_a_time:
+            if self._connection is None:
+                raise JournalUnavailable(self.problem or "the journal is closed")
             try:
-                yield self._connection
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise JournalUnavailable(str(error)) from error
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                except BaseException:
+                    self._connection.execute("ROLLBACK")
+                    raise
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise JournalUnavailable(str(error)) from error
 
     def read(self, query: str, values: tuple[Any, ...]) -> list[sqlite3.Row]:
         """Rows of a query; none from a journal that could not be opened."""

@@ -1,5 +1,6 @@
-"""Tables of the journal. Nothing in them is ever deleted by the desk: the service forgets
-an order after 48 hours, the person who paid it does not."""
+"""Tables of the journal. Orders and intents are never deleted by the desk: the service forgets
+an order after 48 hours, the person who paid it does not. Of the states an order was seen in,
+the first and the newest are kept (``order_log``)."""
 
 SCHEMA_VERSION = 1
 

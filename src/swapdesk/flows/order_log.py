@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from swapdesk.clock import Clock
@@ -14,11 +14,22 @@ from swapdesk.flows.standing import FOREIGN, MAY_FOLLOW, Standing, Verdict, cont
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_json, rfc3339
 from swapdesk.wire.orders import Order
 
+FIRST_EVENTS = 20
+NEWEST_EVENTS = 180
+"""States kept of one order; those between the first and the newest go."""
+_SLACK = 20
+_LOAD = 100
+
 
 class OrderLog:
+    """Orders as last known, and the states each was seen in."""
+
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
+        self._written: dict[str, tuple[int, Order]] = {}
+        """What this log wrote last, by its digest, so that it need not be read again."""
+        self._events: dict[str, int] = {}
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
         """Commit newest states, each with whether its end was confirmed, in one transaction."""
@@ -37,6 +48,23 @@ class OrderLog:
             self._order_of(row)
             for row in self._file.read("SELECT * FROM known_order ORDER BY first_seen DESC", ())
         ]
+
+    def each(self) -> Iterator[JournaledOrder]:
+        """Every order this desk knows, read a few at a time."""
+        after = 0
+        while rows := self._file.read(
+            "SELECT rowid AS place, * FROM known_order WHERE rowid > ? ORDER BY rowid LIMIT ?",
+            (after, _LOAD),
+        ):
+            after = rows[-1]["place"]
+            yield from map(self._order_of, rows)
+
+    def verdict(self, service_id: str) -> Verdict | None:
+        """What stands of an order, None when the journal has none of this id."""
+        rows = self._file.read(
+            "SELECT standing, withheld FROM known_order WHERE service_id = ?", (service_id,)
+        )
+        return Verdict(Standing(rows[0]["standing"]), rows[0]["withheld"]) if rows else None
 
     def get(self, service_id: str) -> JournaledOrder | None:
         rows = self._file.read("SELECT * FROM known_order WHERE service_id = ?", (service_id,))
@@ -75,11 +103,10 @@ class OrderLog:
         before = db.execute(
             "SELECT last FROM known_order WHERE service_id = ?", (order.service_id,)
         ).fetchone()
-        if before is None or before["last"] != raw:
-            db.execute(
-                "INSERT INTO event (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
-                (order.service_id, now, source, raw),
-            )
+        known = self._last(order.service_id, before["last"]) if before is not None else None
+        if known is None or _differs(known, order):
+            self._add_event(db, order, now, source)
+        self._written[order.service_id] = (hash(raw), order)
         if before is None:
             db.execute(
                 "INSERT INTO known_order (service_id, intent_id, last, display, ended, standing,"
@@ -98,8 +125,10 @@ class OrderLog:
                 ),
             )
             return verdict
-        reason = contradicts(decode(Order, before["last"].encode(), side="client"), order)
+        reason = contradicts(known, order) if known is not None else None
         if reason is not None:
+            # What stands in the file is what was known before.
+            self._written.pop(order.service_id)
             return self._settle(db, order.service_id, contradiction(reason))
         db.execute(
             "UPDATE known_order SET last = ?, display = ?, ended = max(ended, ?),"
@@ -107,6 +136,42 @@ class OrderLog:
             (raw, order.display_status, int(ended), intent_id, now, source, order.service_id),
         )
         return self._settle(db, order.service_id, verdict)
+
+    def _last(self, service_id: str, raw: str) -> Order:
+        """The order as it stands in the file."""
+        digest, order = self._written.get(service_id, (None, None))
+        if order is not None and digest == hash(raw):
+            return order
+        try:
+            return decode(Order, raw.encode(), side="client")
+        except CodecError:
+            return Order(service_id=service_id)
+
+    def _add_event(self, db: sqlite3.Connection, order: Order, now: str, source: Source) -> None:
+        name = order.service_id
+        # The tokens of an order never change and stand in the order itself.
+        kept = order.model_copy(update={"in_token": None, "out_token": None})
+        db.execute(
+            "INSERT INTO event (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
+            (name, now, source, encode_json(kept).decode()),
+        )
+        count = self._events.get(name)
+        if count is None:
+            (count,) = db.execute(
+                "SELECT count(*) FROM event WHERE service_id = ?", (name,)
+            ).fetchone()
+        else:
+            count += 1
+        if count > FIRST_EVENTS + NEWEST_EVENTS + _SLACK:
+            db.execute(
+                "DELETE FROM event WHERE service_id = ?1"
+                " AND id NOT IN (SELECT id FROM event WHERE service_id = ?1 ORDER BY id LIMIT ?2)"
+                " AND id NOT IN (SELECT id FROM event WHERE service_id = ?1"
+                " ORDER BY id DESC LIMIT ?3)",
+                (name, FIRST_EVENTS, NEWEST_EVENTS),
+            )
+            count = FIRST_EVENTS + NEWEST_EVENTS
+        self._events[name] = count
 
     def _settle(self, db: sqlite3.Connection, service_id: str, verdict: Verdict) -> Verdict:
         row = db.execute(
@@ -137,3 +202,10 @@ class OrderLog:
             seen_at=datetime.fromisoformat(row["seen_at"]),
             source=row["source"],
         )
+
+
+def _differs(known: Order, order: Order) -> bool:
+    """Whether two sightings tell apart more than when the service last wrote."""
+    if known == order:
+        return False
+    return known != order.model_copy(update={"modified": known.modified})

@@ -1,16 +1,16 @@
 """Every order this desk knows, followed live and remembered for longer than the service does.
 
 States from the stream, from polling and from the journal are folded forward only, committed
-to the journal and then announced. A terminal state seen on the stream counts as confirmed
-only after REST repeats it. An order is never given up because of a fault of our own network.
+to the journal and then announced; an end is not shown before that. A terminal state seen on
+the stream counts as confirmed only after REST repeats it. An order is never given up because
+of a fault of our own network.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Coroutine, Iterable
 from datetime import datetime
 
 from swapdesk.client.api import PartnerApi
@@ -27,22 +27,19 @@ from swapdesk.client.stream_events import (
 from swapdesk.client.stream_events import Source as Sighting
 from swapdesk.clock import Clock
 from swapdesk.flows.exchange import ExchangeFlow
-from swapdesk.flows.folding import contradicts, display_of, ended, fold
-from swapdesk.flows.intent import Intent
+from swapdesk.flows.folding import display_of, ended
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.journal_records import JournaledOrder, Source
+from swapdesk.flows.journal_records import Source
+from swapdesk.flows.known_orders import KnownOrders
 from swapdesk.flows.order_state import short_id
-from swapdesk.flows.standing import FOREIGN, Standing, contradiction
+from swapdesk.flows.order_writes import FLUSH_SECONDS, OrderWrites, Writing
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order, OrderQuery
 
 log = logging.getLogger(__name__)
 
 MAX_PAGES = 100
-
-FLUSH_SECONDS = 0.05
-"""States that arrive within this time become one commit and one announcement."""
 
 
 class Tracker:
@@ -58,15 +55,16 @@ class Tracker:
         flush_seconds: float = FLUSH_SECONDS,
         flow: ExchangeFlow | None = None,
     ) -> None:
-        self._journal = journal
         self._api = api
         self._clock = clock
         self._stream = stream
-        self._flush_seconds = flush_seconds
         self._flow = flow
-        self._known: dict[str, TrackedOrder] = {}
-        self._pending: dict[str, tuple[Order, Source, bool]] = {}
-        self._flush: asyncio.Task[None] | None = None
+        self._known = KnownOrders(journal, clock)
+        self._over: dict[str, TrackedOrder] = {}
+        """Orders that ended, until the journal has it."""
+        self._writes = OrderWrites(
+            journal.order_writer(), clock, self._committed, seconds=flush_seconds
+        )
         self._asking: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._listeners: list[asyncio.Queue[str | None]] = []
@@ -74,18 +72,15 @@ class Tracker:
 
     def load(self) -> None:
         """Take what the journal knows."""
-        for entry in self._journal.orders.all():
-            self._known[entry.order.service_id] = self._tracked(entry)
+        self._known.load()
+
+    async def load_in_steps(self) -> None:
+        """As :meth:`load`, without stopping the event loop for long."""
+        await self._known.load_in_steps()
 
     def orders(self) -> list[TrackedOrder]:
         """Open orders with the nearest deadline first, then ended ones, newest first."""
-        late = datetime.max.replace(tzinfo=self._clock.now().tzinfo)
-        early = datetime.min.replace(tzinfo=self._clock.now().tzinfo)
-        running = [o for o in self._known.values() if not ended(display_of(o.order))]
-        over = [o for o in self._known.values() if ended(display_of(o.order))]
-        running.sort(key=lambda o: (o.order.expires or late, o.service_id))
-        over.sort(key=lambda o: (o.order.created or early, o.service_id), reverse=True)
-        return running + over
+        return self._known.sorted()
 
     def get(self, service_id: str) -> TrackedOrder | None:
         return self._known.get(service_id)
@@ -101,28 +96,19 @@ class Tracker:
 
     @property
     def open_count(self) -> int:
-        return sum(not ended(display_of(o.order)) for o in self._known.values())
+        return self._known.open_count
 
     def adopt(self, service_id: str) -> TrackedOrder | None:
         """Take an order the journal has just recorded, as a create does, and announce it."""
-        entry = self._journal.orders.get(service_id)
-        before = self._known.get(service_id)
-        if entry is None:
+        before = self._newest(service_id)
+        try:
+            tracked, differs = self._known.adopt(service_id, before)
+        except KeyError:
             return before
-        if before is not None:
-            # What the create verified is the base; what the stream said comes on top of it.
-            reason = contradicts(entry.order, before.order)
-            if reason is not None:
-                entry = replace(
-                    entry,
-                    verdict=self._journal.orders.settle(service_id, contradiction(reason)),
-                )
-            merged = fold(entry.order, before.order) or entry.order
-            entry = replace(entry, order=merged, ended=before.ended or entry.ended)
-            if service_id in self._pending:
-                self._pending[service_id] = (merged, before.source, entry.ended)
-        tracked = replace(self._tracked(entry), source="create")
-        self._known[service_id] = tracked
+        if differs and service_id in self._writes.pending:
+            self._writes.put(Writing(tracked.order, "stream", tracked.ended))
+        self._over.pop(service_id, None)
+        self._known.put(tracked)
         self._announce(service_id)
         return tracked
 
@@ -131,12 +117,12 @@ class Tracker:
         try:
             order = await self._api.get_order(service_id)
         except NotFound:
-            if service_id in self._known:
-                return self._known[service_id]
+            if self._known.get(service_id) is not None:
+                return self._known.get(service_id)
             raise
         self._apply(order, "read")
         await self._commit()
-        return self._known[service_id]
+        return self._known.get(service_id)
 
     async def sweep(self) -> None:
         """Read every order the service lists now. Raises ClientError."""
@@ -152,7 +138,7 @@ class Tracker:
         """Follow the stream until cancelled."""
         self._stream.watch(
             known.service_id
-            for known in self._known.values()
+            for known in self._known
             if not known.ended and not known.archived(self._clock.now())
         )
         try:
@@ -160,13 +146,14 @@ class Tracker:
                 async for event in events:
                     self._take(event)
         finally:
-            for task in (*self._tasks, *([self._flush] if self._flush else [])):
+            for task in self._tasks:
                 task.cancel()
+            self._writes.finish()
 
     def _take(self, event: StreamEvent) -> None:
         if isinstance(event, OrderSeen):
             self._apply(event.order, "stream" if event.source is Sighting.STREAM else "list")
-            self._schedule_flush()
+            self._writes.schedule()
         elif isinstance(event, OrderMissing):
             # A 404 within 48 hours is not the end of an order; later the service forgets it.
             known = self._known.get(event.service_id)
@@ -193,73 +180,41 @@ class Tracker:
 
     # Inside
 
+    def _newest(self, service_id: str) -> TrackedOrder | None:
+        return self._over.get(service_id) or self._known.get(service_id)
+
     def _apply(self, order: Order, source: Source) -> None:
         service_id = order.service_id
-        before = self._known.get(service_id)
-        if before is None or before.withheld is not None:
-            # Another desk of this home may have created, released or refused it meanwhile.
-            before = self._from_journal(service_id) or before
-        over = ended(display_of(order))
-        if source == "stream" and over and not (before and ended(display_of(before.order))):
-            # The end of an order counts once REST says it; it could never be taken back.
+        before = self._newest(service_id)
+        seen = self._known.see(order, source, before)
+        after = seen.order
+        if after is None:
             self._read_soon(service_id)
             return
-        now = self._clock.now()
-        if before is None:
-            self._keep(
-                TrackedOrder(
-                    order, None, FOREIGN.withheld, over, now, source, standing=FOREIGN.standing
-                )
-            )
-            return
-        before = self._refuse_contradiction(before, order)
-        merged = fold(before.order, order)
-        same_end = display_of(before.order) == display_of(order)
-        kept = merged or before.order
-        is_over = before.ended or (over and display_of(kept) == display_of(order))
-        after = replace(before, order=kept, ended=is_over, seen_at=now, source=source)
-        if merged is None and not (over and same_end and not before.ended):
-            self._known[service_id] = after
+        if seen.write:
+            self._writes.put(Writing(after.order, after.source, after.ended))
+        was_over = before is not None and ended(display_of(before.order))
+        if (
+            seen.write and ended(display_of(after.order)) and not was_over
+        ) or service_id in self._over:
+            self._over[service_id] = after
         else:
-            self._keep(after)
-        if after.standing is Standing.UNREPEATED and order.deposit_address is not None:
+            self._known.put(after)
+        if seen.refused:
+            self._announce(service_id)
+        if seen.repeat:
             self._repeat_soon(after)
 
-    def _keep(self, tracked: TrackedOrder) -> None:
-        self._known[tracked.service_id] = tracked
-        self._pending[tracked.service_id] = (tracked.order, tracked.source, tracked.ended)
+    async def _commit(self) -> None:
+        await self._writes.flush()
 
-    def _tracked(self, entry: JournaledOrder) -> TrackedOrder:
-        return TrackedOrder(
-            order=entry.order,
-            intent=self._intent_of(entry.intent_id),
-            withheld=entry.withheld,
-            ended=entry.ended,
-            seen_at=entry.seen_at,
-            source="journal",
-            standing=entry.verdict.standing,
-        )
-
-    def _from_journal(self, service_id: str) -> TrackedOrder | None:
-        try:
-            entry = self._journal.orders.get(service_id)
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return None
-        return self._tracked(entry) if entry is not None else None
-
-    def _refuse_contradiction(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
-        reason = contradicts(before.order, seen)
-        if reason is None:
-            return before
-        log.warning("order %s contradicts what is known: %s", before.short_id, reason)
-        verdict = contradiction(reason)
-        try:
-            verdict = self._journal.orders.settle(before.service_id, verdict)
-        except JournalUnavailable as error:
-            log.error("the journal did not take a warning: %s", error)
-        self._announce(before.service_id)
-        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+    def _committed(self, ids: Iterable[str]) -> None:
+        """The journal has these, or refused them for now: either way they are shown."""
+        for service_id in ids:
+            over = self._over.pop(service_id, None)
+            if over is not None:
+                self._known.put(over)
+            self._announce(service_id)
 
     def _read_soon(self, service_id: str) -> None:
         async def confirm() -> None:
@@ -300,30 +255,6 @@ class Tracker:
 
         task.add_done_callback(done)
 
-    def _schedule_flush(self) -> None:
-        if self._pending and (self._flush is None or self._flush.done()):
-            self._flush = asyncio.create_task(self._flush_soon(), name="journal-flush")
-
-    async def _flush_soon(self) -> None:
-        await self._clock.sleep(self._flush_seconds)
-        await self._commit()
-
-    async def _commit(self) -> None:
-        pending, self._pending = self._pending, {}
-        if not pending:
-            return
-        try:
-            self._journal.orders.record(pending.values())
-        except JournalUnavailable as error:
-            log.error("the journal did not take %d orders: %s", len(pending), error)
-            self._pending = {**pending, **self._pending}
-        for service_id in pending:
-            self._announce(service_id)
-
     def _announce(self, service_id: str | None) -> None:
         for queue in self._listeners:
             queue.put_nowait(service_id)
-
-    def _intent_of(self, intent_id: str | None) -> Intent | None:
-        entry = self._journal.intents.get(intent_id) if intent_id else None
-        return entry.intent if entry else None

@@ -1,0 +1,165 @@
+"""Orders on their way into the journal: in a thread, newest only, bounded, ends after commits."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Iterable
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.orders import NOW, order
+from swapdesk.clock import ManualClock
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.known_orders import LOAD_STEP, KnownOrders
+from swapdesk.flows.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog
+from swapdesk.flows.order_writes import OrderWrites, Writing
+from swapdesk.wire.orders import Order
+
+
+class Told:
+    """What was said to be written, and a log that remembers its thread."""
+
+    def __init__(self, log: OrderLog) -> None:
+        self.log = log
+        self.ids: list[str] = []
+        self.threads: set[int] = set()
+        self.enough = asyncio.Event()
+
+    def written(self, ids: Iterable[str]) -> None:
+        self.ids += ids
+        if len(self.ids) >= 2:
+            self.enough.set()
+
+    def record(self, orders: Any) -> None:
+        self.threads.add(threading.get_ident())
+        self.log.record(orders)
+
+
+@pytest.fixture
+async def journal(tmp_path: Path) -> AsyncIterator[Journal]:
+    opened = Journal.open(tmp_path / "desk" / "journal.db", ManualClock(NOW))
+    yield opened
+    opened.close()
+
+
+def moved(minutes: float, **changes: Any) -> Order:
+    return order(modified=NOW + timedelta(minutes=minutes), **changes)
+
+
+async def test_the_newest_of_each_order_is_written_in_a_thread(journal: Journal) -> None:
+    told = Told(journal.order_writer())
+    writes = OrderWrites(told, ManualClock(NOW), told.written)  # type: ignore[arg-type]
+    for minutes in range(5):
+        writes.put(Writing(moved(minutes, eta=Decimal(minutes + 1)), "stream", False))
+    assert await writes.flush()
+    name = order().service_id
+    assert told.ids == [name]
+    assert threading.get_ident() not in told.threads
+    kept = journal.orders.get(name)
+    assert kept is not None
+    assert kept.order.eta == Decimal(5)
+    assert len(journal.orders.events(name)) == 1
+
+
+async def test_what_is_put_soon_after_another_is_one_commit(journal: Journal) -> None:
+    clock = ManualClock(NOW)
+    told = Told(journal.order_writer())
+    writes = OrderWrites(told, clock, told.written)  # type: ignore[arg-type]
+    for name in ("a" * 22, "b" * 22):
+        writes.put(Writing(order(service_id=name), "list", False))
+        writes.schedule()
+    await asyncio.sleep(0)
+    assert told.ids == []
+    clock.advance(0.1)
+    async with asyncio.timeout(10):
+        await told.enough.wait()
+    assert sorted(told.ids) == ["a" * 22, "b" * 22]
+
+
+async def test_what_waits_at_the_end_is_written(journal: Journal) -> None:
+    told = Told(journal.order_writer())
+    writes = OrderWrites(told, ManualClock(NOW), told.written)  # type: ignore[arg-type]
+    writes.put(Writing(order(), "stream", False))
+    writes.schedule()
+    writes.finish()
+    await asyncio.sleep(0)
+    assert journal.orders.get(order().service_id) is not None
+    writes.put(Writing(order(), "stream", False))
+    writes.schedule()
+    assert writes.pending
+
+
+async def test_a_locked_journal_is_asked_again(journal: Journal, tmp_path: Path) -> None:
+    clock = ManualClock(NOW)
+    told = Told(journal.order_writer())
+    writes = OrderWrites(told, clock, told.written)  # type: ignore[arg-type]
+    writes.put(Writing(order(), "stream", False))
+    with contextlib.closing(sqlite3.connect(tmp_path / "desk" / "journal.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert not await writes.flush()
+    assert list(writes.pending) == [order().service_id]
+    assert told.ids == [order().service_id]
+    assert await writes.flush()
+    assert not writes.pending
+
+
+def test_the_history_keeps_the_first_and_the_newest_states(journal: Journal) -> None:
+    many = FIRST_EVENTS + NEWEST_EVENTS + 200
+    log = journal.order_writer()
+    log.record((moved(at, out_amount=Decimal(at + 1)), "stream", False) for at in range(many))
+    kept = [seen.out_amount for _, _, seen in journal.orders.events(order().service_id)]
+    assert len(kept) <= FIRST_EVENTS + NEWEST_EVENTS + 20
+    assert kept[:FIRST_EVENTS] == [Decimal(at + 1) for at in range(FIRST_EVENTS)]
+    assert kept[-NEWEST_EVENTS:] == [Decimal(at + 1) for at in range(many - NEWEST_EVENTS, many)]
+
+
+def test_a_sighting_that_only_has_another_time_is_no_state_of_its_own(journal: Journal) -> None:
+    log = journal.order_writer()
+    for minutes in (0, 1, 2):
+        log.record([(moved(minutes), "list", False)])
+    assert len(journal.orders.events(order().service_id)) == 1
+    newest = journal.orders.get(order().service_id)
+    assert newest is not None
+    assert newest.order.modified == NOW + timedelta(minutes=2)
+
+
+def test_a_contradiction_is_found_although_nothing_is_read_again(journal: Journal) -> None:
+    log = journal.order_writer()
+    log.record([(order(), "list", False)])
+    log.record([(order(receiver_address="0x" + "9" * 40), "stream", False)])
+    kept = journal.orders.get(order().service_id)
+    assert kept is not None
+    assert kept.order.receiver_address == order().receiver_address
+    assert "another recipient" in (kept.withheld or "")
+    log.record([(order(status=1), "stream", False)])
+    again = journal.orders.get(order().service_id)
+    assert again is not None
+    assert again.order.receiver_address == order().receiver_address
+
+
+async def test_loading_in_steps_breathes_and_knows_the_same(journal: Journal) -> None:
+    count = LOAD_STEP * 2 + 5
+    journal.orders.record(
+        (order(service_id=f"m{at:021}"), "list", at % 2 == 0) for at in range(count)
+    )
+    at_once, in_steps = (KnownOrders(journal, ManualClock(NOW)) for _ in range(2))
+    at_once.load()
+    breaths = 0
+
+    async def breathe() -> None:
+        nonlocal breaths
+        while len(in_steps) < count:
+            breaths += 1
+            await asyncio.sleep(0)
+
+    await asyncio.gather(in_steps.load_in_steps(), breathe())
+    assert in_steps.sorted() == at_once.sorted()
+    assert len(in_steps) == count
+    assert breaths >= 2
