@@ -21,10 +21,12 @@ from types import TracebackType
 from typing import Self
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.concurrency import together, within
+from swapdesk.client.concurrency import together
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import ClientError, RateLimited
 from swapdesk.client.order_reading import OrderReading
+from swapdesk.client.poll_schedule import PollSchedule
+from swapdesk.client.stream_backoff import Backoff
 from swapdesk.client.stream_events import (
     Gap,
     OrderSeen,
@@ -72,17 +74,15 @@ class OrderStream:
         self.unusable_frames = 0
         self._credentials = credentials
         self._clock = clock
-        self._rng = rng
         self._times = times or StreamTimes()
+        self._backoff = Backoff(self._times, rng)
         self._events: asyncio.Queue[StreamEvent | None] = asyncio.Queue(WAITING_EVENTS)
         self._held: deque[Order] | None = None
         self._reading = OrderReading(api, clock, self._events.put)
-        self._wake = asyncio.Event()
+        self._polls = PollSchedule(clock, self._times)
         self._task: asyncio.Task[None] | None = None
         self._state = StreamState.RESUMING
-        self._connected = False
         self._heard = clock.monotonic()
-        self._due = self._heard + self._times.poll_down
         self._heard_at = clock.now()
         self._lost_at: datetime | None = None
         self._lost_because = ""
@@ -128,14 +128,14 @@ class OrderStream:
     def watch(self, ids: Iterable[str]) -> None:
         """Also ask for these orders, which the list of the last 48 hours may not hold."""
         if self._reading.watch(ids):
-            self._poll_within(0.0)
+            self._polls.ask_within(0.0)
 
     def unwatch(self, ids: Iterable[str]) -> None:
         self._reading.unwatch(ids)
 
     def refresh(self) -> None:
         """Ask now."""
-        self._poll_within(0.0)
+        self._polls.ask_within(0.0)
 
     # The two loops
 
@@ -150,9 +150,8 @@ class OrderStream:
     async def _connect_for_ever(self) -> None:
         if not self._credentials.writes:
             self.refused = "a partner id cannot open the stream"
-            self._poll_within(0.0)
+            self._polls.ask_within(0.0)
             return
-        failures = 0
         while True:
             live_since: float | None = None
             try:
@@ -160,61 +159,38 @@ class OrderStream:
             except _SessionEnded as ended:
                 lost, live_since = ended.lost, ended.live_since
             if live_since is not None:
-                steady = self._clock.monotonic() - live_since >= self._times.steady_after
-                failures = 0 if steady else failures
+                self._backoff.held(self._clock.monotonic() - live_since)
                 self._lost_at, self._lost_because = self._heard_at, lost.reason
                 await self._enter(StreamState.RESUMING, lost.reason)
-                self._poll_within(self._times.poll_down)
+                self._polls.ask_within(self._times.poll_down)
             else:
                 # Not told, so ask; the answer decides between polling and offline.
                 stale = self._reading.answered is None or self.age() >= self._times.poll_down
-                self._poll_within(0.0 if stale else self._times.poll_down)
+                self._polls.ask_within(0.0 if stale else self._times.poll_down)
                 if self._state is StreamState.RESUMING and not stale:
                     await self._enter(StreamState.POLLING, lost.reason)
             if lost.fatal:
                 self.refused = lost.reason
                 log.warning("order stream: %s", lost.reason)
-                self._poll_within(0.0)
+                self._polls.ask_within(0.0)
                 return
-            await self._clock.sleep(self._delay(failures, lost.retry_after))
-            failures += 1
-
-    def _delay(self, failures: int, told: float | None) -> float:
-        if failures == 0:
-            delay = self._rng.uniform(0.0, self._times.first_jitter)
-        else:
-            most = min(self._times.backoff_cap, self._times.first_jitter * 2.0 ** min(failures, 10))
-            delay = self._rng.uniform(most / 2, most)
-        return max(delay, min(told or 0.0, self._times.longest_retry_after))
+            await self._clock.sleep(self._backoff.next(lost.retry_after))
 
     async def _poll_for_ever(self) -> None:
         while True:
-            wait = self._due - self._clock.monotonic()
-            if wait > 0:
-                await within(self._clock, wait, self._wake.wait())
-                self._wake.clear()
-                continue
-            live = self._connected
-            self._due = self._clock.monotonic() + self._interval()
+            await self._polls.due()
+            live = self._polls.connected
+            self._polls.asked()
             try:
                 await self._reading.read(Source.POLL)
             except ClientError as error:
                 log.info("order poll: %s", error)
-                if not live and not self._connected:
+                if not live and not self._polls.connected:
                     await self._enter(StreamState.OFFLINE, str(error))
             else:
-                if not live and not self._connected:
+                if not live and not self._polls.connected:
                     await self._enter(StreamState.POLLING, self.refused or self._lost_because)
-            self._due = self._clock.monotonic() + self._interval()
-
-    def _interval(self) -> float:
-        return self._times.poll_live if self._connected else self._times.poll_down
-
-    def _poll_within(self, seconds: float) -> None:
-        due = self._clock.monotonic() + seconds
-        if due < self._due:
-            self._due = due
-            self._wake.set()
+            self._polls.asked()
 
     # One connection
 
@@ -228,7 +204,7 @@ class OrderStream:
         except SocketLost as lost:
             raise _SessionEnded(lost, None) from None
         try:
-            self._connected = True
+            self._polls.connected = True
             self._held = deque(maxlen=HELD_BACK)
             await self._enter(StreamState.RESUMING, "connected")
             await together(
@@ -237,7 +213,7 @@ class OrderStream:
         except SocketLost as lost:
             raise _SessionEnded(lost, live_since[0] if live_since else None) from None
         finally:
-            self._connected = False
+            self._polls.connected = False
             self._held = None
             await socket.close()
 
@@ -246,7 +222,7 @@ class OrderStream:
             if frame is None:
                 # It may have been an update: ask soon, but not for every bad frame.
                 self.unusable_frames += 1
-                self._poll_within(self._times.poll_down)
+                self._polls.ask_within(self._times.poll_down)
             elif frame.type == "order_update" and frame.data is not None:
                 if self._held is None:
                     await self._see(frame.data, Source.STREAM)
@@ -269,7 +245,7 @@ class OrderStream:
             await self._see(self._held.popleft(), Source.STREAM)
         self._held = None
         live_since.append(self._clock.monotonic())
-        self._due = self._clock.monotonic() + self._times.poll_live
+        self._polls.asked()
         await self._enter(StreamState.LIVE, "")
 
     # Reading and telling
