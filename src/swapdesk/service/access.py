@@ -6,6 +6,7 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
 
@@ -30,7 +31,11 @@ class ApiKey:
 
 @dataclass(frozen=True)
 class Partner:
-    """One account of the service; it may hold several keys. ``read_limits`` None: not limited."""
+    """One account of the service; it may hold several keys. ``read_limits`` None: not limited.
+
+    ``fixed_rates`` is whether it may ask for fixed rates; ``default_markup``, in percent, counts
+    where a request names none.
+    """
 
     partner_id: str
     name: str
@@ -40,6 +45,8 @@ class Partner:
     exchange_limits: RateWindows
     read_limits: RateWindows | None = None
     suspended: bool = False
+    fixed_rates: bool = True
+    default_markup: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True)

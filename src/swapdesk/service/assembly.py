@@ -18,6 +18,7 @@ from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter
 from swapdesk.service.request_counts import RequestCounter
+from swapdesk.service.scans import Scanner, TokenScans
 from swapdesk.service.store.protocol import Store
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.service.venues.registry import Venues
@@ -35,15 +36,18 @@ def assemble(
     partners: Iterable[Partner],
     intermediaries: Iterable[str],
     keywords: Mapping[str, str] | None = None,
+    scanner: Scanner | None = None,
 ) -> ServiceParts:
     """A service over these collaborators.
 
     ``rng`` draws the ids of quotes, orders and requests; ``intermediaries`` are the ids of the
-    tokens a private route may hop over; ``keywords`` are extra search terms by token id.
+    tokens a private route may hop over; ``keywords`` are extra search terms by token id;
+    without a ``scanner`` no token is ever scanned.
     """
     catalog = Catalog(chains, tokens, keywords)
     registry = Venues(venues, clock)
-    engine = QuoteEngine(catalog, registry, store, clock, rng, intermediaries)
+    scans = TokenScans(catalog, scanner, clock)
+    engine = QuoteEngine(catalog, registry, store, clock, rng, intermediaries, scans)
     desk = OrderDesk(store, catalog, registry, engine, clock, rng)
     directory = Directory(partners)
     hub = Hub(store, desk, clock)
@@ -56,7 +60,7 @@ def assemble(
         venues=registry,
         store=store,
         engine=engine,
-        pair_limits=PairLimitsDesk(catalog, registry, engine),
+        pair_limits=PairLimitsDesk(catalog, registry, engine, scans),
         requests=requests,
         rates=RateLimiter(store, clock, requests),
         orders=desk,

@@ -1,13 +1,14 @@
 """Chains and tokens in memory: lookup, search, and pages encoded once.
 
-A Catalog never changes; a new version of the reference data is a new Catalog (spec: GET /tokens,
-GET /chains; wire decisions 2.1, 2.2, 8 "Query values").
+A Catalog never changes but for security verdicts, which come in while it serves; a new version
+of the reference data is a new Catalog (spec: GET /tokens, GET /chains; wire decisions 2.1, 2.2,
+8 "Query values").
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Literal
 
@@ -15,7 +16,7 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.wire.chains import Chain, ChainQuery
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.tokens import Token, TokenQuery
+from swapdesk.wire.tokens import Token, TokenQuery, TokenSecurityScan
 
 Side = Literal["from", "to", "token"]
 
@@ -50,13 +51,14 @@ class Catalog:
         self.chains: tuple[Chain, ...] = tuple(
             sorted(chains, key=lambda chain: (chain.priority, chain.name, chain.id))
         )
-        self.tokens: tuple[Token, ...] = tuple(sorted(tokens, key=_order))
+        self._tokens = sorted(tokens, key=_order)
+        self._places = {token.id: place for place, token in enumerate(self._tokens)}
         self._chains = {chain.short_name.casefold(): chain for chain in self.chains}
-        self._by_id = {token.id.lower(): token for token in self.tokens}
-        self._by_cex_id: dict[str, Token] = {}
-        for token in self.tokens:
+        self._by_id = {token.id.lower(): token for token in self._tokens}
+        self._by_cex_id: dict[str, str] = {}
+        for token in self._tokens:
             if token.cex_token_id:
-                self._by_cex_id.setdefault(token.cex_token_id.casefold(), token)
+                self._by_cex_id.setdefault(token.cex_token_id.casefold(), token.id)
         words = keywords or {}
         self._haystacks = {
             token.id: "\n".join(
@@ -68,12 +70,26 @@ class Catalog:
                     words.get(token.id, ""),
                 )
             ).casefold()
-            for token in self.tokens
+            for token in self._tokens
         }
-        self._cex_chains = {token.chain.casefold() for token in self.tokens if token.has_cex}
-        self._dex_chains = {token.chain.casefold() for token in self.tokens if token.has_dex}
+        self._cex_chains = {token.chain.casefold() for token in self._tokens if token.has_cex}
+        self._dex_chains = {token.chain.casefold() for token in self._tokens if token.has_dex}
         self._encoded: dict[str, bytes] = {}
         self._pages: OrderedDict[str, bytes] = OrderedDict()
+        self._page_bytes = 0
+
+    @property
+    def tokens(self) -> Sequence[Token]:
+        """All tokens in listing order."""
+        return self._tokens
+
+    def put_scan(self, token_id: str, scan: TokenSecurityScan) -> None:
+        """Replace the security verdict of a token; pages are written anew where it stands."""
+        place = self._places[token_id]
+        token = self._tokens[place].model_copy(update={"security_scan": scan})
+        self._tokens[place] = self._by_id[token_id.lower()] = token
+        self._encoded.pop(token_id, None)
+        self._pages.clear()
         self._page_bytes = 0
 
     def token(self, token_id: str) -> Token | None:
@@ -82,7 +98,8 @@ class Catalog:
 
     def token_by_cex_id(self, cex_token_id: str) -> Token | None:
         """The first token, in listing order, with this identifier on centralized exchanges."""
-        return self._by_cex_id.get(cex_token_id.casefold())
+        token_id = self._by_cex_id.get(cex_token_id.casefold())
+        return None if token_id is None else self.token(token_id)
 
     def chain(self, short_name: str) -> Chain | None:
         return self._chains.get(short_name.casefold())
@@ -122,7 +139,7 @@ class Catalog:
         ]
         found = [
             token
-            for token in self.tokens
+            for token in self._tokens
             if (query.unverified or not token.unverified or address is not None)
             and (address is None or (token.address or "").casefold() == address)
             and (chain is None or token.chain_data.short_name.casefold() == chain)

@@ -6,25 +6,31 @@ What is stated here is what a quote accepts: both ends are priced before they ar
 from __future__ import annotations
 
 import asyncio
-from typing import Literal
+from decimal import Decimal
 
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import invalid
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.quoting.rows import offered
+from swapdesk.service.quoting.private_bounds import contiguous, within_cap
+from swapdesk.service.scans import TokenScans
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.pair_limits import Limits, PairLimits, PairLimitsQuery
 from swapdesk.wire.tokens import Token
 
+_ENDS_TRIED = 4
+
 
 class PairLimitsDesk:
     """Answers ``GET /minMax``."""
 
-    def __init__(self, catalog: Catalog, venues: Venues, engine: QuoteEngine) -> None:
+    def __init__(
+        self, catalog: Catalog, venues: Venues, engine: QuoteEngine, scans: TokenScans
+    ) -> None:
         self._catalog = catalog
         self._venues = venues
         self._engine = engine
+        self._scans = scans
 
     async def limits(self, query: PairLimitsQuery) -> PairLimits:
         """Limits by route type; null where no route of the type exists."""
@@ -34,53 +40,52 @@ class PairLimitsDesk:
         token_out = self._catalog.enabled_side(query.token_id_to, "to")
         if token_in.id == token_out.id:
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
+        self._scans.selected(token_in, token_out)
         if not (token_in.has_cex and token_out.has_cex):
             return PairLimits()
         cex, private = await asyncio.gather(
-            self._priced(token_in, token_out, self._standard(token_in, token_out), "standard"),
-            self._private(token_in, token_out),
+            self._standard(token_in, token_out), self._private(token_in, token_out)
         )
         return PairLimits(cex=cex, private=private)
 
     async def _private(self, token_in: Token, token_out: Token) -> Limits | None:
         bounds = await self._engine.private_bounds.find(token_in, token_out)
-        return await self._priced(token_in, token_out, bounds, "private")
-
-    def _standard(self, token_in: Token, token_out: Token) -> VenueLimits | None:
-        """The widest bounds over all venues that trade the pair."""
-        found = [
-            limits
-            for venue in self._venues.trading(token_in, token_out)
-            if (limits := venue.limits(token_in, token_out)) is not None
-        ]
-        if not found:
-            return None
-        return VenueLimits(
-            min(limits.minimum for limits in found), max(limits.maximum for limits in found)
-        )
-
-    async def _priced(
-        self,
-        token_in: Token,
-        token_out: Token,
-        bounds: VenueLimits | None,
-        route: Literal["standard", "private"],
-    ) -> Limits | None:
-        """``bounds`` with what both ends pay; None when an end cannot be priced now."""
         if bounds is None:
             return None
-        ends = offered(bounds, token_in)
-        if ends.minimum > ends.maximum:
-            return None
         least, most = await asyncio.gather(
-            self._engine.best_legs(token_in, token_out, ends.minimum, route),
-            self._engine.best_legs(token_in, token_out, ends.maximum, route),
+            self._engine.best_legs(token_in, token_out, bounds.minimum, "private"),
+            self._engine.best_legs(token_in, token_out, bounds.maximum, "private"),
         )
         if least is None or most is None:
             return None
-        return Limits(
-            min=ends.minimum,
-            max=ends.maximum,
-            min_out=least.amount_out,
-            max_out=most.amount_out,
-        )
+        return _stated(bounds, least.amount_out, most.amount_out)
+
+    async def _standard(self, token_in: Token, token_out: Token) -> Limits | None:
+        """The widest bounds over all venues that price both ends now."""
+        found = [
+            ends
+            for venue in self._venues.trading(token_in, token_out)
+            if (limits := venue.limits(token_in, token_out)) is not None
+            and (ends := within_cap(limits, token_in)) is not None
+        ]
+        for _ in range(_ENDS_TRIED):
+            bounds = contiguous(found)
+            if bounds is None:
+                return None
+            least, most = await asyncio.gather(
+                self._engine.best_legs(token_in, token_out, bounds.minimum, "standard"),
+                self._engine.best_legs(token_in, token_out, bounds.maximum, "standard"),
+            )
+            if least is not None and most is not None:
+                return _stated(bounds, least.amount_out, most.amount_out)
+            found = [
+                each
+                for each in found
+                if (least is not None or each.minimum > bounds.minimum)
+                and (most is not None or each.maximum < bounds.maximum)
+            ]
+        return None
+
+
+def _stated(bounds: VenueLimits, least_out: Decimal, most_out: Decimal) -> Limits:
+    return Limits(min=bounds.minimum, max=bounds.maximum, min_out=least_out, max_out=most_out)

@@ -5,24 +5,34 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import timedelta
 from decimal import Decimal
 from typing import Literal
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
-from swapdesk.service.errors import invalid
 from swapdesk.service.quoting import rows
+from swapdesk.service.quoting.asking import Asking
+from swapdesk.service.quoting.fanout import DEADLINE
 from swapdesk.service.quoting.intermediaries import Intermediaries
 from swapdesk.service.quoting.pricing import Priced, Pricing, best_per_pair, ranked
 from swapdesk.service.quoting.private_bounds import PrivateBounds
-from swapdesk.service.quoting.routes import Cause, PricedRoute, Route, UnpricedRoute
-from swapdesk.service.quoting.valuation import swap_cap
+from swapdesk.service.quoting.rotation import Rotation
+from swapdesk.service.quoting.routes import (
+    Cause,
+    PricedRoute,
+    Route,
+    RouteQuestion,
+    UnpricedRoute,
+)
+from swapdesk.service.quoting.rows import QUOTE_VALID, Asked
+from swapdesk.service.quoting.valuation import in_usd, loses_too_much, swap_cap
+from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.protocol import EVERY_ROUTE, RouteChoice, Store, StoredQuote
+from swapdesk.service.venues.adapter import Terms, VenueLimits
 from swapdesk.service.venues.registry import Venues
+from swapdesk.service.venues.wrappers import within
 from swapdesk.wire.encoding.ids import new_quote_id
-from swapdesk.wire.encoding.numbers import plain, quantize
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import (
     PrivateSendQuery,
@@ -30,14 +40,16 @@ from swapdesk.wire.quotes import (
     Quote,
     QuoteList,
     QuoteQuery,
-    RouteType,
 )
 from swapdesk.wire.tokens import Token
 
 __all__ = ["QUOTE_VALID", "PricedRoute", "QuoteEngine"]
 
-QUOTE_VALID = timedelta(seconds=60)
-"""How long a floating quote may be executed (wire decisions 6)."""
+_CLEAR = 2
+"""An amount this many times inside the bounds of a priced route is inside those of the pair."""
+
+_RESERVE = 0.4
+"""Seconds that bounds may take at least, after a fan-out that used up its time."""
 
 
 class QuoteEngine:
@@ -51,60 +63,50 @@ class QuoteEngine:
         clock: Clock,
         rng: random.Random,
         intermediaries: Iterable[str],
+        scans: TokenScans | None = None,
     ) -> None:
-        self._catalog = catalog
         self._venues = venues
         self._store = store
         self._clock = clock
         self._rng = rng
+        self._scans = scans or TokenScans(catalog, None, clock)
         middle = Intermediaries(catalog, venues, intermediaries)
+        self._asking = Asking(catalog, venues)
         self._pricing = Pricing(venues, middle, clock)
-        self.private_bounds = PrivateBounds(middle, clock)
+        self._rotation = Rotation(store, venues, clock, rng)
+        self.private_bounds = PrivateBounds(self._pricing, middle, clock)
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
         """Every asked route of the pair, unpriced ones with their reason."""
-        asked = frozenset(query.types or RouteType)
-        same = query.from_.lower() == query.to.lower()
-        if same and asked != {RouteType.PRIVATE}:
-            message = "must differ from 'from'; the same token needs types=private"
-            raise invalid("to", message, query.to)
-        token_in = self._catalog.enabled_token(query.from_, "from")
-        token_out = self._catalog.enabled_token(query.to, "to")
-        if same:
-            _require_self_private(token_in, query.from_)
-        amount = _in_units(token_in, query.amount)
-        priced = await self._price(
-            token_in,
-            token_out,
-            amount,
-            standard=RouteType.STANDARD in asked,
-            private=RouteType.PRIVATE in asked,
-        )
+        asked = self._asking.quotes(caller, query)
+        question = asked.question
+        self._scans.selected(question.token_in, question.token_out)
+        priced = await self._price(asked)
+        receive = question.terms.receive
         offers = [
-            *(
-                (route, self._stored(caller, route, token_in, token_out, same))
-                for route in [*ranked(priced.standard), *best_per_pair(priced.private)]
-            ),
+            (route, self._stored(asked, route))
+            for route in [
+                *ranked(priced.standard, receive=receive),
+                *best_per_pair(priced.private, receive=receive),
+            ]
         ]
         await self._store.save_quotes([stored for _, stored in offers])
-        found = [self._row(route, stored, token_in) for route, stored in offers]
-        found += self._losers(priced, amount, token_in)
+        found = [self._row(route, stored, asked) for route, stored in offers]
+        found += self._losers(priced, question)
         ordered = rows.in_order(found, query.sort, query.sort_order)
         return QuoteList(quotes=ordered, total=len(ordered))
 
     async def private_send(self, caller: Caller, query: PrivateSendQuery) -> PrivateSendQuoteList:
-        """Private routes from a token to itself."""
-        token = self._catalog.enabled_token(query.from_, "from")
-        _require_self_private(token, query.from_)
-        amount = _in_units(token, query.amount)
+        """Private routes from a token to itself; a filtered one is left out."""
+        asked = self._asking.private_send(caller, query)
+        token, amount = asked.question.token_in, asked.question.amount
+        self._scans.selected(token)
         if amount <= 0:
             bounds = await self.private_bounds.find(token, token)
             raise rows.too_low(token, amount, bounds.minimum if bounds else Decimal(0))
-        priced = await self._price(token, token, amount, standard=False, private=True)
-        offers = [
-            (route, self._stored(caller, route, token, token, True))
-            for route in best_per_pair(priced.private)
-        ]
+        priced = await self._price(asked)
+        offers = [(route, self._stored(asked, route)) for route in best_per_pair(priced.private)]
+        offers = [(route, stored) for route, stored in offers if not stored.filtered]
         await self._store.save_quotes([stored for _, stored in offers])
         items = [rows.private_send_row(stored, route, token) for route, stored in offers]
         return PrivateSendQuoteList(total=len(items), quotes=items)
@@ -119,109 +121,116 @@ class QuoteEngine:
         exclude: frozenset[tuple[str, ...]] = frozenset(),
         markup: Decimal = Decimal(0),
         choice: RouteChoice = EVERY_ROUTE,
+        partner_id: str | None = None,
     ) -> PricedRoute | None:
         """The floating route that pays most now among those ``choice`` asks for; None when none.
 
-        ``exclude`` names routes by their legs; ``markup`` is what the price has to include.
+        ``exclude`` names routes by their legs; ``markup``, in percent, is what the price has to
+        include. Payout wallets are rotated, when asked for, against the orders of
+        ``partner_id``. A route that would be filtered is never chosen.
         """
-        priced = await self._pricing.price(
+        question = RouteQuestion(
             token_in,
             token_out,
             amount,
-            standard=route == "standard",
-            private=route == "private",
+            Terms(markup=markup),
+            choice,
+            frozenset({route}),
+            exclude=exclude,
         )
-        usable = [
-            found
-            for found in [*priced.standard, *priced.private]
-            if found.legs not in exclude and choice.admits(found.legs)
+        priced = await self._pricing.price(question)
+        found = [
+            each
+            for each in [*priced.standard, *priced.private]
+            if isinstance(each, PricedRoute)
+            and each.legs not in exclude
+            and not loses_too_much(
+                in_usd(token_in, each.amount_in), in_usd(token_out, each.amount_out)
+            )
         ]
+        usable: list[Route] = list(found)
+        if route == "private" and partner_id is not None:
+            usable = await self._rotation.rotated(usable, choice, partner_id, receive=False)
         return next(iter(ranked(usable)), None)
 
-    async def _price(
-        self, token_in: Token, token_out: Token, amount: Decimal, *, standard: bool, private: bool
-    ) -> Priced:
+    async def _price(self, asked: Asked) -> Priced:
         """Prices of the asked routes, or the refusal when no route takes the amount."""
-        if not (token_in.has_cex and token_out.has_cex) or not (standard or private):
+        question = asked.question
+        if not (question.token_in.has_cex and question.token_out.has_cex) or not question.types:
             return Priced([], [], 0.0)
-        cap = swap_cap(token_in)
-        if cap is not None and amount > cap:
-            raise rows.over_limit(token_in, amount, cap)
-        priced = await self._pricing.price(
-            token_in, token_out, amount, standard=standard, private=private
+        cap = swap_cap(question.token_in)
+        if cap is not None and not question.terms.receive and question.amount > cap:
+            raise rows.over_limit(question.token_in, question.amount, cap)
+        priced = await self._pricing.price(question)
+        private = await self._bounded(priced, question)
+        private = await self._rotation.rotated(
+            private, question.choice, asked.partner_id, receive=question.terms.receive
         )
-        priced = replace(
-            priced, private=await self._bounded(priced.private, token_in, token_out, amount)
-        )
-        self._refuse_if_none_takes(priced, token_in, amount)
+        priced = replace(priced, private=private)
+        _refuse_if_none_takes(priced, question)
         return priced
 
-    async def _bounded(
-        self, routes: list[Route], token_in: Token, token_out: Token, amount: Decimal
-    ) -> list[Route]:
-        """Private routes; when none takes the amount, with the figure ``GET /minMax`` states.
+    async def _bounded(self, priced: Priced, question: RouteQuestion) -> list[Route]:
+        """Private routes; refused with the figure of ``GET /minMax`` when the amount is outside.
 
-        A route that has a price is never refused by bounds found for somebody else before.
+        The rule is the same whether the bounds were asked for before or not. Bounds speak of
+        all floating routes, so other questions are answered by their routes alone.
         """
-        if any(isinstance(route, PricedRoute) for route in routes):
+        routes = priced.private
+        if not routes or not _plain(question):
             return routes
-        if not any(route.cause in (Cause.BELOW, Cause.ABOVE) for route in _unpriced(routes)):
+        if _clearly_inside(routes, question.amount):
             return routes
-        bounds = await self.private_bounds.find(token_in, token_out)
+        if not any(
+            isinstance(route, PricedRoute) or route.cause in (Cause.BELOW, Cause.ABOVE)
+            for route in routes
+        ):
+            return routes
+        bounds = await self._bounds_in_time(question, priced.waited)
         if bounds is None:
             return routes
-        if amount < bounds.minimum:
-            return [UnpricedRoute(route.legs, Cause.BELOW, bounds.minimum) for route in routes]
-        if amount > bounds.maximum:
-            return [UnpricedRoute(route.legs, Cause.ABOVE, bounds.maximum) for route in routes]
+        if question.amount < bounds.minimum:
+            return [UnpricedRoute((), Cause.BELOW, bounds.minimum)]
+        if question.amount > bounds.maximum:
+            return [UnpricedRoute((), Cause.ABOVE, bounds.maximum)]
         return routes
 
-    def _refuse_if_none_takes(self, priced: Priced, token_in: Token, amount: Decimal) -> None:
-        routes = [*priced.standard, *priced.private]
-        unpriced = _unpriced(routes)
-        if not routes or len(unpriced) < len(routes):
-            return
-        bounds = [route.bound for route in unpriced if route.bound is not None]
-        causes = {route.cause for route in unpriced}
-        if causes == {Cause.BELOW} and bounds:
-            raise rows.too_low(token_in, amount, min(bounds))
-        if causes == {Cause.ABOVE} and bounds:
-            raise rows.over_limit(token_in, amount, max(bounds))
+    async def _bounds_in_time(self, question: RouteQuestion, waited: float) -> VenueLimits | None:
+        left = max(DEADLINE - waited, _RESERVE)
+        try:
+            return await within(
+                self._clock, left, self.private_bounds.find(question.token_in, question.token_out)
+            )
+        except TimeoutError:
+            return None
 
-    def _stored(
-        self,
-        caller: Caller,
-        route: PricedRoute,
-        token_in: Token,
-        token_out: Token,
-        private_send: bool,
-    ) -> StoredQuote:
-        now = self._clock.now()
+    def _stored(self, asked: Asked, route: PricedRoute) -> StoredQuote:
+        first = self._venues.by_code(route.legs[0])
+        needs_refund = first is not None and first.traits.requires_refund_address
         return rows.stored(
             route,
+            asked,
             quote_id=new_quote_id(self._rng),
-            partner_id=caller.partner.partner_id,
-            private_send=private_send,
-            created=now,
-            expires=now + QUOTE_VALID,
-            token_in=token_in,
-            token_out=token_out,
+            created=self._clock.now(),
+            requires_refund_address=asked.question.terms.fixed or needs_refund,
         )
 
-    def _row(self, route: PricedRoute, stored: StoredQuote, token_in: Token) -> Quote:
+    def _row(self, route: PricedRoute, stored: StoredQuote, asked: Asked) -> Quote:
+        token_in = asked.question.token_in
         if stored.route == "private":
-            return rows.private_row(stored, route, token_in)
-        return rows.standard_row(stored, route, self._provider(route.legs[0]), token_in)
+            return rows.private_row(stored, route, token_in, asked)
+        return rows.standard_row(stored, route, self._provider(route.legs[0]), token_in, asked)
 
-    def _losers(self, priced: Priced, amount: Decimal, token_in: Token) -> list[Quote]:
+    def _losers(self, priced: Priced, question: RouteQuestion) -> list[Quote]:
         """Unpriced standard routes one by one; private ones only when no private route is left."""
+        waited = priced.waited
         lost = [
-            rows.error_row(route, amount, token_in, priced.waited, self._provider(route.legs[0]))
+            rows.error_row(route, question, waited, self._provider(route.legs[0]))
             for route in _unpriced(priced.standard)
         ]
         if len(_unpriced(priced.private)) == len(priced.private):
             lost += [
-                rows.error_row(route, amount, token_in, priced.waited, None)
+                rows.error_row(route, question, waited, None)
                 for route in rows.summed_up(priced.private)
             ]
         return lost
@@ -237,17 +246,35 @@ def _unpriced(routes: Iterable[Route]) -> list[UnpricedRoute]:
     return [route for route in routes if isinstance(route, UnpricedRoute)]
 
 
-def _require_self_private(token: Token, value: str) -> None:
-    if not token.has_self_private:
-        raise invalid("from", "must be a token with hasSelfPrivate", value)
+def _plain(question: RouteQuestion) -> bool:
+    """Whether the question is about every floating route, as the bounds of the pair are."""
+    terms, choice = question.terms, question.choice
+    filtered = (choice.in_included, choice.in_excluded, choice.out_included, choice.out_excluded)
+    return (
+        not terms.fixed
+        and not choice.use_xmr
+        and all(codes is None for codes in filtered)
+        and (question.markup_optional or not terms.markup)
+    )
 
 
-def _in_units(token: Token, amount: Decimal) -> Decimal:
-    """``amount`` in whole units of the token; one finer than the token cannot be sent."""
-    exponent = amount.as_tuple().exponent
-    if isinstance(exponent, int) and -exponent <= token.decimals:
-        return amount
-    cut = quantize(amount, token.decimals, up=False)
-    if cut != amount:
-        raise invalid("amount", f"{token.symbol} has {token.decimals} decimals", plain(amount))
-    return cut
+def _clearly_inside(routes: Iterable[Route], amount: Decimal) -> bool:
+    """Whether priced routes show that the amount is far from both bounds of the pair."""
+    limits = [route.limits for route in routes if isinstance(route, PricedRoute)]
+    return any(each.minimum * _CLEAR <= amount for each in limits) and any(
+        amount * _CLEAR <= each.maximum for each in limits
+    )
+
+
+def _refuse_if_none_takes(priced: Priced, question: RouteQuestion) -> None:
+    """AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT when the amount is all that is wrong everywhere."""
+    routes = [*priced.standard, *priced.private]
+    unpriced = _unpriced(routes)
+    if not routes or len(unpriced) < len(routes):
+        return
+    bounds = [route.bound for route in unpriced if route.bound is not None]
+    causes = {route.cause for route in unpriced}
+    if causes == {Cause.BELOW} and bounds:
+        raise rows.too_low(question.stated, question.amount, min(bounds))
+    if causes == {Cause.ABOVE} and bounds:
+        raise rows.over_limit(question.stated, question.amount, max(bounds))

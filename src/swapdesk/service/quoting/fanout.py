@@ -18,59 +18,76 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-# Until so many seconds have passed, at least so many percent of the answers are waited for.
-STEPS = ((0.6, 100), (0.9, 90), (1.2, 80), (1.5, 70), (1.8, 60), (2.0, 50))
+Steps = tuple[tuple[float, int], ...]
+"""Until so many seconds have passed, at least so many percent of the answers are waited for."""
+
+STEPS: Steps = ((0.6, 100), (0.9, 90), (1.2, 80), (1.5, 70), (1.8, 60), (2.0, 50))
+
+HALF_STEPS: Steps = tuple((seconds / 2, percent) for seconds, percent in STEPS)
+"""For questions that others wait for: the same patience in half the time."""
+
+DEADLINE = STEPS[-1][0]
+"""Nothing is waited for longer, in seconds."""
 
 
 @dataclass(frozen=True)
 class Gathered(Generic[T]):
-    """One entry per question, None for no answer; ``waited`` in seconds."""
+    """One entry per question, None for no answer; ``waited`` in seconds since the begin."""
 
     answers: list[T | None]
     waited: float
 
 
-async def gather(clock: Clock, questions: Sequence[Coroutine[Any, Any, T]]) -> Gathered[T]:
+async def gather(
+    clock: Clock,
+    questions: Sequence[Coroutine[Any, Any, T]],
+    *,
+    steps: Steps = STEPS,
+    begin: float | None = None,
+) -> Gathered[T]:
     """Ask everything at once and keep what came in time; the rest is cancelled.
 
-    A question must not raise: a failure is an answer of its own kind. One that raises all the
-    same is logged and counts as unanswered.
+    ``begin``, of ``clock.monotonic``, is when the time of the whole request began. A question
+    must not raise: a failure is an answer of its own kind. One that raises all the same is
+    logged and counts as unanswered.
     """
+    if begin is None:
+        begin = clock.monotonic()
     if not questions:
         return Gathered([], 0.0)
     tasks = [asyncio.ensure_future(question) for question in questions]
     left = len(tasks)
+    enough = 0
     some = asyncio.Event()
 
     def one_more(_: asyncio.Future[T]) -> None:
         nonlocal left
         left -= 1
-        some.set()
+        if left <= enough:
+            some.set()
 
     for task in tasks:
         task.add_done_callback(one_more)
-    begin = clock.monotonic()
     try:
-        for until, percent in STEPS:
-            timer = asyncio.ensure_future(clock.sleep(begin + until - clock.monotonic()))
+        for until, percent in steps:
+            enough = len(tasks) - -(-percent * len(tasks) // 100)
+            remaining = begin + until - clock.monotonic()
+            if remaining <= 0 and until != steps[-1][0]:
+                continue
+            timer = asyncio.ensure_future(clock.sleep(remaining))
             timer.add_done_callback(lambda _: some.set())
             try:
-                while _short(left, len(tasks), percent) and not timer.done():
+                while left > enough and not timer.done():
                     some.clear()
                     await some.wait()
             finally:
                 timer.cancel()
-            if not _short(left, len(tasks), percent):
+            if left <= enough:
                 break
         return Gathered([_answer(task) for task in tasks], clock.monotonic() - begin)
     finally:
         for task in tasks:
             task.cancel()
-
-
-def _short(left: int, asked: int, percent: int) -> bool:
-    """Whether fewer than ``percent`` of those asked have answered."""
-    return (asked - left) * 100 < percent * asked
 
 
 def _answer(task: asyncio.Future[T]) -> T | None:

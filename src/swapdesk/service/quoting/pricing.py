@@ -1,27 +1,37 @@
-"""All routes of a pair priced at once: over each venue, and over each pair of venues."""
+"""All routes of a pair priced at once: over each venue, and over pairs of venues.
+
+A private route is priced leg by leg, beginning with the leg whose amount is known: the first,
+or the second when the amount states what shall arrive. Of those legs only the best of each
+intermediary are carried on, which are enough for every row that is offered.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
 
 from swapdesk.clock import Clock
-from swapdesk.service.quoting.fanout import gather
+from swapdesk.service.quoting.eligibility import Eligible
+from swapdesk.service.quoting.fanout import HALF_STEPS, gather
 from swapdesk.service.quoting.intermediaries import Intermediaries
 from swapdesk.service.quoting.routes import (
     Cause,
     Leg,
+    PricedLeg,
     PricedRoute,
     Route,
+    RouteQuestion,
     UnpricedRoute,
+    over_one,
+    over_two,
     price_leg,
-    price_second_leg,
-    price_standard,
+    terms_of_leg,
 )
+from swapdesk.service.quoting.valuation import swap_cap
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import GuardedVenue
+from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.tokens import Token
 
 PRIVATE_ROWS = 24
@@ -37,6 +47,15 @@ class Priced:
     waited: float
 
 
+@dataclass(frozen=True)
+class _Hop:
+    """An intermediary with the venues that may stand on both sides of it."""
+
+    middle: Token
+    firsts: list[GuardedVenue]
+    seconds: list[GuardedVenue]
+
+
 class Pricing:
     """Asks the venues for whole routes under one deadline."""
 
@@ -45,66 +64,220 @@ class Pricing:
         self._intermediaries = intermediaries
         self._clock = clock
 
-    async def price(
-        self, token_in: Token, token_out: Token, amount: Decimal, *, standard: bool, private: bool
-    ) -> Priced:
+    async def price(self, question: RouteQuestion) -> Priced:
         """Routes of the asked types, each with its price or the reason it has none."""
-        direct = self._venues.trading(token_in, token_out) if standard else []
-        hops = self._hops(token_in, token_out) if private else []
-        first_legs: dict[tuple[str, str], asyncio.Task[Leg]] = {}
-        for first, _, middle in hops:
-            key = (first.provider.short_name, middle.id)
-            if key not in first_legs:
-                first_legs[key] = asyncio.create_task(price_leg(first, token_in, middle, amount))
+        begin = self._clock.monotonic()
+        (standard, waited), (private, waited_too) = await asyncio.gather(
+            self._standard(question, begin), self._private(question, begin)
+        )
+        return Priced(standard, private, max(waited, waited_too))
 
-        async def over(first: GuardedVenue, second: GuardedVenue, middle: Token) -> Route:
-            leg = await asyncio.shield(first_legs[(first.provider.short_name, middle.id)])
-            if isinstance(leg, UnpricedRoute):
-                codes = (first.provider.short_name, second.provider.short_name)
-                return UnpricedRoute(codes, leg.cause, leg.bound)
-            return await price_second_leg(leg, (first, second), middle, token_out)
-
-        try:
-            gathered = await gather(
-                self._clock,
-                [price_standard(venue, token_in, token_out, amount) for venue in direct]
-                + [over(*hop) for hop in hops],
-            )
-        finally:
-            for task in first_legs.values():
-                task.cancel()
-        legs: list[tuple[str, ...]] = [(venue.provider.short_name,) for venue in direct]
-        legs += [(hop[0].provider.short_name, hop[1].provider.short_name) for hop in hops]
-        routes = [
-            UnpricedRoute(codes, Cause.SILENT) if answer is None else answer
-            for codes, answer in zip(legs, gathered.answers, strict=True)
+    async def _standard(self, question: RouteQuestion, begin: float) -> tuple[list[Route], float]:
+        if "standard" not in question.types:
+            return [], 0.0
+        trading = self._venues.trading(question.token_in, question.token_out)
+        direct = [
+            venue
+            for venue in _eligible(question).direct(trading)
+            if (venue.provider.short_name,) not in question.exclude
         ]
-        return Priced(routes[: len(direct)], routes[len(direct) :], gathered.waited)
+        cap = swap_cap(question.token_in) if question.terms.receive else None
+        gathered = await gather(
+            self._clock,
+            [
+                price_leg(
+                    venue,
+                    question.token_in,
+                    question.token_out,
+                    question.amount,
+                    terms_of_leg(question.terms, venue, last=True),
+                    cap,
+                )
+                for venue in direct
+            ],
+            begin=begin,
+        )
+        routes: list[Route] = []
+        for venue, leg in zip(direct, gathered.answers, strict=True):
+            if isinstance(leg, PricedLeg):
+                routes.append(over_one(leg))
+            else:
+                code = (venue.provider.short_name,)
+                routes.append(UnpricedRoute(code, Cause.SILENT) if leg is None else leg)
+        return routes, gathered.waited
 
-    def _hops(
-        self, token_in: Token, token_out: Token
-    ) -> list[tuple[GuardedVenue, GuardedVenue, Token]]:
-        return [
-            (first, second, middle)
-            for middle, firsts, seconds in self._intermediaries.between(token_in, token_out)
-            for first in firsts
-            for second in seconds
-            if first is not second
+    async def _private(self, question: RouteQuestion, begin: float) -> tuple[list[Route], float]:
+        if "private" not in question.types or question.choice.swaps is not None:
+            return [], 0.0
+        hops = self._hops(question)
+        if not hops:
+            cause = self._nothing_left(question)
+            return ([] if cause is None else [UnpricedRoute((), cause)]), 0.0
+        near = [
+            (hop, venue)
+            for hop in hops
+            for venue in _near(question, hop)
+            if any(other is not venue for other in _far(question, hop))
         ]
+        asked = await gather(
+            self._clock,
+            [self._near_leg(question, hop, venue) for hop, venue in near],
+            steps=HALF_STEPS,
+            begin=begin,
+        )
+        routes: list[Route] = []
+        pairs: list[tuple[_Hop, PricedLeg, GuardedVenue]] = []
+        for hop in hops:
+            legs: list[PricedLeg] = []
+            for (of_hop, venue), leg in zip(near, asked.answers, strict=True):
+                if of_hop is not hop:
+                    continue
+                if isinstance(leg, PricedLeg):
+                    legs.append(leg)
+                else:
+                    code = (venue.provider.short_name,)
+                    routes.append(UnpricedRoute(code, Cause.SILENT) if leg is None else leg)
+            pairs += self._carried_on(question, hop, legs, routes)
+        priced = await gather(
+            self._clock, [self._whole(question, *pair) for pair in pairs], begin=begin
+        )
+        routes += [
+            UnpricedRoute((), Cause.SILENT) if route is None else route for route in priced.answers
+        ]
+        return routes, max(asked.waited, priced.waited)
+
+    def _hops(self, question: RouteQuestion) -> list[_Hop]:
+        found = self._intermediaries.between(
+            question.token_in,
+            question.token_out,
+            _eligible(question),
+            only_xmr=bool(question.choice.use_xmr),
+        )
+        return [_Hop(*each) for each in found if _two_venues(each[1], each[2])]
+
+    def _nothing_left(self, question: RouteQuestion) -> Cause | None:
+        """Which wish leaves no private route of a pair that has some; None when it has none."""
+        pinned = replace(question, choice=replace(question.choice, use_xmr=None))
+        if question.choice.use_xmr and self._hops(pinned):
+            return Cause.XMR
+        plain = replace(
+            pinned.choice, in_included=None, in_excluded=None, out_included=None, out_excluded=None
+        )
+        if plain != pinned.choice and self._hops(replace(pinned, choice=plain)):
+            return Cause.LEG_FILTERS
+        return None
+
+    @staticmethod
+    async def _near_leg(question: RouteQuestion, hop: _Hop, venue: GuardedVenue) -> Leg:
+        if question.terms.receive:
+            terms = terms_of_leg(question.terms, venue, last=True)
+            return await price_leg(venue, hop.middle, question.token_out, question.amount, terms)
+        terms = terms_of_leg(question.terms, venue, last=False)
+        return await price_leg(venue, question.token_in, hop.middle, question.amount, terms)
+
+    def _carried_on(
+        self, question: RouteQuestion, hop: _Hop, legs: list[PricedLeg], routes: list[Route]
+    ) -> list[tuple[_Hop, PricedLeg, GuardedVenue]]:
+        """Pairs worth a second question: the best legs with every venue that takes their amount.
+
+        A leg that no venue takes on from goes to ``routes`` with its reason.
+        """
+        receive = question.terms.receive
+        far = _far(question, hop)
+        limits = {
+            venue: None if receive else venue.limits(hop.middle, question.token_out)
+            for venue in far
+        }
+        legs.sort(key=lambda leg: leg.quote.amount_in if receive else -leg.quote.amount_out)
+        fitting: list[tuple[PricedLeg, list[GuardedVenue]]] = []
+        for leg in legs:
+            takers, bounds = [], []
+            for venue in far:
+                if venue is leg.venue or _codes(question, leg, venue) in question.exclude:
+                    continue
+                bound = limits[venue]
+                if receive or (
+                    bound is not None and bound.minimum <= leg.quote.amount_out <= bound.maximum
+                ):
+                    takers.append(venue)
+                elif bound is not None:
+                    bounds.append(bound)
+            if takers:
+                fitting.append((leg, takers))
+                continue
+            sent = leg.quote.amount_out
+            share = ROUGH.divide(leg.quote.amount_in, sent)
+            least = [bound.minimum for bound in bounds if sent < bound.minimum]
+            most = [bound.maximum for bound in bounds if sent > bound.maximum]
+            code = (leg.venue.provider.short_name,)
+            if least:
+                bound_in = ROUGH.multiply(min(least), share)
+                routes.append(UnpricedRoute(code, Cause.BELOW, bound_in))
+            elif most:
+                bound_in = ROUGH.multiply(max(most), share)
+                routes.append(UnpricedRoute(code, Cause.ABOVE, bound_in))
+        kept = -(-PRIVATE_ROWS // max(len(far) - 1, 1)) + 1
+        return [(hop, leg, venue) for leg, takers in fitting[:kept] for venue in takers]
+
+    @staticmethod
+    async def _whole(
+        question: RouteQuestion, hop: _Hop, near: PricedLeg, venue: GuardedVenue
+    ) -> Route:
+        """The route of a priced leg and one venue on the other side of the intermediary."""
+        if question.terms.receive:
+            terms = terms_of_leg(question.terms, venue, last=False)
+            wanted = near.quote.amount_in
+            cap = swap_cap(question.token_in)
+            leg = await price_leg(venue, question.token_in, hop.middle, wanted, terms, cap)
+            if isinstance(leg, PricedLeg):
+                return over_two(leg, near, hop.middle)
+            share = ROUGH.divide(near.quote.amount_out, wanted)
+        else:
+            terms = terms_of_leg(question.terms, venue, last=True)
+            sent = near.quote.amount_out
+            leg = await price_leg(venue, hop.middle, question.token_out, sent, terms)
+            if isinstance(leg, PricedLeg):
+                return over_two(near, leg, hop.middle)
+            share = ROUGH.divide(near.quote.amount_in, sent)
+        bound = None if leg.bound is None else ROUGH.multiply(leg.bound, share)
+        return UnpricedRoute(_codes(question, near, venue), leg.cause, bound)
 
 
-def best_per_pair(routes: Iterable[Route]) -> list[PricedRoute]:
+def _eligible(question: RouteQuestion) -> Eligible:
+    return Eligible(question.terms, question.choice, question.markup_optional)
+
+
+def _two_venues(firsts: list[GuardedVenue], seconds: list[GuardedVenue]) -> bool:
+    return any(first is not second for first in firsts for second in seconds)
+
+
+def _near(question: RouteQuestion, hop: _Hop) -> list[GuardedVenue]:
+    """The venues of the leg whose amount is known."""
+    return hop.seconds if question.terms.receive else hop.firsts
+
+
+def _far(question: RouteQuestion, hop: _Hop) -> list[GuardedVenue]:
+    return hop.firsts if question.terms.receive else hop.seconds
+
+
+def _codes(question: RouteQuestion, near: PricedLeg, far: GuardedVenue) -> tuple[str, str]:
+    """The legs in the order of the money."""
+    pair = (near.venue.provider.short_name, far.provider.short_name)
+    return (pair[1], pair[0]) if question.terms.receive else pair
+
+
+def best_per_pair(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRoute]:
     """The best intermediary of each venue pair, best pairs first, bounded."""
     best: dict[tuple[str, ...], PricedRoute] = {}
-    for route in routes:
-        if isinstance(route, PricedRoute):
-            rival = best.get(route.legs)
-            if rival is None or route.amount_out > rival.amount_out:
-                best[route.legs] = route
-    return ranked(best.values())[:PRIVATE_ROWS]
+    for route in ranked(routes, receive=receive):
+        best.setdefault(route.legs, route)
+    return list(best.values())[:PRIVATE_ROWS]
 
 
-def ranked(routes: Iterable[Route]) -> list[PricedRoute]:
-    """The priced ones, most received first; equal ones by venue, so that the order is stable."""
+def ranked(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRoute]:
+    """The priced ones, most received or least sent first; equal ones in the order of venues."""
     priced = [route for route in routes if isinstance(route, PricedRoute)]
-    return sorted(priced, key=lambda route: (-route.amount_out, route.legs))
+    return sorted(
+        priced,
+        key=lambda route: (route.amount_in if receive else -route.amount_out, route.legs),
+    )

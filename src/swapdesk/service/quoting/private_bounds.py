@@ -1,38 +1,41 @@
-"""Smallest and largest amount of a private route, found by asking the first leg.
+"""Smallest and largest amount of a private route: what ``GET /minMax`` states and quotes keep.
 
 The second leg's bounds stand in the intermediary token, so they are carried back through the
 first leg's price. Prices move between this answer and a quote; the second leg keeps a margin
-of 2 %, so that a quote at exactly these bounds is priced.
+of 2 %, so that a quote at exactly these bounds is priced, and an amount outside them is refused
+even where the margin would still take it: what is stated is what is done.
+
+Bounds stand for 30 seconds, from a round moment of the clock and not from the first question,
+so that it does not matter who asked before.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from swapdesk.clock import Clock
+from swapdesk.service.quoting.eligibility import Eligible
 from swapdesk.service.quoting.fanout import gather
 from swapdesk.service.quoting.intermediaries import Intermediaries
-from swapdesk.service.quoting.routes import UnpricedRoute, price_leg
+from swapdesk.service.quoting.pricing import Pricing
+from swapdesk.service.quoting.routes import PricedLeg, PricedRoute, RouteQuestion, price_leg
+from swapdesk.service.quoting.valuation import swap_cap
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.wrappers import GuardedVenue
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 from swapdesk.wire.tokens import Token
 
-KEPT_SECONDS = 30.0
+KEPT_SECONDS = 30
 _PAIRS_KEPT = 4096
 _UP = Decimal("1.02")
 _DOWN = Decimal("0.98")
 _CLOSE = Decimal("0.005")
-_BESIDE = (Decimal("0.998"), Decimal("1.002"))
-_ROUNDS = 8
+_ROUNDS = 4
+_ENDS_TRIED = 4
 _DIGITS = 5
-
-_Point = tuple[Decimal, Decimal]
-"""An amount sent and what the first leg pays for it."""
 
 
 @dataclass(frozen=True)
@@ -41,139 +44,150 @@ class _FirstLeg:
 
     venue: GuardedVenue
     middle: Token
+    own: VenueLimits
     target: VenueLimits
 
 
-class PrivateBounds:
-    """Bounds of the private routes of a pair, kept for 30 seconds."""
+def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
+    """The one interval without gaps that reaches the largest amount; None for none."""
+    found: VenueLimits | None = None
+    for interval in sorted(intervals, key=lambda each: each.maximum, reverse=True):
+        if found is None:
+            found = interval
+        elif interval.maximum >= found.minimum:
+            found = VenueLimits(min(found.minimum, interval.minimum), found.maximum)
+    return found
 
-    def __init__(self, intermediaries: Intermediaries, clock: Clock) -> None:
+
+def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
+    """``limits`` in whole units and under the cap of a swap; None when nothing is left."""
+    least = quantize(limits.minimum, token.decimals, up=True)
+    most = quantize(limits.maximum, token.decimals, up=False)
+    cap = swap_cap(token)
+    if cap is not None:
+        most = min(most, cap)
+    return VenueLimits(least, most) if least <= most else None
+
+
+class PrivateBounds:
+    """Bounds of the private routes of a pair, floating and without filters."""
+
+    def __init__(self, pricing: Pricing, intermediaries: Intermediaries, clock: Clock) -> None:
+        self._pricing = pricing
         self._intermediaries = intermediaries
         self._clock = clock
-        self._kept: dict[tuple[str, str], tuple[float, VenueLimits | None]] = {}
+        self._kept: dict[tuple[str, str], tuple[int, VenueLimits | None]] = {}
 
     async def find(self, token_in: Token, token_out: Token) -> VenueLimits | None:
         """Bounds over all private routes of the pair; None when there is no such route now."""
-        kept = self._kept.get((token_in.id, token_out.id))
-        if kept is not None and self._clock.monotonic() - kept[0] <= KEPT_SECONDS:
+        key = (token_in.id, token_out.id)
+        epoch = int(self._clock.now().timestamp()) // KEPT_SECONDS
+        kept = self._kept.get(key)
+        if kept is not None and kept[0] == epoch:
             return kept[1]
         legs = self._first_legs(token_in, token_out)
-        gathered = await gather(self._clock, [self._reach(leg, token_in) for leg in legs])
+        gathered = await gather(self._clock, [_reach(leg, token_in) for leg in legs])
         reached = [answer for answer in gathered.answers if answer is not None]
-        bounds = None
-        if reached:
-            bounds = VenueLimits(
-                min(limits.minimum for limits in reached),
-                max(limits.maximum for limits in reached),
-            )
+        bounds = await self._filled(token_in, token_out, reached)
         if len(self._kept) >= _PAIRS_KEPT:
             self._kept.clear()
-        self._kept[(token_in.id, token_out.id)] = (self._clock.monotonic(), bounds)
+        self._kept[key] = (epoch, bounds)
         return bounds
+
+    async def _filled(
+        self, token_in: Token, token_out: Token, reached: list[VenueLimits]
+    ) -> VenueLimits | None:
+        """The widest bounds both of whose ends are priced now."""
+        for _ in range(_ENDS_TRIED):
+            bounds = contiguous(reached)
+            if bounds is None:
+                return None
+            least, most = await asyncio.gather(
+                self._takes(token_in, token_out, bounds.minimum),
+                self._takes(token_in, token_out, bounds.maximum),
+            )
+            if least and most:
+                return bounds
+            reached = [
+                each
+                for each in reached
+                if (least or each.minimum > bounds.minimum)
+                and (most or each.maximum < bounds.maximum)
+            ]
+        return None
+
+    async def _takes(self, token_in: Token, token_out: Token, amount: Decimal) -> bool:
+        question = RouteQuestion(token_in, token_out, amount, types=frozenset({"private"}))
+        priced = await self._pricing.price(question)
+        return any(isinstance(route, PricedRoute) for route in priced.private)
 
     def _first_legs(self, token_in: Token, token_out: Token) -> list[_FirstLeg]:
         legs = []
-        for middle, firsts, seconds in self._intermediaries.between(token_in, token_out):
+        for middle, firsts, seconds in self._intermediaries.between(
+            token_in, token_out, Eligible()
+        ):
+            onward = [(second, second.limits(middle, token_out)) for second in seconds]
             for venue in firsts:
-                onward = [
-                    limits
-                    for second in seconds
-                    if second is not venue and (limits := second.limits(middle, token_out))
-                ]
-                if onward:
-                    target = VenueLimits(
-                        min(limits.minimum for limits in onward) * _UP,
-                        max(limits.maximum for limits in onward) * _DOWN,
-                    )
-                    legs.append(_FirstLeg(venue, middle, target))
+                limits = venue.limits(token_in, middle)
+                own = None if limits is None else within_cap(limits, token_in)
+                target = contiguous(
+                    VenueLimits(bound.minimum * _UP, bound.maximum * _DOWN)
+                    for second, bound in onward
+                    if second is not venue
+                    and bound is not None
+                    and bound.minimum * _UP <= bound.maximum * _DOWN
+                )
+                if own is not None and target is not None:
+                    legs.append(_FirstLeg(venue, middle, own, target))
         return legs
 
-    def _reach(self, leg: _FirstLeg, token_in: Token) -> Coroutine[Any, Any, VenueLimits | None]:
-        return _Reach(leg, token_in).find()
+
+async def _reach(leg: _FirstLeg, token_in: Token) -> VenueLimits | None:
+    """The amounts of one first leg whose payout the second leg accepts, or None."""
+    least, most = await asyncio.gather(
+        _paid(leg, token_in, leg.own.minimum), _paid(leg, token_in, leg.own.maximum)
+    )
+    target = leg.target
+    if least is None or most is None or most < target.minimum or least > target.maximum:
+        return None
+    smallest, largest = await asyncio.gather(
+        _crossing(leg, token_in, (leg.own.minimum, least), target.minimum, up=True),
+        _crossing(leg, token_in, (leg.own.maximum, most), target.maximum, up=False),
+    )
+    if smallest is None or largest is None or smallest > largest:
+        return None
+    return VenueLimits(smallest, largest)
 
 
-class _Reach:
-    """The amounts of one first leg whose payout the second leg accepts."""
+async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | None:
+    priced = await price_leg(leg.venue, token_in, leg.middle, amount)
+    return priced.quote.amount_out if isinstance(priced, PricedLeg) else None
 
-    def __init__(self, leg: _FirstLeg, token_in: Token) -> None:
-        self._leg = leg
-        self._token_in = token_in
 
-    async def _paid(self, amounts: list[Decimal]) -> list[_Point] | None:
-        """What the first leg pays for each amount, asked at once; None when one has no price."""
-        priced = await asyncio.gather(
-            *(
-                price_leg(self._leg.venue, self._token_in, self._leg.middle, amount)
-                for amount in amounts
-            )
-        )
-        points = [
-            (amount, leg.amount_out)
-            for amount, leg in zip(amounts, priced, strict=True)
-            if not isinstance(leg, UnpricedRoute)
-        ]
-        return points if len(points) == len(amounts) else None
+async def _crossing(
+    leg: _FirstLeg, token_in: Token, end: tuple[Decimal, Decimal], target: Decimal, *, up: bool
+) -> Decimal | None:
+    """From an end of the leg's bounds inward, the first amount that pays about ``target``.
 
-    async def find(self) -> VenueLimits | None:
-        """Bounds on the amount sent, or None when this leg reaches no second leg now."""
-        own = self._leg.venue.limits(self._token_in, self._leg.middle)
-        if own is None:
+    Each round follows the price of the last amount; half a percent off is close enough,
+    because the target keeps a margin of two.
+    """
+    amount, paid = end
+    if paid >= target if up else paid <= target:
+        return amount
+    for _ in range(_ROUNDS):
+        amount = _readable(ROUGH.divide(ROUGH.multiply(amount, target), paid), token_in, up=up)
+        amount = min(max(amount, leg.own.minimum), leg.own.maximum)
+        now = await _paid(leg, token_in, amount)
+        if now is None:
             return None
-        target = self._leg.target
-        decimals = self._token_in.decimals
-        ends = await self._paid(
-            [
-                quantize(own.minimum, decimals, up=True),
-                quantize(own.maximum, decimals, up=False),
-            ]
-        )
-        if ends is None or ends[1][1] < target.minimum or ends[0][1] > target.maximum:
-            return None
-        smallest, largest = await asyncio.gather(
-            self._smallest(ends, target.minimum), self._largest(ends, target.maximum)
-        )
-        return VenueLimits(smallest, largest) if smallest <= largest else None
+        if abs(now - target) <= ROUGH.multiply(target, _CLOSE):
+            return amount
+        paid = now
+    return None
 
-    async def _smallest(self, ends: list[_Point], target: Decimal) -> Decimal:
-        if ends[0][1] >= target:
-            return ends[0][0]
-        found = (await self._cross(ends[0], ends[1], target))[1][0]
-        return min(self._readable(found, up=True), ends[1][0])
 
-    async def _largest(self, ends: list[_Point], target: Decimal) -> Decimal:
-        if ends[1][1] <= target:
-            return ends[1][0]
-        found = (await self._cross(ends[0], ends[1], target))[0][0]
-        return max(self._readable(found, up=False), ends[0][0])
-
-    def _readable(self, amount: Decimal, *, up: bool) -> Decimal:
-        """Five digits, cut toward the inside of the bounds."""
-        places = min(_DIGITS - 1 - amount.adjusted(), self._token_in.decimals)
-        return quantize(amount, places, up=up)
-
-    async def _cross(self, low: _Point, high: _Point, target: Decimal) -> tuple[_Point, _Point]:
-        """Two close points, one paying less than ``target`` and one at least as much.
-
-        Each round asks closely on both sides of the straight line between the points, and in
-        their middle in case the price is bent.
-        """
-        for _ in range(_ROUNDS):
-            width = high[0] - low[0]
-            if width <= ROUGH.multiply(high[0], _CLOSE):
-                break
-            share = ROUGH.divide(target - low[1], max(high[1] - low[1], target - low[1]))
-            straight = low[0] + ROUGH.multiply(width, share)
-            wanted = (straight * _BESIDE[0], straight * _BESIDE[1], low[0] + width / 2)
-            amounts = sorted(
-                {quantize(amount, self._token_in.decimals, up=True) for amount in wanted}
-            )
-            points = await self._paid([a for a in amounts if low[0] < a < high[0]])
-            if not points:
-                break
-            for point in points:
-                if point[1] < target:
-                    low = point
-                else:
-                    high = point
-                    break
-        return low, high
+def _readable(amount: Decimal, token: Token, *, up: bool) -> Decimal:
+    """Five digits, cut toward the inside of the bounds."""
+    places = min(_DIGITS - 1 - amount.adjusted(), token.decimals)
+    return quantize(amount, places, up=up)

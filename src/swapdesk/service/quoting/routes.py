@@ -1,16 +1,28 @@
 """What one route costs: a leg on one venue, or two legs over an intermediary token.
 
 A standard route has one leg. A private route has two on different venues, so that nobody sees
-both ends. Amounts are Decimal in token units; what a venue pays is cut to the token's decimals.
+both ends. Amounts are Decimal in token units; what a venue pays is cut to the token's decimals,
+what it asks for is raised to them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from enum import Enum
+from typing import Literal
 
-from swapdesk.service.venues.adapter import Unavailable, VenueFailure, VenueLimits, VenueQuote
+from swapdesk.service.store.protocol import EVERY_ROUTE, RouteChoice
+from swapdesk.service.venues.adapter import (
+    FLOATING,
+    Terms,
+    Unavailable,
+    VenueFailure,
+    VenueLimits,
+    VenueQuote,
+)
 from swapdesk.service.venues.wrappers import GuardedVenue, TimedOut
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 from swapdesk.wire.tokens import Token
@@ -21,6 +33,32 @@ class Cause(Enum):
     ABOVE = "above"
     SILENT = "silent"
     FAILED = "failed"
+    LEG_FILTERS = "leg filters"
+    XMR = "xmr"
+    ROTATION = "rotation"
+
+
+@dataclass(frozen=True)
+class RouteQuestion:
+    """What is to be priced. ``amount`` is of the side that ``terms`` names.
+
+    ``markup_optional`` keeps venues that take no markup, priced without it: for the account's
+    default, which excludes nobody. ``exclude`` lists routes by their legs.
+    """
+
+    token_in: Token
+    token_out: Token
+    amount: Decimal
+    terms: Terms = FLOATING
+    choice: RouteChoice = EVERY_ROUTE
+    types: frozenset[Literal["standard", "private"]] = frozenset({"standard", "private"})
+    markup_optional: bool = False
+    exclude: frozenset[tuple[str, ...]] = frozenset()
+
+    @property
+    def stated(self) -> Token:
+        """The token ``amount`` is in."""
+        return self.token_out if self.terms.receive else self.token_in
 
 
 @dataclass(frozen=True)
@@ -28,8 +66,9 @@ class PricedRoute:
     """A route and what it pays. ``legs`` are venue codes in the order of the money.
 
     ``limits`` bounds ``amount_in``; ``minutes`` is the estimate for all legs together.
-    ``rates`` names each venue's promise on fixed terms; ``payout_wallet`` is the last venue's
-    hot wallet, by index, on a rotated route.
+    ``rates`` names each venue's promise on fixed terms, ``valid_until`` the end of the first
+    to end; ``payout_wallet`` is the last venue's hot wallet, by index, on a rotated route;
+    ``markup`` is the percentage the last leg was priced with.
     """
 
     legs: tuple[str, ...]
@@ -41,11 +80,14 @@ class PricedRoute:
     limits: VenueLimits
     rates: tuple[str | None, ...] = ()
     payout_wallet: int | None = None
+    markup: Decimal = Decimal(0)
+    valid_until: datetime | None = None
 
 
 @dataclass(frozen=True)
 class UnpricedRoute:
-    """Why a route has no price. ``bound`` is the figure of BELOW and ABOVE, in the token sent."""
+    """Why a route has no price. ``bound`` is the figure of BELOW and ABOVE, on the side the
+    amount was stated."""
 
     legs: tuple[str, ...]
     cause: Cause
@@ -53,82 +95,151 @@ class UnpricedRoute:
     limits: VenueLimits | None = None
 
 
-Leg = VenueQuote | UnpricedRoute
+@dataclass(frozen=True)
+class PricedLeg:
+    """A leg with its price, and the markup it was priced with."""
+
+    venue: GuardedVenue
+    quote: VenueQuote
+    markup: Decimal
+
+
+Leg = PricedLeg | UnpricedRoute
 Route = PricedRoute | UnpricedRoute
 
 
-async def price_leg(venue: GuardedVenue, token_in: Token, token_out: Token, amount: Decimal) -> Leg:
-    """One leg; the bounds are checked here, so that what limits promise is what quotes do."""
+def terms_of_leg(terms: Terms, venue: GuardedVenue, *, last: bool) -> Terms:
+    """Markup is taken once, from the leg that pays the receiver, by a venue that can."""
+    if terms.markup and not (last and venue.provider.markup_supported):
+        return replace(terms, markup=Decimal(0))
+    return terms
+
+
+async def price_leg(
+    venue: GuardedVenue,
+    token_in: Token,
+    token_out: Token,
+    amount: Decimal,
+    terms: Terms = FLOATING,
+    cap: Decimal | None = None,
+) -> Leg:
+    """One leg; the bounds are checked here, so that what limits promise is what quotes do.
+
+    ``cap`` is a further bound on the amount sent.
+    """
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)
     if limits is None:
         return UnpricedRoute(legs, Cause.FAILED)
-    if amount < limits.minimum:
-        return UnpricedRoute(legs, Cause.BELOW, limits.minimum, limits)
-    if amount > limits.maximum:
-        return UnpricedRoute(legs, Cause.ABOVE, limits.maximum, limits)
+    if cap is not None and cap < limits.maximum:
+        limits = VenueLimits(limits.minimum, cap)
+    if not terms.receive and (out := _outside(legs, amount, limits)) is not None:
+        return out
     try:
-        quote = await venue.quote(token_in, token_out, amount)
+        quote = await venue.quote(token_in, token_out, amount, terms)
     except TimedOut:
         return UnpricedRoute(legs, Cause.SILENT, limits=limits)
     except VenueFailure:
         return UnpricedRoute(legs, Cause.FAILED, limits=limits)
     if isinstance(quote, Unavailable):
-        return _refused(legs, amount, quote)
-    amount_out = quantize(quote.amount_out, token_out.decimals, up=False)
-    if amount_out <= 0:
+        if terms.receive and quote.limits is not None:
+            return await _beyond(venue, token_in, token_out, amount, terms, limits)
+        stated = quote.limits or limits
+        out = None if quote.limits is None else _outside(legs, amount, stated)
+        return out or UnpricedRoute(legs, Cause.FAILED, limits=stated)
+    if terms.fixed and (quote.rate is None or quote.valid_until is None):
         return UnpricedRoute(legs, Cause.FAILED, limits=limits)
-    return VenueQuote(amount, amount_out, quote.minutes, quote.limits)
+    if terms.receive:
+        sent = quantize(quote.amount_in, token_in.decimals, up=True)
+        if quote.amount_out < amount or sent <= 0:
+            return UnpricedRoute(legs, Cause.FAILED, limits=limits)
+        if not limits.minimum <= sent <= limits.maximum:
+            return await _beyond(venue, token_in, token_out, amount, terms, limits)
+        priced = replace(quote, amount_in=sent, limits=limits)
+    else:
+        received = quantize(quote.amount_out, token_out.decimals, up=False)
+        if received <= 0:
+            return UnpricedRoute(legs, Cause.FAILED, limits=limits)
+        priced = replace(quote, amount_in=amount, amount_out=received)
+    return PricedLeg(venue, priced, terms.markup)
 
 
-def _refused(legs: tuple[str, ...], amount: Decimal, answer: Unavailable) -> UnpricedRoute:
-    limits = answer.limits
-    if limits is not None and amount < limits.minimum:
+def _outside(legs: tuple[str, ...], sent: Decimal, limits: VenueLimits) -> UnpricedRoute | None:
+    if sent < limits.minimum:
         return UnpricedRoute(legs, Cause.BELOW, limits.minimum, limits)
-    if limits is not None and amount > limits.maximum:
+    if sent > limits.maximum:
         return UnpricedRoute(legs, Cause.ABOVE, limits.maximum, limits)
+    return None
+
+
+async def _beyond(
+    venue: GuardedVenue,
+    token_in: Token,
+    token_out: Token,
+    wanted: Decimal,
+    terms: Terms,
+    limits: VenueLimits,
+) -> UnpricedRoute:
+    """On which side an amount to receive is out of bounds, and what the bound would pay."""
+    legs = (venue.provider.short_name,)
+    sending = replace(terms, receive=False)
+    least, most = await asyncio.gather(
+        price_leg(
+            venue,
+            token_in,
+            token_out,
+            quantize(limits.minimum, token_in.decimals, up=True),
+            sending,
+        ),
+        price_leg(
+            venue,
+            token_in,
+            token_out,
+            quantize(limits.maximum, token_in.decimals, up=False),
+            sending,
+        ),
+    )
+    if isinstance(least, PricedLeg) and wanted < least.quote.amount_out:
+        return UnpricedRoute(legs, Cause.BELOW, least.quote.amount_out, limits)
+    if isinstance(most, PricedLeg) and wanted > most.quote.amount_out:
+        return UnpricedRoute(legs, Cause.ABOVE, most.quote.amount_out, limits)
     return UnpricedRoute(legs, Cause.FAILED, limits=limits)
 
 
-async def price_standard(
-    venue: GuardedVenue, token_in: Token, token_out: Token, amount: Decimal
-) -> Route:
-    """A route over one venue."""
-    leg = await price_leg(venue, token_in, token_out, amount)
-    if isinstance(leg, UnpricedRoute):
-        return leg
+def over_one(leg: PricedLeg) -> PricedRoute:
+    """A standard route."""
+    quote = leg.quote
     return PricedRoute(
-        legs=(venue.provider.short_name,),
-        amount_in=amount,
-        amount_out=leg.amount_out,
+        legs=(leg.venue.provider.short_name,),
+        amount_in=quote.amount_in,
+        amount_out=quote.amount_out,
         middle_token_id=None,
         middle_amount=None,
-        minutes=leg.minutes,
-        limits=leg.limits,
+        minutes=quote.minutes,
+        limits=quote.limits,
+        rates=(quote.rate,),
+        markup=leg.markup,
+        valid_until=quote.valid_until,
     )
 
 
-async def price_second_leg(
-    first: VenueQuote, venues: tuple[GuardedVenue, GuardedVenue], middle: Token, token_out: Token
-) -> Route:
-    """A private route whose first leg is priced; bounds are told in the token sent."""
-    legs = (venues[0].provider.short_name, venues[1].provider.short_name)
-    leg = await price_leg(venues[1], middle, token_out, first.amount_out)
-    if isinstance(leg, UnpricedRoute):
-        bound = leg.bound
-        if bound is not None:
-            bound = ROUGH.divide(ROUGH.multiply(bound, first.amount_in), first.amount_out)
-        return UnpricedRoute(legs, leg.cause, bound)
-    share = ROUGH.divide(first.amount_in, first.amount_out)
+def over_two(first: PricedLeg, second: PricedLeg, middle: Token) -> PricedRoute:
+    """A private route; the second leg takes what the first one pays, to the last unit."""
+    into, out = first.quote, second.quote
+    share = ROUGH.divide(into.amount_in, into.amount_out)
+    ends = [end for end in (into.valid_until, out.valid_until) if end is not None]
     return PricedRoute(
-        legs=legs,
-        amount_in=first.amount_in,
-        amount_out=leg.amount_out,
+        legs=(first.venue.provider.short_name, second.venue.provider.short_name),
+        amount_in=into.amount_in,
+        amount_out=out.amount_out,
         middle_token_id=middle.id,
-        middle_amount=first.amount_out,
-        minutes=first.minutes + leg.minutes,
+        middle_amount=out.amount_in,
+        minutes=into.minutes + out.minutes,
         limits=VenueLimits(
-            max(first.limits.minimum, ROUGH.multiply(leg.limits.minimum, share)),
-            min(first.limits.maximum, ROUGH.multiply(leg.limits.maximum, share)),
+            max(into.limits.minimum, ROUGH.multiply(out.limits.minimum, share)),
+            min(into.limits.maximum, ROUGH.multiply(out.limits.maximum, share)),
         ),
+        rates=(into.rate, out.rate),
+        markup=second.markup,
+        valid_until=min(ends) if ends else None,
     )

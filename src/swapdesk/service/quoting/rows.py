@@ -2,64 +2,110 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.quoting.routes import Cause, PricedRoute, Route, UnpricedRoute
-from swapdesk.service.quoting.valuation import in_usd, swap_cap
-from swapdesk.service.store.protocol import StoredQuote
+from swapdesk.service.quoting.routes import (
+    Cause,
+    PricedRoute,
+    Route,
+    RouteQuestion,
+    UnpricedRoute,
+)
+from swapdesk.service.quoting.valuation import in_usd, loses_too_much, swap_cap
+from swapdesk.service.store.protocol import EVERY_ROUTE, StoredQuote
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.wire.encoding.numbers import plain, quantize
 from swapdesk.wire.errors import ErrorCode, FieldProblem
 from swapdesk.wire.providers import SwapProvider
-from swapdesk.wire.quotes import PrivateSendQuote, Quote, QuoteSort, RouteType, SortOrder
+from swapdesk.wire.quotes import (
+    FilteredReason,
+    MarkupType,
+    PrivateSendQuote,
+    Quote,
+    QuoteSort,
+    RouteType,
+    SortOrder,
+)
 from swapdesk.wire.tokens import Token
+
+QUOTE_VALID = timedelta(seconds=60)
+"""How long a floating quote may be executed (wire decisions 6)."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request for quotes: the question, whose it is, and whether its markup is told."""
+
+    question: RouteQuestion
+    partner_id: str
+    private_send: bool
+    markup_told: bool
 
 
 def standard_row(
-    stored: StoredQuote, route: PricedRoute, provider: SwapProvider, token_in: Token
+    stored: StoredQuote, route: PricedRoute, provider: SwapProvider, token_in: Token, asked: Asked
 ) -> Quote:
-    limits = offered(route.limits, token_in)
     return Quote(
-        quote_id=stored.quote_id,
         type=RouteType.STANDARD,
         swap=provider.short_name,
         swap_name=provider.name,
         logo_url=provider.logo_url,
         markup_supported=provider.markup_supported,
-        duration=stored.minutes,
         provider_eta=stored.minutes,
-        amount_in=stored.amount_in,
-        amount_out=stored.amount_out,
-        net_amount_out=stored.amount_out,
-        amount_out_usd=stored.amount_out_usd,
-        requires_refund_address=False,
-        rewards_available=False,
-        valid_until=stored.expires,
-        min=limits.minimum,
-        max=limits.maximum,
+        rate_id=route.rates[0] if stored.fixed else None,
+        **_figures(stored, route, token_in, asked),
     )
 
 
-def private_row(stored: StoredQuote, route: PricedRoute, token_in: Token) -> Quote:
+def private_row(stored: StoredQuote, route: PricedRoute, token_in: Token, asked: Asked) -> Quote:
     """Names no provider: knowing the venues would undo the privacy of the route."""
-    limits = offered(route.limits, token_in)
     return Quote(
-        quote_id=stored.quote_id,
         type=RouteType.PRIVATE,
-        duration=stored.minutes,
-        amount_in=stored.amount_in,
-        amount_out=stored.amount_out,
-        net_amount_out=stored.amount_out,
-        amount_out_usd=stored.amount_out_usd,
-        requires_refund_address=False,
-        rewards_available=False,
-        valid_until=stored.expires,
-        min=limits.minimum,
-        max=limits.maximum,
+        rate_id=_veiled(route.rates) if stored.fixed else None,
+        **_figures(stored, route, token_in, asked),
     )
+
+
+def _figures(
+    stored: StoredQuote, route: PricedRoute, token_in: Token, asked: Asked
+) -> dict[str, Any]:
+    """What the rows of both types say; ``amountInUsd`` on exact-out quotes only."""
+    limits = offered(route.limits, token_in)
+    figures: dict[str, Any] = {
+        "quote_id": stored.quote_id,
+        "duration": stored.minutes,
+        "amount_in": stored.amount_in,
+        "amount_out": stored.amount_out,
+        "net_amount_out": stored.amount_out,
+        "amount_out_usd": stored.amount_out_usd,
+        "amount_in_usd": stored.amount_in_usd if stored.receive else None,
+        "requires_refund_address": stored.requires_refund_address,
+        "rewards_available": False,
+        "fixed": stored.fixed,
+        "valid_until": stored.expires,
+        "filtered": stored.filtered,
+        "filtered_reason": FilteredReason.PRICE_IMPACT if stored.filtered else None,
+        "min": limits.minimum,
+        "max": limits.maximum,
+    }
+    if asked.markup_told:
+        figures |= {
+            "applied_api_markup": stored.markup,
+            "api_markup_value": stored.markup,
+            "markup_type": MarkupType.PERCENTAGE,
+        }
+    return figures
+
+
+def _veiled(rates: tuple[str | None, ...]) -> str:
+    """One name for the promises of both legs, from which no venue can be read."""
+    return hashlib.sha256(repr(rates).encode()).hexdigest()[:24]
 
 
 def private_send_row(stored: StoredQuote, route: PricedRoute, token: Token) -> PrivateSendQuote:
@@ -72,41 +118,59 @@ def private_send_row(stored: StoredQuote, route: PricedRoute, token: Token) -> P
         duration=stored.minutes,
         min=limits.minimum,
         max=limits.maximum,
+        fixed=stored.fixed,
     )
 
 
 def error_row(
     route: UnpricedRoute,
-    amount: Decimal,
-    token_in: Token,
+    question: RouteQuestion,
     waited: float,
     provider: SwapProvider | None,
 ) -> Quote:
     """A route without a price; ``provider`` only on standard routes."""
-    limits = offered(route.limits, token_in) if route.limits is not None else None
+    limits = offered(route.limits, question.token_in) if route.limits is not None else None
+    receive = question.terms.receive
     return Quote(
         type=RouteType.PRIVATE if provider is None else RouteType.STANDARD,
         swap=provider.short_name if provider is not None else None,
         swap_name=provider.name if provider is not None else None,
         logo_url=provider.logo_url if provider is not None else None,
-        amount_in=amount,
-        error=why(route, token_in, waited),
+        amount_in=None if receive else question.amount,
+        amount_out=question.amount if receive else None,
+        error=why(route, question, waited),
+        fixed=question.terms.fixed,
         min=limits.minimum if limits is not None else None,
         max=limits.maximum if limits is not None else None,
     )
 
 
-def why(route: UnpricedRoute, token_in: Token, waited: float) -> str:
+_WITHOUT_FIGURE = {
+    Cause.LEG_FILTERS: "no exchange is left for both legs by the leg filters",
+    Cause.XMR: "no route passes through XMR",
+    Cause.ROTATION: "every payout wallet in reach of the best price was used lately",
+}
+
+
+def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
     """The sentence of ``error``; it states the figure."""
+    token = question.stated
+    does = "pays" if question.terms.receive else "takes"
     if route.cause is Cause.BELOW and route.bound is not None:
-        least = plain(quantize(route.bound, token_in.decimals, up=True).normalize())
-        return f"below minimum: this route takes {least} {token_in.symbol} or more"
+        return f"below minimum: this route {does} {_least(route.bound, token)} or more"
     if route.cause is Cause.ABOVE and route.bound is not None:
-        most = plain(quantize(route.bound, token_in.decimals, up=False).normalize())
-        return f"above maximum: this route takes {most} {token_in.symbol} or less"
+        return f"above maximum: this route {does} {_most(route.bound, token)} or less"
     if route.cause is Cause.SILENT:
         return f"no answer within {round(waited, 1):g} s"
-    return "this route could not be priced"
+    return _WITHOUT_FIGURE.get(route.cause, "this route could not be priced")
+
+
+def _least(bound: Decimal, token: Token) -> str:
+    return f"{plain(quantize(bound, token.decimals, up=True).normalize())} {token.symbol}"
+
+
+def _most(bound: Decimal, token: Token) -> str:
+    return f"{plain(quantize(bound, token.decimals, up=False).normalize())} {token.symbol}"
 
 
 def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
@@ -135,17 +199,15 @@ def _more_generous(route: UnpricedRoute, rival: UnpricedRoute) -> bool:
     return route.bound < rival.bound if route.cause is Cause.BELOW else route.bound > rival.bound
 
 
-def too_low(token_in: Token, amount: Decimal, least: Decimal) -> ServiceError:
+def too_low(token: Token, amount: Decimal, least: Decimal) -> ServiceError:
     """AMOUNT_TOO_LOW that names the smallest amount any asked route takes."""
-    figure = plain(quantize(least, token_in.decimals, up=True).normalize())
-    message = f"The smallest amount for this swap is {figure} {token_in.symbol}."
+    message = f"The smallest amount for this swap is {_least(least, token)}."
     return _amount_problem(ErrorCode.AMOUNT_TOO_LOW, message, amount)
 
 
-def over_limit(token_in: Token, amount: Decimal, most: Decimal) -> ServiceError:
+def over_limit(token: Token, amount: Decimal, most: Decimal) -> ServiceError:
     """QUOTE_OVER_LIMIT that names the largest amount any asked route takes."""
-    figure = plain(quantize(most, token_in.decimals, up=False).normalize())
-    message = f"The largest amount for this swap is {figure} {token_in.symbol}."
+    message = f"The largest amount for this swap is {_most(most, token)}."
     return _amount_problem(ErrorCode.QUOTE_OVER_LIMIT, message, amount)
 
 
@@ -164,42 +226,56 @@ _SORTED_BY = {
 
 
 def in_order(rows: list[Quote], sort: QuoteSort, order: SortOrder) -> list[Quote]:
-    """Usable rows by the asked figure, those without it after them, unpriced rows last."""
+    """Usable rows by the asked figure, those without it after them; then filtered rows in the
+    same order, and unpriced ones last. Equal rows keep the order they come in."""
     name = _SORTED_BY[sort]
     usable = [row for row in rows if row.error is None]
     known = [row for row in usable if getattr(row, name) is not None]
     known.sort(key=lambda row: getattr(row, name), reverse=order is SortOrder.DESC)
-    unknown = [row for row in usable if getattr(row, name) is None]
-    return known + unknown + [row for row in rows if row.error is not None]
+    figured = known + [row for row in usable if getattr(row, name) is None]
+    return [
+        *(row for row in figured if not row.filtered),
+        *(row for row in figured if row.filtered),
+        *(row for row in rows if row.error is not None),
+    ]
 
 
 def stored(
     route: PricedRoute,
+    asked: Asked,
     *,
     quote_id: str,
-    partner_id: str,
-    private_send: bool,
     created: datetime,
-    expires: datetime,
-    token_in: Token,
-    token_out: Token,
+    requires_refund_address: bool,
 ) -> StoredQuote:
     """The quote as it is kept until it is consumed or long expired."""
+    question = asked.question
+    usd_in = in_usd(question.token_in, route.amount_in)
+    usd_out = in_usd(question.token_out, route.amount_out)
+    private = route.middle_token_id is not None
     return StoredQuote(
         quote_id=quote_id,
-        partner_id=partner_id,
-        purpose="private_send" if private_send else "exchange",
-        route="standard" if route.middle_token_id is None else "private",
+        partner_id=asked.partner_id,
+        purpose="private_send" if asked.private_send else "exchange",
+        route="private" if private else "standard",
         created=created,
-        expires=expires,
-        token_in_id=token_in.id,
-        token_out_id=token_out.id,
+        expires=route.valid_until or created + QUOTE_VALID,
+        token_in_id=question.token_in.id,
+        token_out_id=question.token_out.id,
         amount_in=route.amount_in,
         amount_out=route.amount_out,
-        amount_in_usd=in_usd(token_in, route.amount_in),
-        amount_out_usd=in_usd(token_out, route.amount_out),
+        amount_in_usd=usd_in,
+        amount_out_usd=usd_out,
         minutes=route.minutes,
         legs=route.legs,
         middle_token_id=route.middle_token_id,
         middle_amount=route.middle_amount,
+        fixed=question.terms.fixed,
+        receive=question.terms.receive,
+        markup=route.markup,
+        rates=route.rates if question.terms.fixed else (),
+        payout_wallet=route.payout_wallet,
+        requires_refund_address=requires_refund_address,
+        filtered=loses_too_much(usd_in, usd_out),
+        choice=question.choice if private else replace(EVERY_ROUTE, swaps=question.choice.swaps),
     )

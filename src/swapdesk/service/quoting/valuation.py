@@ -10,6 +10,9 @@ from swapdesk.wire.tokens import Token
 SWAP_CAP_USD = Decimal(400_000)
 """Largest swap on centralized routes (spec: Limits)."""
 
+PRICE_IMPACT = Decimal("0.30")
+"""A route that loses more of the dollar value than this is shown and must not be used."""
+
 _USD_DECIMALS = 6
 
 
@@ -30,3 +33,10 @@ def swap_cap(token: Token) -> Decimal | None:
     if token.price is None or token.price <= 0:
         return None
     return quantize(ROUGH.divide(SWAP_CAP_USD, token.price), token.decimals, up=False)
+
+
+def loses_too_much(usd_in: Decimal | None, usd_out: Decimal | None) -> bool:
+    """Whether a route is to be filtered for its price impact; never where a price is missing."""
+    if usd_in is None or usd_out is None or usd_in <= 0:
+        return False
+    return usd_out < ROUGH.multiply(usd_in, 1 - PRICE_IMPACT)

@@ -1,7 +1,7 @@
-"""What stands around every venue: capability, breaker, bulkhead, timeout, one flight per quote.
+"""What stands around every venue: capability, breaker, rate, bulkhead, timeout, shared flights.
 
-Quotes may be shared, dropped and asked again. ``open`` creates something, so it gets the
-bulkhead and its timeout alone: what it leaves behind after ten seconds is Ambiguous.
+Quotes may be shared, dropped, asked again and asked twice. ``open`` creates something, so it
+gets the bulkhead and its timeout alone: what it leaves behind after ten seconds is Ambiguous.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from swapdesk.service.venues.adapter import (
     VenueTraits,
 )
 from swapdesk.service.venues.breaker import Breaker
+from swapdesk.service.venues.flights import Flights
+from swapdesk.service.venues.token_bucket import TokenBucket
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
@@ -53,6 +55,10 @@ class TimedOut(Transient):
 
 class CircuitOpen(Transient):
     """The venue failed often lately and is not asked for the moment."""
+
+
+class TooManyQuestions(Transient):
+    """The venue was asked as often as it allows; nothing went out."""
 
 
 async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
@@ -85,11 +91,16 @@ class GuardedVenue:
         self._venue = venue
         self._clock = clock
         self._breaker = Breaker(clock)
+        self._bucket = TokenBucket(venue.traits.quotes_per_second, clock)
         self._quote_places = asyncio.Semaphore(_QUOTES_AT_ONCE)
         self._order_places = asyncio.Semaphore(_ORDERS_AT_ONCE)
-        self._flights: dict[
-            tuple[str, str, Decimal, Terms], asyncio.Task[VenueQuote | Unavailable]
-        ] = {}
+        self._flights: Flights[_Question, VenueQuote | Unavailable] = Flights(
+            clock,
+            QUOTE_SECONDS,
+            late=lambda: TimedOut(f"no answer within {QUOTE_SECONDS:g} s"),
+            may_repeat=lambda: not self._quote_places.locked() and self._bucket.take(),
+            settled=self._settled,
+        )
 
     @property
     def provider(self) -> SwapProvider:
@@ -115,7 +126,10 @@ class GuardedVenue:
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
-        """Price one leg; equal questions in flight share one call. Raises Transient, Rejected."""
+        """Price one leg; equal questions in flight share one call. Raises Transient, Rejected.
+
+        Order of what stands in the way: capability, breaker, questions a second, places.
+        """
         if not self.supports(token_in, token_out):
             return Unavailable("this pair is not traded here")
         if terms.fixed and not self.traits.fixed:
@@ -123,48 +137,35 @@ class GuardedVenue:
         if terms.markup and not self.provider.markup_supported:
             return Unavailable("this exchange takes no partner markup")
         key = (token_in.id, token_out.id, amount, terms)
-        flight = self._flights.get(key)
-        if flight is None:
-            flight = asyncio.create_task(self._ask_quote(token_in, token_out, amount, terms))
-            self._flights[key] = flight
-            flight.add_done_callback(lambda done: self._landed(key, done))
+        answer = self._flights.under_way(key)
+        if answer is None:
+            if not self._breaker.admits():
+                raise CircuitOpen("not asked: failed repeatedly a moment ago")
+            if not self._bucket.take():
+                self._breaker.unasked()
+                raise TooManyQuestions("not asked: too many questions a moment ago")
+            answer = self._flights.start(
+                key, lambda: self._ask_quote(token_in, token_out, amount, terms)
+            )
         # One waiter that gives up must not end the flight of the others.
-        return await asyncio.shield(flight)
-
-    def _landed(
-        self,
-        key: _Question,
-        flight: asyncio.Task[VenueQuote | Unavailable],
-    ) -> None:
-        del self._flights[key]
-        _seen(flight)
+        return await asyncio.shield(answer)
 
     async def _ask_quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms
     ) -> VenueQuote | Unavailable:
-        if not self._breaker.admits():
-            raise CircuitOpen("not asked: failed repeatedly a moment ago")
-
-        async def ask() -> VenueQuote | Unavailable:
+        try:
             async with self._quote_places:
                 return await self._venue.quote(token_in, token_out, amount, terms)
-
-        try:
-            answer = await within(self._clock, QUOTE_SECONDS, ask())
-        except TimeoutError:
-            self._breaker.failed()
-            raise TimedOut(f"no answer within {QUOTE_SECONDS:g} s") from None
         except VenueFailure:
-            self._breaker.failed()
             raise
         except Exception as defect:
-            self._breaker.failed()
             raise self._defect("quote", defect) from defect
-        except asyncio.CancelledError:
+
+    def _settled(self, answered: bool) -> None:
+        if answered:
+            self._breaker.succeeded()
+        else:
             self._breaker.failed()
-            raise
-        self._breaker.succeeded()
-        return answer
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
         """Create the leg. Transient: it never went out. Ambiguous: the outcome is unknown."""
@@ -188,6 +189,9 @@ class GuardedVenue:
 
     async def report(self, key: str) -> LegReport | None:
         return await self._ask("report", lambda: self._venue.report(key))
+
+    async def send_on(self, key: str, address: str, tag: str | None) -> None:
+        await self._ask("send_on", lambda: self._venue.send_on(key, address, tag))
 
     async def _ask(self, what: str, question: Callable[[], Awaitable[T]]) -> T:
         async def call() -> T:

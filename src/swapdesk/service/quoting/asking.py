@@ -1,0 +1,146 @@
+"""From the parameters of a request to the question that is priced (spec: Quotes).
+
+Everything that only the market or the account can refuse is refused here, each with the input
+it is about.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Literal
+
+from swapdesk.service.access import Caller
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.errors import ServiceError, invalid
+from swapdesk.service.quoting.eligibility import leg_filters, require_known
+from swapdesk.service.quoting.routes import RouteQuestion
+from swapdesk.service.quoting.rows import Asked
+from swapdesk.service.store.protocol import RouteChoice
+from swapdesk.service.venues.adapter import Terms
+from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.encoding.numbers import plain, quantize
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.quotes import (
+    AmountType,
+    PrivateSendQuery,
+    QuoteQuery,
+    RouteOptions,
+    RouteType,
+)
+from swapdesk.wire.tokens import Token
+
+_CENTRALIZED: dict[RouteType, Literal["standard", "private"]] = {
+    RouteType.STANDARD: "standard",
+    RouteType.PRIVATE: "private",
+}
+
+
+class Asking:
+    """Reads requests against the catalogue, the venues and the account."""
+
+    def __init__(self, catalog: Catalog, venues: Venues) -> None:
+        self._catalog = catalog
+        self._venues = venues
+
+    def quotes(self, caller: Caller, query: QuoteQuery) -> Asked:
+        """``GET /quotes``; the same token on both sides is a private send."""
+        types = frozenset(query.types or RouteType)
+        same = query.from_.lower() == query.to.lower()
+        if same and types != {RouteType.PRIVATE}:
+            message = "must differ from 'from'; the same token needs types=private"
+            raise invalid("to", message, query.to)
+        if query.types is not None and RouteType.DEX in types:
+            _refuse_on_dex(query)
+        receive = query.amount_type is AmountType.RECEIVE
+        if receive and not query.fixed:
+            raise invalid("amountType", "receive needs fixed=true", query.amount_type.value)
+        self._check_options(caller, query)
+        if query.swaps is not None:
+            require_known("swaps", query.swaps, self._venues, routing=True)
+        choice = self._choice(query, None if query.swaps is None else tuple(query.swaps))
+        token_in = self._catalog.enabled_token(query.from_, "from")
+        token_out = self._catalog.enabled_token(query.to, "to")
+        if same:
+            _require_self_private(token_in, query.from_)
+        amount = _in_units(token_out if receive else token_in, query.amount)
+        centralized = frozenset(_CENTRALIZED[each] for each in types if each in _CENTRALIZED)
+        return self._asked(
+            caller,
+            query,
+            RouteQuestion(token_in, token_out, amount, choice=choice, types=centralized),
+            receive=receive,
+        )
+
+    def private_send(self, caller: Caller, query: PrivateSendQuery) -> Asked:
+        """``GET /quotes/private-send``."""
+        self._check_options(caller, query)
+        choice = self._choice(query, None)
+        token = self._catalog.enabled_token(query.from_, "from")
+        _require_self_private(token, query.from_)
+        amount = _in_units(token, query.amount)
+        types: frozenset[Literal["standard", "private"]] = frozenset({"private"})
+        question = RouteQuestion(token, token, amount, choice=choice, types=types)
+        return self._asked(caller, query, question, receive=False)
+
+    def _asked(
+        self, caller: Caller, query: RouteOptions, question: RouteQuestion, *, receive: bool
+    ) -> Asked:
+        default = caller.partner.default_markup
+        markup = default if query.markup is None else query.markup
+        return Asked(
+            RouteQuestion(
+                question.token_in,
+                question.token_out,
+                question.amount,
+                Terms(query.fixed, receive, markup),
+                question.choice,
+                question.types,
+                markup_optional=query.markup is None,
+            ),
+            caller.partner.partner_id,
+            private_send=question.token_in.id == question.token_out.id,
+            markup_told=query.markup is not None or default > 0,
+        )
+
+    def _check_options(self, caller: Caller, query: RouteOptions) -> None:
+        if query.rotate_fallback and not query.rotate_payout_wallets:
+            raise invalid("rotateFallback", "needs rotatePayoutWallets=true", True)
+        if query.fixed and not caller.partner.fixed_rates:
+            raise ServiceError(
+                ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account may not use fixed rates."
+            )
+
+    def _choice(self, query: RouteOptions, swaps: tuple[str, ...] | None) -> RouteChoice:
+        return RouteChoice(
+            swaps=swaps,
+            **leg_filters(query, self._venues),
+            use_xmr=query.use_xmr,
+            rotate_payout_wallets=query.rotate_payout_wallets,
+            deviation_threshold=query.deviation_threshold,
+            rotation_lookback=query.rotation_lookback,
+            rotate_fallback=query.rotate_fallback,
+        )
+
+
+def _refuse_on_dex(query: QuoteQuery) -> None:
+    """Fixed rates, exact-out quotes and markup exist on centralized routes only."""
+    if query.fixed:
+        raise invalid("fixed", "is not supported with types=dex", True)
+    if query.markup:
+        raise invalid("markup", "is not supported with types=dex", plain(query.markup))
+
+
+def _require_self_private(token: Token, value: str) -> None:
+    if not token.has_self_private:
+        raise invalid("from", "must be a token with hasSelfPrivate", value)
+
+
+def _in_units(token: Token, amount: Decimal) -> Decimal:
+    """``amount`` in whole units of the token; one finer than the token cannot be sent."""
+    exponent = amount.as_tuple().exponent
+    if isinstance(exponent, int) and -exponent <= token.decimals:
+        return amount
+    cut = quantize(amount, token.decimals, up=False)
+    if cut != amount:
+        raise invalid("amount", f"{token.symbol} has {token.decimals} decimals", plain(amount))
+    return cut
