@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from decimal import Decimal
 
 from swapdesk.service.venues.adapter import (
@@ -32,6 +33,7 @@ class PriceVenue:
     """``fee`` is a share, ``least`` and ``most`` are US dollars, ``network`` a fixed payout fee.
 
     Moods: ``silent`` never answers, ``failing`` refuses, ``broken`` raises what no venue may.
+    A fixed rate costs ``fixed_fee`` more and ends at ``rates_until``.
     """
 
     code: str
@@ -51,6 +53,10 @@ class PriceVenue:
     gate: asyncio.Event | None = None
     poll_seconds: float = 5.0
     traits: VenueTraits = field(default_factory=VenueTraits)
+    markup_supported: bool = False
+    fixed_fee: Decimal = Decimal("0.002")
+    rates_until: datetime = datetime(2026, 11, 20, 14, 12, 11, tzinfo=UTC)
+    terms: list[Terms] = field(default_factory=list)
     opened: list[LegOrder] = field(default_factory=list)
 
     @property
@@ -62,6 +68,7 @@ class PriceVenue:
             tx_url=f"https://{self.code}.test/tx/",
             enabled=self.enabled,
             logo_url=f"https://{self.code}.test/logo.png",
+            markup_supported=self.markup_supported,
         )
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
@@ -80,6 +87,7 @@ class PriceVenue:
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
     ) -> VenueQuote | Unavailable:
         self.asked += 1
+        self.terms.append(terms)
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
@@ -96,8 +104,21 @@ class PriceVenue:
         limits = self.limits(token_in, token_out)
         assert limits is not None
         price_in, price_out = token_in.price or Decimal(1), token_out.price or Decimal(1)
-        usd = amount * price_in * (1 - self.fee) - self.network
-        return VenueQuote(amount, ROUGH.divide(usd, price_out), self.minutes, limits)
+        kept = 1 - self.fee - (self.fixed_fee if terms.fixed else 0)
+        kept *= 1 - terms.markup / 100
+        if terms.receive:
+            usd = ROUGH.divide(amount * price_out + self.network, kept)
+            amount_in = quantize(ROUGH.divide(usd, price_in), token_in.decimals, up=True)
+            if not limits.minimum <= amount_in <= limits.maximum:
+                return Unavailable("out of bounds", limits)
+            amounts = (amount_in, amount)
+        else:
+            usd = amount * price_in * kept - self.network
+            amounts = (amount, ROUGH.divide(usd, price_out))
+        if not terms.fixed:
+            return VenueQuote(*amounts, self.minutes, limits)
+        rate = f"{self.code}-rate-{self.asked}"
+        return VenueQuote(*amounts, self.minutes, limits, rate, self.rates_until)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
         raise Rejected("opens nothing")

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from swapdesk.service.openapi_schemas import LINE, converted, not_null, schemas
 from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.json_schema import WireJsonSchema
 from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, MAGNITUDE_LIMIT
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, ValidationBody
@@ -153,7 +154,9 @@ def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any
     """One entry per field; a list is a repeated name. Absent and null are no values of a query."""
     if model is None:
         return []
-    schema = model.model_json_schema(by_alias=True, mode="validation")
+    schema = model.model_json_schema(
+        by_alias=True, mode="validation", schema_generator=WireJsonSchema
+    )
     inner = schema.get("$defs", {})
     found = []
     for key, field in model.model_fields.items():

@@ -15,6 +15,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import models_json_schema
 
+from swapdesk.wire.encoding.json_schema import WireJsonSchema
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.model import WireModel
 
@@ -38,7 +39,10 @@ def schemas(models: Iterable[type[BaseModel]]) -> dict[str, Any]:
     """Component schemas of the models and everything they hold, by name."""
     named = sorted(set(models), key=lambda model: model.__name__)
     _, top = models_json_schema(
-        [(model, "validation") for model in named], by_alias=True, ref_template=REF
+        [(model, "validation") for model in named],
+        by_alias=True,
+        ref_template=REF,
+        schema_generator=WireJsonSchema,
     )
     known = _known(named)
     return {
