@@ -9,15 +9,25 @@ from typing import Any
 import httpx
 import pytest
 
-from service.world import AS_READER, BTC, BY_PARTNER_ID, DISABLED, ETH, UNKNOWN_TOKEN
+from service.price_venue import PriceVenue
+from service.world import AS_FREE, AS_READER, BTC, BY_PARTNER_ID, DISABLED, ETH, UNKNOWN_TOKEN
+from swapdesk.clock import ManualClock
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.store.protocol import StoreUnavailable
 from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.adapter import (
+    CentralizedVenue,
+    DepositAddressesInUse,
+    DepositInstruction,
+    LegOrder,
+    VenueTraits,
+)
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
 
 RECEIVER = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
+REFUND = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 JSON = {"content-type": "application/json"}
 Way = Callable[[httpx.AsyncClient], Awaitable[httpx.Response]]
 
@@ -52,7 +62,51 @@ async def no_venue_opens(api: httpx.AsyncClient) -> httpx.Response:
     return await api.post("/exchanges", json=body)
 
 
+def from_a_fixed_quote(code: str) -> Way:
+    """A create from a fixed quote of one venue."""
+
+    async def create(api: httpx.AsyncClient) -> httpx.Response:
+        parameters = {"amount": "0.5", "from": BTC.id, "to": ETH.id, "fixed": "true"}
+        answer = await api.get("/quotes", params={**parameters, "swaps": code})
+        (quoted,) = answer.json()["quotes"]
+        body = {"quoteId": quoted["quoteId"], "addressTo": RECEIVER, "refundAddress": REFUND}
+        return await api.post("/exchanges", json=body)
+
+    return create
+
+
+async def too_many(api: httpx.AsyncClient) -> httpx.Response:
+    """One quote more in a minute than the free tier has."""
+    for _ in range(5):
+        await api.get("/quotes", headers=AS_FREE)
+    return await api.get("/quotes", headers=AS_FREE)
+
+
+class FullVenue(PriceVenue):
+    """All its static deposit addresses are held."""
+
+    async def open(self, leg: LegOrder) -> DepositInstruction:
+        raise DepositAddressesInUse("no address is free")
+
+
+@pytest.fixture
+def venue_list(
+    aa: PriceVenue, bb: PriceVenue, cc: PriceVenue, clock: ManualClock
+) -> list[CentralizedVenue]:
+    fixed = VenueTraits(fixed=True, static_deposits=True)
+    late = PriceVenue("late", traits=fixed, rates_until=clock.now())
+    return [aa, bb, cc, late, FullVenue("full", traits=fixed)]
+
+
 WAYS: dict[ErrorCode, Way] = {
+    ErrorCode.FIXED_RATE_NOT_ALLOWED: lambda api: api.get(
+        "/quotes",
+        params={"amount": "0.5", "from": BTC.id, "to": ETH.id, "fixed": "true"},
+        headers=AS_FREE,
+    ),
+    ErrorCode.FIXED_RATE_QUOTE_EXPIRED: from_a_fixed_quote("late"),
+    ErrorCode.STATIC_DEPOSIT_IN_USE: from_a_fixed_quote("full"),
+    ErrorCode.RATE_LIMIT_EXCEEDED: too_many,
     ErrorCode.BAD_REQUEST: lambda api: api.post("/exchanges", content=b"[]", headers=JSON),
     ErrorCode.INVALID_API_CREDENTIALS: lambda api: api.get(
         "/chains", headers={"Authorization": "nobody:nothing"}
@@ -80,8 +134,7 @@ WAYS: dict[ErrorCode, Way] = {
 
 
 def test_every_code_has_a_way() -> None:
-    """Nothing raises RATE_LIMIT_EXCEEDED while limits are reported and not enforced."""
-    assert set(ErrorCode) - set(WAYS) == {ErrorCode.RATE_LIMIT_EXCEEDED}
+    assert set(ErrorCode) == set(WAYS)
     assert set(STATUS_OF) == set(ErrorCode)
 
 

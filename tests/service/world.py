@@ -166,7 +166,14 @@ FIRST = Partner(
     *_PRO,
 )
 SECOND = Partner("partner-second", "Second", Tier.PRO, (key("second-key", "second-secret"),), *_PRO)
-FREE = Partner("partner-free", "Free", Tier.FREE, (key("free-key", "free-secret"),), *_FREE)
+FREE = Partner(
+    "partner-free",
+    "Free",
+    Tier.FREE,
+    (key("free-key", "free-secret"),),
+    *_FREE,
+    fixed_rates=False,
+)
 SUSPENDED = Partner(
     "partner-suspended",
     "Suspended",
