@@ -35,6 +35,7 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 from swapdesk.settings import Settings, load_settings
 from swapdesk.tui.app import DeskApp
+from swapdesk.tui.widgets.qr_code import QrCode
 from tui.screen_text import screen_text
 
 S = TypeVar("S", bound=Screen[Any])
@@ -242,3 +243,16 @@ def sandbox_desk(sandbox: Sandbox, home: Path, size: tuple[int, int] = (100, 30)
 def without_ids(text: str) -> str:
     """The text with what is drawn at random each run replaced: order ids and addresses."""
     return re.sub(r"order \w{6}", "order XXXXXX", text)
+
+
+def without_code(run: DeskRun, text: str) -> str:
+    """The text of the screen, or of all but its first row, with every code to scan blotted out:
+    it is drawn from what is drawn at random."""
+    rows = text.split("\n")
+    above = run.app.size.height - len(rows)
+    for code in run.app.screen.query(QrCode):
+        area = code.region
+        for y in range(area.y - above, area.bottom - above):
+            row = rows[y].ljust(area.right)
+            rows[y] = row[: area.x] + "▒" * area.width + row[area.right :]
+    return "\n".join(rows)

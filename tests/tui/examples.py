@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from swapdesk.flows.deposit_phase import DepositPhase
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.widgets.address_input import Alike, alike_lines
 from swapdesk.tui.widgets.check_line import Check, Verdict, check_lines
 from swapdesk.tui.widgets.countdown import CountdownState, countdown_spans
-from swapdesk.tui.widgets.deposit_card import DepositPhase, DepositState, Payment, deposit_lines
+from swapdesk.tui.widgets.deposit_card import DepositState, Payment, deposit_lines
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
 from swapdesk.tui.widgets.field_rows import FieldState, field_lines

@@ -9,11 +9,11 @@ import pytest
 
 from flows.faulty_network import another_address
 from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.flows.deposit_phase import DepositPhase, deposit_phase
 from swapdesk.tui.screens.deposit import DepositScreen
-from swapdesk.tui.screens.deposit_facts import payment_of, phase_of
-from swapdesk.tui.widgets.deposit_card import DepositPhase
+from swapdesk.tui.screens.deposit_facts import payment_of
 from swapdesk.wire.orders import LegStatus
-from tui.desk_run import SIZES, DeskRun, Market, without_ids
+from tui.desk_run import SIZES, DeskRun, Market, without_code, without_ids
 
 Golden = Callable[[str, str], None]
 
@@ -31,7 +31,7 @@ async def test_the_card_of_a_chain_with_tags(
         screen = await from_xrp(run)
         screen.clear_notice()
         await run.pilot.pause()
-        shown = run.body
+        shown = without_code(run, run.body)
         assert shown.index("Destination tag") < shown.index("Amount") < shown.index("Address")
         payment = screen.tracked and payment_of(screen.tracked, screen.now())
         assert payment is not None
@@ -101,7 +101,7 @@ async def test_the_card_folds_when_the_deposit_is_seen(market: Market) -> None:
         await run.settle(lambda: "The deposit was seen" in run.text, "the deposit")
         assert "Address" not in run.text
         assert "y copy" not in run.text
-        assert phase_of(screen.tracked, screen.now()) is DepositPhase.SEEN  # type: ignore[arg-type]
+        assert deposit_phase(screen.tracked, screen.now()) is DepositPhase.SEEN  # type: ignore[arg-type]
 
 
 async def test_less_than_confirmed_hides_the_address_until_it_is_accepted(market: Market) -> None:

@@ -23,32 +23,41 @@ def freeze(
     memo: MemoCheck,
     refund: RecipientCheck | None,
     clock: Clock,
+    *,
+    intermediate: RecipientCheck | None = None,
 ) -> Intent:
     """The intent of ``ranked`` as it is now. Raises NotFreezable when a check refused.
 
-    What is paid in is the amount that was asked for; the quote's own ``amountIn`` may be a
-    rounding of it. ``refund`` brings its memo along, as ``check_refund`` read it.
+    The stated side is what the user asked for; the quote's own writing of it may be rounded.
+    In reverse what is paid in is the quote's answer. ``refund`` brings its memo along, as
+    ``check_refund`` read it; ``intermediate`` is where a private swap may refund its middle.
     """
     quote = ranked.quote
-    for check in (recipient, memo, refund):
+    wish = board.wish
+    for check in (recipient, memo, refund, intermediate):
         if check is not None and not check.ok:
             raise NotFreezable(check.problem or "an input is not valid")
     if not recipient.address:
         raise NotFreezable("the recipient is missing")
     if quote.type not in (RouteType.STANDARD, RouteType.PRIVATE) or quote.amount_out is None:
         raise NotFreezable("this desk does not create orders of this route")
-    if "refund address" in ranked.badges and (refund is None or not refund.address):
+    if needs_refund_address(ranked) and (refund is None or not refund.address):
         raise NotFreezable("this route needs a refund address")
+    if wish.receive and (quote.amount_in is None or not quote.fixed):
+        raise NotFreezable("this route does not promise the amount you stated")
+    if wish.receive and quote.amount_out < wish.amount:
+        raise NotFreezable("this route pays less than you stated")
     route: Route = "private" if quote.type == RouteType.PRIVATE else "standard"
+    amount_out = wish.amount if wish.receive else quote.amount_out
     return Intent(
         id=new_intent_id(),
         kind=kind,
         frozen_at=clock.now(),
         token_in=TokenFacts.of(board.token_in),
         token_out=TokenFacts.of(board.token_out),
-        amount_in=board.amount,
-        amount_out=quote.amount_out,
-        net_amount_out=ranked.key,
+        amount_in=board.amount_in(ranked),
+        amount_out=amount_out,
+        net_amount_out=amount_out if wish.receive else ranked.key,
         route=route,
         provider=quote.swap,
         provider_name=quote.swap_name,
@@ -61,4 +70,13 @@ def freeze(
         memo_waived=memo.waived,
         refund_address=refund.address or None if refund is not None else None,
         refund_memo=refund.memo if refund is not None and refund.address else None,
+        fixed=quote.fixed,
+        receive=wish.receive,
+        markup=wish.markup,
+        intermediate_refund=intermediate.address or None if intermediate is not None else None,
     )
+
+
+def needs_refund_address(ranked: RankedQuote) -> bool:
+    """A fixed rate may fail and the money must come back (spec: POST /exchanges)."""
+    return ranked.quote.fixed or bool(ranked.quote.requires_refund_address)

@@ -42,6 +42,20 @@ class CopyAddress(Command):
     VERB = "copy address"
 
 
+class ShowCode(Command):
+    """Show the code to scan, with what it holds."""
+
+    KEY = "v"
+    VERB = "code"
+
+
+class NextCode(Command):
+    """Go from the payment link to the plain address, and back."""
+
+    KEY = "v"
+    VERB = "next code"
+
+
 class Follow(Command):
     """Open the order and what happened to it so far."""
 

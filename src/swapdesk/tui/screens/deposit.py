@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from swapdesk.flows.deposit_money import deposit_money
-from swapdesk.flows.notation import copied_amount
-from swapdesk.flows.order_state import short_id
+from swapdesk.flows.deposit_phase import DepositPhase
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.deposit import (
     AcceptLower,
@@ -18,75 +16,71 @@ from swapdesk.tui.commands.deposit import (
     CopyMemo,
     Follow,
     Fund,
+    ShowCode,
 )
-from swapdesk.tui.page import Page
-from swapdesk.tui.screens.deposit_facts import deposit_state, payment_of
+from swapdesk.tui.screens.deposit_facts import code_caption, deposit_state
+from swapdesk.tui.screens.deposit_page import DepositPage
 from swapdesk.tui.screens.funding import NOT_THIS_ONE, fund_standing
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.deposit_card import DepositCard, DepositPhase, DepositState, Payment
+from swapdesk.tui.widgets.code_panel import CodePanel, CodePanelState
+from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 
 if TYPE_CHECKING:
     from swapdesk.flows.create_outcome import Created
-    from swapdesk.flows.tracked_order import TrackedOrder
 
 ACCEPT = "accept"
 
 
-class DepositScreen(Page):
-    """The card of one order this desk knows."""
+class DepositScreen(DepositPage):
+    """The card of one order this desk knows; the code to scan beside it where there is room."""
 
     NAME = "Deposit"
-    SPENDS = "exchange"
-    VERBS = (AcceptLower, Fund, CopyMemo, CopyAmount, CopyAddress, Follow)
+    VERBS = (AcceptLower, Fund, CopyMemo, CopyAmount, CopyAddress, ShowCode, Follow)
 
     def __init__(self, session: Session, service_id: str) -> None:
-        super().__init__(session, context=f"order {short_id(service_id)}")
-        self.service_id = service_id
+        super().__init__(session, service_id)
         self._funding = False
         self._card = DepositCard(DepositState(DepositPhase.HIDDEN, ""))
+        self._code = CodePanel(classes="beside")
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._card
 
+    def compose_side(self) -> Iterable[Widget]:
+        yield self._code
+
     def on_mount(self) -> None:
         super().on_mount()
-        self._show()
+        self.show()
         self.step_changed(self._step())
 
-    @property
-    def tracked(self) -> TrackedOrder | None:
-        return self.link.tracker.get(self.service_id) if self.link is not None else None
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.show()
 
     @property
     def counting(self) -> bool:
         return self._card.state.phase is DepositPhase.WAITING
 
-    def on_tick(self) -> None:
-        self._show()
-
     def orders_changed(self, ids: frozenset[str]) -> None:
         if not ids or self.service_id in ids:
             self._funding = False
-            self._show()
+        super().orders_changed(ids)
 
-    def session_changed(self) -> None:
-        self._show()
-
-    def _show(self) -> None:
+    def show(self) -> None:
         tracked = self.tracked
         if tracked is None:
             self.set_money("in your wallet.", "the desk: it connects to the service")
             return
-        now = self.now()
-        state = deposit_state(tracked, now)
+        state = deposit_state(tracked, self.now())
         before = self._card.state
         self._card.show(state)
         if state.phase is not before.phase or state.payment != before.payment:
             self.step_changed(self._step())
-        faucet = self.link.faucet if self.link is not None else None
-        money = deposit_money(tracked, now, sent=faucet is not None and faucet.has_paid(tracked))
-        self.set_money(money.where, money.next, urgent=money.urgent)
+        captions = [CodePanelState(one.text, *code_caption(one, tracked)) for one in self.codes()]
+        self._code.show(captions, self.app.size)
+        self.say_money(tracked)
         self.refresh_keys()
 
     def _step(self) -> str:
@@ -96,10 +90,6 @@ class DepositScreen(Page):
 
     # keys
 
-    def _payment(self) -> Payment | None:
-        tracked = self.tracked
-        return payment_of(tracked, self.now()) if tracked is not None else None
-
     def _created(self) -> Created | None:
         """The outcome whose lower amount may still be accepted."""
         created = self.session.created.get(self.service_id)
@@ -108,21 +98,16 @@ class DepositScreen(Page):
         return created
 
     def verb_standing(self, verb: type[Command]) -> Standing:
-        payment = self._payment()
         if verb is AcceptLower:
             tracked = self.tracked
             hidden = tracked is None or tracked.withheld is None or self._created() is None
             return HIDDEN if hidden else READY
         if verb is Fund:
-            payable = payment is not None
+            payable = self.payment() is not None
             return fund_standing(self.link, self.tracked, payable=payable, paying=self._funding)
-        if verb is CopyMemo:
-            if payment is None or payment.memo is None:
-                return HIDDEN
-            return Standing(verb=f"copy {payment.memo_label.split()[-1].lower()}")
-        if verb in (CopyAmount, CopyAddress):
-            return READY if payment is not None else HIDDEN
-        return READY
+        if verb is ShowCode:
+            return READY if self.codes() else HIDDEN
+        return self.copy_standing(verb)
 
     def do_fund(self) -> None:
         tracked = self.tracked
@@ -133,25 +118,10 @@ class DepositScreen(Page):
         self._funding = True
         self.step_changed("funding")
 
-    def do_copy_memo(self) -> None:
-        payment = self._payment()
-        if payment is not None and payment.memo is not None:
-            self._copy(payment.memo_label.lower(), payment.memo)
+    def do_show_code(self) -> None:
+        from swapdesk.tui.screens.deposit_code import DepositCodeScreen
 
-    def do_copy_amount(self) -> None:
-        tracked = self.tracked
-        if tracked is not None and self._payment() and tracked.order.in_amount is not None:
-            self._copy("amount", copied_amount(tracked.order.in_amount))
-
-    def do_copy_address(self) -> None:
-        payment = self._payment()
-        if payment is not None:
-            self._copy("address", payment.address)
-
-    def _copy(self, label: str, value: str) -> None:
-        copy = getattr(self.app, "copy_value", None)
-        if copy is not None:
-            copy(label, value)
+        self.app.push_screen(DepositCodeScreen(self.session, self.service_id))
 
     def do_follow(self) -> None:
         open_order = getattr(self.app, "open_order", None)
@@ -169,6 +139,6 @@ class DepositScreen(Page):
             if yes and self.link is not None:
                 self.session.created[self.service_id] = self.link.exchange.accept_lower(created)
                 self.link.tracker.adopt(self.service_id)
-                self._show()
+                self.show()
 
         self.app.push_screen(TypedConfirm(question), accepted)

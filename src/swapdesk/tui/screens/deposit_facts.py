@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from textual.geometry import Size
+
+from swapdesk.chain.addresses.memos import memo_label
 from swapdesk.flows.announcements import deadline_passed
+from swapdesk.flows.deposit_code import DepositCode
+from swapdesk.flows.deposit_phase import DepositPhase, deposit_phase
 from swapdesk.flows.notation import (
     clock_time,
     countdown,
-    exact_amount,
     expected,
     expected_minutes,
     table_amount,
 )
-from swapdesk.flows.order_state import OrderState, deposit_arrived, symbols
+from swapdesk.flows.order_state import OrderState, symbols
+from swapdesk.flows.payable_amount import amount_to_pay
 from swapdesk.flows.tracked_order import TrackedOrder
-from swapdesk.tui.glyphs import ABOUT, DONE
+from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID
+from swapdesk.tui.memo_words import short_memo_label
 from swapdesk.tui.screens.order_facts import payout_memo
-from swapdesk.tui.spans import Line, LineLike, Span
+from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.check_line import Check, Verdict
-from swapdesk.tui.widgets.deposit_card import DepositPhase, DepositState, Payment
-from swapdesk.tui.widgets.detail_rows import Fact
+from swapdesk.tui.widgets.deposit_card import DepositState, Payment
+from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.quote_table import route_word
 from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
 
@@ -33,39 +39,37 @@ _MARKS = {
     "expired": Mark.EXPIRED,
 }
 COMPARED = "recipient, amount, tokens are as confirmed"
-
-
-def phase_of(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Hidden before anything else; expired as soon as the deadline is over."""
-    state = tracked.state(now)
-    order = tracked.order
-    if tracked.withheld is not None and not state.ended and not deposit_arrived(order):
-        return DepositPhase.HIDDEN
-    if state.level == "expired" or (state.deadline is not None and state.deadline <= now):
-        return DepositPhase.EXPIRED
-    if state.deadline is None or state.ended:
-        return DepositPhase.SEEN
-    if order.deposit_address is None or order.in_amount is None:
-        return DepositPhase.HIDDEN
-    return DepositPhase.WAITING
+FLOATING_NOTE = "for the deposit; the rate may still move"
+FIXED_NOTE = "for the deposit; the fixed rate holds for a deposit in time"
+CODE_FACTS = 30
+CODE_LABEL = 10
+"""Cells for the facts beside a code and for their labels."""
 
 
 def payment_of(tracked: TrackedOrder, now: datetime) -> Payment | None:
     """What to pay and where; None unless the card may show it."""
     order = tracked.order
-    if phase_of(tracked, now) is not DepositPhase.WAITING:
+    if deposit_phase(tracked, now) is not DepositPhase.WAITING:
         return None
-    assert order.deposit_address is not None
-    assert order.in_amount is not None
+    payable = amount_to_pay(tracked)
+    if order.deposit_address is None or payable is None:
+        return None
     sent, _ = symbols(order)
-    kind = tracked.intent.token_in.kind if tracked.intent else ""
     return Payment(
         network=network_of(tracked),
-        amount=f"{exact_amount(order.in_amount)} {sent}",
+        amount=f"{payable.shown} {sent}",
         address=order.deposit_address,
         memo=order.deposit_tag or None,
-        memo_label="Destination tag" if kind == "xrp" else "Memo",
+        memo_label=memo_label_of(tracked),
+        exact=payable.exact,
+        note=payable.note or "",
     )
+
+
+def memo_label_of(tracked: TrackedOrder) -> str:
+    """What the chain of the deposit calls a memo."""
+    label = memo_label(tracked.intent.token_in.kind if tracked.intent else "")
+    return label[:1].upper() + label[1:]
 
 
 def network_of(tracked: TrackedOrder) -> str:
@@ -77,7 +81,7 @@ def network_of(tracked: TrackedOrder) -> str:
 
 
 def deposit_state(tracked: TrackedOrder, now: datetime) -> DepositState:
-    phase = phase_of(tracked, now)
+    phase = deposit_phase(tracked, now)
     state = tracked.state(now)
     order = tracked.order
     facts = tuple(_facts(tracked, state))
@@ -102,10 +106,102 @@ def deposit_state(tracked: TrackedOrder, now: datetime) -> DepositState:
         created,
         payment,
         _deadline(state, now),
+        deadline_note=FIXED_NOTE if order.fixed else FLOATING_NOTE,
         left_part=_left_part(tracked, now),
         facts=facts,
         matches=compared,
     )
+
+
+def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, list[LineLike]]:
+    """What stands above and below the code on the card."""
+    held = ", ".join(word for word, inside in code.holds if inside)
+    head: Line = [Span("Scan", bold=True), Span(f"  {held}", "muted")]
+    rows: list[LineLike] = [_by_hand(code, tracked)] if code.by_hand else []
+    rows.append(
+        [Span("The code goes away at ", "muted"), Span(_until(tracked)), Span(".", "muted")]
+    )
+    rows.append(Span("Do not send after the deadline.", "muted"))
+    return head, rows
+
+
+def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[LineLike]:
+    """What stands beside the code: what it was made of, its end, what it holds."""
+    payment, state = payment_of(tracked, now), tracked.state(now)
+    if payment is None or state.deadline is None:
+        return []
+    facts = [Fact("Network", payment.network, bold=True)]
+    held = _held(code)
+    if payment.memo is not None:
+        facts.append(Fact(short_memo_label(payment.memo_label), payment.memo, bold=True))
+    facts += [
+        Fact("Amount", payment.amount, bold=True),
+        Fact("Address", address=payment.address),
+        Fact(),
+        Fact(
+            "Deadline",
+            [
+                Span(countdown((state.deadline - now).total_seconds()), bold=True),
+                Span(" left", "muted"),
+            ],
+            below=[clock_time(state.deadline, zone=True)],
+        ),
+        Fact(),
+        Fact("In code", held[0], below=held[1:]),
+    ]
+    rows: list[LineLike] = list(facts_lines(facts, CODE_FACTS, CODE_LABEL))
+    rows.append("")
+    if code.by_hand:
+        rows.append(_by_hand(code, tracked))
+    elif payment.memo is not None:
+        word = short_memo_label(payment.memo_label).lower()
+        rows.append(
+            Span(
+                f"{TROUBLE} check the {word} in your wallet before you press send", "status-waiting"
+            )
+        )
+    return rows
+
+
+def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> list[LineLike]:
+    """Instead of a code that cannot be drawn whole."""
+    said = f"The code with the {code.name} needs {needs[0]} x {needs[1]} cells; here are "
+    return [
+        Span(f"{said}{max(0, room.width)} x {max(0, room.height)}.", "status-waiting"),
+        "Make the window larger, or copy the parts with the keys below.",
+    ]
+
+
+def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
+    """Where the code stood, once nothing may be sent any more."""
+    phase = deposit_phase(tracked, now)
+    if phase is DepositPhase.EXPIRED:
+        said = deadline_passed(tracked.order, closed=tracked.state(now).ended)
+        return [Span("The code is gone.", bold=True), Span(said, "status-waiting")]
+    if phase is DepositPhase.SEEN:
+        return [Span("The code is gone.", bold=True), _seen_head(tracked.state(now))]
+    return [Span(tracked.withheld or "There is no deposit address yet.", "status-waiting")]
+
+
+def _held(code: DepositCode) -> list[Line]:
+    """Two parts a row, each with its mark."""
+    marks: list[Line] = []
+    for word, inside in code.holds:
+        glyph, role = (VALID, "status-done") if inside else (REFUSED, "status-waiting")
+        marks.append([Span(f"{glyph} ", role), Span(word)])
+    return [joined(marks[at : at + 2], " ") for at in range(0, len(marks), 2)]
+
+
+def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
+    """What a wallet does not learn from the code; the memo with its value, it is never lost."""
+    memo = tracked.order.deposit_tag or ""
+    word = short_memo_label(memo_label_of(tracked)).lower()
+    parts = [f"{word} {memo}" if part == word else f"the {part}" for part in code.by_hand]
+    return Span(f"{TROUBLE} not in the code, enter by hand: {', '.join(parts)}", "status-waiting")
+
+
+def _until(tracked: TrackedOrder) -> str:
+    return clock_time(tracked.order.expires) if tracked.order.expires is not None else "the end"
 
 
 def stage_of(state: OrderState) -> StageState:
@@ -137,8 +233,8 @@ def _facts(tracked: TrackedOrder, state: OrderState) -> list[Fact]:
     order, intent = tracked.order, tracked.intent
     _, received = symbols(order)
     out = order.out_token.chain_data.name if order.out_token is not None else ""
-    rate = "" if state.ended else ", floating"
-    about = "" if state.ended else f"{ABOUT} "
+    rate = "" if state.ended else ", rate fixed" if order.fixed else ", floating"
+    about = "" if state.ended or order.fixed else f"{ABOUT} "
     get: Line = [
         Span(f"{about}{table_amount(order.out_amount)} {received}", bold=True),
         Span(f" on {out}{rate}" if out else "", "muted"),

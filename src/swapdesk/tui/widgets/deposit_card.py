@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from decimal import Decimal
 from typing import Any
 
+from swapdesk.flows.deposit_phase import DepositPhase
 from swapdesk.flows.notation import wrapped_address
 from swapdesk.tui.glyphs import TROUBLE
 from swapdesk.tui.lines_view import LinesView
@@ -19,24 +20,18 @@ LABEL = 18
 BAR = 16
 
 
-class DepositPhase(Enum):
-    """Waiting draws everything; seen folds; expired and hidden draw no address at all."""
-
-    WAITING = "waiting"
-    SEEN = "seen"
-    EXPIRED = "expired"
-    HIDDEN = "hidden"
-
-
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """Exactly as returned by the service: ``amount`` with its symbol, ``memo`` None if unused."""
+    """``amount`` is ``exact`` with its symbol, ``memo`` None if unused. ``note`` is a sentence
+    where the service's own writing of the amount is another one."""
 
     network: str
     amount: str
     address: str
     memo: str | None = None
     memo_label: str = "Memo"
+    exact: Decimal = Decimal(0)
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +121,8 @@ def _payment_lines(
         number += 1
     amount: Line = [Span(payment.amount, "foreground", True)]
     rows += _numbered(number, "Amount", [amount], amount_key, width)
-    rows += [*_remark("exactly. Less or more delays the order", width), *gap]
+    rows += _remark("exactly. Less or more delays the order", width)
+    rows += [*(_remark(payment.note, width) if payment.note else []), *gap]
     address = [[Span(row, "foreground", True)] for row in wrapped_address(payment.address, room)]
     rows += _numbered(number + 1, "Address", address, address_key, width)
     network = Fact("Network", payment.network, bold=True)

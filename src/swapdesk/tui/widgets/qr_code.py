@@ -97,10 +97,10 @@ class QrCode(Widget):
         """Whether half blocks are drawn; plain ASCII takes background colours alone."""
         return getattr(self.app, "glyph_set", GlyphSet.UNICODE) is not GlyphSet.ASCII
 
-    def fits(self, room: Size) -> bool:
-        """Whether the code of the state can be drawn whole; a part of one cannot be read."""
+    def fits(self, state: QrState, room: Size) -> bool:
+        """Whether this code can be drawn whole in ``room``; a part of one cannot be read."""
         try:
-            wide, high = code_size(self.state.text, halves=self.halves)
+            wide, high = code_size(state.text, halves=self.halves)
         except CodeTooLong:
             return False
         return wide <= room.width and high <= room.height

@@ -1,0 +1,216 @@
+"""The code of a deposit: what a reader reads from the cells, what the caption says, its end."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import zxingcpp
+from textual.geometry import Size
+
+from flows.orders import NOW, intent, order
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.flows.deposit_code import deposit_codes
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.tui.glyphs import GlyphSet
+from swapdesk.tui.screens.deposit import DepositScreen
+from swapdesk.tui.screens.deposit_code import DepositCodeScreen
+from swapdesk.tui.widgets.qr_code import MARGIN, CodeTooLong, QrCode, code_rows, modules_of
+from swapdesk.wire.orders import LegStatus
+from tui.desk_run import DeskRun, Market
+
+SCALE = 4
+
+
+def read_cells(widget: QrCode) -> str:
+    """What a camera would read from the widget: its cells as painted, halves as pixels."""
+    size = widget.size
+    pixels: list[bytearray] = []
+    for y in range(size.height):
+        upper, lower = bytearray(), bytearray()
+        for segment in widget.render_line(y):
+            ink, paper = _shades(segment.style)
+            for char in segment.text:
+                assert char in "█▀▄ ", repr(char)
+                upper += bytes([ink if char in "█▀" else paper]) * SCALE
+                lower += bytes([ink if char in "█▄" else paper]) * SCALE
+        pixels += [upper] * SCALE + [lower] * SCALE
+    picture = memoryview(b"".join(pixels)).cast("B", (len(pixels), len(pixels[0])))
+    found = zxingcpp.read_barcodes(picture)
+    return found[0].text if found else ""
+
+
+def _shades(style: object) -> tuple[int, int]:
+    colour = getattr(style, "color", None)
+    ground = getattr(style, "bgcolor", None)
+    shade = {"#000000": 0, "#ffffff": 255}
+    return shade[colour.name if colour else "#000000"], shade[ground.name if ground else "#ffffff"]
+
+
+async def to_code(run: DeskRun, line: str = "2500 xrp eth") -> DepositCodeScreen:
+    await run.to_deposit(line)
+    await run.press("v")
+    return run.screen(DepositCodeScreen)
+
+
+@pytest.mark.parametrize("line", ["2500 xrp eth", "0.5 btc eth", "2 eth btc", "30 sol btc"])
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_a_reader_reads_from_the_cells_what_the_screen_says(
+    market: Market, line: str, size: tuple[int, int]
+) -> None:
+    async with market.desk(size) as run:
+        await run.to_deposit(line, "@cold" if line.endswith("btc") else "@bob")
+        await run.press("v")
+        screen = run.screen(DepositCodeScreen)
+        codes = {one.name: one for one in screen.codes()}
+        tracked = screen.tracked
+        assert tracked is not None
+        for _ in codes:
+            code = next((one for one in codes.values() if one.text == screen.shown), None)
+            if code is not None:
+                assert read_cells(screen.query_one(QrCode)) == code.text
+                assert tracked.order.deposit_address in code.text
+            else:
+                assert "Make the window larger" in " ".join(run.text.split())
+            await run.press("v")
+        assert "address only" in codes
+
+
+async def test_v_goes_from_the_link_to_the_address_and_the_caption_says_what_is_inside(
+    market: Market,
+) -> None:
+    async with market.desk() as run:
+        screen = await to_code(run)
+        assert screen.tracked is not None
+        tag = screen.tracked.order.deposit_tag
+        assert screen.shown.startswith("xrpl://")
+        assert "✓ tag ✓ amount" in run.text
+        assert "✓ address" in run.text
+        assert "▲ check the tag in your" in run.text
+        assert "v next: address only" in run.text
+        await run.press("v")
+        assert screen.shown == screen.tracked.order.deposit_address
+        assert "✗ tag ✗ amount" in run.text
+        assert "✓ address" in run.text
+        assert "▲ not in the code, enter by" in run.text
+        assert f"tag {tag}" in run.text
+        assert "v next: payment link" in run.text
+        await run.press("m")
+        assert run.app.clipboard == tag
+
+
+async def test_the_code_goes_away_at_the_deadline(market: Market) -> None:
+    async with market.desk() as run:
+        screen = await to_code(run)
+        assert read_cells(screen.query_one(QrCode))
+        market.clock.advance(30 * 60 + 1)
+        run.app.tick()
+        await run.see("The code is gone.")
+        assert screen.shown == ""
+        assert "█" not in run.text
+        assert "Do not send to its address any more." in run.text
+        await run.press("v", "y", "m", "Y")
+        assert run.app.clipboard == ""
+
+
+async def test_the_code_goes_away_when_a_deposit_is_seen(market: Market) -> None:
+    async with market.desk((140, 44)) as run:
+        await run.to_deposit("2500 xrp eth")
+        card = run.screen(DepositScreen)
+        assert read_cells(card.query_one(QrCode)).startswith("xrpl://")
+        await run.press("v")
+        screen = run.screen(DepositCodeScreen)
+        venue = market.venues[0]
+        venue.move(venue.keys[0], LegStatus.CONFIRMING)
+        market.clock.advance(10)
+        await market.parts.worker.step(market.clock.now())
+        await run.app.session.desk.link.tracker.read(screen.service_id)
+        await run.see("The code is gone.")
+        assert screen.shown == ""
+        await run.press("escape")
+        assert "█" not in run.text
+
+
+async def test_a_code_stands_beside_the_card_where_there_is_room_only(market: Market) -> None:
+    async with market.desk((120, 36)) as run:
+        await run.to_deposit("2500 xrp eth")
+        screen = run.screen(DepositScreen)
+        shown = read_cells(screen.query_one(QrCode))
+        assert shown.startswith("xrpl://")
+        assert "Scan  tag, amount, address" in run.text
+        assert "Do not send after the deadline." in run.text
+        await run.pilot.resize_terminal(119, 36)
+        await run.settle(lambda: "Scan" not in run.text, "no code")
+        await run.pilot.resize_terminal(120, 35)
+        await run.settle(lambda: "Scan" not in run.text, "no code")
+        await run.pilot.resize_terminal(120, 36)
+        await run.see("Scan")
+
+
+async def test_a_terminal_that_is_too_small_says_so_and_keeps_the_copies(market: Market) -> None:
+    async with market.desk((60, 16)) as run:
+        screen = await to_code(run)
+        said = " ".join(run.text.split())
+        assert "The code with the payment link needs 37 x 19 cells" in said
+        assert screen.shown == ""
+        await run.press("y")
+        assert run.app.clipboard
+
+
+async def test_without_half_blocks_the_code_is_drawn_in_colours_of_the_ground(
+    market: Market,
+) -> None:
+    async with market.desk((200, 60)) as run:
+        run.app.glyph_set = GlyphSet.ASCII
+        screen = await to_code(run)
+        widget = screen.query_one(QrCode)
+        assert widget.size == Size(74, 37)
+        assert {segment.text for y in range(37) for segment in widget.render_line(y)} == {"  "}
+        rows = [[_shades(segment.style)[1] for segment in widget.render_line(y)] for y in range(37)]
+        assert rows == [[0 if dark else 255 for dark in row] for row in modules_of(screen.shown)]
+
+
+def known(asked: Intent | None, withheld: str | None = None, **changes: Any) -> TrackedOrder:
+    return TrackedOrder(order(asked or intent(), **changes), asked, withheld, False, NOW, "create")
+
+
+def test_there_is_no_code_for_what_may_not_be_paid() -> None:
+    names = [one.name for one in deposit_codes(known(intent()), NOW, "memo")]
+    assert names == ["payment link", "address only"]
+    for gone in (
+        known(intent(), expires=NOW),
+        known(intent(), deposit_address=None),
+        known(intent(), display_status="DEPOSIT_DETECTED", status=1),
+        known(intent(), withheld="The service has not repeated this order yet."),
+        known(None),
+    ):
+        assert deposit_codes(gone, NOW, "memo") == ()
+
+
+def test_the_link_asks_for_what_is_to_be_sent_in_whole_units() -> None:
+    noisy = known(intent(), in_amount=Decimal("0.30000000000000004"))
+    link = deposit_codes(noisy, NOW, "memo")[0]
+    assert link.text.endswith("?amount=0.3")
+    assert link.holds == (("amount", True), ("address", True))
+    assert link.by_hand == ()
+
+
+def test_the_margin_is_two_white_modules_and_every_code_is_level_l() -> None:
+    modules = modules_of("bitcoin:" + derive_address("bitcoin", b"q" * 32) + "?amount=0.5")
+    assert len(modules) == len(modules[0])
+    edges = [*modules[:MARGIN], *modules[-MARGIN:]]
+    assert not any(dark for row in edges for dark in row)
+    assert not any(dark for row in modules for dark in (*row[:MARGIN], *row[-MARGIN:]))
+    assert all(modules[MARGIN][MARGIN : MARGIN + 7])
+    # Both bits of the error level in the format information, masked with 101: L is 01.
+    first, second = modules[MARGIN + 8][MARGIN], modules[MARGIN + 8][MARGIN + 1]
+    assert (first, second) == (True, True)
+    rows = code_rows("x")
+    assert len({len(row) for row in rows}) == 1
+
+
+def test_what_fits_no_code_is_refused() -> None:
+    with pytest.raises(CodeTooLong):
+        modules_of("x" * 3000)
