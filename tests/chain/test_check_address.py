@@ -8,7 +8,9 @@ import pytest
 from Crypto.Signature import eddsa
 
 from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address
+from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.addresses.ed25519 import is_point
+from swapdesk.chain.addresses.recognition import FAMILIES
 from swapdesk.chain.addresses.verdict import CHECKSUM_SENTENCE, with_article
 from swapdesk.chain.addresses.xmr import decode_address, encode_address
 
@@ -20,7 +22,14 @@ XMR = (
     "888tNkZrPN6JsEgekjMnABU4TBzc2Dt29EPAvkRx"
     "bANsAnjyPbb3iQ1YBRk1UXcdRsiKc9dhwMVgN5S9cQUiyoogDavup3H"
 )
-ADDRESSES = {"evm": EVM, "sol": SOL, "bitcoin": BITCOIN, "xmr": XMR, "xrp": XRP}
+ADDRESSES = {
+    **{kind: derive_address(kind, bytes(range(32))) for kind in KINDS},
+    "evm": EVM,
+    "sol": SOL,
+    "bitcoin": BITCOIN,
+    "xmr": XMR,
+    "xrp": XRP,
+}
 
 
 def test_a_character_is_named_with_its_place() -> None:
@@ -43,8 +52,10 @@ def test_every_kind_recognises_every_other(asked: str, given: str) -> None:
     verdict = check_address(asked, ADDRESSES[given])
     assert verdict.ok == (asked == given)
     if asked != given:
-        assert verdict.code == "other_chain"
+        # What may be a private key is called one, whatever else it may be.
+        assert verdict.code == ("unsafe" if given == "sui" else "other_chain")
         assert verdict.normalized == ""
+        assert FAMILIES[given].called.split(" ", 1)[1] in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -81,9 +92,33 @@ def test_every_kind_recognises_every_other(asked: str, given: str) -> None:
         ("bitcoin", "1111111111111111111114oLvT2", "unsafe", "burn address"),
         ("xrp", "rrrrrrrrrrrrrrrrrrrrrhoLvTp", "unsafe", "the ledger itself"),
         ("xrp", "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh", "unsafe", "the ledger itself"),
-        ("doge", "D7Y55Lh6", "unknown_kind", "cannot be checked here"),
+        ("moon", "D7Y55Lh6", "unknown_kind", "cannot be checked here"),
         ("bitcoin", "bitcoin:" + BITCOIN, "unsafe", "it is a link. Paste the address alone."),
         ("evm", "", "empty", "No address yet"),
+        ("ltc", "3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy", "other_chain", "starts with M or ltc1"),
+        ("ltc", "ltcmweb1qqt9hwznnxzkojfoelwklj", "prefix", "private MWEB address"),
+        ("ltc", "tltc1qw508d6qejxtdg4y5r3zarvary0c5xw7klfsuq0", "other_chain", "test network"),
+        ("doge", "nbpzakKSn16ZAp7nXuu9tELBrmiVpEyV1Q", "other_chain", "Dogecoin test network"),
+        ("tron", "41503aa4ad108bd3a89ba0310e23b49fb654cd6986", "prefix", "starts with T"),
+        ("tron", ADDRESSES["tron"][:-1], "length", "33 characters instead of 34"),
+        ("bch", ADDRESSES["bch"][:-1], "length", "41 characters instead of 42"),
+        ("bch", "bchtest:" + ADDRESSES["bch"], "unsafe", "it is a link"),
+        ("bch", "bitcoincash:" + ADDRESSES["bch"] + "?amount=1", "character", 'is "?"'),
+        ("ton", ADDRESSES["ton"][:-1], "length", "47 characters instead of 48"),
+        ("ton", "0:" + "e" * 63, "length", "65 characters instead of 66"),
+        ("ton", "0:" + "e" * 63 + "x", "character", 'character 66 is "x"'),
+        ("ton", "0:" + "0" * 64, "unsafe", "burn address"),
+        ("ton", "1:" + "e" * 64, "unsafe", "it is a link"),
+        ("sui", "0x2", "length", "3 characters instead of 66"),
+        ("sui", "0x" + "0" * 63 + "2", "unsafe", "the chain itself"),
+        ("sui", "0x" + "0" * 64, "unsafe", "burn address"),
+        ("ada", ADDRESSES["ada"][:-1], "checksum", CHECKSUM_SENTENCE),
+        ("cosmos", ADDRESSES["cosmos"][:-1], "length", "44 characters instead of 45 or 65"),
+        ("cosmos", "cosmospub1addwnpepq", "prefix", "a public key, not an address"),
+        ("cosmos", "bnb1vhvnd7v8900adfytj2yl9sldapa6p9ghcnaqtz", "prefix", "known here"),
+        ("dot", ADDRESSES["dot"][:-1] + "x", "checksum", CHECKSUM_SENTENCE),
+        ("xlm", "G" + "A" * 54, "length", "55 characters instead of 56"),
+        ("algo", "A" * 52 + "Y5HFKQ", "unsafe", "burn address"),
     ],
 )
 def test_refusals(kind: str, text: str, code: str, part: str) -> None:
@@ -98,15 +133,97 @@ def test_refusals(kind: str, text: str, code: str, part: str) -> None:
     [
         "5KYZdUEo39z3FPrtuX2QbbwGnNP5zTd7yyr2SC1j299sBCnWjss",
         "sn259rEFXrQrWyx3Q7XneWcwV6dfL",
+        "SCZANGBA5YHTNYVVV4C3U252E2B6P6F5T3U6MM63WBSBZATAQI3EBTQ4",
+        "6vqpCruyRS9bEY6ZVrL8S9EL5h2MnQZffzzqrpNP9i8YozvXTKs",
+        "QRVPTcD9SvFU86omfRt63uUgDXUwSgpQonbrPPbZqxUw2Xq9s1BY",
         "e9873d79c6d87dc0fb6a5778633389f4453213303da61f20bd67fc233aa33262",
         "0xe9873d79c6d87dc0fb6a5778633389f4453213303da61f20bd67fc233aa33262",
     ],
 )
 def test_a_pasted_secret_is_named_and_not_repeated(kind: str, secret: str) -> None:
     verdict = check_address(kind, secret)
+    if kind == "sui" and secret.startswith("0x"):
+        # 32 bytes of hexadecimal are all that a Sui address is: only the warning can speak.
+        assert (verdict.ok, len(verdict.warnings)) == (True, 1)
+        return
     assert (verdict.ok, verdict.code) == (False, "unsafe")
     assert "private key" in verdict.reason
     assert secret not in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "chain", "symbol", "given", "reason"),
+    [
+        (
+            "cosmos",
+            "Osmosis",
+            "OSMO",
+            "cosmos",
+            "This is a Cosmos address. OSMO on Osmosis needs one that starts with osmo1.",
+        ),
+        (
+            "dot",
+            "Polkadot",
+            "DOT",
+            "Kusama",
+            "This is a Kusama address. DOT on Polkadot needs one that starts with 1.",
+        ),
+        (
+            "evm",
+            "Base",
+            "ETH",
+            "osmosis",
+            "This is an Osmosis address. ETH on Base needs one that starts with 0x.",
+        ),
+        (
+            "cosmos",
+            "Osmosis",
+            "OSMO",
+            "evm",
+            "This is an Ethereum address. OSMO on Osmosis needs one that starts with osmo1.",
+        ),
+    ],
+)
+def test_chains_of_one_kind_keep_their_addresses_apart(
+    kind: str, chain: str, symbol: str, given: str, reason: str
+) -> None:
+    family = {"Kusama": "dot", "evm": "evm"}.get(given, "cosmos")
+    address = derive_address(family, bytes(range(32)), given)
+    verdict = check_address(kind, address, chain_name=chain, symbol=symbol)
+    assert (verdict.code, verdict.reason) == ("other_chain", reason)
+
+
+def test_a_chain_of_an_unknown_name_takes_every_prefix_of_its_kind() -> None:
+    for name in ("Osmosis", "Celestia", "Cosmos Hub"):
+        address = derive_address("cosmos", bytes(32), name)
+        assert check_address("cosmos", address).ok
+        assert check_address("cosmos", address, chain_name="Some new chain").ok
+        assert check_address("cosmos", address, chain_name=name.upper()).ok
+
+
+@pytest.mark.parametrize("kind", ["bitcoin", "ltc", "ada", "cosmos"])
+def test_the_one_wrong_character_of_bech32_is_located_and_not_corrected(kind: str) -> None:
+    address = ADDRESSES[kind]
+    for place in range(address.index("1") + 1, len(address)):
+        other = "q" if address[place] != "q" else "p"
+        verdict = check_address(kind, address[:place] + other + address[place + 1 :])
+        if (verdict.code, verdict.position) != ("checksum", place + 1):
+            # The first character also says which of the two checksums is meant.
+            assert (kind in ("bitcoin", "ltc"), place) == (True, address.index("1") + 1)
+            continue
+        assert verdict.reason == f"{CHECKSUM_SENTENCE} Look at character {place + 1}."
+
+
+def test_two_wrong_characters_of_bech32_are_not_located() -> None:
+    swapped = BITCOIN[:10] + BITCOIN[11] + BITCOIN[10] + BITCOIN[12:]
+    verdict = check_address("bitcoin", swapped)
+    assert (verdict.code, verdict.position, verdict.reason) == ("checksum", None, CHECKSUM_SENTENCE)
+
+
+def test_recognition_is_ordered_from_the_strongest_evidence_to_the_weakest() -> None:
+    kinds = list(FAMILIES)
+    assert set(kinds) == set(KINDS)
+    assert kinds[-2:] == ["sui", "sol"]
 
 
 @pytest.mark.parametrize("spelling", [EVM.lower(), "0x" + EVM[2:].upper()])

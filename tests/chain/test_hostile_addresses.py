@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swapdesk.chain.addresses import base58, bech32
+from swapdesk.chain.addresses import ada, base58, bech32, dot, ton, xlm
 from swapdesk.chain.addresses.decoding import KINDS, check_address
 from swapdesk.chain.addresses.derive import derive_address, derive_transaction_hash
 
@@ -52,6 +52,10 @@ def hostile_forms(address: str) -> list[str]:
         "@bob",
         "%00",
         "''; drop table orders",
+        "\u05d0" * 1_000_000,
+        "\x00" * 1_000_000,
+        "0:" + "a" * 1_000_000,
+        "bitcoincash:" + "q" * 1_000_000,
     ]
 
 
@@ -103,14 +107,18 @@ def test_transaction_hashes_have_the_shape_of_their_chain(seed: bytes) -> None:
     assert bytes.fromhex(evm[2:]).hex() == evm[2:]
     assert len(evm) == 66
     assert len(base58.decode(derive_transaction_hash("sol", seed))) == 64
-    for kind in ("bitcoin", "xmr"):
+    assert len(base58.decode(derive_transaction_hash("sui", seed))) == 32
+    assert len(derive_transaction_hash("algo", seed)) == 52
+    for kind in ("bitcoin", "ltc", "doge", "dash", "bch", "tron", "xmr", "xlm", "ton", "ada"):
         assert len(bytes.fromhex(derive_transaction_hash(kind, seed))) == 32
-    xrp = derive_transaction_hash("xrp", seed)
-    assert xrp == xrp.upper()
-    assert len(bytes.fromhex(xrp)) == 32
+    for kind in ("xrp", "cosmos"):
+        found = derive_transaction_hash(kind, seed)
+        assert found == found.upper()
+        assert len(bytes.fromhex(found)) == 32
+    assert len(bytes.fromhex(derive_transaction_hash("dot", seed).removeprefix("0x"))) == 32
 
 
-@pytest.mark.parametrize(("kind", "seed"), [("doge", bytes(32)), ("evm", bytes(31))])
+@pytest.mark.parametrize(("kind", "seed"), [("moon", bytes(32)), ("evm", bytes(31))])
 def test_derivation_refuses_what_it_cannot_do(kind: str, seed: bytes) -> None:
     with pytest.raises(ValueError, match=r"seed|kind"):
         derive_address(kind, seed)
@@ -118,11 +126,23 @@ def test_derivation_refuses_what_it_cannot_do(kind: str, seed: bytes) -> None:
         derive_transaction_hash(kind, seed)
 
 
+BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 ALPHABETS = {
     "bitcoin": bech32.CHARSET,
+    "ltc": bech32.CHARSET,
+    "bch": bech32.CHARSET,
+    "ada": bech32.CHARSET,
+    "cosmos": bech32.CHARSET,
     "xmr": base58.BITCOIN_ALPHABET,
+    "doge": base58.BITCOIN_ALPHABET,
+    "dash": base58.BITCOIN_ALPHABET,
+    "tron": base58.BITCOIN_ALPHABET,
     "xrp": base58.XRP_ALPHABET,
+    "xlm": BASE32,
+    "algo": BASE32,
+    "ton": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
 }
+"""Kinds whose checksum sees every single wrong character, or all but one of four milliards."""
 
 
 @given(seed=SEEDS, kind=st.sampled_from(sorted(ALPHABETS)), data=st.data())
@@ -168,6 +188,48 @@ def test_a_mixed_case_evm_typo_is_seen() -> None:
             assert not verdict.ok
         accepted += verdict.ok
     assert accepted <= 2
+
+
+def test_a_typo_on_polkadot_is_seen_by_a_checksum_of_two_bytes() -> None:
+    rng = random.Random(58)
+    accepted = 0
+    for _ in range(1_000):
+        address = derive_address("dot", rng.randbytes(32))
+        place = rng.randrange(len(address))
+        other = rng.choice([c for c in base58.BITCOIN_ALPHABET if c != address[place]])
+        typo = address[:place] + other + address[place + 1 :]
+        accepted += check_address("dot", typo, chain_name="Polkadot").ok
+    assert accepted <= 1
+
+
+@given(payload=st.binary(max_size=120))
+@settings(max_examples=200, deadline=None)
+def test_broken_cbor_of_a_byron_address_gets_a_verdict(payload: bytes) -> None:
+    """Whole numbers of any size, lengths beyond the end, nested items: never an exception."""
+    for head in (b"", b"\x82\xd8\x18\x58", b"\x82\xd8\x18\x5a\xff\xff\xff\xff"):
+        for start in ("Ae2", "DdzFF"):
+            text = start + base58.encode(head + payload)
+            assert not check_address("ada", text).ok
+
+
+@given(kind=st.integers(0, 7), payload=st.binary(min_size=28, max_size=28), data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_forms_decode_to_what_they_encode(kind: int, payload: bytes, data: st.DataObject) -> None:
+    hashes = payload * 2 if kind < 4 else payload + (b"\x01\x02\x03" if kind < 6 else b"")
+    if any(payload):
+        assert check_address("ada", ada.encode(kind, hashes)).ok
+        assert check_address("ada", ada.encode_byron(payload)).ok
+    account = data.draw(st.binary(min_size=32, max_size=32))
+    assert xlm.decode(xlm.encode(xlm.ACCOUNT, account)) == (xlm.ACCOUNT, account)
+    muxed = xlm.encode(xlm.MUXED, account + payload[:8])
+    assert xlm.muxed_parts(muxed) == (
+        xlm.encode(xlm.ACCOUNT, account),
+        str(int.from_bytes(payload[:8], "big")),
+    )
+    for flag in (ton.BOUNCEABLE, ton.NON_BOUNCEABLE):
+        assert ton.decode(ton.encode(account, flag=flag)) == (flag, 0, account)
+    network = data.draw(st.integers(0, 2**14 - 1))
+    assert dot.decode(dot.encode(network, account)) == (network, account)
 
 
 @given(text=st.text(max_size=120))

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from swapdesk.chain.addresses.memos import WAIVER, check_memo, memo_label
+from swapdesk.chain.addresses.decoding import KINDS
+from swapdesk.chain.addresses.memos import (
+    WAIVER,
+    EmbeddedMemo,
+    check_memo,
+    embedded_memo,
+    memo_label,
+    uses_memo,
+)
 
 
 def test_labels() -> None:
     assert memo_label("xrp") == "destination tag"
-    assert memo_label("sol") == memo_label("ton") == "memo"
+    assert memo_label("sol") == memo_label("xlm") == memo_label("cosmos") == "memo"
+    assert (memo_label("ton"), memo_label("algo")) == ("comment", "note")
+    assert memo_label("moon") == "memo"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +74,7 @@ def test_a_needed_memo_is_asked_for_by_name() -> None:
     assert verdict.reason == (
         'XRP needs a destination tag for exchanges. Type "NO MEMO" if this wallet has none.'
     )
-    assert check_memo("ton", "", True).reason.startswith("This chain needs a memo")
+    assert check_memo("moon", "", True).reason.startswith("This chain needs a memo")
 
 
 @pytest.mark.parametrize("needed", [False, None])
@@ -80,3 +90,66 @@ def test_the_waiver_is_exact_and_never_sent(kind: str) -> None:
     for near in ("no memo", "No Memo", " NO MEMO", "NO MEMO "):
         assert check_memo(kind, near, True).code == "waiver"
         assert not check_memo(kind, near, True).ok
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "code"),
+    [
+        ("0", "Memo id.", "valid"),
+        ("18446744073709551615", "Memo id.", "valid"),
+        ("18446744073709551616", "Memo text.", "valid"),
+        ("007", "Memo text.", "valid"),
+        ("a" * 28, "Memo text.", "valid"),
+        ("a" * 29, "A memo has at most 28 characters. This one has 29.", "length"),
+        ("caf\u00e9", "A memo is plain text: character 4 is U+00E9.", "character"),
+    ],
+)
+def test_memos_of_stellar_are_ids_or_short_texts(text: str, reason: str, code: str) -> None:
+    verdict = check_memo("xlm", text, True)
+    assert (verdict.code, verdict.reason) == (code, reason)
+    assert verdict.normalized == (text if verdict.ok else "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"), [("ton", "comment"), ("cosmos", "memo"), ("algo", "note")]
+)
+def test_texts_speak_the_word_of_their_chain(kind: str, word: str) -> None:
+    assert check_memo(kind, "a" * 64, True).reason == f"{word.capitalize()}."
+    assert check_memo(kind, "a" * 65, True).reason.startswith(f"A {word} has at most 64")
+    assert f"needs a {word} for exchanges" in check_memo(kind, "", True).reason
+    assert check_memo(kind, "", False).reason == f"No {word}."
+
+
+def test_which_chains_have_memos() -> None:
+    with_memos = {kind for kind in KINDS if uses_memo(kind)}
+    assert with_memos == {"xrp", "xlm", "ton", "cosmos", "algo", "sol"}
+    assert uses_memo("moon")
+
+
+@pytest.mark.parametrize("kind", ["evm", "bitcoin", "ltc", "tron", "sui", "ada", "dot", "xmr"])
+def test_a_memo_where_the_chain_has_none_is_refused(kind: str) -> None:
+    verdict = check_memo(kind, "123", False, chain_name="This one")
+    assert (verdict.ok, verdict.code) == (False, "unused")
+    assert verdict.reason == "This one has no memos. Leave it empty."
+    # A service that asks for one all the same is believed.
+    assert check_memo(kind, "123", True).ok
+
+
+def test_embedded_memos_are_taken_apart() -> None:
+    tagged = "X7AcgcsBL6XDcUb289X4mJ8djcdyKaGo2K5VpXpmCqbV2gS"
+    account = "r9cZA1mLK5R5Am25ArfXFmqgNwjZgnfk59"
+    assert embedded_memo("xrp", tagged) == EmbeddedMemo(account, "14", "destination tag")
+    muxed = "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLK"
+    found = embedded_memo("xlm", muxed)
+    assert found is not None
+    assert (found.address[:4], found.memo, found.label) == ("GA7Q", "9223372036854775808", "memo")
+    integrated = (
+        "4LL9oSLmtpccfufTMvppY6JwXNouMBzSkbLYfpAV5Usx3skxNgYeYTRj5UzqtReoS44qo9mtmXCqY45DJ852K5Jv2"
+        "bYXZKKQePHES9khPK"
+    )
+    parts = embedded_memo("xmr", integrated)
+    assert parts is not None
+    assert (parts.address[:1], len(parts.address), len(parts.memo)) == ("4", 95, 16)
+    for kind in KINDS:
+        for text in ("", account, tagged[:-1], "\x00" * 47, "X" * 47, "M" * 69, "4" * 106):
+            assert embedded_memo(kind, text) is None

@@ -129,11 +129,11 @@ def test_decoder_warnings_are_kept_beside_the_patterns() -> None:
 
 
 @pytest.mark.parametrize("pattern", [EVM_PATTERN, ".*", "(?!a)b"])
-@pytest.mark.parametrize("kind", ["evm", "doge"])
+@pytest.mark.parametrize("kind", ["evm", "moon"])
 def test_a_refused_address_keeps_the_decoder_s_reason(kind: str, pattern: str) -> None:
     mistyped = EVM.replace("aA", "AA")
     assert check_recipient(kind, mistyped, pattern) == check_address(kind, mistyped)
 
 
 def test_an_unknown_kind_stays_refused() -> None:
-    assert check_recipient("doge", "D7Y55Lh6", ".*").code == "unknown_kind"
+    assert check_recipient("moon", "D7Y55Lh6", ".*").code == "unknown_kind"

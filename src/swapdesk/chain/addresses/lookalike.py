@@ -46,15 +46,16 @@ def differing_characters(one: str, other: str) -> int:
     return differing + abs(len(first) - len(second))
 
 
-def _prefix(address: str) -> str:
+def prefix_of_form(address: str) -> str:
+    """What every address of its form begins with: ``0x``, ``bc1q``, ``cosmos1``; else nothing."""
     lowered = address[:_LONGEST_PREFIX].lower()
     return next((prefix for prefix in _PREFIXES if lowered.startswith(prefix)), "")
 
 
 def _body(address: str) -> str:
-    return address[len(_prefix(address)) :]
+    return address[len(prefix_of_form(address)) :]
 
 
 def _spelling(address: str) -> str:
     """The address where case has been taken out if it carries no meaning on its chain."""
-    return address.lower() if _prefix(address) else address
+    return address.lower() if prefix_of_form(address) else address

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 
 from swapdesk.chain.addresses.crc16 import crc16
 from swapdesk.chain.addresses.verdict import (
@@ -26,7 +25,8 @@ BOUNCES = (
 )
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/"
-_RAW = re.compile(r"(-1|0):([0-9a-fA-F]{64})", re.ASCII)
+_HEXADECIMAL = "0123456789abcdefABCDEF"
+_RAW_DIGITS = 64
 _MASTERCHAIN = 0xFF
 
 
@@ -57,19 +57,9 @@ def is_test_only(text: str) -> bool:
 
 def read(text: str) -> Reading:
     """The address as wallets take it: a raw one becomes non-bounceable. AddressProblem."""
-    raw = _RAW.fullmatch(text)
-    if raw is not None:
-        account = bytes.fromhex(raw[2])
-        _refuse_burned(account)
-        workchain = int(raw[1])
-        normalized = encode(account, workchain=workchain)
-        return Reading(
-            normalized,
-            noun="address in the raw form",
-            proof="no checksum in this spelling",
-            warnings=(NO_CHECKSUM,),
-            account=f"{workchain}:{account.hex()}",
-        )
+    workchain_text, colon, digits = text.partition(":")
+    if colon:
+        return _read_raw(workchain_text, digits)
     if text[:1] not in ("U", "E", "k", "0"):
         raise wrong_start("UQ or EQ")
     require_alphabet(text, _ALPHABET, "a TON address")
@@ -96,6 +86,24 @@ def read(text: str) -> Reading:
         noun="address in the bounceable form" if bounceable else "address",
         warnings=(BOUNCES,) if bounceable else (),
         account=f"{signed}:{account.hex()}",
+    )
+
+
+def _read_raw(workchain: str, digits: str) -> Reading:
+    if workchain not in ("0", "-1"):
+        raise wrong_start("UQ or EQ")
+    text = f"{workchain}:{digits}"
+    require_alphabet(text, _HEXADECIMAL, "hexadecimal", len(workchain) + 1)
+    if len(digits) != _RAW_DIGITS:
+        raise wrong_length(len(text), str(len(workchain) + 1 + _RAW_DIGITS))
+    account = bytes.fromhex(digits)
+    _refuse_burned(account)
+    return Reading(
+        encode(account, workchain=int(workchain)),
+        noun="address in the raw form",
+        proof="no checksum in this spelling",
+        warnings=(NO_CHECKSUM,),
+        account=f"{workchain}:{account.hex()}",
     )
 
 

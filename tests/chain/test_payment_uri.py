@@ -1,0 +1,176 @@
+"""Payment codes by scheme: what they hold, and what a person must still enter."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from swapdesk.chain.addresses.decoding import KINDS, check_address
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.addresses.payment_uri import ChainFacts, PaymentUri, payment_uri
+
+EVM = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
+USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+TEXT_MEMO = "a b&c=d#e/f?g+h%20"
+
+
+def uri(
+    kind: str,
+    amount: str,
+    *,
+    address: str = "ADDRESS",
+    contract: str | None = None,
+    memo: str | None = None,
+    decimals: int = 8,
+    symbol: str = "",
+    chain_id: int | None = None,
+) -> PaymentUri:
+    chain = ChainFacts(kind, chain_id)
+    return payment_uri(
+        chain, contract, address, Decimal(amount), memo, decimals=decimals, symbol=symbol
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "amount", "expected"),
+    [
+        ("bitcoin", "0.50000000", "bitcoin:ADDRESS?amount=0.5"),
+        ("bitcoin", "2E+1", "bitcoin:ADDRESS?amount=20"),
+        ("bitcoin", "1E-8", "bitcoin:ADDRESS?amount=0.00000001"),
+        ("ltc", "1", "litecoin:ADDRESS?amount=1"),
+        ("doge", "2500", "dogecoin:ADDRESS?amount=2500"),
+        ("dash", "1.5", "dash:ADDRESS?amount=1.5"),
+        ("bch", "1.5", "bitcoincash:ADDRESS?amount=1.5"),
+        ("xmr", "239.39014", "monero:ADDRESS?tx_amount=239.39014"),
+        ("tron", "7", "tron:ADDRESS?amount=7"),
+        ("sol", "0.01", "solana:ADDRESS?amount=0.01"),
+        ("xrp", "2", "xrpl://ADDRESS?amount=2"),
+        ("ton", "1.5", "ton://transfer/ADDRESS?amount=150000000"),
+        ("algo", "0.150", "algorand://ADDRESS?amount=15000000"),
+        ("xlm", "120.1234567", "web+stellar:pay?destination=ADDRESS&amount=120.1234567"),
+    ],
+)
+def test_a_coin_without_a_memo(kind: str, amount: str, expected: str) -> None:
+    assert uri(kind, amount) == PaymentUri(expected, True, False, (), True)
+
+
+def test_bitcoin_cash_has_its_prefix_once() -> None:
+    assert uri("bch", "1", address="bitcoincash:qq").text == "bitcoincash:qq?amount=1"
+
+
+def test_ether_and_tokens_name_their_chain_in_base_units() -> None:
+    coin = uri("evm", "2.014", address=EVM, decimals=18, chain_id=1)
+    assert coin.text == f"ethereum:{EVM}@1?value=2014000000000000000"
+    token = uri("evm", "1", address=EVM, contract=USDC, decimals=6, chain_id=1_337_000_001)
+    assert token.text == f"ethereum:{USDC}@1337000001/transfer?address={EVM}&uint256=1000000"
+    assert token.carries_amount
+
+
+def test_without_a_chain_id_an_evm_code_is_the_address_alone() -> None:
+    found = uri("evm", "1", address=EVM, contract=USDC, decimals=6)
+    assert found == PaymentUri(EVM, False, False, ("token", "amount"), is_link=False)
+
+
+def test_tokens_where_the_scheme_can_name_them() -> None:
+    solana = uri("sol", "0.01", contract="EPjFWdd5", decimals=6, memo="OrderId12345")
+    assert solana.text == "solana:ADDRESS?amount=0.01&spl-token=EPjFWdd5&memo=OrderId12345"
+    stellar = uri("xlm", "120.123", contract="GISSUER", symbol="USD", memo="hasysda987fs")
+    assert stellar.text == (
+        "web+stellar:pay?destination=ADDRESS&amount=120.123&asset_code=USD&asset_issuer=GISSUER"
+        "&memo=hasysda987fs&memo_type=MEMO_TEXT"
+    )
+    algorand = uri("algo", "1.5", contract="45", decimals=2)
+    assert algorand.text == "algorand://ADDRESS?amount=150&asset=45"
+    assert (solana.missing, stellar.missing, algorand.missing) == ((), (), ())
+
+
+@pytest.mark.parametrize("kind", ["xrp", "ton", "tron", "bitcoin"])
+def test_a_token_the_scheme_cannot_name_is_never_asked_for_as_the_coin(kind: str) -> None:
+    found = uri(kind, "100", contract="TOKEN", memo="7")
+    assert found == PaymentUri("ADDRESS", False, False, ("token", "amount", "memo"), is_link=False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "memo", "part"),
+    [
+        ("xrp", "104882716", "dt=104882716"),
+        ("xlm", "104882716", "memo=104882716&memo_type=MEMO_ID"),
+        ("xlm", "18446744073709551615", "memo_type=MEMO_ID"),
+        ("xlm", "18446744073709551616", "memo_type=MEMO_TEXT"),
+        ("xlm", "007", "memo=007&memo_type=MEMO_TEXT"),
+        ("xlm", "\u0661", "memo_type=MEMO_TEXT"),
+        ("ton", "7741", "text=7741"),
+        ("sol", "7741", "memo=7741"),
+        ("algo", "7741", "xnote=7741"),
+    ],
+)
+def test_memos_in_the_code(kind: str, memo: str, part: str) -> None:
+    found = uri(kind, "1", memo=memo)
+    assert (found.carries_memo, found.missing) == (True, ())
+    assert part in found.text
+
+
+@pytest.mark.parametrize("kind", ["bitcoin", "ltc", "xmr", "tron"])
+def test_a_memo_the_scheme_cannot_carry_is_said(kind: str) -> None:
+    found = uri(kind, "1", memo="7")
+    assert (found.carries_amount, found.carries_memo, found.missing) == (True, False, ("memo",))
+
+
+@pytest.mark.parametrize("kind", ["cosmos", "ada", "dot", "sui", "moon"])
+def test_chains_without_a_scheme_have_the_plain_address(kind: str) -> None:
+    found = uri(kind, "1", memo="7")
+    assert found == PaymentUri("ADDRESS", False, False, ("amount", "memo"), is_link=False)
+    assert uri(kind, "1").missing == ("amount",)
+    assert uri(kind, "1", memo="").missing == ("amount",)
+
+
+@pytest.mark.parametrize("kind", ["xlm", "ton", "sol", "algo"])
+def test_a_memo_cannot_add_to_the_link(kind: str) -> None:
+    found = uri(kind, "1", memo=TEXT_MEMO)
+    assert "+" not in found.text.removeprefix("web+")
+    values = parse_qs(urlsplit(found.text.replace("web+stellar:pay", "x://y")).query)
+    assert [TEXT_MEMO] in values.values()
+    assert values["amount"] == uri(kind, "1").text.split("amount=")[1].split("&")[:1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_amount_finer_than_the_token_is_not_rounded(kind: str) -> None:
+    found = uri(kind, "0.123456789", decimals=8, chain_id=1)
+    assert (found.text, found.carries_amount) == ("ADDRESS", False)
+
+
+@pytest.mark.parametrize("amount", ["0", "-1", "NaN", "Infinity"])
+def test_an_amount_that_is_none_is_refused(amount: str) -> None:
+    with pytest.raises(ValueError, match="above zero"):
+        uri("bitcoin", amount)
+
+
+@given(units=st.integers(1, 10**30), decimals=st.sampled_from([0, 6, 8, 9, 18, 24]))
+@settings(max_examples=60, deadline=None)
+def test_the_address_stays_whole_and_the_amount_exact(units: int, decimals: int) -> None:
+    amount = Decimal(units).scaleb(-decimals)
+    for kind in KINDS:
+        address = derive_address(kind, bytes(range(32)))
+        found = payment_uri(
+            ChainFacts(kind, 1 if kind == "evm" else None),
+            None,
+            address,
+            amount,
+            None,
+            decimals=decimals,
+        )
+        assert address in found.text
+        assert check_address(kind, address).ok
+        if found.carries_amount:
+            assert any(text in found.text for text in (f"={units}", f"={_plain(amount)}"))
+            assert "E" not in found.text.replace(address, "")
+
+
+def _plain(amount: Decimal) -> str:
+    whole, _, places = f"{amount:f}".partition(".")
+    places = places.rstrip("0")
+    return f"{whole}.{places}" if places else whole
