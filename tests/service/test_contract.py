@@ -48,6 +48,10 @@ BEYOND_A_SCHEMA = (
     "must not be after",
     "decimals",
     "hasSelfPrivate",
+    "is no provider code",
+    "needs fixed=true",
+    "needs rotatePayoutWallets=true",
+    "is not supported with types=dex",
 )
 
 

@@ -40,17 +40,75 @@ async def test_what_limits_promise_quotes_do(
             rows = await quotes(api, asked(plain(amount), token_in.id, token_out.id, types=route))
             assert rows[0].error is None
             assert rows[0].amount_out == out
-        # A private route keeps 2 % of margin inside what it takes.
-        least, most = bucket.min - unit, bucket.max + unit
-        if route == "private":
-            least, most = quantize(least / 2, token_in.decimals, up=False), most * 2
-        for amount, code in ((least, "AMOUNT_TOO_LOW"), (most, "QUOTE_OVER_LIMIT")):
+        for amount, code in (
+            (bucket.min - unit, "AMOUNT_TOO_LOW"),
+            (bucket.max + unit, "QUOTE_OVER_LIMIT"),
+        ):
             body = await refusal(
                 api,
                 "/quotes",
                 asked(plain(amount), token_in.id, token_out.id, types=route),
             )
             assert (body["status"], body["code"]) == (422, code)
+
+
+async def test_every_amount_between_the_limits_is_priced(api: httpx.AsyncClient) -> None:
+    found = await limits(api, BTC.id, ETH.id)
+    for route, bucket in (("standard", found.cex), ("private", found.private)):
+        assert bucket is not None
+        for share in ("0.0001", "0.01", "0.1", "0.5", "0.9", "0.99", "0.9999"):
+            amount = bucket.min + (bucket.max - bucket.min) * Decimal(share)
+            inside = plain(quantize(amount, BTC.decimals, up=False))
+            rows = await quotes(api, asked(inside, types=route))
+            assert rows[0].error is None
+
+
+async def test_limits_without_a_gap(
+    api: httpx.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
+) -> None:
+    """Two venues meet, a third one stands far below them: the largest amounts count."""
+    aa.least, aa.most = Decimal(10), Decimal(100)
+    bb.least, bb.most = Decimal(1_000), Decimal(5_000)
+    cc.least, cc.most = Decimal(4_000), Decimal(9_000)
+    found = await limits(api, USDC.id, ETH.id)
+    assert found.cex is not None
+    assert (found.cex.min, found.cex.max) == (1_000, 9_000)
+
+
+async def test_limits_of_the_venues_that_answer(api: httpx.AsyncClient, bb: PriceVenue) -> None:
+    """bb takes the smallest amounts, but is out of order."""
+    bb.failing = True
+    found = await limits(api, USDC.id, ETH.id)
+    assert found.cex is not None
+    assert (found.cex.min, found.cex.max) == (20, 400_000)
+
+
+async def test_private_limits_of_the_venues_that_answer(
+    api: httpx.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
+) -> None:
+    """cc takes the largest amounts on either leg, until it is out of order."""
+    aa.most, bb.most = Decimal(5_000), Decimal(50_000)
+    wide = await limits(api, USDC.id, ETH.id)
+    assert wide.private is not None
+    assert wide.private.max == 50_000
+    cc.failing = True
+    found = await limits(api, USDC.id, SOL.id)
+    assert found.private is not None
+    assert found.private.max == 5_000
+    rows = await quotes(api, asked("5000", USDC.id, SOL.id, types="private"))
+    assert rows[0].error is None
+
+
+async def test_the_cap_bounds_the_limits_of_a_dearer_token(
+    api: httpx.AsyncClient, cc: PriceVenue
+) -> None:
+    cc.most = Decimal(900_000)
+    found = await limits(api, BTC.id, ETH.id)
+    assert found.cex is not None
+    assert found.cex.max == Decimal("6.66666666")
+    assert (await quotes(api, asked("6.66666666", types="standard")))[0].error is None
+    body = await refusal(api, "/quotes", asked("6.66666667", types="standard"))
+    assert body["code"] == "QUOTE_OVER_LIMIT"
 
 
 async def test_limits_are_the_widest_over_all_venues(api: httpx.AsyncClient) -> None:

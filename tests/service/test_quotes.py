@@ -213,11 +213,21 @@ async def test_rows_without_the_sorted_figure_come_after_the_others(
         ("refundAddress", "a" * 201),
         ("from", "BTC"),
         ("to", "x" * 24),
-        ("fixed", "true"),
+        ("fixed", "1"),
         ("amountType", "receive"),
-        ("markup", "1"),
-        ("useXmr", "true"),
-        ("swaps", "aa"),
+        ("amountType", "RECEIVE"),
+        ("markup", "4.01"),
+        ("markup", "-1"),
+        ("useXmr", "yes"),
+        ("swaps", "zz"),
+        ("swaps", "aa,bb"),
+        ("inLegIncludedSwaps", "zz"),
+        ("inLegExcludedSwaps", "zz"),
+        ("outLegIncludedSwaps", "zz"),
+        ("outLegExcludedSwaps", "zz"),
+        ("rotateFallback", "true"),
+        ("deviationThreshold", "100.1"),
+        ("rotationLookback", "0"),
     ],
 )
 async def test_parameters_of_quotes(api: httpx.AsyncClient, name: str, value: str) -> None:
@@ -255,7 +265,7 @@ async def test_what_another_partner_asked_before_changes_no_quote(
     cc: PriceVenue,
     end: str,
 ) -> None:
-    """Just outside the limits that are stated, where the second leg still takes the amount."""
+    """On both sides of the limits that are stated; the second leg takes either amount."""
     cc.enabled = False
     bb.trades = frozenset({"BTC", "XRP", "SOL"})
     aa.trades = frozenset({"ETH", "XRP", "SOL"})
@@ -263,12 +273,23 @@ async def test_what_another_partner_asked_before_changes_no_quote(
     pair = {"tokenIdFrom": BTC.id, "tokenIdTo": ETH.id}
     stated = (await api.get("/minMax", params=pair, headers=AS_SECOND)).json()["private"]
     clock.advance(KEPT_SECONDS + 1)
-    beyond = {"min": Decimal("0.99"), "max": Decimal("1.01")}[end] * Decimal(str(stated[end]))
-    parameters = asked(plain(quantize(beyond, 8, up=False)), types="private")
-    before = [row.amount_out for row in await quotes(api, parameters)]
-    assert before
+    outward = {"min": Decimal(-1), "max": Decimal(1)}[end]
+    limit = Decimal(str(stated[end]))
+    amounts = [limit - outward.scaleb(-8), limit + outward.scaleb(-8)]
+
+    async def answers() -> list[Any]:
+        found = []
+        for amount in amounts:
+            answer = await api.get("/quotes", params=asked(plain(amount), types="private"))
+            body = answer.json()
+            found.append(body.get("code") or [row["amountOut"] for row in body["quotes"]])
+        return found
+
+    cold = await answers()
+    assert cold[0]
+    assert cold[1] == {"min": "AMOUNT_TOO_LOW", "max": "QUOTE_OVER_LIMIT"}[end]
     assert (await api.get("/minMax", params=pair, headers=AS_SECOND)).status_code == 200
-    assert [row.amount_out for row in await quotes(api, parameters)] == before
+    assert await answers() == cold
 
 
 async def test_partners_get_the_same_prices(api: httpx.AsyncClient) -> None:
