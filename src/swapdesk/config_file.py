@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from swapdesk.paths import PROFILE_NAME
+from swapdesk.toml_document import ConfigProblem, TomlDocument, nearest, read_document
+
+__all__ = ["CONFIG_LIMIT", "ConfigFile", "ConfigProblem", "nearest", "read_config"]
 
 CONFIG_LIMIT = 256 * 1024
 
-_ANYWHERE: dict[str, str] = {"theme": "text", "output_tolerance": "percent"}
-TOP_KEYS: dict[str, str] = {"profile": "text", **_ANYWHERE, "profiles": "table"}
+_ANYWHERE: dict[str, str] = {"theme": "text", "glyphs": "glyphs", "output_tolerance": "percent"}
+TOP_KEYS: dict[str, str] = {
+    "profile": "text",
+    **_ANYWHERE,
+    "keys": "keys",
+    "profiles": "table",
+}
 PROFILE_KEYS: dict[str, str] = {
     "url": "text",
     "key": "text",
@@ -25,68 +30,25 @@ PROFILE_KEYS: dict[str, str] = {
     "rpc": "texts",
     **_ANYWHERE,
 }
+GLYPHS = ("auto", "unicode", "ascii")
 _SAID = {
     "text": "must be a text",
     "table": "must be a table",
     "texts": "must be a table of texts",
+    "keys": "must be a table of command = key",
+    "glyphs": "must be auto, unicode or ascii",
     "percent": "must be a number from 0 to 100",
 }
 
-_HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
-_ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
-_TOML_LINE = re.compile(r" ?\(at (?:line (\d+), column \d+|end of document)\)")
-
-
-@dataclass(frozen=True)
-class ConfigProblem:
-    """One thing that is wrong: ``file`` is None when it stands in the environment."""
-
-    file: Path | None
-    line: int | None
-    key: str
-    message: str
-    nearest: str | None = None
-
-    def __str__(self) -> str:
-        where = "environment" if self.file is None else str(self.file)
-        line = f":{self.line}" if self.line is not None else ""
-        hint = f"; did you mean {self.nearest}?" if self.nearest else ""
-        subject = f"{self.key} " if self.key else ""
-        return f"{where}{line}: {subject}{self.message}{hint}"
-
 
 @dataclass
-class ConfigFile:
+class ConfigFile(TomlDocument):
     """The accepted values, by table; what was refused stands in ``problems``."""
 
-    file: Path
-    lines: list[str] = field(default_factory=list)
     top: dict[str, Any] = field(default_factory=dict)
     profiles: dict[str, dict[str, Any]] = field(default_factory=dict)
-    problems: list[ConfigProblem] = field(default_factory=list)
-
-    def line_of(self, *path: str) -> int | None:
-        """The line of a key or table; a path of one name finds it in any table."""
-        table: tuple[str, ...] = ()
-        for number, text in enumerate(self.lines, start=1):
-            header = _HEADER.match(text)
-            if header is not None:
-                table = _split(header[1])
-                if table[: len(path)] == path:
-                    return number
-                continue
-            assignment = _ASSIGNMENT.match(text)
-            if assignment is None:
-                continue
-            here = (*table, *_split(assignment[1]))
-            if here == path or (len(path) == 1 and here[-1] == path[0]):
-                return number
-        # A key of an inline table stands on the line of its table.
-        return self.line_of(*path[:-1]) if len(path) > 1 else None
-
-    def refuse(self, path: tuple[str, ...], message: str, near: str | None = None) -> None:
-        line = self.line_of(*path)
-        self.problems.append(ConfigProblem(self.file, line, ".".join(path), message, near))
+    keys: dict[str, str] = field(default_factory=dict)
+    """Keys by command, several joined by commas; the commands are checked by the desk."""
 
     def check(
         self, found: Mapping[str, Any], known: Mapping[str, str], where: tuple[str, ...]
@@ -98,44 +60,33 @@ class ConfigFile:
             elif not _fits(known[name], value):
                 # [profile.NAME] is a slip for [profiles.NAME].
                 near = f"{name}s" if isinstance(value, dict) and f"{name}s" in known else None
+                if known[name] == "glyphs" and isinstance(value, str):
+                    near = nearest(value, GLYPHS)
                 self.refuse((*where, name), _SAID[known[name]], near)
             else:
                 accepted[name] = Decimal(value) if known[name] == "percent" else value
         return accepted
 
+    def check_keys(self, table: Mapping[str, Any]) -> None:
+        """Take ``[keys]``: a text, or a list of texts, for every command."""
+        for name, value in table.items():
+            keys = [value] if isinstance(value, str) else value
+            if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+                self.refuse(("keys", name), "must be a key or a list of keys")
+            elif not keys or not all(key.strip() for key in keys):
+                self.refuse(("keys", name), "must name a key")
+            else:
+                # A comma alone is the key; between keys it separates them.
+                self.keys[name] = ",".join("comma" if key == "," else key for key in keys)
+
 
 def read_config(file: Path) -> ConfigFile:
     """Read the file; a missing one is empty, a broken one is one problem and no values."""
-    config = ConfigFile(file)
-    try:
-        with file.open("rb") as stream:
-            content = stream.read(CONFIG_LIMIT + 1)
-    except FileNotFoundError:
-        return config
-    except OSError as error:
-        config.problems.append(ConfigProblem(file, None, "", error.strerror or "is unreadable"))
-        return config
-    if len(content) > CONFIG_LIMIT:
-        config.problems.append(ConfigProblem(file, None, "", f"exceeds {CONFIG_LIMIT} bytes"))
-        return config
-    try:
-        text = content.decode("utf-8")
-        document = tomllib.loads(text, parse_float=Decimal)
-    except UnicodeDecodeError:
-        config.problems.append(ConfigProblem(file, None, "", "is not UTF-8"))
-        return config
-    except tomllib.TOMLDecodeError as error:
-        at = _TOML_LINE.search(str(error))
-        line = int(at[1]) if at is not None and at[1] else content.count(b"\n") + 1
-        message = f"is no TOML: {_TOML_LINE.sub('', str(error))}"
-        config.problems.append(ConfigProblem(file, line, "", message))
-        return config
-    except (RecursionError, ValueError):
-        config.problems.append(ConfigProblem(file, None, "", "is no TOML: nested too deep"))
-        return config
-    config.lines = text.splitlines()
-    accepted = config.check(document, TOP_KEYS, ())
+    document = read_document(file, CONFIG_LIMIT)
+    config = ConfigFile(file, document.lines, document.content, document.problems)
+    accepted = config.check(document.content, TOP_KEYS, ())
     tables = accepted.pop("profiles", {})
+    config.check_keys(accepted.pop("keys", {}))
     config.top = accepted
     for name, table in tables.items():
         if not isinstance(table, dict):
@@ -150,20 +101,12 @@ def read_config(file: Path) -> ConfigFile:
     return config
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like ``name``, when one is like it at all."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return close[0] if close else None
-
-
-def _split(dotted: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
-
-
 def _fits(kind: str, value: Any) -> bool:
     if kind == "text":
         return isinstance(value, str) and bool(value)
-    if kind == "table":
+    if kind == "glyphs":
+        return value in GLYPHS
+    if kind in ("table", "keys"):
         return isinstance(value, dict)
     if kind == "texts":
         return isinstance(value, dict) and all(isinstance(v, str) for v in value.values())

@@ -9,7 +9,7 @@ profile keyed by its URL. Reading is pure: nothing is created and nothing is sen
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 SANDBOX = "sandbox"
 DEFAULT_THEME = "ink"
+DEFAULT_GLYPHS = "auto"
 DEFAULT_OUTPUT_TOLERANCE = Decimal(1)
 
 
@@ -106,11 +107,39 @@ class Settings:
     partner_id: Value[str | None]
     rpc: Value[Mapping[str, str]]
     theme: Value[str]
+    glyphs: Value[str]
+    """auto, unicode or ascii."""
     output_tolerance: Value[Decimal]
     """Percent by which a created order's output may be lower than confirmed."""
     control_url: Value[str | None]
     control_token: Value[Secret | None]
     problems: tuple[ConfigProblem, ...] = field(default=())
+    config: ConfigFile | None = None
+    """The file as it was read, for what only the desk can check in it."""
+
+    @property
+    def keys(self) -> Mapping[str, str]:
+        """``[keys]``: keys by command, not yet checked against the commands."""
+        return self.config.keys if self.config is not None else {}
+
+    def key_problem(self, command: str, message: str, near: str | None) -> ConfigProblem:
+        """A problem of one entry of ``[keys]``, with its line."""
+        if self.config is None:
+            return ConfigProblem(None, None, f"keys.{command}", message, near)
+        return self.config.problem(("keys", command), message, near)
+
+    def misnamed_theme(self, known: Iterable[str]) -> ConfigProblem | None:
+        """The problem of a chosen theme that is not among ``known``."""
+        name, origin = self.theme.value, self.theme.origin
+        names = sorted(known)
+        if name in names:
+            return None
+        said = f"names no theme {name[:32]!r}; there are {', '.join(names)}"
+        near = nearest(name, names)
+        if self.config is None or origin not in (Origin.PROFILE, Origin.FILE):
+            return ConfigProblem(None, None, self.theme.name or "theme", said, near)
+        path = ("profiles", self.profile.value, "theme")
+        return self.config.problem(path if origin is Origin.PROFILE else ("theme",), said, near)
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """(name, value, origin) for ``config show``; secrets are masked."""
@@ -123,6 +152,7 @@ class Settings:
             "partner_id",
             "rpc",
             "theme",
+            "glyphs",
             "output_tolerance",
             "control_url",
             "control_token",
@@ -135,6 +165,8 @@ class Settings:
                 shown = ", ".join(f"{chain}={url}" for chain, url in value.value.items())
             origin = f"{value.origin} {value.name}".strip()
             yield name, shown, origin
+        for command, keys in self.keys.items():
+            yield f"keys.{command}", keys, Origin.FILE.value
 
     def _home_origin(self) -> str:
         same = self.home.config == self.home.data
@@ -202,6 +234,7 @@ class _Reading:
                 if self.options.theme is not None
                 else self._set("theme", row, DEFAULT_THEME)
             ),
+            glyphs=self._set("glyphs", row, DEFAULT_GLYPHS),
             output_tolerance=self._set("output_tolerance", row, DEFAULT_OUTPUT_TOLERANCE),
             control_url=self._text("SWAPDESK_CONTROL_URL", {}, ""),
             control_token=(
@@ -210,6 +243,7 @@ class _Reading:
                 else no_secret
             ),
             problems=tuple(self.problems),
+            config=self.config,
         )
 
     def _profile(self) -> tuple[Value[str], bool]:

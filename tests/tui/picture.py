@@ -22,7 +22,7 @@ RULES = "╌━-="
 BARS = "▌>"
 _WIDE_GAP = re.compile(r" {3,}")
 # A number that ends in a cut: digits and nothing else before the mark, a blank after it.
-_CUT_NUMBER = re.compile(r"(?<![\w.,…])[−+≈$]?\d[\d,]*(?:\.\d*)?…(?!\S)")
+_CUT_NUMBER = re.compile(r"(?<![\w.,…=&/?])[−+≈$]?\d[\d,]*(?:\.\d*)?…(?!\S)")
 # Four or more characters of an address on either side of a cut: 0x91c2…b3E9, bc1q …5mdq.
 _CUT_ADDRESS = re.compile(r"\w{4,} ?…\w{4,}|\b\w{4} …\w{4}\b")
 # In the address book the name is what is chosen; its address is only a reminder.

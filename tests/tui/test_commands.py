@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+from textual.keys import _character_to_key
+
 from swapdesk.clock import ManualClock
+from swapdesk.tui.commands import all_commands
 from swapdesk.tui.commands.command import Command, Standing
 from swapdesk.tui.commands.everywhere import EVERYWHERE, Orders
-from swapdesk.tui.commands.keymap import FORBIDDEN, checked_keymap
+from swapdesk.tui.commands.key_names import FORBIDDEN, key_name, shown_key, split_keys
+from swapdesk.tui.commands.keymap import checked_keymap
 from swapdesk.tui.stillness import STILL_SECONDS, Refusal, StillnessGuard
 from swapdesk.tui.widgets.key_bar import KeyHint
 from swapdesk.tui.widgets.palette_overlay import PaletteEntry, ranked
@@ -32,25 +37,105 @@ def test_everything_comes_from_the_class() -> None:
     assert CopyAddress.hint(Standing(locked="no order")).text == "copy address, no order"
 
 
-def test_no_verb_of_everywhere_uses_a_key_a_terminal_cannot_send() -> None:
-    keys = [key for verb in EVERYWHERE for key in verb.KEY.split(",")]
-    assert not FORBIDDEN & set(keys)
-    assert len(keys) == len(set(keys))
+GLOBAL_LETTERS = set("npbotiawg")
+
+
+def test_no_key_of_any_verb_is_one_a_terminal_sends_as_another() -> None:
+    for verb in all_commands():
+        for key in split_keys(verb.KEY):
+            assert key not in FORBIDDEN, verb
+            assert key_name(key) == key, verb
+
+
+def test_a_letter_of_everywhere_has_no_second_meaning() -> None:
+    everywhere = {key: verb.id() for verb in EVERYWHERE for key in split_keys(verb.KEY)}
+    assert len(everywhere) == sum(len(split_keys(verb.KEY)) for verb in EVERYWHERE)
+    for verb in all_commands():
+        for key in split_keys(verb.KEY):
+            if verb in EVERYWHERE or everywhere.get(key) == verb.id():
+                continue
+            # The notice about unfinished business says the global verb in its own words.
+            if (verb.__module__.rpartition(".")[2], key) == ("unfinished", "o"):
+                continue
+            assert key not in everywhere, verb
+            assert key not in GLOBAL_LETTERS, verb
+
+
+def test_keys_have_the_toolkits_names() -> None:
+    for mark in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~":
+        assert key_name(mark) == _character_to_key(mark), mark
+        assert shown_key(str(key_name(mark))) == mark
+    assert key_name("Y") == "Y"
+    assert key_name(" f3 ") == "f3"
+    assert key_name("ctrl+?") == "ctrl+question_mark"
+    assert [key_name(text) for text in ("", "yy", "f25", "hyper+x", "ctrl+ctrl+x", "ä", "")] == [
+        None
+    ] * 7
+
+
+VERBS = [*EVERYWHERE, CopyAddress]
 
 
 def test_a_keymap_is_checked() -> None:
-    verbs = [*EVERYWHERE, CopyAddress]
-    keymap, problems = checked_keymap({"copy-address": "c", "order": "f2", "quit": "ctrl+m"}, verbs)
-    assert keymap == {"copy-address": "c"}
-    assert "'orders'" in problems[0]
-    assert "ctrl+m" in problems[1]
+    keymap, problems = checked_keymap(
+        {"copy-address": "c, ctrl+t", "order": "f2", "quit": "ctrl+m", "tokens": "ctrl+tt"}, VERBS
+    )
+    assert keymap == {"copy-address": "c,ctrl+t"}
+    assert [(one.key, one.nearest) for one in problems] == [
+        ("keys.order", "orders"),
+        ("keys.quit", None),
+        ("keys.tokens", None),
+    ]
+    assert "terminals as enter" in str(problems[1])
+    assert "no key" in str(problems[2])
 
 
-def test_a_taken_key_names_both_owners() -> None:
-    keymap, problems = checked_keymap({"copy-address": Orders.KEY}, [*EVERYWHERE, CopyAddress])
+@pytest.mark.parametrize("key", sorted(FORBIDDEN))
+def test_no_key_that_means_another_is_taken(key: str) -> None:
+    keymap, (problem,) = checked_keymap({"copy-address": shown_key(key)}, VERBS)
     assert keymap == {}
-    assert "'orders'" in problems[0]
-    assert "'copy-address'" in problems[0]
+    assert FORBIDDEN[key] in str(problem)
+
+
+@pytest.mark.parametrize("key", ["j", "5", "=", "enter", "ctrl+u", "space", "ctrl+c", "escape"])
+def test_keys_with_a_meaning_of_their_own_stay_with_it(key: str) -> None:
+    keymap, (problem,) = checked_keymap({"copy-address": key}, VERBS)
+    assert keymap == {}
+    assert "is needed by" in str(problem)
+
+
+def test_a_taken_key_names_its_owner() -> None:
+    keymap, (problem,) = checked_keymap({"copy-address": Orders.KEY}, VERBS)
+    assert keymap == {}
+    assert str(problem) == ("environment: keys.copy-address wants o, which belongs to orders")
+
+
+def test_a_verb_of_everywhere_takes_no_key_of_any_screen() -> None:
+    keymap, (problem,) = checked_keymap({"orders": "y"}, VERBS)
+    assert keymap == {}
+    assert "belongs to copy-address" in str(problem)
+
+
+def test_two_verbs_may_change_their_keys() -> None:
+    assert checked_keymap({"orders": "y", "copy-address": "o"}, VERBS)[1] == []
+    keymap, (problem,) = checked_keymap({"orders": "z", "tokens": "z"}, VERBS)
+    assert keymap == {"orders": "z"}
+    assert "belongs to orders" in str(problem)
+
+
+def test_when_one_entry_falls_its_old_key_is_taken_again() -> None:
+    keymap, problems = checked_keymap({"orders": "n", "copy-address": "o"}, VERBS)
+    assert keymap == {}
+    assert len(problems) == 2
+
+
+def test_an_id_stands_for_its_verb_on_every_screen() -> None:
+    keymap, problems = checked_keymap({"refresh": "ctrl+r"}, all_commands())
+    assert problems == []
+    assert keymap == {"refresh": "ctrl+r"}
+    # On the deposit card c accepts less output.
+    keymap, (problem,) = checked_keymap({"copy-address": "c"}, all_commands())
+    assert "belongs to accept-lower" in str(problem)
 
 
 def test_a_money_key_needs_a_still_screen_and_the_same_step() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-MASK = "***"
+MASK = "«redacted»"
 _SECRET_HEADERS = frozenset(
     {"authorization", "partner-id", "cookie", "set-cookie", "x-api-key", "payment-signature"}
 )
@@ -95,6 +95,11 @@ class ExchangeLog:
         self._held += _size(entry)
         while self._ring and (len(self._ring) > self._entries or self._held > self._total_bytes):
             self._held -= _size(self._ring.popleft())
+
+    @property
+    def count(self) -> int:
+        """How many were recorded so far, also those that are not kept any more."""
+        return self._number
 
     def __iter__(self) -> Iterator[Exchange]:
         """Oldest first."""

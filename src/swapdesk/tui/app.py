@@ -12,8 +12,10 @@ from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
 from swapdesk.tui.base_screen import DeskScreen
-from swapdesk.tui.commands import everywhere
+from swapdesk.tui.commands import all_commands, everywhere
+from swapdesk.tui.commands.keymap import checked_keymap
 from swapdesk.tui.creating import Creating
+from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.leaving import LeavingGuard, brief_warning
 from swapdesk.tui.messages import Connected, OrdersChanged, StartMoved, TokenChosen
 from swapdesk.tui.page import Page
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from swapdesk.clock import Clock
     from swapdesk.settings import Settings
+    from swapdesk.toml_document import ConfigProblem
 
 log = logging.getLogger(__name__)
 
@@ -52,11 +55,13 @@ class DeskApp(Creating, SafeApp[int]):
         super().__init__(
             theme=settings.theme.value,
             user_themes=settings.home.themes,
+            glyph_set=wanted_set(settings.glyphs.value),
             driver_class=driver_class,
         )
         self.session = Session(settings, start_sandbox, clock=clock, transport=transport)
         self._home = SwapScreen(self.session)
         self._leaving = LeavingGuard(self.session.clock)
+        self._key_problems = self._take_keymap()
 
     @property
     def page(self) -> Page | None:
@@ -108,8 +113,7 @@ class DeskApp(Creating, SafeApp[int]):
     def _connected(self) -> None:
         self.run_worker(self._follow_orders(), group="orders", exclusive=True, exit_on_error=False)
         self._tell_unfinished()
-        for problem in (*self.theme_problems, *self._settings_problems()):
-            self.notify(problem, severity="warning")
+        self.tell_problems(self._start_problems())
 
     def _tell_unfinished(self) -> None:
         """What the start found out; in the middle of something else only as a notice."""
@@ -123,13 +127,25 @@ class DeskApp(Creating, SafeApp[int]):
         else:
             self.notify("The desk settled what was left open. o shows the orders.")
 
-    def _settings_problems(self) -> list[str]:
-        session = self.session
-        said = [str(problem) for problem in session.settings.problems]
-        said += session.desk.book.problems
+    def _take_keymap(self) -> list[ConfigProblem]:
+        settings = self.session.settings
+        keymap, problems = checked_keymap(settings.keys, all_commands(), settings.key_problem)
+        self.use_keymap(keymap)
+        return problems
+
+    def _start_problems(self) -> list[str]:
+        session, settings = self.session, self.session.settings
+        misnamed = settings.misnamed_theme(self.theme_names)
+        said = [
+            *settings.problems,
+            *self._key_problems,
+            *([misnamed] if misnamed is not None else []),
+            *self.palette_problems,
+            *session.desk.book.problems,
+        ]
         if session.desk.journal.problem is not None:
             said.append(session.desk.journal.problem)
-        return said
+        return [str(one) for one in said]
 
     @on(OrdersChanged)
     def _orders_changed(self, event: OrdersChanged) -> None:
@@ -138,7 +154,11 @@ class DeskApp(Creating, SafeApp[int]):
             page.orders_changed(event.ids)
 
     def tick(self) -> None:
-        """Once a second: countdowns and ages of the page in view, on one tick."""
+        """Once a second: countdowns and ages of the page in view, on one tick; and the palettes
+        of the user, which may have been edited."""
+        if self.palettes_changed():
+            self.reload_palettes()
+            self.tell_problems([str(problem) for problem in self.palette_problems])
         if (page := self.page) is not None:
             page.tick()
 
@@ -177,6 +197,8 @@ class DeskApp(Creating, SafeApp[int]):
             self.open_tokens()
         elif verb is everywhere.Orders:
             self.open_orders()
+        elif verb is everywhere.Requests:
+            self.open_requests()
 
     @on(TokenChosen)
     async def _token_chosen(self, event: TokenChosen) -> None:
@@ -225,6 +247,11 @@ class DeskApp(Creating, SafeApp[int]):
         from swapdesk.tui.screens.orders import OrdersScreen
 
         self.push_screen(OrdersScreen(self.session))
+
+    def open_requests(self) -> None:
+        from swapdesk.tui.screens.request_log import RequestLogScreen
+
+        self.push_screen(RequestLogScreen(self.session))
 
     def open_order(self, service_id: str) -> None:
         from swapdesk.tui.screens.order import OrderScreen

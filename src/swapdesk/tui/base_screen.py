@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -21,6 +22,8 @@ from textual.widget import Widget
 from swapdesk.clock import Clock
 from swapdesk.tui.commands.command import READY, Command, Standing
 from swapdesk.tui.commands.everywhere import EVERYWHERE
+from swapdesk.tui.commands.key_names import shown_key, split_keys
+from swapdesk.tui.notice_log import NoticeLog
 from swapdesk.tui.stillness import StillnessGuard
 from swapdesk.tui.too_small import TooSmall, is_too_small
 from swapdesk.tui.widgets.frame import Frame, FrameState
@@ -29,6 +32,7 @@ from swapdesk.tui.widgets.key_bar import KeyBar, KeyHint
 from swapdesk.tui.widgets.money_line import MoneyLine, MoneyState
 from swapdesk.tui.widgets.notice import NoticeRow, NoticeState, Weight, notice_line
 from swapdesk.tui.widgets.palette_overlay import PaletteEntry, PaletteOverlay
+from swapdesk.tui.widgets.widget_help import widget_help
 
 NOTICE_SECONDS = 4.0
 WARNING_SECONDS = 10.0
@@ -168,6 +172,9 @@ class DeskScreen(Screen[None]):
         """
         self._notice_about = about
         weight = Weight.of(severity)
+        kept: NoticeLog | None = getattr(self.app, "notices", None)
+        if kept is not None:
+            kept.add(self.notice_time(), severity, text)
         state = NoticeState(text, weight)
         brief = NoticeState(short, weight) if short else None
         self._notice.show(state, brief)
@@ -176,6 +183,10 @@ class DeskScreen(Screen[None]):
             self._notice_timer.stop()
         seconds = NOTICE_SECONDS if weight is Weight.INFORMATION else WARNING_SECONDS
         self._notice_timer = self.set_timer(seconds, self.clear_notice)
+
+    def notice_time(self) -> datetime:
+        """The time a notice is kept under."""
+        return self.guard.clock.now()
 
     def _lay_notice(self) -> None:
         """On short screens the notice lies over the money line, on others in its own row."""
@@ -247,13 +258,30 @@ class DeskScreen(Screen[None]):
             await result
 
     def do_keys(self) -> None:
-        here = [HelpRow(verb.shown_key(), verb.help()) for verb, _ in self._working()
-                if not verb.EVERYWHERE]  # fmt: skip
-        everywhere = [HelpRow(verb.shown_key(), verb.help()) for verb, _ in self._working()
-                      if verb.EVERYWHERE]  # fmt: skip
+        working = [verb for verb, _ in self._working()]
+        here = [self._help_row(verb) for verb in working if not verb.EVERYWHERE]
+        everywhere = [self._help_row(verb) for verb in working if verb.EVERYWHERE]
         self.app.push_screen(
-            HelpOverlay([HelpGroup("This screen", here), HelpGroup("Everywhere", everywhere)])
+            HelpOverlay(
+                [
+                    widget_help(self.focused),
+                    HelpGroup("This screen", here),
+                    HelpGroup("Everywhere", everywhere),
+                ]
+            )
         )
+
+    def _help_row(self, verb: type[Command]) -> HelpRow:
+        return HelpRow(self._shown_key(verb), verb.help())
+
+    def _shown_key(self, verb: type[Command]) -> str:
+        """The key of a verb as it is written, in the keymap that is on."""
+        return self._configured_key(verb) or verb.shown_key()
+
+    def _configured_key(self, verb: type[Command]) -> str:
+        keymap: dict[str, str] = getattr(self.app, "keymap", {})
+        keys = split_keys(keymap.get(verb.id(), ""))
+        return shown_key(keys[0]) if keys else ""
 
     def do_palette(self) -> None:
         self.app.push_screen(PaletteOverlay(self.palette_entries()), self._chosen)
@@ -261,7 +289,7 @@ class DeskScreen(Screen[None]):
     def palette_entries(self) -> list[PaletteEntry]:
         """The verbs that work now, then one entry per theme."""
         verbs = [
-            PaletteEntry(verb.id(), verb.text(), verb.help(), verb.shown_key())
+            PaletteEntry(verb.id(), verb.text(), verb.help(), self._shown_key(verb))
             for verb, standing in self._working()
             if not standing.locked and verb.id() != "palette"
         ]
@@ -273,13 +301,16 @@ class DeskScreen(Screen[None]):
             return
         if key.startswith(THEME_ENTRY):
             self.app.theme = key.removeprefix(THEME_ENTRY)
+            self.show_notice(f'Theme {self.app.theme}. theme = "{self.app.theme}" keeps it.')
             return
         await self.action_command(key)
 
     def is_verb_key(self, key: str) -> bool:
         """Whether a verb that works now has this key (Textual's name of it)."""
         keymap: dict[str, str] = getattr(self.app, "keymap", {})
-        return any(key in keymap.get(verb.id(), verb.KEY).split(",") for verb, _ in self._working())
+        return any(
+            key in split_keys(keymap.get(verb.id(), verb.KEY)) for verb, _ in self._working()
+        )
 
     def _working(self) -> list[tuple[type[Command], Standing]]:
         verbs = (*self.VERBS, *(verb for verb in EVERYWHERE if not _taken(verb, self.VERBS)))
@@ -290,8 +321,7 @@ class DeskScreen(Screen[None]):
         return next((verb for verb in (*self.VERBS, *EVERYWHERE) if verb.id() == name), None)
 
     def _hint(self, verb: type[Command], standing: Standing) -> KeyHint:
-        keys: dict[str, str] = getattr(self.app, "keymap", {})
-        return verb.hint(standing, keys.get(verb.id(), "").split(",")[0])
+        return verb.hint(standing, self._configured_key(verb))
 
     def _bare_rule(self) -> NoticeState:
         world = self._frame.state.world

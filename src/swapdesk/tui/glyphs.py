@@ -95,3 +95,8 @@ def automatic_set(encoding: str | None = None) -> GlyphSet:
     """ASCII when the locale cannot write UTF-8."""
     name = (encoding or locale.getpreferredencoding(False)).lower().replace("-", "")
     return GlyphSet.UNICODE if name == "utf8" else GlyphSet.ASCII
+
+
+def wanted_set(configured: str) -> GlyphSet:
+    """``unicode`` or ``ascii`` of the configuration, else what the locale can write."""
+    return next((one for one in GlyphSet if one.value == configured), automatic_set())

@@ -47,6 +47,9 @@ class Page(DeskScreen):
         """The desk's time."""
         return self.session.now_clock.now()
 
+    def notice_time(self) -> datetime:
+        return self.now()
+
     @property
     def counting(self) -> bool:
         """Whether a countdown is on the screen, so that a redraw a second is due anyhow."""

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from rich.segment import Segment
 from rich.text import Text
 from textual.app import App, ReturnType
+from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.driver import Driver
-from textual.filter import LineFilter
+from textual.filter import LineFilter, Monochrome, NoColor
 
+from swapdesk.toml_document import ConfigProblem
 from swapdesk.tui.clipboard import can_copy, copied_notice, no_clipboard_notice
 from swapdesk.tui.crash_report import crash_report
 from swapdesk.tui.glyphs import GlyphSet, automatic_set
+from swapdesk.tui.notice_log import NoticeLog
+from swapdesk.tui.palette_files import DEFAULT_THEME, stamp_of
 from swapdesk.tui.paste_guard import guarded_driver
-from swapdesk.tui.themes import DEFAULT_THEME, chosen_theme, load_palettes
+from swapdesk.tui.themes import HUELESS, chosen_theme, hueless_theme, load_palettes
 from swapdesk.tui.thrift import thrifty_driver
 from swapdesk.wire.encoding.text import filter_line
+
+TERMINAL_THEME = "terminal"
+_NO_COLOUR = NoColor()
 
 
 class ControlFilter(LineFilter):
@@ -35,11 +43,13 @@ class ControlFilter(LineFilter):
 class SafeApp(App[ReturnType]):
     """Textual's App with the desk's palettes, no motion, no markup in messages and a safe end.
 
-    ``theme_problems`` holds one sentence per palette that could not be used; the first screen
-    shows them as notices.
+    ``palette_problems`` holds what was wrong in palette files; ``notices`` keeps what was said.
     """
 
     ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "help_quit", "how to leave", show=False, priority=True),
+    ]
 
     def __init__(
         self,
@@ -50,16 +60,21 @@ class SafeApp(App[ReturnType]):
         glyph_set: GlyphSet | None = None,
         driver_class: type[Driver] | None = None,
     ) -> None:
+        self._user_themes, self._theme_file = user_themes, theme_file
         self._palettes = load_palettes(user_themes, theme_file)
+        self._stamp = stamp_of(user_themes)
         self.glyph_set = glyph_set or automatic_set()
         self.keymap: dict[str, str] = {}
+        self.notices = NoticeLog()
         self._control_filter = ControlFilter()
         super().__init__(driver_class=driver_class)
         self.animation_level = "none"
         for palette in self._palettes.themes.values():
             self.register_theme(palette)
-        self.theme, problem = chosen_theme(theme, self._palettes)
-        self.theme_problems = (*self._palettes.problems, *([problem] if problem else []))
+        self.register_theme(hueless_theme(self._palettes.themes[TERMINAL_THEME]))
+        # A variable without a value does not count (https://no-color.org).
+        self.no_color = self.no_color and bool(os.environ.get("NO_COLOR"))
+        self.theme = HUELESS if self.no_color else chosen_theme(theme, self._palettes)
 
     def get_driver_class(self) -> type[Driver]:
         return thrifty_driver(guarded_driver(super().get_driver_class()))
@@ -68,12 +83,44 @@ class SafeApp(App[ReturnType]):
         return dict(self._palettes.defaults)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [*super().get_line_filters(), self._control_filter]
+        # Greys are colours too: without hues the terminal's own two are all there is.
+        own = [one for one in super().get_line_filters() if not isinstance(one, Monochrome)]
+        return [*own, *([_NO_COLOUR] if self.no_color else []), self._control_filter]
+
+    # palettes
+
+    @property
+    def palette_problems(self) -> tuple[ConfigProblem, ...]:
+        return self._palettes.problems
 
     @property
     def theme_names(self) -> list[str]:
         """The desk's own and the user's palettes, for a choice."""
         return sorted(self._palettes.themes)
+
+    def palettes_changed(self) -> bool:
+        """Whether a file of the user's palettes was added, changed or taken away since."""
+        if self._user_themes is None:
+            return False
+        stamp = stamp_of(self._user_themes)
+        changed = stamp != self._stamp
+        self._stamp = stamp
+        return changed
+
+    def reload_palettes(self) -> None:
+        """Read the palettes again and draw the screen in them; the default one when the chosen
+        one is gone."""
+        before, self._palettes = self._palettes, load_palettes(self._user_themes, self._theme_file)
+        for palette in self._palettes.themes.values():
+            self.register_theme(palette)
+        if self.theme not in {*self._palettes.themes, HUELESS}:
+            self.theme = DEFAULT_THEME
+        elif before.themes.get(self.theme) != self._palettes.themes.get(self.theme):
+            self.mutate_reactive(App.theme)
+        for name in before.themes.keys() - self._palettes.themes.keys():
+            self.unregister_theme(name)
+
+    # keys
 
     def use_keymap(self, keymap: dict[str, str]) -> None:
         """Keys by command id, checked by ``commands.keymap`` beforehand."""
@@ -94,7 +141,19 @@ class SafeApp(App[ReturnType]):
         if show is not None:
             show(message, severity)
             return
+        self.notices.add(None, severity, message)
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
+
+    def tell_problems(self, problems: Sequence[str]) -> None:
+        """Say in one notice what is wrong in the user's files; all of it is kept with the
+        notices, the first one is shown."""
+        if not problems:
+            return
+        first, *rest = problems
+        for problem in rest:
+            self.notices.add(None, "warning", problem)
+        more = f" And {len(rest)} more: g shows them." if rest else ""
+        self.notify(f"{first}.{more}", severity="warning")
 
     def copy_value(self, label: str, value: str) -> str:
         """Put ``value`` on the clipboard and say so; returns the notice that was shown."""

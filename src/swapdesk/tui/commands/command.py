@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding
+from swapdesk.tui.key_hint import KeyHint
 
-from swapdesk.tui.widgets.key_bar import KeyHint
+if TYPE_CHECKING:
+    from textual.binding import Binding
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,9 @@ class Command:
 
     @classmethod
     def binding(cls) -> Binding:
+        # Imported here: a keymap is checked without a screen toolkit.
+        from textual.binding import Binding
+
         return Binding(
             cls.KEY, f"command('{cls.id()}')", cls.VERB, show=False, id=cls.id(), tooltip=cls.help()
         )
@@ -86,7 +90,7 @@ class Command:
     def hint(cls, standing: Standing = READY, key: str = "") -> KeyHint:
         """The footer entry in its present state; ``key`` when a keymap changed it."""
         return KeyHint(
-            standing.key or key or cls.shown_key(),
+            key or standing.key or cls.shown_key(),
             standing.verb or cls.VERB,
             standing.cost,
             standing.locked,

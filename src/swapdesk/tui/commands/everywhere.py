@@ -40,6 +40,13 @@ class Orders(_Everywhere):
     VERB = "orders"
 
 
+class Requests(_Everywhere):
+    """Every call to the service and its answer, and what the desk said."""
+
+    KEY = "g"
+    VERB = "requests"
+
+
 class Keys(_Everywhere):
     """Every key of this screen and of the desk."""
 
@@ -76,6 +83,7 @@ EVERYWHERE: tuple[type[Command], ...] = (
     PrivateSend,
     Tokens,
     Orders,
+    Requests,
     Keys,
     Palette,
     Back,

@@ -1,49 +1,99 @@
-"""Keys of the user's choice: checked before Textual would silently drop another verb's key."""
+"""Keys of the user's choice: checked before the toolkit would silently drop another verb's key."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from swapdesk.toml_document import ConfigProblem, nearest
 from swapdesk.tui.commands.command import Command
+from swapdesk.tui.commands.key_names import (
+    FORBIDDEN,
+    KNOWN_KEYS,
+    TAKEN,
+    key_name,
+    shown_key,
+    split_keys,
+)
 
-# Terminals send these as backspace, tab, enter and escape.
-FORBIDDEN = frozenset({"ctrl+h", "ctrl+i", "ctrl+j", "ctrl+m", "ctrl+left_square_bracket"})
+Refuse = Callable[[str, str, str | None], ConfigProblem]
+"""(command, message, nearest) to a problem with its file and line."""
+
+
+def without_a_file(command: str, message: str, near: str | None) -> ConfigProblem:
+    """A problem of a keymap that stands in no file."""
+    return ConfigProblem(None, None, f"keys.{command}", message, near)
 
 
 def checked_keymap(
-    wanted: Mapping[str, str], commands: Iterable[type[Command]]
-) -> tuple[dict[str, str], list[str]]:
-    """The entries that can be used (command id to keys) and one sentence for each other one."""
-    known = {command.id(): command for command in commands}
+    wanted: Mapping[str, str],
+    commands: Iterable[type[Command]],
+    refuse: Refuse = without_a_file,
+) -> tuple[dict[str, str], list[ConfigProblem]]:
+    """The entries that can be used (command id to keys) and a problem for each other one.
+
+    An id stands for the verb of that name on every screen. Refused are unknown ids and keys,
+    keys a terminal sends as another one, keys that lists, fields and leaving need, and a key
+    that another verb of the same screen or of everywhere has.
+    """
+    known: dict[str, list[type[Command]]] = {}
+    for command in commands:
+        known.setdefault(command.id(), []).append(command)
     keymap: dict[str, str] = {}
-    problems: list[str] = []
-    for name, keys in wanted.items():
+    problems: list[ConfigProblem] = []
+    for name, written in wanted.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            problems.append(f"There is no command {name!r}.{hint}")
+            near = nearest(name.replace("_", "-"), known)
+            problems.append(refuse(name, "is no command", near))
             continue
-        bad = [key for key in _split(keys) if key in FORBIDDEN]
-        if bad:
-            problems.append(f"{name}: a terminal cannot tell {bad[0]} from another key.")
-            continue
-        keymap[name] = keys
-    owners: dict[str, str] = {}
-    for name, command in known.items():
-        for key in _split(keymap.get(name, command.KEY)):
-            owner = owners.setdefault(key, name)
-            if owner == name or _apart(known[owner], command):
-                continue
-            loser = name if name in keymap else owner
-            if loser in keymap:
-                problems.append(f"{key} belongs to both {owner!r} and {name!r}.")
-                del keymap[loser]
+        keys, problem = _keys_of(name, written, known[name], refuse)
+        if problem is not None:
+            problems.append(problem)
+        else:
+            keymap[name] = ",".join(keys)
+    while (clash := _clash(keymap, known)) is not None:
+        loser, owner, key = clash
+        problems.append(refuse(loser, f"wants {shown_key(key)}, which belongs to {owner}", None))
+        del keymap[loser]
     return keymap, problems
 
 
-def _split(keys: str) -> list[str]:
-    return [key.strip() for key in keys.split(",") if key.strip()]
+def _keys_of(
+    name: str, written: str, classes: list[type[Command]], refuse: Refuse
+) -> tuple[list[str], ConfigProblem | None]:
+    own = {key for command in classes for key in split_keys(command.KEY)}
+    keys: list[str] = []
+    for text in split_keys(written):
+        key = key_name(text)
+        if key is None:
+            return [], refuse(name, f"{text[:24]!r} is no key", nearest(text.lower(), KNOWN_KEYS))
+        if key in FORBIDDEN:
+            said = f"{shown_key(key)} is sent by terminals as {FORBIDDEN[key]}"
+            return [], refuse(name, said, None)
+        if key in TAKEN and key not in own:
+            said = f"{shown_key(key)} is needed by {TAKEN[key]}"
+            return [], refuse(name, said, None)
+        keys.append(key)
+    return keys, None
+
+
+def _clash(
+    keymap: Mapping[str, str], known: Mapping[str, list[type[Command]]]
+) -> tuple[str, str, str] | None:
+    """The first wanted entry whose key another verb has, that verb, and the key.
+
+    Of two wanted entries the later one loses.
+    """
+    order = list(keymap)
+    for at in reversed(range(len(order))):
+        name = order[at]
+        for key in split_keys(keymap[name]):
+            for other, classes in known.items():
+                if other == name or (other in keymap and order.index(other) > at):
+                    continue
+                if any(key in split_keys(keymap.get(other, one.KEY)) and not _apart(one, mine)
+                       for one in classes for mine in known[name]):  # fmt: skip
+                    return name, other, key
+    return None
 
 
 def _apart(one: type[Command], other: type[Command]) -> bool:

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from swapdesk.tui.commands.everywhere import Keys
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, fill, wrapped
 from swapdesk.tui.widgets.key_bar import KeyHint
@@ -52,7 +53,7 @@ class HelpOverlay(Overlay[None]):
     """``?`` opens it, ``?`` or ``esc`` closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "leave", "close", show=False),
+        Binding(Keys.KEY, "leave", "close", show=False, id=Keys.id()),
         Binding("down,j", "scroll_panel(1)", "down", show=False),
         Binding("up,k", "scroll_panel(-1)", "up", show=False),
     ]

@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from swapdesk.tui.key_hint import KeyHint
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, spread, width_of
 
+__all__ = ["HELP_WORD", "KeyBar", "KeyHint", "key_line"]
+
 HELP_WORD = "keys"
-
-
-@dataclass(frozen=True, slots=True)
-class KeyHint:
-    """One key as shown: ``r`` ``refresh`` ``1 quote``.
-
-    ``cost`` and ``locked`` follow the verb after a comma; a locked verb is drawn without accent.
-    """
-
-    key: str
-    verb: str
-    cost: str = ""
-    locked: str = ""
-
-    @property
-    def text(self) -> str:
-        after = self.locked or self.cost
-        return f"{self.verb}, {after}" if after else self.verb
 
 
 class KeyBar(LinesView):

@@ -10,6 +10,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from swapdesk.tui.commands.everywhere import Palette
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.key_bar import KeyHint
 from swapdesk.tui.widgets.line_table import LineTable
@@ -38,7 +39,7 @@ class PaletteOverlay(Overlay[str]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,ctrl+n", "move(1)", "down", show=False),
         Binding("up", "move(-1)", "up", show=False),
-        Binding("ctrl+p", "leave", "close", show=False),
+        Binding(Palette.KEY, "leave", "close", show=False, id=Palette.id()),
     ]
 
     def __init__(self, entries: Sequence[PaletteEntry]) -> None:

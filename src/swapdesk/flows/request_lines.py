@@ -1,0 +1,140 @@
+"""The calls of this desk in words: one row each, everything about one, and the same as a command.
+
+Deposit addresses never stand here: whether one may be paid is said on the deposit card only.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import parse_qsl, unquote
+
+from swapdesk.client.exchange_log import MASK, Exchange
+from swapdesk.flows.raw_json import raw_lines
+from swapdesk.wire.encoding.codec import CodecError, decode_json
+from swapdesk.wire.encoding.text import safe_text
+from swapdesk.wire.operations import OPERATIONS
+
+TEXT_LIMIT = 2_000
+CODE_LIMIT = 40
+MOST_LINES = 1_000
+"""Lines of one body that are shown."""
+
+_TEMPLATES = {one.name: one.path for one in OPERATIONS}
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedCall:
+    """One row: texts only, each safe to show. ``code`` is the service's error code, else what
+    went wrong without an answer; ``status`` is ``—`` when there was none."""
+
+    number: int
+    time: str
+    method: str
+    path: str
+    status: str
+    code: str
+    ms: str
+    request_id: str
+    failed: bool
+
+    def matches(self, words: str) -> bool:
+        """Whether every word stands somewhere in the row; ``failed`` keeps what went wrong."""
+        text = " ".join((self.method, self.path, self.status, self.code, self.request_id)).lower()
+        return all(
+            self.failed if word == "failed" else word in text for word in words.lower().split()
+        )
+
+
+def logged_call(exchange: Exchange) -> LoggedCall:
+    """The row of one attempt; a repeated one says which attempt it was."""
+    path, query = _target(exchange)
+    again = f"  attempt {exchange.attempt}" if exchange.attempt > 1 else ""
+    return LoggedCall(
+        number=exchange.number,
+        time=clock_time(exchange.at),
+        method=exchange.method,
+        path=safe_text(f"{path}{'?' + unquote(query) if query else ''}{again}", TEXT_LIMIT),
+        status=str(exchange.status) if exchange.status is not None else "—",
+        code=_code(exchange),
+        ms=f"{exchange.ms:.0f}",
+        request_id=safe_text(exchange.request_id or "", 128),
+        failed=bool(exchange.outcome),
+    )
+
+
+def clock_time(at: datetime) -> str:
+    """``14:02:11``, in UTC."""
+    return at.astimezone(UTC).strftime("%H:%M:%S")
+
+
+def call_lines(exchange: Exchange) -> list[str]:
+    """Request and answer with their headers and bodies, secrets and deposit addresses out."""
+    call = logged_call(exchange)
+    lines = [f"{call.method} {call.path}"]
+    said = f"{call.status}{' ' + call.code if call.code else ''} in {call.ms} ms"
+    at = exchange.at.astimezone(UTC).isoformat(timespec="milliseconds")
+    lines.append(f"{said}, at {at}, request id {call.request_id or 'none'}")
+    lines += ["", "Request", *_headers(exchange.request_headers)]
+    lines += _body(exchange.request_body, len(exchange.request_body))
+    lines += ["", "Answer", *_headers(exchange.answer_headers)]
+    return lines + _body(exchange.answer_body, exchange.answer_size)
+
+
+def as_command(exchange: Exchange, profile: str | None = None) -> str | None:
+    """``swapdesk api ...`` that makes the same call; None when part of it is not known.
+
+    A call that writes comes without ``--yes``: pasting the line creates nothing.
+    """
+    path, query = _target(exchange)
+    pairs = parse_qsl(query, keep_blank_values=True)
+    if MASK in exchange.target or MASK.encode() in exchange.request_body:
+        return None
+    words = ["swapdesk", *(["--profile", profile] if profile else [])]
+    words += ["api", exchange.method, unquote(path)]
+    for name, value in pairs:
+        words += ["-q", f"{name}={value}"]
+    if exchange.request_body:
+        try:
+            decode_json(exchange.request_body)
+            words += ["-d", exchange.request_body.decode()]
+        except (CodecError, UnicodeDecodeError):
+            # The log keeps the beginning of a long body only.
+            return None
+    return " ".join(map(shlex.quote, words))
+
+
+def _target(exchange: Exchange) -> tuple[str, str]:
+    """Path as the API calls it, without what stands before it on this service, and query."""
+    path, _, query = exchange.target.partition("?")
+    template = _TEMPLATES.get(exchange.operation, "")
+    depth = template.count("/")
+    segments = path.split("/")
+    return ("/" + "/".join(segments[-depth:]) if depth else path), query
+
+
+def _code(exchange: Exchange) -> str:
+    if exchange.status is None or exchange.status < 400:
+        return exchange.outcome
+    try:
+        found = decode_json(exchange.answer_body)
+    except CodecError:
+        return exchange.outcome
+    code = found.get("code") if isinstance(found, dict) else None
+    return safe_text(code, CODE_LIMIT) if isinstance(code, str) and code else exchange.outcome
+
+
+def _headers(headers: tuple[tuple[str, str], ...]) -> Iterator[str]:
+    for name, value in headers:
+        yield f"  {safe_text(name, 100)}: {safe_text(value, TEXT_LIMIT)}"
+
+
+def _body(body: bytes, size: int) -> list[str]:
+    if not size:
+        return []
+    lines = raw_lines(body, hidden="")
+    cut = [f"… {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
+    kept = [f"… {len(body)} of {size} bytes are kept"] if len(body) < size else []
+    return ["", *lines[:MOST_LINES], *cut, *kept]

@@ -1,0 +1,122 @@
+"""A TOML file a person wrote, and where in it something is wrong."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+_HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
+_ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
+_TOML_LINE = re.compile(r" ?\(at (?:line (\d+), column \d+|end of document)\)")
+
+
+@dataclass(frozen=True)
+class ConfigProblem:
+    """One thing that is wrong: ``file`` is None when it stands in the environment."""
+
+    file: Path | None
+    line: int | None
+    key: str
+    message: str
+    nearest: str | None = None
+
+    def __str__(self) -> str:
+        where = "environment" if self.file is None else str(self.file)
+        line = f":{self.line}" if self.line is not None else ""
+        hint = f"; did you mean {self.nearest}?" if self.nearest else ""
+        subject = f"{self.key} " if self.key else ""
+        return f"{where}{line}: {subject}{self.message}{hint}"
+
+
+@dataclass
+class TomlDocument:
+    """What stands in the file; ``content`` is empty when it is missing or broken."""
+
+    file: Path
+    lines: list[str] = field(default_factory=list)
+    content: dict[str, Any] = field(default_factory=dict)
+    problems: list[ConfigProblem] = field(default_factory=list)
+
+    def line_of(self, *path: str) -> int | None:
+        """The line of a key or table; a path of one name finds it in any table."""
+        table: tuple[str, ...] = ()
+        for number, text in enumerate(self.lines, start=1):
+            header = _HEADER.match(text)
+            if header is not None:
+                table = _split(header[1])
+                if table[: len(path)] == path:
+                    return number
+                continue
+            assignment = _ASSIGNMENT.match(text)
+            if assignment is None:
+                continue
+            here = (*table, *_split(assignment[1]))
+            if here == path or (len(path) == 1 and here[-1] == path[0]):
+                return number
+        # A key of an inline table stands on the line of its table.
+        return self.line_of(*path[:-1]) if len(path) > 1 else None
+
+    def problem(
+        self, path: tuple[str, ...], message: str, near: str | None = None
+    ) -> ConfigProblem:
+        """A problem of the key at ``path``, with its line."""
+        return ConfigProblem(self.file, self.line_of(*path), ".".join(path), message, near)
+
+    def refuse(self, path: tuple[str, ...], message: str, near: str | None = None) -> None:
+        self.problems.append(self.problem(path, message, near))
+
+
+def read_document(file: Path, limit: int) -> TomlDocument:
+    """Read the file, at most ``limit`` bytes; a missing one is empty, a broken one is one
+    problem and no content. Only a regular file is read: a pipe would wait for ever."""
+    document = TomlDocument(file)
+
+    def broken(message: str, line: int | None = None) -> TomlDocument:
+        document.problems.append(ConfigProblem(file, line, "", message))
+        return document
+
+    try:
+        number = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(number, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                return broken("is no file")
+            content = stream.read(limit + 1)
+    except FileNotFoundError:
+        return document
+    except IsADirectoryError:
+        return broken("is no file")
+    except OSError as error:
+        return broken(error.strerror or "is unreadable")
+    if len(content) > limit:
+        return broken(f"exceeds {limit} bytes")
+    try:
+        text = content.decode("utf-8")
+        document.content = tomllib.loads(text, parse_float=Decimal)
+    except UnicodeDecodeError:
+        return broken("is not UTF-8")
+    except tomllib.TOMLDecodeError as error:
+        at = _TOML_LINE.search(str(error))
+        line = int(at[1]) if at is not None and at[1] else content.count(b"\n") + 1
+        return broken(f"is no TOML: {_TOML_LINE.sub('', str(error))}", line)
+    except (RecursionError, ValueError):
+        return broken("is no TOML: nested too deep")
+    document.lines = text.splitlines()
+    return document
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like ``name``, when one is like it at all."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return close[0] if close else None
+
+
+def _split(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))

@@ -1,0 +1,86 @@
+"""Keys by name: as a person writes them in a file, as the toolkit calls them, as they are shown."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+
+FORBIDDEN: Mapping[str, str] = {
+    "ctrl+h": "backspace",
+    "ctrl+i": "tab",
+    "ctrl+j": "enter",
+    "ctrl+m": "enter",
+    "ctrl+left_square_bracket": "escape",
+}
+"""What a terminal sends as another key."""
+
+TAKEN: Mapping[str, str] = {
+    **dict.fromkeys(("up", "down", "j", "k", "home", "end", "pageup", "pagedown"), "lists"),
+    **dict.fromkeys(("ctrl+d", "ctrl+u"), "lists and fields"),
+    **dict.fromkeys(("left", "right", "backspace", "delete", "ctrl+a", "ctrl+e", "ctrl+w",
+                     "ctrl+k", "ctrl+left", "ctrl+right", "space"), "fields"),
+    **dict.fromkeys(("enter", "tab", "shift+tab", "escape"), "every screen"),
+    "ctrl+c": "leaving",
+    "ctrl+q": "leaving",
+    "ctrl+z": "the shell",
+    "f8": "the mouse",
+    **dict.fromkeys((*"0123456789", "equals_sign"), "the line of the first screen"),
+}  # fmt: skip
+"""Keys that have a meaning of their own, and where; a command keeps one it has by itself."""
+
+_SHOWN = {"escape": "esc", "up": "↑", "down": "↓", "left": "←", "right": "→", "space": "space"}
+_REPLACED = {
+    "solidus": "slash",
+    "reverse_solidus": "backslash",
+    "commercial_at": "at",
+    "hyphen_minus": "minus",
+    "plus_sign": "plus",
+    "low_line": "underscore",
+}
+_NAMED = {
+    *("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "insert", "delete"),
+    *("backspace", "enter", "escape", "tab", "space"),
+    *(f"f{number}" for number in range(1, 25)),
+}
+_MODIFIERS = {"ctrl", "shift", "alt"}
+_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+
+
+def _name_of(character: str) -> str:
+    if character.isalnum():
+        return character
+    name = unicodedata.name(character, "").lower().replace("-", "_").replace(" ", "_")
+    return _REPLACED.get(name, name)
+
+
+_MARKS = {_name_of(mark): mark for mark in _PUNCTUATION}
+KNOWN_KEYS = (*sorted(_NAMED), *_MARKS)
+
+
+def key_name(written: str) -> str | None:
+    """The toolkit's name of a key written as ``y``, ``?``, ``ctrl+t``, ``f3``, ``slash``;
+    None when there is no such key."""
+    written = written.strip()
+    if len(written) == 1:
+        return _name_of(written) if written.isascii() and written.isprintable() else None
+    *modifiers, key = written.lower().split("+") if written != "+" else ["+"]
+    if not set(modifiers) <= _MODIFIERS or len(set(modifiers)) < len(modifiers):
+        return None
+    if len(key) == 1 and modifiers:
+        key = _name_of(key) if key.isascii() and key.isprintable() else ""
+        usable = key in _MARKS or "ctrl" in modifiers or "alt" in modifiers
+        return "+".join([*sorted(modifiers), key]) if key and usable else None
+    if key not in _NAMED and key not in _MARKS:
+        return None
+    return "+".join([*sorted(modifiers), key])
+
+
+def shown_key(name: str) -> str:
+    """How a key stands in a footer: ``question_mark`` as ``?``, ``escape`` as ``esc``."""
+    *modifiers, key = name.split("+")
+    return "+".join([*modifiers, _MARKS.get(key, _SHOWN.get(key, key))])
+
+
+def split_keys(keys: str) -> list[str]:
+    """The keys of a binding: several are joined by commas."""
+    return [key.strip() for key in keys.split(",") if key.strip()]

@@ -1,0 +1,296 @@
+"""Every call of this desk and its answer, and what the desk said in notices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.widget import Widget
+
+from swapdesk.flows.request_lines import (
+    LoggedCall,
+    as_command,
+    call_lines,
+    clock_time,
+    logged_call,
+)
+from swapdesk.tui.commands import everywhere
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.request_log import (
+    Back,
+    CopyAsCommand,
+    CopyRequestId,
+    FilterCalls,
+    ShowAll,
+)
+from swapdesk.tui.page import Page
+from swapdesk.tui.session import Session
+from swapdesk.tui.spans import Span, plain_text, wrapped
+from swapdesk.tui.widgets.filter_field import FilterField
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.section_label import SectionLabel
+from swapdesk.tui.widgets.table_layout import Cell, Column, Row, TableRow
+from swapdesk.tui.widgets.text_field import TextField
+
+if TYPE_CHECKING:
+    from swapdesk.client.exchange_log import Exchange
+    from swapdesk.tui.notice_log import KeptNotice, NoticeLog
+
+MARGINS = 4
+COLUMNS = (
+    Column("time", "Time", 8, role="muted"),
+    Column("method", "Call", 6),
+    Column("path", "Path", 20, grow=1),
+    Column("status", "Status", 6, "right"),
+    Column("code", "Code", 24, priority=2),
+    Column("ms", "ms", 6, "right", role="muted"),
+    Column("id", "Request", 36, priority=1, role="muted"),
+)
+_NOTICE = "notice"
+
+
+class RequestLogScreen(Page):
+    """Oldest first; the cursor follows the newest call as long as it stands on it."""
+
+    NAME = "Requests"
+    SPENDS = "read"
+    VERBS = (ShowAll, CopyRequestId, CopyAsCommand, FilterCalls, Back)
+    AUTO_FOCUS: ClassVar[str | None] = "#calls"
+    DEFAULT_CSS = """
+    RequestLogScreen #calls { height: 1fr; }
+    RequestLogScreen #label { margin: 1 0 0 0; }
+    RequestLogScreen #pane { height: 45%; }
+    RequestLogScreen.-short #label { margin: 0; }
+    RequestLogScreen.-short #pane { height: 6; }
+    RequestLogScreen.-whole #calls, RequestLogScreen.-whole #filter { display: none; }
+    RequestLogScreen.-whole #label { margin: 0; }
+    RequestLogScreen.-whole #pane { height: 1fr; }
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, context="this run, secrets left out")
+        self._field = FilterField(id="filter")
+        self._table = LineTable(COLUMNS, empty="No call has been made yet.", id="calls")
+        self._label = SectionLabel("", id="label")
+        self._pane = LineTable([Column("text", "", 20, grow=1)], heads=False, id="pane")
+        self._rows: dict[str, TableRow] = {}
+        self._calls: dict[str, Exchange] = {}
+        self._notices: dict[str, KeptNotice] = {}
+        self._drawn = (-1, -1, "")
+        self._paned: tuple[str | None, int] = (None, 0)
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._field
+        yield self._table
+        yield self._label
+        yield self._pane
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._table.focus()
+        self._fill()
+        self._say_money()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._show_pane()
+
+    def session_changed(self) -> None:
+        self._fill()
+
+    def on_tick(self) -> None:
+        self._fill()
+        self._say_money()
+
+    def _say_money(self) -> None:
+        count = self.link.tracker.open_count if self.link is not None else 0
+        orders = "order is" if count == 1 else "orders are"
+        where = f"{count} {orders} open; o shows where." if count else "in your wallet."
+        self.set_money(where, "you: read, or esc goes back")
+
+    # rows
+
+    @property
+    def _kept(self) -> NoticeLog | None:
+        return getattr(self.app, "notices", None)
+
+    def _fill(self) -> None:
+        """Take what is new; rows that are drawn already stay as they are."""
+        if not self.session.opened:
+            return
+        log, kept = self.desk.exchange_log, self._kept
+        drawn = (log.count, kept.count if kept is not None else 0, self._field.text)
+        if drawn == self._drawn:
+            return
+        self._drawn = drawn
+        follow = self._table.cursor_key is None or self._at_end
+        self._calls = {f"c{one.number}": one for one in log}
+        self._notices = {f"n{one.number}": one for one in kept or ()}
+        self._rows = {key: row for key, row in self._rows.items() if key in self._calls}
+        rows = [row for _, row in sorted(self._all_rows(), key=lambda found: found[0])]
+        self._table.set_empty(
+            "No call matches." if self._field.text else "No call has been made yet."
+        )
+        self._table.set_rows(rows)
+        if follow and rows:
+            self._table.move_to(rows[-1].key)
+        self._show_pane()
+
+    @property
+    def _at_end(self) -> bool:
+        rows = self._table.rows
+        return not rows or rows[-1].key == self._table.cursor_key
+
+    def _all_rows(self) -> Iterable[tuple[tuple[float, str], TableRow]]:
+        words = self._field.text
+        for key, exchange in self._calls.items():
+            call = logged_call(exchange) if key not in self._rows or words else None
+            if words and call is not None and not call.matches(words):
+                continue
+            if key not in self._rows and call is not None:
+                self._rows[key] = _call_row(key, call)
+            yield (exchange.at.timestamp(), key), self._rows[key]
+        for key, notice in self._notices.items():
+            if all(word in f"{_NOTICE} {notice.text}".lower() for word in words.lower().split()):
+                at = notice.at.timestamp() if notice.at is not None else 0.0
+                yield (at, key), _notice_row(key, notice)
+
+    # the call under the cursor
+
+    @property
+    def current(self) -> Exchange | None:
+        return self._calls.get(self._table.cursor_key or "")
+
+    @on(LineTable.Highlighted, "#calls")
+    def _moved(self) -> None:
+        self._show_pane()
+
+    def _show_pane(self) -> None:
+        key, width = self._table.cursor_key, max(20, self.app.size.width - MARGINS)
+        notice, call = self._notices.get(key or ""), self.current
+        shown = call is not None or notice is not None
+        self._label.display = self._pane.display = shown
+        if shown and (key, width) != self._paned:
+            self._paned = (key, width)
+            number = f"{call.method} {call.status or ''}".strip() if call else _NOTICE
+            self._label.show(number, "enter shows all" if call else "")
+            lines = call_lines(call) if call is not None else [notice.text if notice else ""]
+            self._pane.set_rows(_wrapped(lines, width))
+            self._pane.action_move(-len(self._pane.rows))
+        self.refresh_keys()
+
+    @property
+    def whole(self) -> bool:
+        """Whether one call takes the whole screen."""
+        return self.has_class("-whole")
+
+    # keys
+
+    def verb_standing(self, verb: type[Command]) -> Standing:
+        typing = self._field.has_focus
+        if verb is everywhere.Requests:
+            return HIDDEN
+        if verb is Back:
+            if self.whole:
+                return Standing(verb="to the list")
+            return Standing(verb="clear the filter") if self._field.opened else READY
+        if verb is FilterCalls:
+            return HIDDEN if typing or self.whole else READY
+        if verb is ShowAll:
+            if typing:
+                return Standing(verb="to the list")
+            return READY if self.current is not None and not self.whole else HIDDEN
+        call = self.current
+        if call is None or typing:
+            return HIDDEN if verb in (CopyRequestId, CopyAsCommand) else READY
+        if verb is CopyRequestId:
+            return READY if call.request_id else HIDDEN
+        return READY
+
+    @on(LineTable.Chosen, "#calls")
+    def do_show_all(self) -> None:
+        if self.current is not None:
+            self.add_class("-whole")
+            self._pane.focus()
+            self.refresh_keys()
+
+    def do_copy_request_id(self) -> None:
+        call = self.current
+        if call is not None and call.request_id:
+            self._copy("request id", call.request_id)
+
+    def do_copy_as_command(self) -> None:
+        call = self.current
+        if call is None:
+            return
+        settings = self.session.settings
+        named = settings.live and settings.profile.name != "SWAPDESK_API_URL"
+        command = as_command(call, settings.profile.value if named else None)
+        if command is None:
+            self.show_notice("Part of this call is not kept, so no command repeats it.", "warning")
+        else:
+            self._copy("command", command)
+
+    def _copy(self, label: str, value: str) -> None:
+        copy = getattr(self.app, "copy_value", None)
+        if copy is not None:
+            copy(label, value)
+
+    def do_filter_calls(self) -> None:
+        self._field.open()
+        self.refresh_keys()
+
+    def do_back(self) -> None:
+        if self.whole:
+            self.remove_class("-whole")
+        elif self._field.opened:
+            self._field.close()
+            self._fill()
+        else:
+            self.post_message(self.Go(everywhere.Back))
+            return
+        self._table.focus()
+        self.refresh_keys()
+
+    @on(TextField.Changed)
+    def _typed(self) -> None:
+        if self._field.opened:
+            self._fill()
+
+    @on(TextField.Submitted)
+    def _submitted(self) -> None:
+        self._table.focus()
+        self.refresh_keys()
+
+    @on(TextField.Refused)
+    def _refused(self, event: TextField.Refused) -> None:
+        self.show_notice(event.reason, "warning")
+
+
+def _call_row(key: str, call: LoggedCall) -> Row:
+    role = "status-trouble" if call.failed else "foreground"
+    cells: dict[str, Cell] = {
+        "time": call.time,
+        "method": call.method,
+        "path": call.path,
+        "status": Span(call.status, role),
+        "code": Span(call.code, role),
+        "ms": call.ms,
+        "id": call.request_id,
+    }
+    return Row(key, cells)
+
+
+def _notice_row(key: str, notice: KeptNotice) -> Row:
+    time = clock_time(notice.at) if notice.at is not None else ""
+    role = "foreground" if notice.severity == "information" else "status-waiting"
+    cells: dict[str, Cell] = {"time": time, "method": Span(_NOTICE, "muted")}
+    return Row(key, cells, tail=Span(notice.text, role), tail_from="path")
+
+
+def _wrapped(lines: Iterable[str], width: int) -> Iterable[Row]:
+    for at, line in enumerate(lines):
+        indent = min(len(line) - len(line.lstrip()) + 2, width // 2)
+        for part, text in enumerate(wrapped(line, width, indent) or [[]]):
+            yield Row(f"{at}.{part}", {"text": plain_text(text)})

@@ -1,0 +1,57 @@
+"""What every screen shares: help, palette, the request log."""
+
+from __future__ import annotations
+
+import re
+
+from tui.desk_run import DeskRun, Market
+from tui.known_orders import exchanging, prepare, waiting
+from tui.scenes import scene
+
+
+def times_and_ids(run: DeskRun, text: str) -> str:
+    """Without milliseconds and request ids, which no clock and no seed decides."""
+    text = re.sub(r"\b[0-9A-Za-z-]{20,}\b", lambda found: "x" * len(found[0]), text)
+    text = re.sub(r"content-length: \d+", "content-length: 0", text)
+    return re.sub(r"in \d+ ms|\b\d+(?=  x{20,}|$)", lambda found: found[0][:-1] + "0", text,
+                  flags=re.MULTILINE)  # fmt: skip
+
+
+@scene("requests", mask=times_and_ids)
+async def requests(run: DeskRun) -> None:
+    await run.to_quotes()
+    await run.press("g")
+    await run.see("GET")
+    await run.press("up", "up")
+    await run.see("rateLimits")
+    await run.press("down")
+
+
+@scene("requests-whole", mask=times_and_ids)
+async def one_request(run: DeskRun) -> None:
+    await run.to_quotes()
+    await run.press("g")
+    await run.see("GET")
+    await run.press("up", "enter")
+    await run.see("authorization: «redacted»")
+
+
+@scene("help-quotes")
+async def help_of_quotes(run: DeskRun) -> None:
+    await run.to_quotes()
+    await run.press("question_mark")
+    await run.see("This list")
+
+
+def some_orders(market: Market) -> None:
+    prepare(market, [waiting(market.clock), exchanging(market.clock)])
+
+
+@scene("palette", prepare=some_orders)
+async def palette(run: DeskRun) -> None:
+    await run.ready()
+    await run.press("o")
+    await run.see("Open")
+    await run.press("ctrl+p")
+    await run.type("theme")
+    await run.see("Theme iris")
