@@ -7,6 +7,7 @@ import random
 import pytest
 from Crypto.Signature import eddsa
 
+from swapdesk.chain.addresses import ton
 from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.addresses.ed25519 import is_point
@@ -220,6 +221,20 @@ def test_two_wrong_characters_of_bech32_are_not_located() -> None:
     assert (verdict.code, verdict.position, verdict.reason) == ("checksum", None, CHECKSUM_SENTENCE)
 
 
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("osmo1zyvq6ter6gf5c5eqfmv7zjs9fswhs6ppmtrctq", "an Osmosis address"),
+        (derive_address("cosmos", bytes([2] * 32), "Osmosis"), "an Osmosis address"),
+    ],
+)
+def test_a_checksum_of_another_chain_outweighs_a_form_without_one(address: str, found: str) -> None:
+    """Bech32 of 43 characters without 0 and l decodes to 32 bytes of base58."""
+    verdict = check_address("sol", address, symbol="SOL")
+    assert verdict.code == "other_chain"
+    assert verdict.reason.startswith(f"This is {found}. SOL on Solana needs one of 32 to 44")
+
+
 def test_recognition_is_ordered_from_the_strongest_evidence_to_the_weakest() -> None:
     kinds = list(FAMILIES)
     assert set(kinds) == set(KINDS)
@@ -273,6 +288,20 @@ def test_token_contracts_are_refused_in_any_case() -> None:
     assert (verdict.ok, verdict.code) == (False, "unsafe")
     assert "contract of a token" in verdict.reason
     assert check_address("evm", EVM, contracts={usdc}).ok
+
+
+def test_a_token_contract_is_refused_in_every_spelling_of_its_chain() -> None:
+    account = bytes(range(32))
+    jetton = ton.encode(account, flag=ton.BOUNCEABLE)
+    for spelling in (jetton, ton.encode(account), f"0:{account.hex()}"):
+        assert "contract of a token" in check_address("ton", spelling, contracts={jetton}).reason
+    package = "0x" + "ab" * 32
+    verdict = check_address(
+        "sui", package.upper().replace("X", "x"), contracts={f"{package}::c::C"}
+    )
+    assert "contract of a token" in verdict.reason
+    issuer = ADDRESSES["xlm"]
+    assert "contract of a token" in check_address("xlm", issuer, contracts={issuer}).reason
 
 
 def test_monero_keys_must_be_points() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection
 
+from swapdesk.chain.addresses import ton
 from swapdesk.chain.addresses.networks import network_of
 from swapdesk.chain.addresses.recognition import (
     FAMILIES,
@@ -67,7 +68,8 @@ def check_address(
         _require_plain(text, family)
         reading = family.read(text)
         _refuse_network(family, reading, chain_name, symbol)
-        _refuse_contract(reading.normalized, contracts)
+        _refuse_better_proof(family, text, chain, symbol)
+        _refuse_contract(kind, reading.normalized, contracts)
     except AddressProblem as problem:
         return _refusal(family, text, problem, chain, symbol)
     return AddressVerdict(
@@ -96,11 +98,22 @@ def _refuse_network(
     wanted = network_of(family.kind, chain_name)
     if wanted is None or reading.network == wanted.name:
         return
-    subject = f"{symbol} on {chain_name}" if symbol else chain_name
     found = called(family, reading)
-    raise AddressProblem(
-        "other_chain", f"This is {found}. {subject} needs {wanted.needs}.", whole=True
-    )
+    sentence = _of_another_chain(found, family, chain_name or family.chain, symbol)
+    raise AddressProblem("other_chain", sentence, whole=True)
+
+
+def _refuse_better_proof(family: Family, text: str, chain: str, symbol: str | None) -> None:
+    found = None if family.checksummed else recognise(text, family.kind, checksummed=True)
+    if found is not None:
+        sentence = _of_another_chain(found, family, chain, symbol)
+        raise AddressProblem("other_chain", sentence, whole=True)
+
+
+def _of_another_chain(found: str, family: Family, chain: str, symbol: str | None) -> str:
+    network = network_of(family.kind, chain)
+    subject = f"{symbol} on {chain}" if symbol else chain
+    return f"This is {found}. {subject} needs {network.needs if network else family.needs}."
 
 
 def _require_plain(text: str, family: Family) -> None:
@@ -130,15 +143,21 @@ def _named(character: str) -> str:
     return f"{point} ({name.lower()})" if name else point
 
 
-def _refuse_contract(address: str, contracts: Collection[str]) -> None:
-    folds = address.startswith("0x")
-    known = {contract.lower() if folds else contract for contract in contracts}
-    if (address.lower() if folds else address) in known:
+def _refuse_contract(kind: str, address: str, contracts: Collection[str]) -> None:
+    if _account(kind, address) in {_account(kind, contract) for contract in contracts}:
         raise AddressProblem(
             "unsafe",
             "This is the contract of a token, not a wallet. What is sent to it is lost.",
             whole=True,
         )
+
+
+def _account(kind: str, text: str) -> str:
+    """What the spellings of a contract share; cheap, for a chain has many. Sui's are of a type."""
+    if kind == "ton":
+        found = ton.decode(text)
+        return found[2].hex() if found is not None else text
+    return text.lower().partition("::")[0] if text.startswith("0x") else text
 
 
 def _refusal(
@@ -151,10 +170,6 @@ def _refusal(
         if secret is not None:
             code, reason, position = "unsafe", secret, None
         elif found is not None:
-            subject = f"{symbol} on {chain}" if symbol else chain
-            network = network_of(family.kind, chain)
             code, position = "other_chain", None
-            reason = (
-                f"This is {found}. {subject} needs {network.needs if network else family.needs}."
-            )
+            reason = _of_another_chain(found, family, chain, symbol)
     return AddressVerdict(False, family.kind, code, reason, position)

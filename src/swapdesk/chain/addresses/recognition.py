@@ -34,6 +34,8 @@ class Family:
     """A kind of chain: how its addresses are read and how a sentence speaks of them.
 
     ``colon_after`` are beginnings, in lower case, after which the form itself has a colon.
+    Without a checksum, a text that has another chain's is that chain's address: some of
+    Osmosis and of Litecoin are 32 bytes of base58 too.
     """
 
     kind: str
@@ -42,6 +44,7 @@ class Family:
     needs: str
     read: Callable[[str], Reading]
     colon_after: tuple[str, ...] = ()
+    checksummed: bool = True
 
 
 FAMILIES: dict[str, Family] = {
@@ -91,7 +94,12 @@ FAMILIES: dict[str, Family] = {
         ),
         # Last: without a checksum they are the weakest evidence of what a text is.
         Family(
-            "sui", "Sui", "a Sui address", "one that starts with 0x and has 66 characters", sui.read
+            "sui",
+            "Sui",
+            "a Sui address",
+            "one that starts with 0x and has 66 characters",
+            sui.read,
+            checksummed=False,
         ),
         Family(
             "sol",
@@ -99,6 +107,7 @@ FAMILIES: dict[str, Family] = {
             "a Solana address",
             "one of 32 to 44 letters and digits without 0, O, I and l",
             sol.read,
+            checksummed=False,
         ),
     )
 }
@@ -130,10 +139,13 @@ _KEY_VERSIONS = frozenset({0x80, 0xB0, 0x9E, 0xCC})
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 
 
-def recognise(text: str, asked: str) -> str | None:
-    """A noun phrase (``a Bitcoin address``) for an address of anything but the asked kind."""
+def recognise(text: str, asked: str, *, checksummed: bool = False) -> str | None:
+    """A noun phrase (``a Bitcoin address``) for an address of anything but the asked kind.
+
+    ``checksummed`` asks for the proof of a checksum.
+    """
     for family in FAMILIES.values():
-        if family.kind == asked:
+        if family.kind == asked or (checksummed and not family.checksummed):
             continue
         try:
             reading = family.read(text)

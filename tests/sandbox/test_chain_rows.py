@@ -1,0 +1,121 @@
+"""The rows of the sandbox's chains against the decoders, the explorers and the clock."""
+
+from __future__ import annotations
+
+import pytest
+
+from swapdesk.chain.addresses.decoding import KINDS, check_address
+from swapdesk.chain.addresses.derive import derive_address, derive_transaction_hash
+from swapdesk.chain.addresses.explorers import address_link, transaction_link
+from swapdesk.chain.addresses.memos import uses_memo
+from swapdesk.chain.addresses.patterns import ServerPattern
+from swapdesk.sandbox.chain_rows import CHAIN_ROWS, SANDBOX_CHAIN_IDS, ChainRow
+
+BY_NAME = {row.short_name: row for row in CHAIN_ROWS}
+SEEDS = [number.to_bytes(32, "big") for number in range(20)]
+HONEST = [
+    ("bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
+    ("bitcoin", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0"),
+    ("litecoin", "LT2KVaAy1ppRuxRgrS5RNU3vBsy7RibPeA"),
+    ("litecoin", "MHrYRxAiMNBTku3eoDHwhA1LQGDjUStZW2"),
+    ("dogecoin", "DEQU7G2Chw4r1gSKZt2GfKBpGbkbQSwp3S"),
+    ("dogecoin", "9tg8sLnB9okjuNSdgtAWrNPcgijs1yMwBE"),
+    ("bitcoincash", "ppm2qsznhks23z7629mms6s4cwef74vcwvn0h829pq"),
+    ("tron", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"),
+    ("stellar", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"),
+    ("cardano", "addr1vx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzers66hrl8"),
+    (
+        "cardano",
+        "addr1qx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzer3n0d3vllmyqwsx5wktcd8cc3sq835lu7drv2xwl2wywfgse35a3x",
+    ),
+    ("cardano", "addr1gx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzer5pnz75xxcrzqf96k"),
+    ("cardano", "Ae2tdPwUPEZDMm8GdfnY8ibhFPd5GBjyRARL7A5DbatemFheedMwB4WTj7z"),
+    ("polkadot", "1qnJN7FViy3HZaxZK9tGAA71zxHSBeUweirKqCaox4t8GT7"),
+    ("kusama", "DR6pMC4GJiVbgPtNNuw1xgxJyEsYYuXKXq7ZCVBjfFrh3V5"),
+    ("cosmos", "cosmos1qckcmp3uw7qa5407qy3dlw8fzzc9c67yvrf7c6"),
+    ("algorand", "VQD6TBRL6BH6NAGIPEUG6JZUCPJVXB3GPTHEU5WTKX5DDGSR3AXNKBN5FQ"),
+]
+"""Published addresses; where each comes from stands with the vectors of its decoder."""
+
+
+def test_chains_of_every_kind_and_no_name_twice() -> None:
+    assert len(CHAIN_ROWS) >= 24
+    assert {row.kind for row in CHAIN_ROWS} == set(KINDS)
+    for names in ([row.short_name for row in CHAIN_ROWS], [row.name for row in CHAIN_ROWS]):
+        assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("row", CHAIN_ROWS, ids=lambda row: row.short_name)
+def test_addresses_of_a_chain_are_good_there_and_nowhere_by_accident(row: ChainRow) -> None:
+    pattern = ServerPattern(row.address_pattern)
+    assert pattern.supported
+    for seed in SEEDS:
+        address = row.address(seed)
+        verdict = check_address(row.kind, address, chain_name=row.name)
+        assert (verdict.ok, verdict.normalized) == (True, address)
+        assert pattern.matches(address)
+        for other in CHAIN_ROWS:
+            if other.kind != row.kind:
+                assert not check_address(other.kind, address, chain_name=other.name).ok
+
+
+@pytest.mark.parametrize(("chain", "address"), HONEST)
+def test_patterns_take_what_wallets_of_the_chain_give(chain: str, address: str) -> None:
+    row = BY_NAME[chain]
+    assert check_address(row.kind, address, chain_name=row.name).ok
+    assert ServerPattern(row.address_pattern).matches(address)
+
+
+@pytest.mark.parametrize("row", CHAIN_ROWS, ids=lambda row: row.short_name)
+def test_contract_patterns_take_contracts_alone(row: ChainRow) -> None:
+    pattern = ServerPattern(row.contract_pattern)
+    assert pattern.supported
+    has_tokens = row.kind in ("evm", "sol", "xrp", "xlm", "ton", "tron", "sui")
+    assert pattern.matches(derive_address(row.kind, SEEDS[1])) is has_tokens
+    if row.kind == "sui":
+        assert pattern.matches("0x" + "ab" * 32 + "::usdc::USDC")
+    if row.kind == "algo":
+        assert pattern.matches("31566704")
+
+
+@pytest.mark.parametrize("row", CHAIN_ROWS, ids=lambda row: row.short_name)
+def test_explorers_are_linked_over_https_with_what_the_chain_calls_its_hashes(
+    row: ChainRow,
+) -> None:
+    for template, link in (
+        (
+            f"{row.explorer}/{row.transaction_page}/{{txHash}}",
+            transaction_link(
+                f"{row.explorer}/{row.transaction_page}/{{txHash}}",
+                derive_transaction_hash(row.kind, SEEDS[0]),
+            ),
+        ),
+        (
+            f"{row.explorer}/{row.address_page}/{{address}}",
+            address_link(f"{row.explorer}/{row.address_page}/{{address}}", row.address(SEEDS[0])),
+        ),
+    ):
+        assert template.count("//") == 1
+        assert link is not None
+        assert link.startswith("https://")
+
+
+def test_no_signature_of_the_sandbox_is_valid_elsewhere() -> None:
+    ids = [row.chain_id for row in CHAIN_ROWS if row.kind == "evm"]
+    assert len(set(ids)) == len(ids)
+    assert all(chain_id is not None and chain_id > SANDBOX_CHAIN_IDS for chain_id in ids)
+    assert all(row.chain_id is None for row in CHAIN_ROWS if row.kind != "evm")
+    assert BY_NAME["linea"].chain_id == 1_337_059_144
+
+
+def test_memos_are_asked_for_where_the_chain_can_carry_them() -> None:
+    needing = {row.kind for row in CHAIN_ROWS if row.needs_memo}
+    assert needing == {"xrp", "xlm", "ton", "cosmos"}
+    assert all(uses_memo(kind) for kind in needing)
+
+
+def test_a_deposit_confirms_within_minutes_of_the_world() -> None:
+    for row in CHAIN_ROWS:
+        assert 0 < row.block_ms * row.confirmations <= 200_000, row.short_name
+        assert row.confirmations >= 2
+        assert row.first_height > 1_000_000 or row.kind in ("bitcoin", "bch")
