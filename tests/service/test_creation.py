@@ -29,6 +29,7 @@ from service.orders_fixtures import (
     until,
     venues_at,
 )
+from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
@@ -71,16 +72,17 @@ async def test_a_standard_order(floor: Floor) -> None:
 
 
 async def test_a_private_order_hides_its_venues_and_hops(floor: Floor) -> None:
-    order = await floor.create(route="private", intermediate_refund_address="kept")
+    kept = derive_address("xmr", bytes(32))
+    order = await floor.create(route="private", intermediate_refund_address=kept)
     sent = encode_json(order).decode()
     assert order.anonymous
-    assert order.intermediate_refund_address == "kept"
+    assert order.intermediate_refund_address == kept
     for secret in ("Alpha", "Beta", "Gamma", '"in":', "swapName", "xmr", "monero"):
         assert secret not in sent
     (first,) = [leg for v in floor.adapters for leg in v.opened if leg.key.endswith(":in")]
     (second,) = [leg for v in floor.adapters for leg in v.opened if leg.key.endswith(":out")]
     assert second.payout_address == BTC
-    assert second.refund_address == "kept"
+    assert second.refund_address == kept
     assert second.expires > first.expires
     out_venue = next(v for v in floor.adapters if second in v.opened)
     waiting = await out_venue.find(second.key)

@@ -13,16 +13,18 @@ import hashlib
 import logging
 import random
 from datetime import datetime, timedelta
-from typing import Literal
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.listing import list_orders
-from swapdesk.service.orders.opening import CARRY_SECONDS, Opening, OutcomeUnknown, RouteFinder
+from swapdesk.service.orders.next_route import RouteFinder
+from swapdesk.service.orders.opening import CARRY_SECONDS, Opening, OutcomeUnknown
 from swapdesk.service.orders.presentation import Presentation
+from swapdesk.service.orders.quote_use import Purpose, check_refund, unusable, usable
 from swapdesk.service.orders.recipients import check_destinations
+from swapdesk.service.orders.repricing import Repricing
 from swapdesk.service.orders.states import display, rank
 from swapdesk.service.orders.window import visible
 from swapdesk.service.store.protocol import (
@@ -42,14 +44,20 @@ from swapdesk.wire.orders import LegStatus, Order, OrderList, OrderQuery, OrderS
 
 log = logging.getLogger(__name__)
 
-Purpose = Literal["exchange", "private_send"]
-
 DEPOSIT_TIME = timedelta(minutes=30)
 """From creation to ``expires``, the deposit deadline."""
 
 _HEAD_START = timedelta(seconds=12)
 # A create asks one venue for up to ten seconds; only then does the worker look.
 _TWIN_POLL_SECONDS = 0.2
+
+_NOT_OPENED = "No exchange opened this order. Nothing was charged; ask for a new quote."
+_FAILURES = {
+    ErrorCode.STATIC_DEPOSIT_IN_USE: (
+        "All deposit addresses of this exchange are held by open orders. Nothing was charged;"
+        " choose another quote, or ask again when one of those orders has ended."
+    )
+}
 
 
 class OrderDesk:
@@ -69,6 +77,7 @@ class OrderDesk:
         self._clock = clock
         self._rng = rng
         self._in_flight: dict[str, asyncio.Event] = {}
+        self._repricing = Repricing(venues, engine)
         self.opening = Opening(store, catalog, venues, engine, clock)
         self.presentation = Presentation(catalog, venues)
 
@@ -77,30 +86,36 @@ class OrderDesk:
     ) -> Order:
         """The order a quote becomes; the same request again returns the same order.
 
-        Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR, TOKEN_DISABLED,
-        PROVIDER_EXCHANGE_FAILED when no venue opened, SERVICE_UNAVAILABLE when the outcome is
-        not known yet.
+        Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED, FIXED_RATE_NOT_ALLOWED,
+        VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE, PROVIDER_EXCHANGE_FAILED when
+        no venue opened, SERVICE_UNAVAILABLE when the outcome is not known yet.
         """
         partner_id = caller.partner.partner_id
         digest = _digest(request, purpose)
         earlier = await self._store.order_of_quote(partner_id, request.quote_id)
         if earlier is not None:
             return await self._replay(earlier, digest)
-        quote = self._usable(await self._store.get_quote(partner_id, request.quote_id), purpose)
+        quote = usable(
+            await self._store.get_quote(partner_id, request.quote_id), purpose, self._clock.now()
+        )
+        if quote.fixed and not caller.partner.fixed_rates:
+            raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
         token_in = self._catalog.enabled_token(quote.token_in_id, "from")
         token_out = self._catalog.enabled_token(quote.token_out_id, "to")
         check_destinations(request, token_in, token_out)
+        check_refund(request, quote)
+        quote = await self._repricing.apply(quote, request, token_in, token_out)
         order = self._draft(quote, request, digest)
         landed = self._in_flight[order.service_id] = asyncio.Event()
         try:
             await self._store.begin_order(order)
             return self._answer(await self._carry(order))
         except QuoteGone:
-            raise _invalid_swap() from None
+            raise unusable() from None
         except QuoteConsumed as consumed:
             first = await self._store.get_order(partner_id, consumed.service_id)
             if first is None:
-                raise _invalid_swap() from None
+                raise unusable() from None
             return await self._replay(first, digest)
         finally:
             del self._in_flight[order.service_id]
@@ -125,11 +140,6 @@ class OrderDesk:
         return await list_orders(
             self._store, self.presentation, caller.partner.partner_id, query, self._clock.now()
         )
-
-    def _usable(self, quote: StoredQuote | None, purpose: Purpose) -> StoredQuote:
-        if quote is None or quote.purpose != purpose or quote.expires <= self._clock.now():
-            raise _invalid_swap()
-        return quote
 
     def _draft(
         self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest, digest: str
@@ -176,6 +186,12 @@ class OrderDesk:
             middle_token_id=quote.middle_token_id,
             middle_amount=quote.middle_amount,
             detail=detail,
+            fixed=quote.fixed,
+            receive=quote.receive,
+            markup=quote.markup,
+            rates=quote.rates,
+            payout_wallet=quote.payout_wallet,
+            choice=quote.choice,
         )
 
     async def _carry(self, order: StoredOrder) -> StoredOrder:
@@ -191,7 +207,7 @@ class OrderDesk:
         An order that can no longer be seen is not shown by its quote either.
         """
         if not visible(order.created, self._clock.now()):
-            raise _invalid_swap()
+            raise unusable()
         if order.request_digest != digest:
             raise ServiceError(
                 ErrorCode.INVALID_SWAP, "This quote was already used with other parameters."
@@ -211,7 +227,7 @@ class OrderDesk:
             looks += 1
             found = await self._store.get_order(order.partner_id, order.service_id)
             if found is None:
-                raise _invalid_swap()
+                raise unusable()
             if landed is not None and found.status == OrderStatus.INITIALIZING:
                 raise _outcome_unknown()
             order = found
@@ -219,10 +235,8 @@ class OrderDesk:
 
     def _answer(self, order: StoredOrder) -> Order:
         if order.failure_code is not None:
-            raise ServiceError(
-                ErrorCode(order.failure_code),
-                "No exchange opened this order. Nothing was charged; ask for a new quote.",
-            )
+            code = ErrorCode(order.failure_code)
+            raise ServiceError(code, _FAILURES.get(code, _NOT_OPENED))
         if order.status == OrderStatus.INITIALIZING:
             raise _outcome_unknown()
         return self.presentation.order(order)
@@ -237,10 +251,6 @@ def _digest(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> 
 def _to_milliseconds(moment: datetime) -> datetime:
     """Cut to what the wire shows, so that ``from=created`` finds the order again."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
-
-
-def _invalid_swap() -> ServiceError:
-    return ServiceError(ErrorCode.INVALID_SWAP, "This quote cannot be used. Ask for a new one.")
 
 
 def _outcome_unknown() -> ServiceError:

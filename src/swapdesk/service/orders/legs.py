@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
+from decimal import Decimal
 from typing import Literal
 
+from swapdesk.service.orders.recipients import is_address
 from swapdesk.service.store.protocol import StoredOrder
-from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
+from swapdesk.service.venues.adapter import DepositInstruction, LegOrder, Terms
 from swapdesk.wire.tokens import Token
 
-Position = Literal["in", "out"]
+Position = Literal["in", "out", "back"]
+"""``back`` returns the token originally sent, when a private order fails part-way."""
 
 SECOND_LEG_PATIENCE = timedelta(hours=24)
 """How much longer the second deposit address of a private order waits than the first."""
@@ -31,10 +34,40 @@ def opened_in_vain(order: StoredOrder) -> list[str]:
     return listed.split(",") if isinstance(listed, str) and listed else []
 
 
+def moves(order: StoredOrder) -> list[str]:
+    """Codes of the venues that gave up a leg of the order after its deposit arrived."""
+    listed = order.detail.get("moves")
+    return listed.split(",") if isinstance(listed, str) and listed else []
+
+
 def leg_key(order: StoredOrder, position: Position) -> str:
-    """The key of a leg: ``<serviceId>:in``, and ``#2`` after it on the second route tried."""
-    number = len(refusals(order)) + 1
+    """The key of a leg: ``<serviceId>:in``, and ``#2`` after it on the second route tried.
+
+    A leg that another venue took over has the key that was written down for it.
+    """
+    written = order.detail.get(f"{position}Key")
+    if isinstance(written, str):
+        return written
+    return _numbered(order, position, len(refusals(order)) + 1)
+
+
+def next_key(order: StoredOrder, position: Position) -> str:
+    """A key for this leg that no venue has seen yet."""
+    return _numbered(order, position, len(refusals(order)) + len(moves(order)) + 2)
+
+
+def _numbered(order: StoredOrder, position: Position, number: int) -> str:
     return f"{order.service_id}:{position}" + (f"#{number}" if number > 1 else "")
+
+
+def terms_of(order: StoredOrder, position: Position) -> Terms:
+    """What the venue of a leg is held to; the markup is taken by the leg that pays out."""
+    pays_out = position == "out" or order.route == "standard"
+    return Terms(order.fixed, order.receive, order.markup if pays_out else Decimal(0))
+
+
+def _rate(order: StoredOrder, number: int) -> str | None:
+    return order.rates[number] if order.fixed and len(order.rates) > number else None
 
 
 def routes_with(
@@ -75,12 +108,14 @@ def only_leg(order: StoredOrder, token_in: Token, token_out: Token) -> LegOrder:
         refund_address=order.refund_address,
         refund_tag=order.refund_tag,
         expires=order.expires,
+        terms=terms_of(order, "in"),
+        rate=_rate(order, 0),
+        payout_wallet=order.payout_wallet,
     )
 
 
 def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
     """The leg of a private order that pays the receiver; it waits longer than the first."""
-    intermediate = order.detail.get("intermediateRefundAddress")
     return LegOrder(
         key=leg_key(order, "out"),
         token_in=middle,
@@ -89,10 +124,25 @@ def second_leg(order: StoredOrder, middle: Token, token_out: Token) -> LegOrder:
         amount_out=order.amount_out,
         payout_address=order.receiver_address,
         payout_tag=order.receiver_tag,
-        refund_address=intermediate if isinstance(intermediate, str) else None,
+        refund_address=intermediate_refund(order, middle),
         refund_tag=None,
         expires=order.expires + SECOND_LEG_PATIENCE,
+        terms=terms_of(order, "out"),
+        rate=_rate(order, 1),
+        payout_wallet=order.payout_wallet,
     )
+
+
+def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
+    """Where a second leg may give the intermediary back.
+
+    Nobody is told the intermediary, so an address given for another chain counts as none. A
+    fixed order gets back the token originally sent, and never the intermediary.
+    """
+    given = order.detail.get("intermediateRefundAddress")
+    if order.fixed or not isinstance(given, str) or not is_address(given, middle):
+        return None
+    return given
 
 
 def first_leg(
@@ -110,4 +160,6 @@ def first_leg(
         refund_address=order.refund_address,
         refund_tag=order.refund_tag,
         expires=order.expires,
+        terms=terms_of(order, "in"),
+        rate=_rate(order, 0),
     )

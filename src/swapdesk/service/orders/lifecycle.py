@@ -18,7 +18,8 @@ from swapdesk.service.catalog import Catalog
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.legs import leg_key
 from swapdesk.service.orders.opening import OutcomeUnknown
-from swapdesk.service.orders.progress import next_rows
+from swapdesk.service.orders.progress import next_rows, rows_of_return
+from swapdesk.service.orders.recovery import Recovery, given_up, moving
 from swapdesk.service.orders.window import WINDOW
 from swapdesk.service.store.protocol import Store, StoredOrder, StoreUnavailable
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
@@ -59,6 +60,7 @@ class Worker:
         self._venues = venues
         self._clock = clock
         self._desk = desk
+        self._recovery = Recovery(catalog, venues, desk.opening.routes, clock)
         self._owner = uuid.uuid4().hex
 
     async def run(self) -> None:
@@ -141,13 +143,40 @@ class Worker:
             await self._later(order, order.attempt + 1)
 
     async def _follow(self, order: StoredOrder) -> None:
+        if moving(order) is not None:
+            rows = [await self._recovery.carry_on(order)]
+        elif isinstance(order.detail.get("backCode"), str):
+            rows = await self._returned(order)
+        else:
+            rows = await self._told(order)
+        await self._commit(order, rows)
+
+    async def _told(self, order: StoredOrder) -> list[StoredOrder]:
+        """What the venues' reports make of an order."""
         asked = self._clock.now()
         first, second = await self._reports(order)
+        side = given_up(order, first, second)
+        if side is not None:
+            report = first if side == "in" or second is None else second
+            changed = await self._recovery.begin(order, side, report)
+            if changed is not None and changed is not order:
+                return [changed]
+            first, second = await self._reports(order)
+        return next_rows(order, first, second, self._clock.now(), asked=asked)
+
+    async def _returned(self, order: StoredOrder) -> list[StoredOrder]:
+        """What the leg that returns the token originally sent makes of an order."""
+        report = await self._report(order, str(order.detail["backCode"]), leg_key(order, "back"))
+        token = self._catalog.token(order.token_in_id)
+        if report is None or token is None:
+            raise Transient("the venue does not know the leg")
+        return rows_of_return(order, report, token.chain, self._clock.now())
+
+    async def _commit(self, order: StoredOrder, rows: list[StoredOrder]) -> None:
         now = self._clock.now()
-        rows = next_rows(order, first, second, now, asked=asked)
         version = order.version
         for number, row in enumerate(rows, start=1):
-            due = now if number < len(rows) else self._due(row, now)
+            due = now if number < len(rows) or moving(row) else self._due(row, now)
             if not await self._store.advance_order(
                 replace(row, due_at=due), expected_version=version
             ):

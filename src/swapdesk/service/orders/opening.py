@@ -11,7 +11,6 @@ import logging
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal, Protocol
 
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
@@ -19,17 +18,16 @@ from swapdesk.service.orders.legs import (
     Position,
     first_leg,
     only_leg,
-    opened_in_vain,
     refusals,
-    routes_with,
     second_leg,
 )
+from swapdesk.service.orders.next_route import NextRoute, RouteFinder
 from swapdesk.service.orders.states import display, rank
-from swapdesk.service.quoting.routes import PricedRoute
 from swapdesk.service.quoting.valuation import in_usd
-from swapdesk.service.store.protocol import RouteChoice, Store, StoredOrder
+from swapdesk.service.store.protocol import Store, StoredOrder
 from swapdesk.service.venues.adapter import (
     Ambiguous,
+    DepositAddressesInUse,
     DepositInstruction,
     LegOrder,
     Rejected,
@@ -52,22 +50,6 @@ CARRY_SECONDS = 24.0
 """After this long an opening is left to the worker; clients wait a little longer for it."""
 
 
-class RouteFinder(Protocol):
-    """Who prices the next best route when a venue refuses."""
-
-    async def best_legs(
-        self,
-        token_in: Token,
-        token_out: Token,
-        amount: Decimal,
-        route: Literal["standard", "private"],
-        *,
-        exclude: frozenset[tuple[str, ...]],
-        markup: Decimal,
-        choice: RouteChoice,
-    ) -> PricedRoute | None: ...
-
-
 class OutcomeUnknown(Exception):
     """A venue may or may not have opened a leg; ``find`` by key decides later."""
 
@@ -75,10 +57,17 @@ class OutcomeUnknown(Exception):
 class _Refusal(Exception):
     """A venue definitely did not open the leg at this position of the route."""
 
-    def __init__(self, position: Position, code: str) -> None:
+    def __init__(
+        self,
+        position: Position,
+        code: str,
+        failure: ErrorCode = ErrorCode.PROVIDER_EXCHANGE_FAILED,
+    ) -> None:
         super().__init__(f"{code} refused the {position} leg")
         self.position = position
         self.code = code
+        self.failure = failure
+        """What a fixed order, which never falls back, is answered with."""
 
 
 class Opening:
@@ -90,7 +79,8 @@ class Opening:
         self._store = store
         self._catalog = catalog
         self._venues = venues
-        self._routes = routes
+        self.routes = routes
+        self._next = NextRoute(catalog, venues, routes, clock)
         self._clock = clock
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
@@ -111,11 +101,16 @@ class Opening:
             try:
                 opened = await self._open_legs(order, ask_first=ask_first)
             except _Refusal as refusal:
-                rerouted = await self._reroute(order, refusal)
+                rerouted = (
+                    None
+                    if order.fixed
+                    else await self._next.after(order, refusal.position, refusal.code)
+                )
+                code = refusal.failure if order.fixed else ErrorCode.PROVIDER_EXCHANGE_FAILED
             else:
                 return await self._commit(order, self._waiting(order, *opened))
             if rerouted is None:
-                return await self._commit(order, self._failed(order))
+                return await self._commit(order, self._failed(order, code))
             if not await self._store.advance_order(
                 rerouted, expected_version=order.version, announce=False
             ):
@@ -167,53 +162,15 @@ class Opening:
             raise OutcomeUnknown(f"{code} does not say: {failure.reason}") from failure
         try:
             return await venue.open(leg)
+        except DepositAddressesInUse as held:
+            log.info("order %s: %s has no free address for %s", order.service_id, code, leg.key)
+            raise _Refusal(position, code, ErrorCode.STATIC_DEPOSIT_IN_USE) from held
         except (Rejected, Transient) as failure:
             log.info("order %s: %s refused %s: %s", order.service_id, code, leg.key, failure.reason)
             raise _Refusal(position, code) from failure
         except Ambiguous as failure:
             log.warning("order %s: %s left %s open", order.service_id, code, leg.key)
             raise OutcomeUnknown(failure.reason) from failure
-
-    async def _reroute(self, order: StoredOrder, refusal: _Refusal) -> StoredOrder | None:
-        """The order on its next best route, or None when no venue is left."""
-        refused = [*refusals(order), f"{refusal.position}:{refusal.code}"]
-        opened = opened_in_vain(order)
-        if refusal.position == "in" and order.route == "private":
-            opened = [*opened, order.legs[1]]
-        if self._clock.now() >= order.expires:
-            return None
-        token_in = self._token(order.token_in_id)
-        token_out = self._token(order.token_out_id)
-        quoted = order.detail.get("quotedInAmount")
-        amount = Decimal(quoted) if isinstance(quoted, str) else order.amount_in
-        codes = [provider.short_name for provider in self._venues.providers()]
-        route = await self._routes.best_legs(
-            token_in,
-            token_out,
-            amount,
-            order.route,
-            exclude=routes_with(refused, opened, codes, order.route),
-            markup=order.markup,
-            choice=order.choice,
-        )
-        if route is None:
-            return None
-        return replace(
-            order,
-            legs=route.legs,
-            amount_in=route.amount_in,
-            amount_out=route.amount_out,
-            minutes=route.minutes,
-            middle_token_id=route.middle_token_id,
-            middle_amount=route.middle_amount,
-            detail={
-                "quotedInAmount": format(order.amount_in, "f"),
-                "quotedOutAmount": format(order.amount_out, "f"),
-                **order.detail,
-                "refusals": ",".join(refused),
-                "openedInVain": ",".join(opened),
-            },
-        )
 
     def _waiting(
         self, order: StoredOrder, pay: DepositInstruction, second: DepositInstruction | None
@@ -239,7 +196,7 @@ class Opening:
             detail=detail,
         )
 
-    def _failed(self, order: StoredOrder) -> StoredOrder:
+    def _failed(self, order: StoredOrder, code: ErrorCode) -> StoredOrder:
         now = self._clock.now()
         quoted = (order.detail.get(name) for name in ("quotedInAmount", "quotedOutAmount"))
         amount_in, amount_out = (
@@ -250,7 +207,7 @@ class Opening:
             amount_in=amount_in or order.amount_in,
             amount_out=amount_out or order.amount_out,
             in_status=int(LegStatus.FAILED),
-            failure_code=ErrorCode.PROVIDER_EXCHANGE_FAILED.value,
+            failure_code=code.value,
             due_at=None,
         )
 

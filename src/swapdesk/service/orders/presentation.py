@@ -11,6 +11,7 @@ from decimal import Decimal
 from urllib.parse import quote
 
 from swapdesk.service.catalog import Catalog
+from swapdesk.service.orders.states import non_refundable
 from swapdesk.service.store.protocol import StoredOrder
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
@@ -26,7 +27,17 @@ class Presentation:
         self._venues = venues
 
     def order(self, row: StoredOrder) -> Order:
-        """The one object of order details, the list, create and the stream."""
+        """The one object of order details, the list, create and the stream.
+
+        Of a deleted order nothing is left but its id and that state (spec: Multi exchange status).
+        """
+        if row.status == OrderStatus.DELETED:
+            return Order(
+                service_id=row.service_id,
+                status=row.status,
+                status_label=OrderStatus.DELETED.name,
+                display_status=row.display_status,
+            )
         token_in = self._catalog.token(row.token_in_id)
         token_out = self._catalog.token(row.token_out_id)
         private = row.route == "private"
@@ -64,7 +75,7 @@ class Presentation:
             out_created=_time(row, "outCreated"),
             anonymous=private,
             is_dex=False,
-            fixed=False,
+            fixed=row.fixed,
             in_=None if private else row.legs[0],
             swap_name=None if venue is None else venue.provider.name,
             in_amount=row.amount_in,
@@ -85,6 +96,10 @@ class Presentation:
             out_transaction_out_hash=payout_hash if private else None,
             order_finished_received=_time(row, "finished"),
             action_required=row.detail.get("actionRequired") is True,
+            non_refundable=non_refundable(
+                row.status, row.in_status, row.out_status, row.route, fixed=row.fixed
+            )
+            or None,
             rerouted=rerouted,
             refund_hash=_text(row, "refundHash"),
             refund_chain=_text(row, "refundChain"),

@@ -45,8 +45,9 @@ def next_rows(
     reports tell (hashes, amounts, flags) comes with the last one.
     """
     target = status_of_legs(first, second)
-    deposited = deposit_seen(first)
-    if target == OrderStatus.WAITING and not deposited and (asked or now) >= row.expires:
+    arrived = deposit_seen(first)
+    waits = target == row.status == OrderStatus.WAITING
+    if waits and not arrived and (asked or now) >= row.expires:
         target = OrderStatus.EXPIRED
     if target == OrderStatus.EXPIRED and row.status in (
         OrderStatus.CONFIRMING,
@@ -55,7 +56,7 @@ def next_rows(
     ):
         # The money was seen before: whatever the venue calls it, it has to come back.
         target = OrderStatus.FAILED
-    steps = [] if target == row.status else way(row.status, target, row.route, deposited=deposited)
+    steps = [] if target == row.status else way(row.status, target, row.route, deposited=arrived)
     rows = [_passing(row, status, now) for status in steps[:-1]]
     end = steps[-1] if steps else OrderStatus(row.status)
     last = _told(row, end, first, second, now)
@@ -68,6 +69,32 @@ def next_rows(
             reached = changed.rank
             kept.append(changed)
     return kept
+
+
+def deposited(row: StoredOrder, now: datetime) -> StoredOrder:
+    """The row of an order whose deposit has arrived, whatever became of it since."""
+    if row.status != OrderStatus.WAITING:
+        return row
+    return _passing(row, OrderStatus.CONFIRMING, now)
+
+
+def rows_of_return(
+    row: StoredOrder, report: LegReport, chain: str, now: datetime
+) -> list[StoredOrder]:
+    """The rows to commit for a leg that returns the token originally sent, on its own chain."""
+    out = int(LegStatus.REFUNDED)
+    if report.payout_hash is not None and report.status in (LegStatus.SENDING, *_PAID):
+        detail = row.detail | {
+            "refundHash": report.payout_hash,
+            "refundChain": chain,
+            "refundAmount": _text(report.amount_out),
+        }
+        return [replace(_at(row, OrderStatus.REFUNDED, row.in_status, out, now), detail=detail)]
+    if report.status in (*_GIVEN_UP, LegStatus.REFUNDED):
+        detail = row.detail | {"actionRequired": True}
+        failed = int(LegStatus.FAILED)
+        return [replace(_at(row, OrderStatus.FAILED, row.in_status, failed, now), detail=detail)]
+    return []
 
 
 def _shows(row: StoredOrder) -> tuple[object, ...]:

@@ -26,12 +26,23 @@ def check_destinations(request: PrivateSendRequest, token_in: Token, token_out: 
     _check_memo("refundExtraId", request.refund_extra_id, token_in)
 
 
+def is_address(text: str, token: Token) -> bool:
+    """Whether a wallet on the token's chain could have this address."""
+    return _problem(text, token) is None
+
+
 def _check_address(field: str, text: str, token: Token) -> None:
+    problem = _problem(text, token)
+    if problem is not None:
+        raise _refusal(field, problem, text)
+
+
+def _problem(text: str, token: Token) -> str | None:
     chain = token.chain_data
     if chain.kind not in KINDS:
         if ServerPattern(chain.address_validation).matches(text) is False:
-            raise _refusal(field, f"Not an address of {chain.name}.", text)
-        return
+            return f"Not an address of {chain.name}."
+        return None
     verdict = check_recipient(
         chain.kind,
         text,
@@ -40,8 +51,7 @@ def _check_address(field: str, text: str, token: Token) -> None:
         symbol=token.symbol,
         contracts=() if token.address is None else (token.address,),
     )
-    if not verdict.ok:
-        raise _refusal(field, verdict.reason, text)
+    return None if verdict.ok else verdict.reason
 
 
 def _check_memo(field: str, text: str | None, token: Token) -> None:

@@ -47,6 +47,8 @@ _SECOND_LEG = {
     LegStatus.EXCHANGING: DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS,
     LegStatus.VERIFYING: DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS,
     LegStatus.SENDING: DisplayStatus.SENDING_TO_RECEIVER,
+    # The money is on its way back; the order has not ended before it is there.
+    LegStatus.FAILED: DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS,
 }
 # What each state of the leg that holds the money means for the order.
 _BY_FIRST_LEG = {
@@ -91,6 +93,20 @@ def display(status: int, in_status: int, out_status: int | None, route: Route) -
 def rank(shown: DisplayStatus) -> int:
     """How far a displayed state is along the one way; it never falls."""
     return _RANKS[shown]
+
+
+def non_refundable(
+    status: int, in_status: int, out_status: int | None, route: Route, *, fixed: bool
+) -> bool:
+    """Whether the deposited token can no longer come back, on an order that has not ended well.
+
+    A private order holds another token from its first payout on; a fixed one returns what was
+    sent until the receiver is being paid (spec: Rules that hold 5).
+    """
+    if status not in (OrderStatus.EXCHANGING, OrderStatus.ANONYMIZING, OrderStatus.FAILED):
+        return False
+    last = out_status if route == "private" and fixed else in_status
+    return last in (LegStatus.SENDING, *_PAID)
 
 
 def deposit_seen(report: LegReport) -> bool:

@@ -1,0 +1,55 @@
+"""Whether a quote may still become an order, and what the order has to bring for it.
+
+Spec: Errors 3, POST /exchanges; wire decisions 2.7 and the table of codes in 8.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from swapdesk.service.errors import ServiceError, invalid
+from swapdesk.service.store.protocol import StoredQuote
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.exchanges import PrivateSendRequest
+
+Purpose = Literal["exchange", "private_send"]
+
+
+def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
+    """The quote, when it can be executed now by this kind of create.
+
+    Raises INVALID_SWAP for one that is unknown, foreign, filtered, of the other kind of create
+    or a floating one that expired, FIXED_RATE_QUOTE_EXPIRED for a fixed one past validUntil.
+    """
+    if quote is None or quote.purpose != purpose or quote.filtered:
+        raise unusable()
+    if quote.expires <= now:
+        if quote.fixed:
+            raise ServiceError(
+                ErrorCode.FIXED_RATE_QUOTE_EXPIRED,
+                "The fixed rate was valid until a moment ago. Ask for a new quote.",
+            )
+        raise unusable()
+    return quote
+
+
+def unusable() -> ServiceError:
+    return ServiceError(ErrorCode.INVALID_SWAP, "This quote cannot be used. Ask for a new one.")
+
+
+def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:
+    """Raise VALIDATION_ERROR when money that has to come back would have no way back."""
+    if request.refund_address is None:
+        if quote.fixed:
+            raise invalid("refundAddress", "is required for a fixed rate")
+        if quote.requires_refund_address:
+            raise invalid("refundAddress", "is required by this route")
+        if request.refund_extra_id:
+            raise invalid("refundExtraId", "belongs to a refundAddress", request.refund_extra_id)
+    if request.intermediate_refund_address is not None and quote.route != "private":
+        raise invalid(
+            "intermediateRefundAddress",
+            "only a private route has an intermediary",
+            request.intermediate_refund_address,
+        )

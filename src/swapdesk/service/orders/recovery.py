@@ -1,0 +1,218 @@
+"""What becomes of a deposit when a venue gives up a leg after it arrived.
+
+A floating order is carried out by another venue (spec: Rules that hold 4). What cannot be
+goes back on the input chain, and a private fixed order that fails part-way returns the token
+originally sent (Rules that hold 5). Whatever else is left needs somebody (Rules that hold 3).
+
+Every step is written down before it is done and is safe to do again: the leg that takes over
+has its key in the row, and a venue sends a deposit on to one address only.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from decimal import Decimal
+from typing import Literal
+
+from swapdesk.clock import Clock
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.orders.legs import Position, leg_key, moves, next_key
+from swapdesk.service.orders.next_route import RouteFinder
+from swapdesk.service.orders.progress import deposited
+from swapdesk.service.orders.states import deposit_seen
+from swapdesk.service.orders.takeover import Takeover
+from swapdesk.service.quoting.valuation import rescaled
+from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.venues.adapter import LegReport, Rejected, Transient
+from swapdesk.service.venues.registry import Venues
+from swapdesk.service.venues.wrappers import GuardedVenue
+from swapdesk.wire.orders import LegStatus, OrderStatus
+
+log = logging.getLogger(__name__)
+
+_UNDER_WAY = (
+    OrderStatus.WAITING,
+    OrderStatus.CONFIRMING,
+    OrderStatus.EXCHANGING,
+    OrderStatus.ANONYMIZING,
+)
+_MOVES = 4
+"""After so many venues a deposit goes no further."""
+
+_WRITTEN = ("move", "moveFrom", "moveKey", "moveIn", "moveOut")
+"""What the row holds of a move under way: which leg, who gives up what, for how much."""
+
+
+def given_up(
+    order: StoredOrder, first: LegReport, second: LegReport | None
+) -> Literal["in", "out"] | None:
+    """The leg whose venue holds money it will not swap, where something can be done about it."""
+    if order.status not in _UNDER_WAY or order.detail.get("stranded") is True:
+        return None
+    if second is not None and second.status == LegStatus.FAILED and deposit_seen(second):
+        returns = order.fixed and order.refund_address is not None
+        return "out" if returns or (second.declined and not order.fixed) else None
+    if first.status == LegStatus.FAILED and first.declined and deposit_seen(first):
+        return "in"
+    return None
+
+
+def moving(order: StoredOrder) -> Position | None:
+    """The leg that is just being taken over by another venue."""
+    found = order.detail.get("move")
+    return found if found in ("in", "out", "back") else None  # type: ignore[return-value]
+
+
+class Recovery:
+    """Moves deposits that a venue gave up. Used by the worker, which holds the order's lease."""
+
+    def __init__(self, catalog: Catalog, venues: Venues, routes: RouteFinder, clock: Clock) -> None:
+        self._venues = venues
+        self._clock = clock
+        self._takeover = Takeover(catalog, venues, routes)
+
+    async def begin(
+        self, order: StoredOrder, side: Literal["in", "out"], report: LegReport
+    ) -> StoredOrder | None:
+        """The order with the leg that takes over written down.
+
+        ``report`` is the last word of the venue that gave up. The order as it is when the
+        deposit went back instead, None when nothing can be done.
+        """
+        old = order.legs[_number(side)]
+        held = report.amount_in or (order.amount_in if side == "in" else order.middle_amount)
+        wanted = deposited(order, self._clock.now())
+        wanted = replace(
+            wanted,
+            detail={
+                **wanted.detail,
+                "moveFrom": old,
+                "moveKey": leg_key(order, side),
+                "moveIn": format(held or Decimal(0), "f"),
+                "moves": ",".join([*moves(order), old]),
+            },
+        )
+        position: Position = "back" if order.fixed and side == "out" else side
+        found = None if order.fixed and side == "in" else await self._choose(wanted, position)
+        return found or await self._give_back(order, side)
+
+    async def carry_on(self, order: StoredOrder) -> StoredOrder:
+        """One more step of a move: the new leg opened and the deposit sent to it, or another venue.
+
+        Raises VenueFailure when a venue does not say; it is asked again later.
+        """
+        position = moving(order)
+        if position is None:
+            return order
+        code = self._taking(order, position)
+        taking, key = self._venue(code), leg_key(order, position)
+        place = await taking.find(key)
+        if place is None:
+            amounts = (_amount(order, "moveIn"), _amount(order, "moveOut"))
+            second = await self._second_place(order) if position == "in" else None
+            leg = self._takeover.leg(order, position, key, amounts, second)
+            try:
+                place = await taking.open(leg)
+            except (Rejected, Transient) as refusal:
+                log.info("order %s: %s does not take over: %s", order.service_id, code, refusal)
+                return await self._without(order, position, code)
+        giving = self._venue(str(order.detail["moveFrom"]))
+        await giving.send_on(str(order.detail["moveKey"]), place.address, place.tag)
+        kept = {name: value for name, value in order.detail.items() if name not in _WRITTEN}
+        return replace(order, detail=kept, modified=self._clock.now())
+
+    async def _without(self, order: StoredOrder, position: Position, code: str) -> StoredOrder:
+        """A move whose venue refused: the next one, or back to the venue that holds the money."""
+        tried = replace(order, detail={**order.detail, "moves": ",".join([*moves(order), code])})
+        found = await self._choose(tried, position)
+        if found is not None:
+            return found
+        side: Literal["in", "out"] = "in" if position == "in" else "out"
+        legs = list(order.legs)
+        legs[_number(side)] = str(order.detail["moveFrom"])
+        kept = {name: value for name, value in tried.detail.items() if name not in _WRITTEN}
+        kept.pop("backCode", None)
+        kept[f"{side}Key"] = str(order.detail["moveKey"])
+        back = replace(tried, legs=tuple(legs), detail=kept, modified=self._clock.now())
+        if await self._give_back(back, side) is None:
+            kept["stranded"] = True
+        return back
+
+    async def _choose(self, order: StoredOrder, position: Position) -> StoredOrder | None:
+        """The order with the best venue for the leg; ``moveFrom`` and ``moveIn`` are written."""
+        if len(moves(order)) > _MOVES:
+            return None
+        route = await self._takeover.choose(order, position, _amount(order, "moveIn"))
+        if route is None:
+            return None
+        code = route.legs[0]
+        log.info("order %s: %s takes the %s leg over", order.service_id, code, position)
+        detail: dict[str, str | bool | None] = {
+            **order.detail,
+            "move": position,
+            "moveOut": format(route.amount_out, "f"),
+            f"{position}Key": next_key(order, position),
+        }
+        now = self._clock.now()
+        if position == "back":
+            detail["backCode"] = code
+            return replace(order, out_status=int(LegStatus.FAILED), detail=detail, modified=now)
+        detail.setdefault("quotedInAmount", format(order.amount_in, "f"))
+        detail.setdefault("quotedOutAmount", format(order.amount_out, "f"))
+        detail["rerouted"] = True
+        legs = list(order.legs)
+        legs[_number(position)] = code
+        changed = replace(order, legs=tuple(legs), detail=detail, modified=now)
+        if position == "in" and order.route == "private":
+            return changed
+        usd = order.amount_out_usd
+        if usd is not None and order.amount_out > 0:
+            usd = rescaled(usd, route.amount_out, order.amount_out)
+        return replace(changed, amount_out=route.amount_out, amount_out_usd=usd, payout_wallet=None)
+
+    async def _give_back(
+        self, order: StoredOrder, side: Literal["in", "out"]
+    ) -> StoredOrder | None:
+        """Have the deposited token sent where the order says; None when it does not say.
+
+        A second leg holds the intermediary, which is no refund of the order.
+        """
+        if side == "out" or order.refund_address is None:
+            return None
+        try:
+            await self._venue(order.legs[0]).send_on(
+                leg_key(order, "in"), order.refund_address, order.refund_tag
+            )
+        except Rejected as refusal:
+            log.warning("order %s: not sent back: %s", order.service_id, refusal)
+            return None
+        return order
+
+    async def _second_place(self, order: StoredOrder) -> tuple[str, str | None] | None:
+        if order.route == "standard":
+            return None
+        place = await self._venue(order.legs[1]).find(leg_key(order, "out"))
+        if place is None:
+            raise Transient("the second leg is not known to its venue")
+        return place.address, place.tag
+
+    @staticmethod
+    def _taking(order: StoredOrder, position: Position) -> str:
+        if position == "back":
+            return str(order.detail["backCode"])
+        return order.legs[_number(position)]
+
+    def _venue(self, code: str) -> GuardedVenue:
+        venue = self._venues.by_code(code)
+        if venue is None:
+            raise Transient(f"venue {code} is not configured")
+        return venue
+
+
+def _number(position: Position) -> int:
+    return 1 if position == "out" else 0
+
+
+def _amount(order: StoredOrder, name: str) -> Decimal:
+    return Decimal(str(order.detail[name]))
