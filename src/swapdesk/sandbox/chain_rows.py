@@ -6,57 +6,12 @@ a Bitcoin block every 100 s instead of 600 s of world time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from swapdesk.sandbox.chain_row import ChainRow
 
-from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.sandbox.chain_patterns import CONTRACT_PATTERNS, NO_CONTRACTS, address_pattern
+__all__ = ["CHAIN_ROWS", "SANDBOX_CHAIN_IDS", "ChainRow"]
 
 SANDBOX_CHAIN_IDS = 1_337_000_000
 """Added to every real EVM chain id, so that nothing signed here is valid elsewhere."""
-
-MEMO_KINDS = frozenset({"xrp", "xlm", "ton", "cosmos"})
-"""Chains where an exchange has one address for all clients and a memo for each."""
-
-
-@dataclass(frozen=True)
-class ChainRow:
-    """One chain. ``beat`` is ``slots`` where blocks ignore the speed of the world.
-
-    ``confirmations`` is what a venue waits for before it credits a deposit.
-    """
-
-    name: str
-    short_name: str
-    kind: str
-    block_ms: int
-    confirmations: int
-    first_height: int
-    explorer: str
-    address_page: str
-    transaction_page: str = "tx"
-    chain_id: int | None = None
-    enabled: bool = True
-    beat: Literal["world", "slots"] = "world"
-
-    @property
-    def address_pattern(self) -> str:
-        """What a payout address looks like (spec: Chain.addressValidation)."""
-        return address_pattern(self.kind, self.short_name)
-
-    @property
-    def contract_pattern(self) -> str:
-        """What a token's contract looks like (spec: Chain.tokenAddressValidation)."""
-        return CONTRACT_PATTERNS.get(self.kind, NO_CONTRACTS)
-
-    def address(self, seed: bytes) -> str:
-        """The address of a 32-byte seed on this chain; nobody holds its key."""
-        return derive_address(self.kind, seed, self.name)
-
-    @property
-    def needs_memo(self) -> bool:
-        """Whether exchanges tell their clients apart by a memo here (spec: Chain.memoNeeded)."""
-        return self.kind in MEMO_KINDS
 
 
 def _evm(
