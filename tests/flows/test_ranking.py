@@ -41,10 +41,10 @@ def order(ranking: Ranking) -> list[str | None]:
     return [row.quote.swap for row in ranking.rows]
 
 
-def creatable(asked: Quote) -> bool:
-    """Whether the desk can create an order of it, for what it is ranked on."""
+def comparable(asked: Quote) -> bool:
+    """Whether the desk can compare it, on amounts that can be believed."""
     out, net = asked.amount_out, asked.net_amount_out
-    if asked.type not in ("standard", "private") or out is None:
+    if asked.type not in ("standard", "private", "dex") or out is None:
         return False
     twelve = Context(prec=12)
     return net is None or twelve.plus(net) <= twelve.plus(out)
@@ -91,11 +91,11 @@ def test_only_usable_routes_are_ranked_by_what_they_pay(quotes: list[Quote]) -> 
         assert row.quote.quote_id is not None
         assert row.expires_at > NOW
         assert row.key == comparison_key(row.quote)
-        assert creatable(row.quote)
+        assert comparable(row.quote)
     for entry in ranking.unusable:
         good = entry.quote.error is None and not entry.quote.filtered
         fresh = entry.quote.valid_until is not None and entry.quote.valid_until > NOW
-        assert not (good and fresh and creatable(entry.quote) and entry.quote.quote_id)
+        assert not (good and fresh and comparable(entry.quote) and entry.quote.quote_id)
         assert entry.reason
     assert len(ranking.rows) + len(ranking.unusable) == len(quotes)
 
@@ -119,8 +119,11 @@ def test_no_route_that_pays_nothing_or_ended_is_chosen_unasked(
     if chosen is not None:
         assert chosen.key > 0
         assert chosen.expires_at > now
+        assert chosen.quote.type != "dex"
     else:
-        assert all(row.key <= 0 or row.expires_at <= now for row in ranking.rows)
+        assert all(
+            row.key <= 0 or row.expires_at <= now or row.quote.type == "dex" for row in ranking.rows
+        )
 
 
 @given(boards())
@@ -153,8 +156,7 @@ def test_an_errored_or_filtered_row_with_the_largest_amount_is_not_first() -> No
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (quote(1, "90", type="dex"), "this desk does not create orders of this route"),
-        (quote(1, "90", type="bridge"), "this desk does not create orders of this route"),
+        (quote(1, "90", type="bridge"), "this desk does not know this kind of route"),
         (quote(1, None, net_amount_out=Decimal("14.5")), "no amount in the answer"),
         (quote(1, None), "no amount in the answer"),
         (
@@ -163,7 +165,7 @@ def test_an_errored_or_filtered_row_with_the_largest_amount_is_not_first() -> No
         ),
     ],
 )
-def test_a_row_that_cannot_be_created_as_shown_is_not_ranked(row: Quote, reason: str) -> None:
+def test_a_row_that_cannot_be_believed_as_shown_is_not_ranked(row: Quote, reason: str) -> None:
     ranking = ranked(row, quote(2, "2"))
     assert order(ranking) == ["v2"]
     assert [entry.reason for entry in ranking.unusable] == [reason]
@@ -196,6 +198,47 @@ def test_a_missed_bound_is_named() -> None:
         "below minimum: this route takes 0.75 BTC or more",
         "above maximum: this route takes 0.1 BTC or less",
         "odd",
+    ]
+
+
+def test_a_route_the_desk_cannot_create_is_ranked_and_never_chosen_unasked() -> None:
+    ranking = ranked(quote(1, "3", type="dex"), quote(2, "2"))
+    assert order(ranking) == ["v1", "v2"]
+    assert not ranking.rows[0].creatable
+    assert ranking.best_at(NOW) == ranking.rows[0]
+    assert ranking.default_at(NOW) == ranking.rows[1]
+
+
+def reverse(number: int, takes: str | None, **fields: Any) -> Quote:
+    amount = None if takes is None else Decimal(takes)
+    return quote(number, fields.pop("out", "2"), amount_in=amount, **{"fixed": True, **fields})
+
+
+def test_reverse_quotes_are_ranked_by_what_they_take() -> None:
+    ranking = ranked(reverse(1, "0.51"), reverse(2, "0.50"), receive=Decimal(2), symbol_out="ETH")
+    assert order(ranking) == ["v2", "v1"]
+    assert [row.figure for row in ranking.rows] == [Decimal("0.50"), Decimal("0.51")]
+    assert [row.vs_best_amount for row in ranking.rows] == [0, Decimal("0.01")]
+    assert [row.vs_best_percent for row in ranking.rows] == [0, 2]
+    assert [row.key for row in ranking.rows] == [2, 2]
+
+
+def test_a_reverse_quote_that_does_not_answer_the_question_is_not_ranked() -> None:
+    ranking = ranked(
+        reverse(1, None),
+        reverse(2, "0.5", fixed=False),
+        reverse(3, "0.4", out="1.98"),
+        reverse(4, "0"),
+        reverse(5, "0.5", out="1.9999"),
+        receive=Decimal(2),
+        symbol_out="ETH",
+    )
+    assert order(ranking) == ["v5"]
+    assert [entry.reason for entry in ranking.unusable] == [
+        "it does not say how much it takes",
+        "its rate is not fixed, so the amount may move",
+        "it pays 1.98 ETH, less than asked for",
+        "it does not say how much it takes",
     ]
 
 

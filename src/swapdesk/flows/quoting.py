@@ -203,6 +203,9 @@ def ranked_for(wish: QuoteWish, rows: Sequence[tuple[Quote, datetime]], now: dat
         expires=lambda quote: ends[quote.quote_id],
         amount=None if wish.receive else wish.amount,
         symbol_in=wish.token_in.symbol,
+        receive=wish.amount if wish.receive else None,
+        symbol_out=wish.token_out.symbol,
+        memo=bool(wish.token_in.chain_data.memo_needed),
     )
 
 

@@ -1,9 +1,8 @@
 """Which route pays most, and which routes cannot be used and why.
 
 Routes are compared on ``netAmountOut``, else on ``amountOut`` (spec: Quote; wire decisions
-2.5). Only usable routes are ranked: a sort over everything would put an errored or filtered
-row first. A net amount above the amount that is paid out is not believed: such a row would
-stand first for money that nobody pays.
+2.5); reverse quotes pay out the same and are compared on ``amountIn``, lowest first. Only
+usable routes are ranked: a sort over everything would put an errored or filtered row first.
 """
 
 from __future__ import annotations
@@ -11,33 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import ROUND_HALF_EVEN, Context, Decimal
-from typing import Literal
+from decimal import Decimal
 
-from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.quote_tags import FeesKind, badges_of, fees_kind
+from swapdesk.flows.usability import TIES, Unusable, problem_of, reverse_problem
 from swapdesk.wire.encoding.numbers import ROUGH
-from swapdesk.wire.quotes import FilteredReason, Quote, RouteType
+from swapdesk.wire.quotes import Quote, RouteType
 
-FeesKind = Literal["in price", "usd", "unknown"]
-"""``in price``: the rate holds them; ``usd``: ``feeUsd`` states them; ``unknown``: nothing said."""
-
-_TIES = Context(prec=12, rounding=ROUND_HALF_EVEN)
 _CREATED = frozenset({RouteType.STANDARD, RouteType.PRIVATE})
-_RECHECK = Decimal("0.005")
-_FILTERED: dict[str, str] = {
-    FilteredReason.PRICE_IMPACT: "filtered: price impact is too high",
-    FilteredReason.DIFFERENT_RECIPIENT: "filtered: it would pay a different recipient",
-}
 
 
 @dataclass(frozen=True)
 class RankedQuote:
-    """A usable route. ``key`` is what it is ranked on, in the token received.
+    """A usable route. ``key`` is what it pays, in the token received.
 
-    ``vs_best_percent`` and ``vs_best_amount`` are 0 for the best row and negative below it;
-    the percentage is None when the best pays nothing. Badges: ``fixed``, ``gross`` (fees are
-    not in the ranking), ``differs`` (net does not follow from amount and fees), ``pays
-    nothing`` (net at or below zero), ``refund address`` (one is required).
+    ``vs_best_percent`` and ``vs_best_amount`` are 0 for the best row and negative below it,
+    or positive where ``reverse`` rows ask for more; the percentage is None when the best pays
+    nothing. ``badges`` are words of :mod:`swapdesk.flows.quote_tags`.
     """
 
     place: int
@@ -48,6 +37,15 @@ class RankedQuote:
     fees_text_kind: FeesKind
     badges: tuple[str, ...]
     expires_at: datetime
+    reverse: bool = False
+
+    @property
+    def figure(self) -> Decimal:
+        """What it is ranked on: what it pays, or in reverse what it takes."""
+        if self.reverse:
+            assert self.quote.amount_in is not None  # a row without one is not usable
+            return self.quote.amount_in
+        return self.key
 
     @property
     def quote_id(self) -> str:
@@ -55,9 +53,19 @@ class RankedQuote:
         return self.quote.quote_id
 
     @property
-    def choosable(self) -> bool:
-        """Whether the desk may choose it unasked: it pays something."""
+    def pays(self) -> bool:
+        """Whether anything is left of the amount after its fees."""
         return self.key > 0
+
+    @property
+    def creatable(self) -> bool:
+        """Whether this desk creates orders of the route; on-chain ones it only compares."""
+        return self.quote.type in _CREATED
+
+    @property
+    def choosable(self) -> bool:
+        """Whether the desk may choose it unasked: it pays something and can be created."""
+        return self.pays and self.creatable
 
     def expired(self, now: datetime) -> bool:
         return self.expires_at <= now
@@ -94,7 +102,7 @@ class Ranking:
 
     def by_time(self) -> tuple[RankedQuote, ...]:
         """The same rows, shortest expected time first; places stay those of the ranking."""
-        return tuple(sorted(self.rows, key=lambda row: _time_key(row.quote)))
+        return tuple(sorted(self.rows, key=lambda row: time_key(row.quote)))
 
     def follow(self, chosen: RankedQuote) -> RankedQuote | None:
         """After a refresh: the row of the same quote, else of the same provider and route.
@@ -115,26 +123,33 @@ def rank(
     expires: Callable[[Quote], datetime],
     amount: Decimal | None = None,
     symbol_in: str = "",
+    receive: Decimal | None = None,
+    symbol_out: str = "",
+    memo: bool = False,
 ) -> Ranking:
     """Usable rows by what they pay, best first, and the others with their reason.
 
     ``expires`` gives the end of a quote on the desk's clock. ``amount`` and ``symbol_in``
-    let a reason name the bound that was missed.
+    let a reason name the bound that was missed. ``receive`` is what reverse quotes have to
+    pay out, in ``symbol_out``: then the route that takes least is first. ``memo``: a deposit
+    on the chain of the token sold carries one.
     """
-    usable: list[tuple[Quote, Decimal, datetime]] = []
+    usable: list[tuple[Quote, datetime]] = []
     unusable: list[UnusableQuote] = []
     for quote in quotes:
-        problem = _problem(quote, amount, symbol_in)
+        problem = problem_of(quote, amount, symbol_in)
+        if problem is None and receive is not None:
+            problem = reverse_problem(quote, receive, symbol_out)
         expires_at = expires(quote)
         if problem is None and expires_at <= now:
-            problem = UnusableQuote(quote, "expired: ask again")
-        key = comparison_key(quote)
-        if problem is None and key is not None:
-            usable.append((quote, key, expires_at))
+            problem = Unusable("expired: ask again")
+        if problem is None:
+            usable.append((quote, expires_at))
         else:
-            unusable.append(problem or UnusableQuote(quote, "no amount in the answer"))
-    usable.sort(key=lambda entry: _order(entry[0], entry[1]))
-    return Ranking(_placed(usable), tuple(unusable))
+            unusable.append(UnusableQuote(quote, problem.reason, problem.server_says))
+    reverse = receive is not None
+    usable.sort(key=lambda entry: _order(entry[0], reverse))
+    return Ranking(_placed(usable, reverse, memo), tuple(unusable))
 
 
 def comparison_key(quote: Quote) -> Decimal | None:
@@ -153,43 +168,18 @@ def former_places(before: Ranking, after: Ranking) -> dict[str, int]:
     return moved
 
 
-def _problem(quote: Quote, amount: Decimal | None, symbol: str) -> UnusableQuote | None:
-    if quote.filtered:
-        known = _FILTERED.get(quote.filtered_reason or "")
-        reason = known or f"filtered: {quote.filtered_reason or 'no reason given'}"
-        return UnusableQuote(quote, reason, server_says=known is None)
-    if quote.error is not None:
-        bound = _missed_bound(quote, amount, symbol)
-        if bound is not None:
-            return UnusableQuote(quote, bound)
-        return UnusableQuote(quote, quote.error or "no reason given", server_says=True)
-    if quote.quote_id is None:
-        return UnusableQuote(quote, "no quote id in the answer")
-    if quote.type not in _CREATED:
-        return UnusableQuote(quote, "this desk does not create orders of this route")
-    if quote.amount_out is None:
-        return UnusableQuote(quote, "no amount in the answer")
-    net = quote.net_amount_out
-    if net is not None and _TIES.plus(net) > _TIES.plus(quote.amount_out):
-        return UnusableQuote(quote, "the net amount exceeds what is paid out")
-    return None
+def _figure(quote: Quote, reverse: bool) -> Decimal:
+    figure = quote.amount_in if reverse else comparison_key(quote)
+    assert figure is not None  # a quote without one is not usable
+    return figure
 
 
-def _missed_bound(quote: Quote, amount: Decimal | None, symbol: str) -> str | None:
-    if amount is None:
-        return None
-    if quote.min is not None and amount < quote.min:
-        return f"below minimum: this route takes {exact_amount(quote.min)} {symbol} or more"
-    if quote.max is not None and 0 < quote.max < amount:
-        return f"above maximum: this route takes {exact_amount(quote.max)} {symbol} or less"
-    return None
-
-
-def _order(quote: Quote, key: Decimal) -> tuple[Decimal, bool, Decimal, bool, str, str]:
+def _order(quote: Quote, reverse: bool) -> tuple[Decimal, bool, Decimal, bool, str, str]:
     """Equal to 12 digits is a tie: then shorter, then fixed, then the provider's name."""
+    figure = TIES.plus(_figure(quote, reverse))
     return (
-        -_TIES.plus(key),
-        *_time_key(quote),
+        figure if reverse else -figure,
+        *time_key(quote),
         not quote.fixed,
         (quote.swap_name or quote.swap or "").casefold(),
         # Private rows have no name; without a last word their order would follow the answer.
@@ -197,7 +187,8 @@ def _order(quote: Quote, key: Decimal) -> tuple[Decimal, bool, Decimal, bool, st
     )
 
 
-def _time_key(quote: Quote) -> tuple[bool, Decimal]:
+def time_key(quote: Quote) -> tuple[bool, Decimal]:
+    """Shortest first; an unknown duration comes last."""
     return (quote.duration is None, quote.duration or Decimal(0))
 
 
@@ -205,64 +196,35 @@ def _identity(quote: Quote) -> tuple[str, str | None, bool]:
     return (quote.type, quote.swap, quote.fixed)
 
 
-def _placed(usable: Iterable[tuple[Quote, Decimal, datetime]]) -> tuple[RankedQuote, ...]:
+def _placed(
+    usable: Iterable[tuple[Quote, datetime]], reverse: bool, memo: bool
+) -> tuple[RankedQuote, ...]:
     rows: list[RankedQuote] = []
     best: Decimal | None = None
-    for place, (quote, key, expires_at) in enumerate(usable, start=1):
-        best = key if best is None else best
+    for place, (quote, expires_at) in enumerate(usable, start=1):
+        figure = _figure(quote, reverse)
+        best = figure if best is None else best
         # Inside a tie the first may hold a hair less; it is the best all the same.
-        below = min(ROUGH.subtract(key, best), Decimal(0))
+        away = ROUGH.subtract(figure, best)
+        away = max(away, Decimal(0)) if reverse else min(away, Decimal(0))
+        key = comparison_key(quote)
+        assert key is not None  # a quote that states no amount is not usable
         rows.append(
             RankedQuote(
                 place=place,
                 quote=quote,
                 key=key,
-                vs_best_percent=_share(below, best),
-                vs_best_amount=below,
-                fees_text_kind=_fees_kind(quote),
-                badges=_badges(quote, key),
+                vs_best_percent=share_of(away, best),
+                vs_best_amount=away,
+                fees_text_kind=fees_kind(quote),
+                badges=badges_of(quote, key, memo=memo),
                 expires_at=expires_at,
+                reverse=reverse,
             )
         )
     return tuple(rows)
 
 
-def _share(below: Decimal, best: Decimal) -> Decimal | None:
-    return ROUGH.multiply(ROUGH.divide(below, best), Decimal(100)) if best > 0 else None
-
-
-def _fees_kind(quote: Quote) -> FeesKind:
-    if quote.fee_usd is not None:
-        return "usd"
-    return "in price" if quote.type in (RouteType.STANDARD, RouteType.PRIVATE) else "unknown"
-
-
-def _badges(quote: Quote, key: Decimal) -> tuple[str, ...]:
-    badges: list[str] = []
-    if quote.fixed:
-        badges.append("fixed")
-    if quote.fee_usd is not None and quote.fee_usd > 0 and quote.net_amount_out is not None:
-        if quote.net_amount_out == quote.amount_out:
-            # No USD price: the service could not take its fee out of the amount.
-            badges.append("gross")
-        elif not _follows(quote):
-            badges.append("differs")
-    if key <= 0:
-        badges.append("pays nothing")
-    if quote.requires_refund_address:
-        badges.append("refund address")
-    return tuple(badges)
-
-
-def _follows(quote: Quote) -> bool:
-    """Whether net is amount less fees, within half a percent; True where it cannot be told."""
-    out, out_usd, fee, net = (
-        quote.amount_out,
-        quote.amount_out_usd,
-        quote.fee_usd,
-        quote.net_amount_out,
-    )
-    if out is None or not out_usd or out <= 0 or fee is None or net is None:
-        return True
-    expected = ROUGH.subtract(out, ROUGH.divide(ROUGH.multiply(fee, out), out_usd))
-    return abs(ROUGH.subtract(net, expected)) <= ROUGH.multiply(abs(out), _RECHECK)
+def share_of(away: Decimal, best: Decimal) -> Decimal | None:
+    """``away`` in percent of ``best``; None when the best is nothing."""
+    return ROUGH.multiply(ROUGH.divide(away, best), Decimal(100)) if best > 0 else None

@@ -21,9 +21,10 @@ def follow_route(board: QuoteBoard, before: RankedQuote) -> RankedQuote | None:
 
 
 def lost_percent(before: RankedQuote, after: RankedQuote) -> Decimal | None:
-    """How much less the newer quote pays, in percent above zero; None when it is not less."""
-    if before.key <= 0 or after.key >= before.key:
+    """How much less the newer quote pays, in reverse how much more it takes; in percent above
+    zero, None when it is not worse."""
+    worse = ROUGH.subtract(before.figure, after.figure)
+    worse = -worse if before.reverse else worse
+    if before.figure <= 0 or worse <= 0:
         return None
-    return ROUGH.multiply(
-        ROUGH.divide(ROUGH.subtract(before.key, after.key), before.key), Decimal(100)
-    )
+    return ROUGH.multiply(ROUGH.divide(worse, before.figure), Decimal(100))
