@@ -7,7 +7,7 @@ no JSON answer can carry one.
 
 from __future__ import annotations
 
-from swapdesk.sandbox.token_rows import Scan, TokenRow
+from swapdesk.sandbox.token_rows import Seen, TokenRow
 
 _ESC = "\x1b"
 _BEL = "\x07"
@@ -47,7 +47,12 @@ _HIDDEN = (
 )
 _LONG = ("W" * 200, "A\n" * 100)
 
-_SCANS: tuple[Scan, ...] = ("malicious", "unscanned", "warning", "none")
+_SCANS: tuple[tuple[str, Seen], ...] = (
+    ("malicious", "fresh"),
+    ("TIMEOUT", "fresh"),
+    ("warning", "fresh"),
+    ("malicious", ""),
+)
 _CHAINS = ("ethereum", "base", "arbitrum", "bsc")
 # One of each family stays in the default list; the others need ``unverified=true``.
 _SHOWN = frozenset({_MARKUP[2], _CONTROL[4], _HIDDEN[3], _LONG[0]})
@@ -55,6 +60,7 @@ _SHOWN = frozenset({_MARKUP[2], _CONTROL[4], _HIDDEN[3], _LONG[0]})
 
 def _row(position: int, text: str) -> TokenRow:
     hostile_symbol = len(text) <= 20
+    verdict, seen = _SCANS[position % len(_SCANS)]
     return TokenRow(
         chain=_CHAINS[position % len(_CHAINS)],
         symbol=text if hostile_symbol else f"BAD{position}",
@@ -63,7 +69,8 @@ def _row(position: int, text: str) -> TokenRow:
         asset=None,
         unverified=text not in _SHOWN,
         traded=False,
-        scan=_SCANS[position % len(_SCANS)],
+        verdict=verdict,
+        seen=seen,
         warning=text if position % 3 == 0 else "",
         description=f"{text} {text}" if position % 2 else None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 
 from swapdesk.sandbox.partner_keys import PartnerKeys
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
@@ -22,8 +23,14 @@ READ_LIMITS = {
 }
 
 
+FIRST_MARKUP = Decimal("0.5")
+"""Percent; the other accounts add nothing by themselves (wire decisions 8, "Quotes")."""
+
+
 def build_partners(keys: Iterable[PartnerKeys]) -> list[Partner]:
-    """One account per set of keys, with the limits of its tier."""
+    """One account per set of keys, with the limits of its tier; no fixed rates for FREE."""
+    accounts = list(keys)
+    first = next((each for each in accounts if each.tier == Tier.PRO), None)
     return [
         Partner(
             partner_id=each.partner_id,
@@ -33,6 +40,8 @@ def build_partners(keys: Iterable[PartnerKeys]) -> list[Partner]:
             quote_limits=QUOTE_LIMITS[Tier(each.tier)],
             exchange_limits=EXCHANGE_LIMITS[Tier(each.tier)],
             read_limits=READ_LIMITS[Tier(each.tier)],
+            fixed_rates=Tier(each.tier) is Tier.PRO,
+            default_markup=FIRST_MARKUP if each is first else Decimal(0),
         )
-        for each in keys
+        for each in accounts
     ]

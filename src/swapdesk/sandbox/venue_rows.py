@@ -24,7 +24,7 @@ class Outage:
     first: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VenueRow:
     """One exchange. Basis points off the mid price, book depth and bounds in US dollars.
 
@@ -48,6 +48,8 @@ class VenueRow:
     without_chains: frozenset[str] = frozenset()
     fixed_spread: Decimal | None = None
     markup: bool = False
+    reach: int = 100
+    """Percent it lists of the assets that every exchange decides on by itself."""
     memo_deposits: bool = True
     """On chains with memos one address for all and a memo for each; else an address for each."""
     static_deposits: bool = False
@@ -57,6 +59,10 @@ class VenueRow:
     outage: Outage | None = None
     enabled: bool = True
     deprecated: bool = False
+    refund_fee: Decimal = Decimal(0)
+    """Percent of a deposit it keeps when it sends one back."""
+    tells_refund: bool = True
+    """Whether it says how much it sent back."""
 
 
 def _venue(
@@ -72,6 +78,7 @@ def _venue(
     latency: float,
     fixed: str | None = None,
     markup: bool = False,
+    reach: int,
     without: str = "",
     without_chains: str = "",
     memo_deposits: bool = True,
@@ -81,6 +88,8 @@ def _venue(
     outage: Outage | None = None,
     enabled: bool = True,
     deprecated: bool = False,
+    refund_fee: str = "0",
+    tells_refund: bool = True,
 ) -> VenueRow:
     return VenueRow(
         code,
@@ -96,6 +105,7 @@ def _venue(
         frozenset(without_chains.split()),
         None if fixed is None else Decimal(fixed),
         markup,
+        reach,
         memo_deposits,
         static_deposits,
         requires_refund_address,
@@ -103,6 +113,8 @@ def _venue(
         outage,
         enabled,
         deprecated,
+        Decimal(refund_fee),
+        tells_refund,
     )
 
 
@@ -117,6 +129,8 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=240,
         caution="1.8",
         latency=0.060,
+        reach=70,
+        without_chains="algorand kusama",
         fixed="44",
         markup=True,
         without="GATE TIDE WIF",
@@ -131,6 +145,7 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=330,
         caution="2.2",
         latency=0.110,
+        reach=90,
         fixed="55",
         markup=True,
         without="KRILL",
@@ -145,6 +160,8 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=270,
         caution="1.9",
         latency=0.045,
+        reach=60,
+        without_chains="celestia sonic",
         fixed="62",
         markup=True,
         without="TIDE",
@@ -159,9 +176,10 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=200,
         caution="1.7",
         latency=0.030,
+        reach=45,
+        without_chains="optimism celo blast osmosis",
         markup=True,
         without="XMR BONK PEPE SHIB",
-        without_chains="optimism",
     ),
     _venue(
         "kt",
@@ -173,6 +191,8 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=150,
         caution="1.8",
         latency=0.020,
+        reach=80,
+        without_chains="kusama dash algorand",
         fixed="190",
         without="GATE NEAR",
     ),
@@ -186,10 +206,11 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=300,
         caution="1.9",
         latency=0.140,
+        reach=10,
+        without_chains="xrp ton celo blast scroll gnosis",
         fixed="30",
         markup=True,
         without="XMR KRILL TIDE GATE BONK WIF",
-        without_chains="xrp",
     ),
     _venue(
         "tl",
@@ -201,9 +222,10 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=210,
         caution="2.0",
         latency=0.085,
+        reach=55,
+        without_chains="bsc sui mantle linea",
         markup=True,
         without="XRP RLUSD",
-        without_chains="bsc",
     ),
     _venue(
         "mw",
@@ -215,6 +237,7 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=240,
         caution="1.8",
         latency=0.070,
+        reach=50,
         enabled=False,
         deprecated=True,
     ),
@@ -228,6 +251,8 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=220,
         caution="1.9",
         latency=0.055,
+        reach=30,
+        without_chains="ton stellar polkadot kusama celestia",
         fixed="88",
         markup=True,
         without="XMR GATE TIDE KRILL",
@@ -237,14 +262,17 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
     _venue(
         "qy",
         "Quay",
-        spread="48",
+        spread="105",
         depth="70000000",
         minimum="22",
         maximum="300000",
         seconds=260,
         caution="2.0",
         latency=0.090,
-        fixed="70",
+        reach=40,
+        without_chains="cardano dash scroll blast",
+        fixed="130",
+        markup=True,
         without="XMR GATE KRILL BONK",
         memo_deposits=False,
         requires_refund_address=True,
@@ -259,6 +287,8 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=310,
         caution="2.1",
         latency=0.180,
+        reach=65,
+        without_chains="gnosis zksync",
         markup=True,
         without="GATE TIDE KRILL",
         slow=(1.5, 2.5),
@@ -273,6 +303,8 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=230,
         caution="1.8",
         latency=0.065,
+        reach=50,
+        without_chains="algorand osmosis sonic",
         fixed="58",
         markup=True,
         without="GATE TIDE RLUSD",
@@ -288,7 +320,8 @@ VENUE_ROWS: tuple[VenueRow, ...] = (
         seconds=130,
         caution="1.7",
         latency=0.025,
+        reach=35,
+        without_chains="bitcoin bitcoincash dash litecoin dogecoin monero",
         without="XMR GATE NEAR TIDE KRILL",
-        without_chains="bitcoin",
     ),
 )

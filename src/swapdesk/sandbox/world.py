@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 
-from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.sandbox.asset_rows import ASSETS, AssetRow
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
 from swapdesk.sandbox.hostile_rows import HOSTILE_ROWS
-from swapdesk.sandbox.scans import scan_of
+from swapdesk.sandbox.scans import scan_before
 from swapdesk.sandbox.token_rows import HONEST_ROWS, TokenRow
 from swapdesk.sandbox.venue_rows import VENUE_ROWS, VenueRow
 from swapdesk.wire.chains import Chain
@@ -20,6 +20,7 @@ from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 _CREATED = datetime(2024, 7, 6, 21, 14, 22, tzinfo=UTC)
+_FIRST_ASSET, _ASSETS = 3_000_000_000, 900_000_000
 _CENT = Decimal("0.01")
 
 INTERMEDIARIES = (("monero", "XMR"), ("ethereum", "ETH"), ("bitcoin", "BTC"))
@@ -60,9 +61,16 @@ def chains_by_name() -> dict[str, ChainRow]:
 def _address_of(row: TokenRow, chain: ChainRow) -> str | None:
     if row.native:
         return None
-    return row.address or derive_address(
-        chain.kind, seed_bytes("contract", chain.short_name, row.name)
-    )
+    return row.address or derive_contract(chain, seed_bytes("contract", row.chain, row.name))
+
+
+def derive_contract(chain: ChainRow, seed: bytes) -> str:
+    """A contract, issuer or number of a token on the chain; it belongs to nobody."""
+    if chain.kind == "sui":
+        return f"{chain.address(seed)}::coin::COIN"
+    if chain.kind == "algo":
+        return str(_FIRST_ASSET + int.from_bytes(seed[:4], "big") % _ASSETS)
+    return chain.address(seed)
 
 
 @lru_cache(maxsize=1)
@@ -87,11 +95,27 @@ def find_token(chain: str, symbol: str) -> WorldToken:
 
 def trades(venue: VenueRow, token: WorldToken) -> bool:
     """Whether the exchange maps the token."""
-    return (
-        token.tradable
-        and token.row.asset not in venue.without
+    return token.token_id in _traded_by(venue)
+
+
+@lru_cache(maxsize=64)
+def _traded_by(venue: VenueRow) -> frozenset[str]:
+    return frozenset(
+        token.token_id
+        for token in world_tokens().values()
+        if token.asset is not None
+        and token.tradable
+        and token.asset.code not in venue.without
         and token.chain.short_name not in venue.without_chains
+        and _lists(venue, token.asset)
     )
+
+
+def _lists(venue: VenueRow, asset: AssetRow) -> bool:
+    if asset.only is not None:
+        return asset.only == venue.code
+    chance = seed_bytes("listing", venue.code, asset.code)[0]
+    return asset.everywhere or chance * 100 < venue.reach * 256
 
 
 def provider_of(venue: VenueRow) -> SwapProvider:
@@ -180,7 +204,7 @@ def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
         change=listed.change if listed else Decimal("-71.80") if row.price else None,
         priority=_priority(token),
         warning_message=row.warning,
-        security_scan=scan_of(row.scan, now),
+        security_scan=scan_before(row, token.token_id, now),
     )
 
 
@@ -195,9 +219,32 @@ def _priority(token: WorldToken) -> Decimal | None:
     """Lower first: the home token of an asset before its copies, then by the chain's place."""
     if token.asset is None or token.row.unverified:
         return None
-    place = list(ASSETS).index(token.asset.code) * 100
+    place = _places()[token.asset.code] * 1000
     if token.row.symbol != token.asset.code:
-        place += 50
+        place += 500
     if token.asset.home != token.row.chain:
-        place += 10 + list(chains_by_name()).index(token.row.chain)
-    return Decimal(place)
+        place += 10 + 10 * _chain_places()[token.row.chain]
+    return Decimal(place + _siblings()[token.token_id])
+
+
+@lru_cache(maxsize=1)
+def _siblings() -> dict[str, int]:
+    """Which of the tokens of one asset on one chain a token is, from 0."""
+    seen: Counter[tuple[str, str]] = Counter()
+    found = {}
+    for token in world_tokens().values():
+        if token.asset is not None:
+            place = (token.asset.code, token.row.chain)
+            found[token.token_id] = seen[place]
+            seen[place] += 1
+    return found
+
+
+@lru_cache(maxsize=1)
+def _places() -> dict[str, int]:
+    return {code: place for place, code in enumerate(ASSETS)}
+
+
+@lru_cache(maxsize=1)
+def _chain_places() -> dict[str, int]:
+    return {name: place for place, name in enumerate(chains_by_name())}

@@ -22,6 +22,7 @@ PAYOUT_CONFIRMATIONS = 1
 _BASIS_POINT = Decimal("0.0001")
 _PERCENT = Decimal("0.01")
 _JITTER = Decimal(3)
+_LEAST_RANGE = 20
 _SHORTEST, _LONGEST = Decimal(9), Decimal(21)
 
 
@@ -109,7 +110,7 @@ def book_of(
     return Book(
         market.price(_asset(token_in).code, moment),
         market.price(_asset(token_out).code, moment),
-        venue.depth,
+        ROUGH.multiply(venue.depth, min(_asset(token_in).liquidity, _asset(token_out).liquidity)),
         ROUGH.multiply(ROUGH.subtract(1, off), ROUGH.subtract(1, marked)),
         min(PAYOUT_DECIMALS, token_in.row.decimals),
         min(PAYOUT_DECIMALS, token_out.row.decimals),
@@ -131,10 +132,13 @@ def amount_out(
 
 def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
     """Bounds from base prices, so that they stand still while prices move."""
-    price = _asset(token_in).price
+    asset = _asset(token_in)
+    # Of what is traded thinly an exchange takes less, but always some times its minimum.
+    most = max(ROUGH.multiply(venue.maximum, asset.liquidity), _LEAST_RANGE * venue.minimum)
+    decimals = token_in.row.decimals
     return VenueLimits(
-        _readable(ROUGH.divide(venue.minimum, price), token_in.row.decimals, 4, ROUND_CEILING),
-        _readable(ROUGH.divide(venue.maximum, price), token_in.row.decimals, 6, ROUND_FLOOR),
+        _readable(ROUGH.divide(venue.minimum, asset.price), decimals, 4, ROUND_CEILING),
+        _readable(ROUGH.divide(most, asset.price), decimals, 6, ROUND_FLOOR),
     )
 
 
