@@ -1,14 +1,18 @@
 """The only place that reads the time. A Clock is passed in everywhere else.
 
 Sandbox time is wall time plus an offset that only grows; validity, deadlines and the
-48-hour window follow it. Durations inside one process use ``monotonic``.
+48-hour window follow it. Durations inside one process use ``monotonic``, which counts the time
+a machine slept.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 
@@ -22,11 +26,31 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
 
-class SystemClock:
-    """Wall time plus an offset in seconds (0 for a live profile)."""
+def through_suspend() -> Callable[[], float]:
+    """A monotonic time that goes on while the machine sleeps, where the system has one.
 
-    def __init__(self, offset: float = 0.0) -> None:
+    Quotes and deadlines end while a lid is closed. ``time.monotonic`` stands still meanwhile on
+    Linux and macOS; elsewhere it is the best there is.
+    """
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return partial(time.clock_gettime, time.CLOCK_BOOTTIME)
+    if sys.platform == "darwin":
+        # There the POSIX clock of this name counts the sleep, and time.monotonic does not.
+        return partial(time.clock_gettime, time.CLOCK_MONOTONIC)
+    return time.monotonic
+
+
+class SystemClock:
+    """Wall time plus an offset in seconds (0 for a live profile).
+
+    ``monotonic`` counts the time a machine was suspended.
+    """
+
+    def __init__(
+        self, offset: float = 0.0, *, monotonic: Callable[[], float] | None = None
+    ) -> None:
         self._offset = timedelta(seconds=offset)
+        self._monotonic = monotonic or through_suspend()
 
     @property
     def offset(self) -> float:
@@ -42,7 +66,7 @@ class SystemClock:
         return datetime.now(UTC) + self._offset
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return self._monotonic()
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

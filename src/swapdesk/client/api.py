@@ -84,6 +84,7 @@ class PartnerApi:
             exchange_log=exchange_log,
             policy=policy,
             on_counted=self._count,
+            on_answered=self._answered,
         )
         self.budget = Budget(self.server.now)
         self._raw_orders: OrderedDict[str, bytes] = OrderedDict()
@@ -251,6 +252,9 @@ class PartnerApi:
 
     def _count(self, operation: Operation) -> None:
         self.budget.count(operation.rate_class)
+
+    def _answered(self, operation: Operation, headers: Mapping[str, str]) -> None:
+        self.budget.tell(operation.rate_class, headers)
 
 
 def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:

@@ -1,5 +1,9 @@
 """The desk's own count of its calls, held against the limits the service reports.
 
+What an answer says in ``ratelimit-limit``, ``ratelimit-remaining`` and ``ratelimit-reset``
+(seconds) counts the calls of the partner's other programs too; of that and the own count the
+smaller remainder is shown. A service without these headers is fine (wire decisions 8).
+
 Windows are the minutes, hours and days of the service's UTC time (spec: GET /rateLimits;
 wire decisions 2.14). Refused calls (429) are not counted, because they are not charged.
 """
@@ -7,13 +11,15 @@ wire decisions 2.14). Refused calls (429) are not counted, because they are not 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
 from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.operations import RateClass
+
+_HEADERS = ("limit", "remaining", "reset")
 
 
 class Window(Enum):
@@ -39,12 +45,23 @@ class Allowance:
         return max(0, self.limit - self.used)
 
 
+@dataclass(frozen=True)
+class Told:
+    """What an answer said of the window that binds; ``ends`` is in seconds of the service's
+    time."""
+
+    limit: int
+    left: int
+    ends: float
+
+
 class Budget:
     """Counts by class and window. ``now`` is the service's time."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
         self._limits: RateLimits | None = None
+        self._told: dict[RateClass, Told] = {}
         self._used: dict[tuple[RateClass, Window], tuple[int, int]] = defaultdict(lambda: (0, 0))
 
     @property
@@ -65,14 +82,42 @@ class Budget:
             known, used = self._used[rate_class, window]
             self._used[rate_class, window] = (number, used + 1 if known == number else 1)
 
+    def tell(self, rate_class: RateClass, headers: Mapping[str, str]) -> None:
+        """Take the headers of an answer to a call of this class, after it was counted.
+
+        Headers that are missing or unreadable say nothing. Answers may arrive out of order:
+        within one window the smaller remainder stands.
+        """
+        limit, left, reset = (_whole(headers.get(f"ratelimit-{name}")) for name in _HEADERS)
+        if rate_class is RateClass.NONE or limit is None or left is None or reset is None:
+            return
+        told = Told(limit, min(left, limit), self._now().timestamp() + reset)
+        known = self._told.get(rate_class)
+        if known is not None and known.limit == limit and abs(known.ends - told.ends) <= 2.0:
+            told = Told(limit, min(told.left, known.left), told.ends)
+        self._told[rate_class] = told
+
+    def _told_now(self, rate_class: RateClass) -> Allowance | None:
+        told = self._told.get(rate_class)
+        seconds = self._now().timestamp()
+        if told is None or told.ends <= seconds:
+            return None
+        resets_in = told.ends - seconds
+        window = next((one for one in Window if resets_in <= one.value + 1), Window.DAY)
+        return Allowance(window, told.limit, told.limit - told.left, resets_in)
+
     def used(self, rate_class: RateClass, window: Window) -> int:
         number = int(self._now().timestamp() // window.value)
         known, used = self._used[rate_class, window]
         return used if known == number else 0
 
+    def used_this_hour(self, rate_class: RateClass | str) -> int:
+        """Calls of this desk since the hour began."""
+        return self.used(RateClass(rate_class), Window.HOUR)
+
     def allowances(self, rate_class: RateClass | str) -> tuple[Allowance, ...]:
-        """Minute, hour and day; empty before the limits are known and for classes the
-        service does not report (reads)."""
+        """Minute, hour and day as counted here; empty before the limits are known and for
+        classes the service does not report (reads)."""
         rate_class = RateClass(rate_class)
         windows = self._windows(rate_class)
         if windows is None:
@@ -87,15 +132,20 @@ class Budget:
         )
 
     def left(self, rate_class: RateClass | str) -> Allowance | None:
-        """The window that binds: the one with the fewest calls left, the longer of equals."""
-        allowances = self.allowances(rate_class)
-        return min(allowances, key=lambda a: (a.left, -a.window.value)) if allowances else None
+        """The window that binds: the one with the fewest calls left, the longer of equals.
+        None when neither limits nor headers are known."""
+        found = self._all(RateClass(rate_class))
+        return min(found, key=lambda a: (a.left, -a.window.value)) if found else None
+
+    def _all(self, rate_class: RateClass) -> tuple[Allowance, ...]:
+        told = self._told_now(rate_class)
+        return (*self.allowances(rate_class), *([told] if told is not None else []))
 
     def wait_for(self, rate_class: RateClass | str, calls: int = 1) -> float | None:
         """Seconds until ``calls`` more are allowed; 0 when they are now, None when they never
         fit into one window."""
         wait = 0.0
-        for allowance in self.allowances(rate_class):
+        for allowance in self._all(RateClass(rate_class)):
             if calls > allowance.limit:
                 return None
             if calls > allowance.left:
@@ -108,3 +158,10 @@ class Budget:
         if rate_class is RateClass.QUOTE:
             return self._limits.quote
         return self._limits.exchange if rate_class is RateClass.EXCHANGE else None
+
+
+def _whole(text: str | None) -> int | None:
+    """A whole number of at most twelve digits."""
+    if text is None or len(text) > 12 or not (text.isascii() and text.isdigit()):
+        return None
+    return int(text)

@@ -75,6 +75,7 @@ class ApiTransport:
         exchange_log: ExchangeLog | None = None,
         policy: RetryPolicy | None = None,
         on_counted: Callable[[Operation], None] | None = None,
+        on_answered: Callable[[Operation, Mapping[str, str]], None] | None = None,
     ) -> None:
         self.url = service_url(base_url)
         self.credentials = credentials
@@ -84,6 +85,7 @@ class ApiTransport:
         self._log = exchange_log
         self._policy = policy or RetryPolicy()
         self._on_counted = on_counted
+        self._on_answered = on_answered
         self.retries = RetryBudget()
         if exchange_log is not None:
             exchange_log.hide(*credentials.secrets())
@@ -177,6 +179,8 @@ class ApiTransport:
             # An answer that was lost may have been charged all the same.
             if self._on_counted is not None and progress.sent and progress.status != 429:
                 self._on_counted(operation)
+            if self._on_answered is not None and progress.status is not None:
+                self._on_answered(operation, progress.headers)
             if self._log is not None:
                 outcome = type(error).__name__ if error is not None else ""
                 if error is None and progress.status is None:

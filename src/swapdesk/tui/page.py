@@ -111,10 +111,13 @@ class Page(DeskScreen):
 
 
 def budget_of(link: Link, spends: Spends) -> Budget | None:
-    """The window that binds, as the frame shows it; None before the limits are known."""
-    left = link.api.budget.left(spends)
+    """The window that binds, as the frame shows it; the own count of this hour where the
+    service says nothing of limits, and None before anything was counted."""
+    budget = link.api.budget
+    left = budget.left(spends)
     if left is None:
-        return None
+        used = budget.used_this_hour(spends)
+        return Budget(f"{spends}s", used=used) if used else None
     return Budget(f"{spends}s", left.left, left.limit, age(left.resets_in), left.used)
 
 
@@ -125,6 +128,8 @@ def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
     if (state.badge.age or 0) >= RESET_SHOWN_FROM:
         return state
     one, other = state.budget, shown.budget
-    if (one and (one.left, one.limit)) != (other and (other.left, other.limit)):
+    if (one and (one.left, one.limit, one.used)) != (
+        other and (other.left, other.limit, other.used)
+    ):
         return state
     return shown
