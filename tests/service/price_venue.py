@@ -33,7 +33,7 @@ class PriceVenue:
     """``fee`` is a share, ``least`` and ``most`` are US dollars, ``network`` a fixed payout fee.
 
     Moods: ``silent`` never answers, ``failing`` refuses, ``broken`` raises what no venue may.
-    A fixed rate costs ``fixed_fee`` more and ends at ``rates_until``.
+    A fixed rate costs ``fixed_fee`` more and ends at ``rates_until``; ``rateless`` forgets it.
     """
 
     code: str
@@ -56,6 +56,7 @@ class PriceVenue:
     markup_supported: bool = False
     fixed_fee: Decimal = Decimal("0.002")
     rates_until: datetime = datetime(2026, 11, 20, 14, 12, 11, tzinfo=UTC)
+    rateless: bool = False
     terms: list[Terms] = field(default_factory=list)
     opened: list[LegOrder] = field(default_factory=list)
 
@@ -115,7 +116,7 @@ class PriceVenue:
         else:
             usd = amount * price_in * kept - self.network
             amounts = (amount, ROUGH.divide(usd, price_out))
-        if not terms.fixed:
+        if not terms.fixed or self.rateless:
             return VenueQuote(*amounts, self.minutes, limits)
         rate = f"{self.code}-rate-{self.asked}"
         return VenueQuote(*amounts, self.minutes, limits, rate, self.rates_until)

@@ -1,0 +1,266 @@
+"""Fixed rates and quotes by the amount received (spec: GET /quotes; wire decisions 4.2, 8)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from service.price_venue import PriceVenue
+from service.quote_calls import asked, quotes, refusal
+from service.terms_world import venues
+from service.world import AS_FREE, BTC, ETH, FIRST, UNPRICED, USDC
+from swapdesk.clock import ManualClock
+from swapdesk.service.app import ServiceParts
+from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.encoding.numbers import plain
+from swapdesk.wire.quotes import PrivateSendQuoteList, Quote
+
+
+@pytest.fixture
+def some(clock: ManualClock) -> dict[str, PriceVenue]:
+    return {venue.code: venue for venue in venues(clock)}
+
+
+@pytest.fixture
+def venue_list(some: dict[str, PriceVenue]) -> list[CentralizedVenue]:
+    return [*some.values()]
+
+
+def fixed(amount: str = "0.5", **more: Any) -> dict[str, Any]:
+    return asked(amount, fixed="true", **more)
+
+
+def received(amount: str = "1", **more: Any) -> dict[str, Any]:
+    return fixed(amount, amountType="receive", **more)
+
+
+async def stored_of(service: ServiceParts, row: Quote) -> Any:
+    assert row.quote_id is not None
+    return await service.store.get_quote(FIRST.partner_id, row.quote_id)
+
+
+async def test_fixed_rows_come_from_those_with_fixed_rates_alone(
+    api: httpx.AsyncClient, clock: ManualClock
+) -> None:
+    rows = await quotes(api, fixed(types="standard"))
+    assert [row.swap for row in rows] == ["fa", "fb", "ff"]
+    for row, seconds in zip(rows, (600, 420, 500), strict=True):
+        assert row.fixed
+        assert row.valid_until == clock.now() + timedelta(seconds=seconds)
+        assert row.rate_id is not None
+        assert row.rate_id.startswith(f"{row.swap}-rate-")
+        assert row.requires_refund_address
+        assert row.amount_in == Decimal("0.5")
+        assert row.amount_in_usd is None
+
+
+async def test_rows_are_floating_unless_asked(
+    api: httpx.AsyncClient, some: dict[str, PriceVenue]
+) -> None:
+    for parameters in (asked(), asked(fixed="false")):
+        rows = await quotes(api, parameters)
+        assert {row.swap for row in rows if row.type == "standard"} == set(some)
+        assert not any(row.fixed or row.rate_id for row in rows)
+    assert not any(terms.fixed for venue in some.values() for terms in venue.terms)
+
+
+async def test_a_private_fixed_route_ends_with_the_earlier_of_its_rates(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+) -> None:
+    rows = await quotes(api, fixed(types="private"))
+    assert len(rows) == 6
+    ends = {"fa": 600, "fb": 420, "ff": 500}
+    for row in rows:
+        stored = await stored_of(service, row)
+        assert (stored.fixed, stored.receive) == (True, False)
+        first, second = stored.legs
+        assert [rate.partition("-")[0] for rate in stored.rates] == [first, second]
+        seconds = min(ends[first], ends[second])
+        assert row.valid_until == stored.expires == clock.now() + timedelta(seconds=seconds)
+        assert row.fixed
+        assert row.requires_refund_address
+        assert row.rate_id is not None
+        assert not any(code in row.rate_id.split("-") for code in ends)
+
+
+async def test_fixed_private_send(api: httpx.AsyncClient, service: ServiceParts) -> None:
+    answer = await api.get(
+        "/quotes/private-send", params={"amount": "0.5", "from": BTC.id, "fixed": "true"}
+    )
+    found = decode(PrivateSendQuoteList, answer.content, side="client")
+    assert len(found.quotes) == 6
+    assert all(row.fixed for row in found.quotes)
+    stored = await service.store.get_quote(FIRST.partner_id, found.quotes[0].quote_id)
+    assert stored is not None
+    assert stored.fixed
+    assert len(stored.rates) == 2
+
+
+@pytest.mark.parametrize("path", ["/quotes", "/quotes/private-send"])
+async def test_an_account_without_fixed_rates(api: httpx.AsyncClient, path: str) -> None:
+    parameters = fixed()
+    if path.endswith("send"):
+        del parameters["to"]
+    answer = await api.get(path, params=parameters, headers=AS_FREE)
+    assert (answer.status_code, answer.json()["code"]) == (403, "FIXED_RATE_NOT_ALLOWED")
+    parameters["fixed"] = "false"
+    assert (await api.get(path, params=parameters, headers=AS_FREE)).status_code == 200
+
+
+@pytest.mark.parametrize("types", ["dex", ["standard", "dex"]])
+async def test_no_fixed_rates_on_dex_routes(api: httpx.AsyncClient, types: Any) -> None:
+    body = await refusal(api, "/quotes", fixed(types=types))
+    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
+    assert body["fields"].keys() == {"fixed"}
+
+
+async def test_a_rate_without_an_end_is_none(
+    api: httpx.AsyncClient, some: dict[str, PriceVenue]
+) -> None:
+    some["fb"].rateless = True
+    rows = await quotes(api, fixed(types="standard"))
+    assert [(row.swap, row.error) for row in rows] == [
+        ("fa", None),
+        ("ff", None),
+        ("fb", "this route could not be priced"),
+    ]
+
+
+# By the amount received
+
+
+@pytest.mark.parametrize("fixed_", [None, "false"])
+async def test_receive_needs_a_fixed_rate(api: httpx.AsyncClient, fixed_: str | None) -> None:
+    parameters = asked("1", amountType="receive")
+    if fixed_ is not None:
+        parameters["fixed"] = fixed_
+    body = await refusal(api, "/quotes", parameters)
+    assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
+    assert body["fields"] == {
+        "amountType": {"message": "receive needs fixed=true", "value": "receive"}
+    }
+
+
+async def test_reverse_standard_rows(api: httpx.AsyncClient, service: ServiceParts) -> None:
+    rows = await quotes(api, received(types="standard"))
+    assert [row.swap for row in rows] == ["fa", "fb", "ff"], "the least to send comes first"
+    assert rows[0].amount_in == Decimal("0.05031858"), "(3000 + 1) / 0.994 / 60000, raised"
+    for row in rows:
+        assert row.amount_out == row.net_amount_out == 1
+        assert row.amount_in is not None
+        assert row.amount_in_usd == row.amount_in * 60_000
+        assert row.amount_out_usd == 3000
+        stored = await stored_of(service, row)
+        assert (stored.fixed, stored.receive) == (True, True)
+
+
+async def test_a_reverse_private_route_is_computed_from_its_end(
+    api: httpx.AsyncClient, service: ServiceParts, some: dict[str, PriceVenue]
+) -> None:
+    rows = await quotes(api, received(types="private"))
+    assert len(rows) == 6
+    amounts = [row.amount_in for row in rows]
+    assert amounts == sorted(amounts)  # type: ignore[type-var]
+    for row in rows:
+        assert row.amount_out == 1
+        stored = await stored_of(service, row)
+        first, second = (some[code] for code in stored.legs)
+        middle = service.catalog.token(stored.middle_token_id)
+        assert middle is not None
+        terms = second.terms[0]
+        assert (terms.fixed, terms.receive) == (True, True)
+        out: Any = await second.quote(middle, ETH, Decimal(1), terms)
+        assert stored.middle_amount == out.amount_in
+        into: Any = await first.quote(BTC, middle, out.amount_in, terms)
+        assert stored.amount_in == into.amount_in == row.amount_in
+
+
+@pytest.mark.parametrize("types", ["standard", "private"])
+async def test_both_sides_of_the_amounts_to_receive(api: httpx.AsyncClient, types: str) -> None:
+    """What the smallest amounts of every venue pay, told in the token received."""
+    body = await refusal(api, "/quotes", received("0.001", types=types))
+    assert (body["status"], body["code"]) == (422, "AMOUNT_TOO_LOW")
+    assert body["message"].endswith(" ETH.")
+    body = await refusal(api, "/quotes", received("1000", types=types))
+    assert (body["status"], body["code"]) == (422, "QUOTE_OVER_LIMIT")
+    assert body["message"].endswith(" ETH.")
+
+
+async def test_one_row_out_of_bounds_when_receiving(
+    api: httpx.AsyncClient, some: dict[str, PriceVenue]
+) -> None:
+    some["fb"].least = Decimal(5_000)
+    rows = await quotes(api, received(types="standard"))
+    assert [row.swap for row in rows] == ["fa", "ff", "fb"]
+    assert rows[2].error == ("below minimum: this route pays 1.653000132266666666 ETH or more")
+    assert rows[2].amount_in is None
+    assert rows[2].amount_out == 1
+    exact = await quotes(api, received("1.653000132266666666", types="standard"))
+    assert not any(row.error for row in exact)
+
+
+@pytest.mark.parametrize("types", ["standard", "private"])
+async def test_the_dollar_cap_holds_for_what_is_to_be_sent(
+    api: httpx.AsyncClient, some: dict[str, PriceVenue], types: str
+) -> None:
+    """To send is what is capped, also where it follows from what is received."""
+    for venue in some.values():
+        venue.most = Decimal(900_000)
+    parameters = received("130", from_=USDC.id, types=types)
+    for row in await quotes(api, parameters):
+        assert row.amount_in is not None
+        assert row.amount_in <= 400_000
+    body = await refusal(api, "/quotes", received("133", from_=USDC.id, types=types))
+    assert (body["status"], body["code"]) == (422, "QUOTE_OVER_LIMIT")
+    for amount in ("131.5", "132", "132.3"):
+        answer = await api.get("/quotes", params=received(amount, from_=USDC.id, types=types))
+        for row in answer.json().get("quotes", []):
+            assert row.get("error") or row["amountIn"] <= 400_000
+
+
+async def test_decimals_of_the_amount_received(api: httpx.AsyncClient) -> None:
+    body = await refusal(api, "/quotes", received("0.123456789", from_=ETH.id, to=BTC.id))
+    assert body["fields"] == {"amount": {"message": "BTC has 8 decimals", "value": "0.123456789"}}
+    rows = await quotes(api, received("1.000000000000000001"))
+    assert {plain(row.amount_out) for row in rows if row.amount_out is not None} == {
+        "1.000000000000000001"
+    }
+
+
+async def test_a_token_without_a_price_has_no_dollars_when_received(
+    api: httpx.AsyncClient,
+) -> None:
+    rows = await quotes(api, received("0.01", from_=UNPRICED.id, to=BTC.id, types="standard"))
+    assert rows
+    assert {row.amount_in_usd for row in rows} == {None}
+
+
+async def test_reverse_private_send(api: httpx.AsyncClient, service: ServiceParts) -> None:
+    rows = await quotes(api, received("0.4", to=BTC.id, types="private"))
+    assert rows
+    for row in rows:
+        assert row.amount_in is not None
+        assert row.amount_in > Decimal("0.4") == row.amount_out
+        assert (await stored_of(service, row)).purpose == "private_send"
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("sort", ["amountOut", "amountOutUsd", "amountIn", "duration"])
+async def test_sorting_rows_of_one_amount_received(
+    api: httpx.AsyncClient, some: dict[str, PriceVenue], sort: str, order: str
+) -> None:
+    some["ff"].failing = True
+    rows = await quotes(api, received(types="standard", sort=sort, sortOrder=order))
+    codes = [row.swap for row in rows]
+    assert rows[-1].error
+    assert codes[-1] == "ff"
+    wanted = {
+        ("amountIn", "desc"): ["fb", "fa"],
+        ("duration", "asc"): ["fb", "fa"],
+    }
+    assert codes[:2] == wanted.get((sort, order), ["fa", "fb"])
