@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +17,7 @@ from swapdesk.cli.output import Form, Output
 
 if TYPE_CHECKING:
     from swapdesk.settings import Settings
+    from swapdesk.toml_document import ConfigProblem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,8 +40,8 @@ class Call:
             settings = load_settings(os.environ, find_home(os.environ), options)
         except SettingsError as error:
             raise bad_input("NO_SUCH_PROFILE", f"{error}.", field="profile") from None
-        if settings.problems and not lenient:
-            raise config_error(settings)
+        if not lenient and (problems := wrong_in_config(settings)):
+            raise config_error(problems)
         return settings
 
     @property
@@ -49,13 +50,31 @@ class Call:
         return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def config_error(settings: Settings) -> CommandError:
-    """Every problem of the configuration with file, line and nearest name."""
-    fields = {p.key or "config.toml": {"message": str(p)} for p in settings.problems}
+def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
+    """What is wrong in ``config.toml`` and the environment, keys and the name of the theme
+    included."""
+    from swapdesk.settings import Origin
+    from swapdesk.tui.palette_files import read_palettes
+
+    problems = list(settings.problems)
+    if settings.keys:
+        from swapdesk.tui.commands import all_commands
+        from swapdesk.tui.commands.keymap import checked_keymap
+
+        problems += checked_keymap(settings.keys, all_commands(), settings.key_problem)[1]
+    if settings.theme.origin is not Origin.DEFAULT:
+        misnamed = settings.misnamed_theme(read_palettes(settings.home.themes).all)
+        problems += [misnamed] if misnamed is not None else []
+    return problems
+
+
+def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
+    """Every problem of the user's files with file, line and nearest name."""
+    fields = {p.key or "config.toml": {"message": str(p)} for p in problems}
     return CommandError(
         Exit.BAD_INPUT,
         "CONFIG",
-        "; ".join(str(problem) for problem in settings.problems),
+        "; ".join(str(problem) for problem in problems),
         next="you: correct the configuration",
         fields=fields,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from swapdesk.cli.call import Call, config_error, desk_command
+from swapdesk.cli.call import Call, config_error, desk_command, wrong_in_config
 
 
 @click.group()
@@ -15,7 +15,12 @@ def config() -> None:
 @config.command()
 @desk_command
 def show(call: Call) -> None:
-    """Print name, value and origin of every setting; secrets are masked."""
+    """Print name, value and origin of every setting; secrets are masked.
+
+    Ends with 2 when something is wrong in config.toml, its keys or a theme file.
+    """
+    from swapdesk.tui.palette_files import read_palettes
+
     settings = call.settings(lenient=True)
     rows = list(settings.rows())
     if call.output.json:
@@ -25,5 +30,6 @@ def show(call: Call) -> None:
         call.output.say(*(f"{name} is {value or 'not set'} ({why})." for name, value, why in rows))
     else:
         call.output.table(("name", "value", "origin"), rows)
-    if settings.problems:
-        raise config_error(settings)
+    problems = [*wrong_in_config(settings), *read_palettes(settings.home.themes).problems]
+    if problems:
+        raise config_error(problems)
