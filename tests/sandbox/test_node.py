@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -26,6 +27,8 @@ from swapdesk.sandbox.node.params import (
     FaultAdd,
     NoParams,
     OpenLeg,
+    OrderFault,
+    SendOn,
     TransferOf,
 )
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
@@ -371,6 +374,8 @@ def _random_step(node: Node, rng: random.Random, legs: list[tuple[Any, Any]]) ->
                 units_in=str(units),
                 units_out=str(rng.randrange(1, most)),
                 minimum=str(units // 2),
+                fixed=rng.random() < 0.3,
+                payout_wallet=rng.choice([None, 0, 3, 4]),
                 refund_address=rng.choice([None, address(token_in, "back")]),
                 # Some payouts go to the deposit address of another leg.
                 payout_address=rng.choice(
@@ -390,8 +395,18 @@ def _random_step(node: Node, rng: random.Random, legs: list[tuple[Any, Any]]) ->
         pay(node, world_tokens()[leg.token_in], to, units)
     elif choice < 0.85:
         service_id = rng.choice(legs)[0].key.partition(":")[0]
-        fault = rng.choice(["fail_after_deposit", "expire"])
-        node.call(Method.FAULT_ADD, FaultAdd(fault=fault, service_id=service_id))
+        with contextlib.suppress(LedgerRefusal):  # too late for this leg, or nothing is on hold
+            fault = rng.choice(get_args(OrderFault))
+            node.call(Method.FAULT_ADD, FaultAdd(fault=fault, service_id=service_id))
+    elif choice < 0.9:
+        leg, to = rng.choice(legs)
+        with contextlib.suppress(LedgerRefusal):  # nothing of it is held
+            # What one exchange gives up may be what another waits for.
+            place = rng.choice(
+                [to["address"] for other, to in legs if other.token_in == leg.token_in]
+            )
+            asked = SendOn(venue=leg.venue, key=leg.key, address=place)
+            node.call(Method.VENUE_SEND_ON, asked)
     else:
         advance(node, rng.randrange(0, 900))
 
@@ -409,6 +424,9 @@ def test_money_is_conserved_under_random_activity(tmp_path: Path, seed: int) -> 
             node = reopened(node, path)
     advance(node, 10 * HOUR)
     assert audit(node) == []
+    node.call(Method.FAULT_CLEAR, NoParams())
+    advance(node, HOUR)
+    assert audit(node) == []
     ends = {report(node, leg)["status"] for leg, _ in legs}
     assert {LegStatus.FINISHED, LegStatus.EXPIRED} <= ends
     assert ends <= {
@@ -416,6 +434,7 @@ def test_money_is_conserved_under_random_activity(tmp_path: Path, seed: int) -> 
         LegStatus.EXPIRED,
         LegStatus.FAILED,
         LegStatus.REFUNDED,
+        LegStatus.FALLBACK,
     }
     node.close()
 

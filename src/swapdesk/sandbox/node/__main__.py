@@ -19,6 +19,7 @@ import uvloop
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
+from swapdesk.sandbox.node.database import OtherRelease
 from swapdesk.sandbox.node.node import Node, OtherSeed
 from swapdesk.sandbox.node.server import NodeApp
 
@@ -43,7 +44,7 @@ async def _run(orders: dict[str, Any]) -> int:
             seed=orders.get("seed"),
             speed=None if speed is None else Decimal(str(speed)),
         )
-    except OtherSeed as other:
+    except (OtherSeed, OtherRelease) as other:
         announce({"refused": str(other)})
         return 2
     server = build_server(NodeApp(node, orders["token"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
@@ -19,6 +20,8 @@ COLUMNS = frozenset(
         "refund_hash",
         "refunded",
         "fault",
+        "declined",
+        "fell_back",
         "expires",
         "due_world",
         "due_now",
@@ -39,6 +42,16 @@ _DUE = {
 
 _AT = "SELECT * FROM accounts WHERE chain = ? AND address = ? AND coalesce(tag, '') = ?"
 _IS_OPEN = "status IN (0, 1, 2, 3, 4, 8)"
+
+
+def faults_of(row: sqlite3.Row) -> frozenset[str]:
+    """The faults that wait for the next steps of a leg."""
+    return frozenset((row["fault"] or "").split())
+
+
+def written(faults: Iterable[str]) -> str | None:
+    """Faults as the column holds them."""
+    return " ".join(sorted(faults)) or None
 
 
 def due_of(row: sqlite3.Row) -> Due:
@@ -82,14 +95,18 @@ class AccountRows:
         """Whether an account that has not ended holds this address."""
         return self._one(f"{_AT} AND {_IS_OPEN}", chain, address, "") is not None
 
-    def legs_of(self, service_id: str, side: str) -> list[sqlite3.Row]:
-        """Legs of an order that can still fail: ``<serviceId>:<side>`` and its repeats."""
-        key = f"{service_id}:{side}"
+    def legs_of(self, service_id: str, side: str | None = None) -> list[sqlite3.Row]:
+        """Legs of an order: ``<serviceId>:<side>`` and its repeats, oldest first."""
+        key = f"{service_id}:" + (side or "")
         rows = self._connection.execute(
-            "SELECT * FROM accounts WHERE key = ? OR substr(key, 1, ?) = ?",
-            (key, len(key) + 1, f"{key}#"),
+            "SELECT * FROM accounts WHERE substr(key, 1, ?) = ? ORDER BY id", (len(key), key)
         )
-        return [row for row in rows if row["status"] <= LegStatus.SENDING]
+        return [row for row in rows if side is None or row["key"][len(key) :][:1] in ("", "#")]
+
+    def held_at(self, venue: str) -> list[sqlite3.Row]:
+        """Legs a venue has put on hold."""
+        query = "SELECT * FROM accounts WHERE venue = ? AND status = ?"
+        return self._connection.execute(query, (venue, LegStatus.VERIFYING)).fetchall()
 
     def settle(self, row: sqlite3.Row, **columns: object) -> None:
         """A new state: nothing is due that the new state does not say."""

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from swapdesk.sandbox.node.world_clock import Moment, Pace
 
+VERSION = 2
+
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS issued (token TEXT PRIMARY KEY, units TEXT NOT NULL) WITHOUT ROWID;
@@ -30,10 +32,11 @@ CREATE TABLE IF NOT EXISTS accounts (
   payout_address TEXT NOT NULL, payout_tag TEXT, refund_address TEXT, refund_tag TEXT,
   expires INTEGER NOT NULL, exchange_ms INTEGER NOT NULL, status INTEGER NOT NULL,
   arrived TEXT, paying TEXT, included INTEGER, deposit_hash TEXT, payout_hash TEXT,
-  refund_hash TEXT, refunded TEXT, fault TEXT, due_world INTEGER, due_now INTEGER,
+  refund_hash TEXT, refunded TEXT, fixed INTEGER NOT NULL, payout_wallet INTEGER NOT NULL,
+  declined INTEGER NOT NULL DEFAULT 0, fell_back INTEGER NOT NULL DEFAULT 0, fault TEXT,
+  due_world INTEGER, due_now INTEGER,
   UNIQUE (venue, key)
 );
-DROP INDEX IF EXISTS account_of_deposit;
 CREATE INDEX IF NOT EXISTS accounts_at ON accounts (chain, address, coalesce(tag, ''));
 CREATE UNIQUE INDEX IF NOT EXISTS open_account_at
   ON accounts (chain, address, coalesce(tag, '')) WHERE status IN (0, 1, 2, 3, 4, 8);
@@ -47,14 +50,24 @@ CREATE INDEX IF NOT EXISTS deposits_of ON deposits (account);
 CREATE INDEX IF NOT EXISTS deposit_world ON deposits (due_world) WHERE due_world IS NOT NULL;
 CREATE INDEX IF NOT EXISTS deposit_now ON deposits (due_now) WHERE due_now IS NOT NULL;
 CREATE TABLE IF NOT EXISTS faults (
-  id INTEGER PRIMARY KEY, fault TEXT NOT NULL, service_id TEXT, venue TEXT, leg TEXT,
-  times INTEGER NOT NULL
+  id INTEGER PRIMARY KEY, fault TEXT NOT NULL, service_id TEXT, venue TEXT, chain TEXT,
+  leg TEXT, times INTEGER
 );
 """
 
 
+class OtherRelease(Exception):
+    """The file was written by another release, whose world was another one."""
+
+    def __init__(self, found: int) -> None:
+        super().__init__(
+            f"this data directory was made by another release (schema {found}, not {VERSION});"
+            " choose another one, or remove it to begin a new world"
+        )
+
+
 class Database:
-    """Opens ``path`` with mode 0600 and creates what is missing."""
+    """Opens ``path`` with mode 0600 and creates what is missing. Raises OtherRelease."""
 
     def __init__(self, path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -62,7 +75,16 @@ class Database:
         self.connection.row_factory = sqlite3.Row
         self.connection.execute("PRAGMA journal_mode=WAL")
         self.connection.execute("PRAGMA synchronous=FULL")
+        self._require_release()
+        self.connection.execute(f"PRAGMA user_version = {VERSION}")
         self.connection.executescript(SCHEMA)
+
+    def _require_release(self) -> None:
+        (found,) = self.connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = self.connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        if found != VERSION and tables:
+            self.connection.close()
+            raise OtherRelease(found)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

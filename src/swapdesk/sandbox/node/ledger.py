@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from swapdesk.chain.addresses.derive import derive_address, derive_transaction_hash
+from swapdesk.chain.addresses.derive import derive_transaction_hash
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, trades, world_tokens
 
 VENUE_DOLLARS = 5_000_000_000
@@ -45,37 +45,39 @@ class Ledger:
         self._database = database
         self._clock = clock
         self.seed = seed
+        self._wallets: dict[tuple[str, str, int], str] = {}
         self.on_arrival: Callable[[Transfer, Moment], None] = lambda transfer, at: None
         """Told of every transfer, within its transaction."""
 
-    def hot_wallet(self, venue: str, chain: ChainRow) -> str:
-        return derive_address(
-            chain.kind, seed_bytes(self.seed, "hot wallet", venue, chain.short_name)
-        )
+    def hot_wallet(self, venue: str, chain: ChainRow, number: int = 0) -> str:
+        """One of the wallets an exchange pays from; the first also takes what is deposited."""
+        place = (venue, chain.short_name, number)
+        if place not in self._wallets:
+            parts = ("hot wallet", venue, chain.short_name, *([number] if number else []))
+            self._wallets[place] = chain.address(seed_bytes(self.seed, *parts))
+        return self._wallets[place]
 
     def faucet(self, chain: ChainRow) -> str:
-        return derive_address(chain.kind, seed_bytes(self.seed, "faucet", chain.short_name))
+        return chain.address(seed_bytes(self.seed, "faucet", chain.short_name))
 
     def begin(self) -> None:
         """Issue every token to the exchanges that trade it and to the faucet."""
+        balances: list[tuple[str, str, str]] = []
+        issued: list[tuple[str, str]] = []
         for token in world_tokens().values():
             if token.asset is None:
                 continue
-            total = self._issue(token, self.faucet(token.chain), FAUCET_DOLLARS)
-            for venue in VENUE_ROWS:
-                if trades(venue, token):
-                    wallet = self.hot_wallet(venue.code, token.chain)
-                    total += self._issue(token, wallet, VENUE_DOLLARS)
-            self._database.connection.execute(
-                "INSERT INTO issued VALUES (?, ?)", (token.token_id, str(total))
-            )
-
-    def _issue(self, token: WorldToken, address: str, dollars: int) -> int:
-        if token.asset is None:
-            raise ValueError("only an asset with a price is issued")
-        units = int(dollars / token.asset.price) * int(10**token.row.decimals)
-        self._set(token.token_id, address, self.balance(token.token_id, address) + units)
-        return units
+            owners = [(self.faucet(token.chain), FAUCET_DOLLARS)] + [
+                (self.hot_wallet(venue.code, token.chain, number), VENUE_DOLLARS)
+                for venue in VENUE_ROWS
+                if trades(venue, token)
+                for number in range(PAYOUT_WALLETS)
+            ]
+            units = [(owner, _units(token, dollars)) for owner, dollars in owners]
+            balances += [(token.token_id, owner, str(held)) for owner, held in units]
+            issued.append((token.token_id, str(sum(held for _, held in units))))
+        self._database.connection.executemany("INSERT INTO balances VALUES (?, ?, ?)", balances)
+        self._database.connection.executemany("INSERT INTO issued VALUES (?, ?)", issued)
 
     def balance(self, token: str, address: str) -> int:
         row = self._database.connection.execute(
@@ -160,6 +162,10 @@ class Ledger:
             row["height"],
         )
 
+    def by_cause(self, cause: str) -> Transfer | None:
+        """The payment that was made for a cause."""
+        return self._find("cause", cause)
+
     def find(self, transaction_hash: str) -> Transfer | None:
         return self._find("hash", transaction_hash)
 
@@ -189,3 +195,9 @@ class Ledger:
             for token in sorted(held.keys() | issued.keys())
             if issued.get(token, 0) != held.get(token, 0) or token in negative
         ]
+
+
+def _units(token: WorldToken, dollars: int) -> int:
+    if token.asset is None:
+        raise ValueError("only an asset with a price is issued")
+    return int(dollars / token.asset.price) * int(10**token.row.decimals)

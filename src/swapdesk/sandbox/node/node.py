@@ -12,6 +12,7 @@ from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
+from swapdesk.sandbox.node.outages import Outages
 from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,
@@ -20,6 +21,7 @@ from swapdesk.sandbox.node.params import (
     FaultAdd,
     NoParams,
     OpenLeg,
+    SendOn,
     TransferOf,
 )
 from swapdesk.sandbox.node.venue_accounts import VenueAccounts
@@ -70,6 +72,7 @@ class Node:
             self.clock.set_speed(speed)
         self.ledger = Ledger(self.database, self.clock, self.seed)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
+        self._outages = Outages(self.database, self.ledger, self.accounts.rows)
         with self.database.transaction():
             if stored is None:
                 self.ledger.begin()
@@ -84,8 +87,12 @@ class Node:
                 self._keep_pace()
 
     def call(self, method: Method, params: RequestModel) -> Any:
-        """The result of one method, with everything due done before. Raises LedgerRefusal."""
+        """The result of one method, with everything due done before.
+
+        Raises LedgerRefusal, or NodeDown.
+        """
         self.step()
+        self._outages.meet(params)
         return self.handlers[method].run(params)
 
     def close(self) -> None:
@@ -103,7 +110,7 @@ class Node:
         return {
             Method.CLOCK_GET: Handler(NoParams, lambda _: self._time()),
             Method.CLOCK_SET: Handler(ClockSet, self._set_clock),
-            Method.CHAIN_HEIGHTS: Handler(NoParams, lambda _: ledger.heights()),
+            Method.CHAIN_HEIGHTS: Handler(NoParams, lambda _: self._heights()),
             Method.BALANCE: Handler(BalanceOf, lambda p: str(ledger.balance(p.token, p.address))),
             Method.TRANSFER_GET: Handler(TransferOf, lambda p: self._transfer(ledger.find(p.hash))),
             Method.AUDIT: Handler(NoParams, lambda _: ledger.audit()),
@@ -111,6 +118,7 @@ class Node:
             Method.VENUE_OPEN: Handler(OpenLeg, lambda p: accounts.open(p).as_json()),
             Method.VENUE_FIND: Handler(AccountOf, self._find),
             Method.VENUE_REPORT: Handler(AccountOf, lambda p: accounts.report(p.venue, p.key)),
+            Method.VENUE_SEND_ON: Handler(SendOn, self._send_on),
             Method.FAULT_ADD: Handler(FaultAdd, self._add_fault),
             Method.FAULT_LIST: Handler(NoParams, lambda _: accounts.faults.waiting()),
             Method.FAULT_CLEAR: Handler(NoParams, lambda _: accounts.faults.clear()),
@@ -138,9 +146,24 @@ class Node:
         found = self.accounts.find(params.venue, params.key)
         return None if found is None else found.as_json()
 
+    def _heights(self) -> dict[str, int]:
+        """Heights of the chains whose nodes answer."""
+        down = self._outages.down()
+        return {name: at for name, at in self.ledger.heights().items() if name not in down}
+
+    def _send_on(self, params: SendOn) -> dict[str, object] | None:
+        sent = self.accounts.send_on(params.venue, params.key, params.address, params.tag)
+        return self._transfer(sent)
+
     def _add_fault(self, params: FaultAdd) -> None:
-        if (params.service_id is None) == (params.venue is None):
-            raise LedgerRefusal("a fault selects one order or one exchange")
+        chosen = (params.service_id, params.venue, params.chain)
+        if sum(each is not None for each in chosen) != 1:
+            raise LedgerRefusal("a fault selects one order, one exchange or one chain")
+        if (params.fault == "node_down") != (params.chain is not None):
+            raise LedgerRefusal("a chain is what a node that is down is selected by")
+        if params.chain is not None:
+            self._outages.add(params)
+            return
         self.accounts.faults.add(params)
         self.accounts.step()
 

@@ -23,11 +23,15 @@ Address = Annotated[str, Identity(200, pattern=r"^[!-~]+$")]
 Tag = Annotated[str, Identity(64)]
 Key = Annotated[str, Identity(200)]
 VenueCode = Annotated[str, Identity(32)]
+ChainName = Annotated[str, Identity(64)]
 Advance = Annotated[BodyNumber, Field(ge=0, le=LONGEST_JUMP)]
 Speed = Annotated[BodyNumber, Field(ge=SLOWEST, le=FASTEST)]
 Times = Annotated[BodyInteger, Field(ge=1, le=1_000_000)]
 Leg = Literal["in", "out"]
-OrderFault = Literal["fail_after_deposit", "expire"]
+OrderFault = Literal[
+    "fail_after_deposit", "refund", "hold", "release", "fallback", "reroute", "expire"
+]
+NodeFault = Literal["node_down"]
 
 
 class NoParams(RequestModel):
@@ -90,11 +94,22 @@ class OpenLeg(AccountOf):
         return value
 
 
-class FaultAdd(RequestModel):
-    """A fault of one order, or of the next legs opened at a venue."""
+class SendOn(AccountOf):
+    """Where what arrived for a failed leg shall go."""
 
-    fault: OrderFault
+    address: Address
+    tag: Tag | None = None
+
+
+class FaultAdd(RequestModel):
+    """A fault of one order, of the next legs opened at a venue, or of the node of a chain.
+
+    ``times`` counts legs or calls; without it one leg, or every call until faults are cleared.
+    """
+
+    fault: OrderFault | NodeFault
     service_id: OrderId | None = None
     venue: VenueCode | None = None
+    chain: ChainName | None = None
     leg: Leg | None = None
-    times: Times = 1
+    times: Times | None = None

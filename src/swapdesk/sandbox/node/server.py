@@ -14,6 +14,7 @@ from swapdesk.sandbox.loopback import refusal
 from swapdesk.sandbox.node.deposits import AddressesHeld
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node
+from swapdesk.sandbox.node.outages import NodeDown
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
 
 BODY_LIMIT = 64 * 1024
@@ -80,6 +81,8 @@ class NodeApp:
             return self._node.call(method, params)
         except AddressesHeld as held:
             raise _Problem(RpcCode.NO_ADDRESS, str(held)) from None
+        except NodeDown as down:
+            raise _Problem(RpcCode.DOWN, str(down)) from None
         except LedgerRefusal as refused:
             raise _Problem(RpcCode.REFUSED, str(refused)) from None
         except Exception:

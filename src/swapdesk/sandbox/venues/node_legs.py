@@ -47,4 +47,5 @@ def report_of(answer: dict[str, Any]) -> LegReport:
         confirmations=None if confirmations is None else int(confirmations),
         confirmations_needed=int(answer["confirmationsNeeded"]),
         deposit_arrived=bool(answer["depositArrived"]),
+        declined=bool(answer["declined"]),
     )

@@ -1,0 +1,283 @@
+"""What happens to the money of a leg: credited, swapped, paid out, given back or sent on.
+
+Every method runs inside one transaction of the caller and moves each sum at most once. What
+a venue keeps of a refund goes to its own wallet, so that every unit stays accounted for.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from decimal import ROUND_DOWN
+
+from swapdesk.sandbox.node.account_rows import AccountRows, faults_of
+from swapdesk.sandbox.node.database import Database
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
+from swapdesk.sandbox.node.world_clock import Moment, WorldClock
+from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
+from swapdesk.sandbox.venues.pricing import PAYOUT_CONFIRMATIONS
+from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
+from swapdesk.wire.orders import LegStatus
+
+_VENUES = {row.code: row for row in VENUE_ROWS}
+_TAKES_DEPOSITS = (LegStatus.WAITING, LegStatus.CONFIRMING)
+
+
+class Settlement:
+    """The steps of a leg from its deposit to its end."""
+
+    def __init__(
+        self, database: Database, ledger: Ledger, clock: WorldClock, rows: AccountRows
+    ) -> None:
+        self._database = database
+        self._ledger = ledger
+        self._clock = clock
+        self._rows = rows
+
+    # Steps that time makes
+
+    def advance(self, row: sqlite3.Row, at: Moment) -> None:
+        """The step of a leg that has become due."""
+        status = LegStatus(row["status"])
+        if status is LegStatus.WAITING:
+            self._rows.settle(row, status=LegStatus.EXPIRED)
+        elif status is LegStatus.CONFIRMING:
+            self._confirmed(row, at)
+        elif status is LegStatus.EXCHANGING:
+            self._pay_out(row, at)
+        else:
+            paid = LegStatus.FALLBACK if row["fell_back"] else LegStatus.FINISHED
+            self._rows.settle(row, status=paid)
+
+    def _confirmed(self, row: sqlite3.Row, at: Moment) -> None:
+        arrived = self._rows.credited(row["id"])
+        faults = faults_of(row)
+        if "fail_after_deposit" in faults:
+            self.fail(row, arrived)
+        elif "reroute" in faults:
+            self.decline(row, arrived)
+        elif arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0 or "refund" in faults:
+            self.give_back(row, arrived, at)
+        elif "hold" in faults:
+            self._rows.settle(row, status=LegStatus.VERIFYING, arrived=str(arrived))
+        else:
+            self.exchange(row, arrived, at)
+
+    def exchange(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
+        """Swap what arrived; a fixed leg swaps what was asked for and gives back the rest."""
+        swapped, paying = _swapped(row, arrived)
+        excess = arrived - swapped
+        returned: dict[str, object] = {}
+        if excess and row["refund_address"] is not None:
+            refund = self._refund(
+                row, row["address"], _way_back(row), excess, f"excess:{row['id']}", at
+            )
+            if refund is not None:
+                returned = {"refund_hash": refund.hash, "refunded": str(refund.units)}
+        self._sweep(row, arrived - excess if returned else arrived, at)
+        self._rows.settle(
+            row,
+            status=LegStatus.EXCHANGING,
+            arrived=str(arrived),
+            paying=str(paying),
+            due_world=at.world + row["exchange_ms"],
+            **returned,
+        )
+
+    # Ends other than a payout
+
+    def fail(self, row: sqlite3.Row, arrived: int | None = None) -> None:
+        """The venue fails and keeps what arrived until somebody decides."""
+        self._rows.settle(row, status=LegStatus.FAILED, arrived=_arrived(row, arrived))
+
+    def decline(self, row: sqlite3.Row, arrived: int | None = None) -> None:
+        """The venue will not swap what arrived and waits to be told where it shall go."""
+        self._rows.settle(row, status=LegStatus.FAILED, declined=1, arrived=_arrived(row, arrived))
+
+    def give_back(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
+        """Back to the refund address, less the venue's fee; without one the venue keeps it."""
+        refund = None
+        if row["refund_address"] is not None:
+            source = self._holder(row)
+            refund = self._refund(row, source, _way_back(row), arrived, f"refund:{row['id']}", at)
+        if refund is None:
+            self._rows.settle(row, status=LegStatus.FAILED, arrived=str(arrived))
+            return
+        self._rows.settle(
+            row,
+            status=LegStatus.REFUNDED,
+            arrived=str(arrived),
+            refund_hash=refund.hash,
+            refunded=str(refund.units),
+        )
+
+    def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Transfer:
+        """What a failed leg holds goes to an address named later; the same one only once."""
+        cause = f"send on:{row['id']}"
+        done = self._ledger.by_cause(cause)
+        if done is not None:
+            if (done.receiver, done.tag) != (address, tag):
+                raise LedgerRefusal("what arrived was sent elsewhere")
+            return done
+        if row["status"] != LegStatus.FAILED or row["arrived"] is None:
+            raise LedgerRefusal("the exchange holds no deposit of this leg to send on")
+        source = self._holder(row)
+        sent = self._refund(row, source, (address, tag), int(row["arrived"]), cause, at)
+        if sent is None:
+            raise LedgerRefusal("what arrived is too little to be sent on")
+        self._rows.settle(
+            row, status=LegStatus.REFUNDED, refund_hash=sent.hash, refunded=str(sent.units)
+        )
+        return sent
+
+    def _refund(
+        self,
+        row: sqlite3.Row,
+        source: str,
+        to: tuple[str, str | None],
+        units: int,
+        cause: str,
+        at: Moment,
+    ) -> Transfer | None:
+        """Move ``units`` less the fee to an address; None when nothing would be left of them."""
+        percent = _VENUES[row["venue"]].refund_fee
+        fee = int((units * percent / 100).to_integral_value(ROUND_DOWN))
+        if units <= fee:
+            return None
+        token = world_tokens()[row["token_in"]]
+        wallet = self._ledger.hot_wallet(row["venue"], token.chain)
+        if fee and source != wallet:
+            self._ledger.transfer(token, source, wallet, None, fee, cause=f"fee of {cause}", at=at)
+        return self._ledger.transfer(token, source, *to, units - fee, cause=cause, at=at)
+
+    def _holder(self, row: sqlite3.Row) -> str:
+        """Where the deposit is: at its own address, or swept to the venue's wallet."""
+        if self._ledger.by_cause(f"sweep:{row['id']}") is None:
+            return str(row["address"])
+        chain = chains_by_name()[row["chain"]]
+        return self._ledger.hot_wallet(row["venue"], chain)
+
+    # Payout
+
+    def _sweep(self, row: sqlite3.Row, units: int, at: Moment) -> None:
+        token = world_tokens()[row["token_in"]]
+        wallet = self._ledger.hot_wallet(row["venue"], token.chain)
+        if wallet != row["address"]:
+            self._ledger.transfer(
+                token, row["address"], wallet, None, units, cause=f"sweep:{row['id']}", at=at
+            )
+
+    def _pay_out(self, row: sqlite3.Row, at: Moment) -> None:
+        token = world_tokens()[row["token_out"]]
+        units = int(row["paying"])
+        wallet = self._paying_wallet(row, token, units)
+        if wallet is None:
+            self.decline(row)
+            return
+        payout = self._ledger.transfer(
+            token,
+            wallet[1],
+            row["payout_address"],
+            row["payout_tag"],
+            units,
+            cause=f"payout:{row['id']}",
+            at=at,
+        )
+        due = self._clock.confirmed(token.chain, payout.height, PAYOUT_CONFIRMATIONS)
+        self._rows.settle(
+            row,
+            status=LegStatus.SENDING,
+            payout_hash=payout.hash,
+            fell_back=int(wallet[0] != row["payout_wallet"]),
+            due_world=due.world,
+            due_now=due.now,
+        )
+
+    def _paying_wallet(
+        self, row: sqlite3.Row, token: WorldToken, units: int
+    ) -> tuple[int, str] | None:
+        """The leg's own hot wallet, else the next one that holds enough; None when none does."""
+        first = int(row["payout_wallet"])
+        skipped = 1 if "fallback" in faults_of(row) else 0
+        for step in range(skipped, PAYOUT_WALLETS):
+            number = (first + step) % PAYOUT_WALLETS
+            wallet = self._ledger.hot_wallet(row["venue"], token.chain, number)
+            if self._ledger.balance(token.token_id, wallet) >= units:
+                return number, wallet
+        return None
+
+    # Deposits
+
+    def credit(self, transfer: Transfer, at: Moment) -> None:
+        """A transfer reached a deposit address. Without the right tag nobody is credited."""
+        row = self._rows.by_deposit(transfer.chain, transfer.receiver, transfer.tag)
+        if row is None or row["token_in"] != transfer.token:
+            return
+        chain = chains_by_name()[transfer.chain]
+        due = self._clock.confirmed(chain, transfer.height, chain.confirmations)
+        late = row["status"] not in _TAKES_DEPOSITS or (
+            row["status"] == LegStatus.WAITING and row["expires"] <= at.now
+        )
+        self._database.connection.execute(
+            "INSERT INTO deposits VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                transfer.hash,
+                row["id"],
+                str(transfer.units),
+                late,
+                due.world if late else None,
+                due.now if late else None,
+            ),
+        )
+        if late:
+            if row["deposit_hash"] is None:
+                self._rows.change(row, deposit_hash=transfer.hash, included=transfer.height)
+            return
+        self._rows.settle(
+            row,
+            status=LegStatus.CONFIRMING,
+            deposit_hash=row["deposit_hash"] or transfer.hash,
+            included=transfer.height,
+            due_world=due.world,
+            due_now=due.now,
+        )
+
+    def return_late(self, deposit: sqlite3.Row, at: Moment) -> None:
+        """A deposit after the deadline goes back when somebody said where to, else it is held."""
+        self._database.connection.execute(
+            "UPDATE deposits SET due_world = NULL, due_now = NULL WHERE hash = ?",
+            (deposit["hash"],),
+        )
+        row = self._rows.by_id(deposit["account"])
+        if row is None or row["refund_address"] is None:
+            return
+        refund = self._refund(
+            row,
+            row["address"],
+            _way_back(row),
+            int(deposit["units"]),
+            f"late:{deposit['hash']}",
+            at,
+        )
+        if refund is not None and row["status"] == LegStatus.EXPIRED:
+            self._rows.change(
+                row,
+                status=LegStatus.REFUNDED,
+                arrived=deposit["units"],
+                refund_hash=refund.hash,
+                refunded=str(refund.units),
+            )
+
+
+def _swapped(row: sqlite3.Row, arrived: int) -> tuple[int, int]:
+    """How much of what arrived is swapped, and what it pays, in base units."""
+    asked = int(row["asked_in"])
+    swapped = min(arrived, asked) if row["fixed"] else arrived
+    return swapped, int(row["asked_out"]) * swapped // asked
+
+
+def _way_back(row: sqlite3.Row) -> tuple[str, str | None]:
+    return row["refund_address"], row["refund_tag"]
+
+
+def _arrived(row: sqlite3.Row, arrived: int | None) -> str | None:
+    return row["arrived"] if arrived is None else str(arrived)
