@@ -31,9 +31,16 @@ from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.pace import WorldPace
 from swapdesk.sandbox.partner_keys import load_key, partner_keys
 from swapdesk.sandbox.partners import build_partners
+from swapdesk.sandbox.scans import Scanner
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.venues.exchange import SimulatedExchange
-from swapdesk.sandbox.world import INTERMEDIARIES, build_chains, build_tokens, find_token
+from swapdesk.sandbox.world import (
+    INTERMEDIARIES,
+    build_chains,
+    build_tokens,
+    find_token,
+    rows_by_id,
+)
 from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.store.sqlite import SqliteStore
@@ -68,6 +75,7 @@ async def _run(orders: dict[str, Any]) -> int:
                 ],
                 partners=partners,
                 intermediaries=[find_token(*place).token_id for place in INTERMEDIARIES],
+                scanner=Scanner(market.seed, clock, rows_by_id()),
             )
             hosts = frozenset({str(orders["host"])})
             faults = Faults()

@@ -85,6 +85,11 @@ def world_tokens() -> dict[str, WorldToken]:
     return tokens
 
 
+def rows_by_id() -> dict[str, TokenRow]:
+    """What is known of every token beyond the catalogue, by token id."""
+    return {token.token_id: token.row for token in world_tokens().values()}
+
+
 def find_token(chain: str, symbol: str) -> WorldToken:
     """The first token of that symbol on a chain. Raises KeyError."""
     for token in world_tokens().values():

@@ -1,0 +1,465 @@
+"""The simulated exchanges: prices in both directions, promises, moods, and legs at a real node."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.rpc.ledger import LedgerClient
+from swapdesk.chain.rpc.methods import Method
+from swapdesk.clock import ManualClock, SystemClock
+from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.node.node import Node
+from swapdesk.sandbox.node.server import NodeApp
+from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS, VenueRow
+from swapdesk.sandbox.venues.exchange import SimulatedExchange
+from swapdesk.sandbox.venues.fixed_rates import FIXED_VALID, given_at, rate_name
+from swapdesk.sandbox.venues.moods import closed, latency_of
+from swapdesk.sandbox.venues.pricing import PAYOUT_DECIMALS, book_of, limits_of
+from swapdesk.sandbox.world import (
+    WorldToken,
+    build_chains,
+    build_tokens,
+    find_token,
+    provider_of,
+    seed_bytes,
+    trades,
+    world_tokens,
+)
+from swapdesk.service.venues.adapter import (
+    FLOATING,
+    DepositAddressesInUse,
+    LegOrder,
+    Rejected,
+    Terms,
+    Transient,
+    Unavailable,
+    VenueQuote,
+)
+from swapdesk.wire.tokens import Token
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+MARKET = Market(7)
+VENUES = {row.name: row for row in VENUE_ROWS}
+FIXED = Terms(fixed=True)
+RECEIVE = Terms(fixed=True, receive=True)
+TOKENS = {token.id: token for token in build_tokens(build_chains(), NOON)}
+TRADED = {
+    row.name: [token for token in world_tokens().values() if trades(row, token)]
+    for row in VENUE_ROWS
+}
+STABLE = [find_token("ethereum", symbol) for symbol in ("USDC", "USDT", "DAI")]
+
+
+def wire(chain: str, symbol: str) -> Token:
+    return TOKENS[find_token(chain, symbol).token_id]
+
+
+def unit(token: WorldToken) -> Decimal:
+    return Decimal(1).scaleb(-min(PAYOUT_DECIMALS, token.row.decimals))
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[VenueRow, WorldToken, WorldToken, Decimal, datetime]:
+    """A venue, a pair it trades, an amount within its bounds and a moment."""
+    row = draw(st.sampled_from([row for row in VENUE_ROWS if row.fixed_spread is not None]))
+    token_in, token_out = draw(
+        st.lists(st.sampled_from(TRADED[row.name]), min_size=2, max_size=2, unique=True)
+    )
+    bounds = limits_of(row, token_in)
+    share = Decimal(draw(st.integers(0, 10**6))) / 10**6
+    amount = bounds.minimum + (bounds.maximum - bounds.minimum) * share
+    amount = amount.quantize(unit(token_in))
+    moment = NOON + timedelta(seconds=draw(st.integers(0, 10**6)))
+    return row, token_in, token_out, amount, moment
+
+
+_MARKUPS = st.decimals(0, 4, places=2)
+
+
+@settings(max_examples=150, deadline=None)
+@given(questions(), _MARKUPS, st.booleans())
+def test_the_reverse_of_a_price_is_its_inverse_to_the_last_unit(
+    question: tuple[VenueRow, WorldToken, WorldToken, Decimal, datetime],
+    markup: Decimal,
+    fixed: bool,
+) -> None:
+    row, token_in, token_out, amount, moment = question
+    book = book_of(MARKET, row, token_in, token_out, moment, Terms(fixed, markup=markup))
+    bought = book.bought(amount)
+    assume(bought > 0)
+    needed = book.needed(bought)
+    assert needed is not None
+    assert needed <= amount
+    assert book.bought(needed) == bought
+    if needed > unit(token_in):
+        assert book.bought(needed - unit(token_in)) < bought
+
+
+@settings(max_examples=100, deadline=None)
+@given(questions(), st.integers(1, 10**7))
+def test_more_sent_buys_no_less_and_more_received_costs_no_less(
+    question: tuple[VenueRow, WorldToken, WorldToken, Decimal, datetime], more: int
+) -> None:
+    row, token_in, token_out, amount, moment = question
+    book = book_of(MARKET, row, token_in, token_out, moment, FIXED)
+    assert book.bought(amount + more * unit(token_in)) >= book.bought(amount)
+    wanted = book.bought(amount) + unit(token_out)
+    least, most = book.needed(wanted), book.needed(wanted + unit(token_out))
+    assert least is not None
+    assert most is None or most >= least > amount
+
+
+@settings(max_examples=100, deadline=None)
+@given(questions(), _MARKUPS)
+def test_markup_takes_its_percent_of_what_is_bought(
+    question: tuple[VenueRow, WorldToken, WorldToken, Decimal, datetime], markup: Decimal
+) -> None:
+    row, token_in, token_out, amount, moment = question
+    plain = book_of(MARKET, row, token_in, token_out, moment).bought(amount)
+    marked = book_of(MARKET, row, token_in, token_out, moment, Terms(markup=markup)).bought(amount)
+    exact = plain * (100 - markup) / 100
+    assert exact - unit(token_out) < marked < exact + unit(token_out)
+
+
+def test_a_fixed_rate_costs_more_than_a_floating_one() -> None:
+    pair = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")
+    for row in VENUE_ROWS:
+        if row.fixed_spread is None or not all(trades(row, token) for token in pair):
+            continue
+        floating = book_of(MARKET, row, *pair, NOON).bought(Decimal("0.5"))
+        assert book_of(MARKET, row, *pair, NOON, FIXED).bought(Decimal("0.5")) < floating
+
+
+def test_a_book_holds_only_so_much() -> None:
+    kestrel, (one, other, _) = VENUES["Kestrel"], STABLE
+    book = book_of(MARKET, kestrel, one, other, NOON)
+    assert book.needed(kestrel.depth) is None
+    assert book.needed(kestrel.depth / 2) is not None
+
+
+def test_what_is_traded_thinly_pays_less_and_takes_less() -> None:
+    cobalt = VENUES["Cobalt"]
+    usdc = find_token("ethereum", "USDC")
+    thin = find_token("ethereum", "OCEAN")
+    assert trades(cobalt, thin)
+    assert limits_of(cobalt, thin).maximum * Decimal("0.2410") < 2000
+    dollars = Decimal(50_000)
+    book = book_of(MARKET, cobalt, usdc, thin, NOON)
+    mid = dollars * book.price_in / book.price_out
+    assert book.bought(dollars) < mid * Decimal("0.92")
+
+
+def test_exchanges_differ_in_everything() -> None:
+    enabled = [row for row in VENUE_ROWS if row.enabled]
+    assert len(enabled) >= 12
+    assert len({row.spread for row in enabled}) == len(enabled)
+    assert len({row.minimum for row in enabled}) >= 8
+    assert len({row.maximum for row in enabled}) >= 6
+    assert len({row.latency for row in enabled}) == len(enabled)
+    for trait in ("markup", "memo_deposits", "static_deposits", "requires_refund_address"):
+        assert {getattr(row, trait) for row in enabled} == {True, False}
+    assert {row.fixed_spread is None for row in enabled} == {True, False}
+    assert sum(row.slow is not None for row in enabled) == 1
+    assert sum(row.outage is not None for row in enabled) == 1
+    assert sum(row.static_deposits for row in enabled) == 1
+    assert any(row.deprecated and not row.enabled for row in VENUE_ROWS)
+
+
+def test_an_exchange_is_closed_three_minutes_of_twenty() -> None:
+    fathom = VENUES["Fathom"]
+    shut = [closed(fathom, NOON + timedelta(minutes=minute)) for minute in range(120)]
+    assert sum(shut) == 18
+    assert shut[:20] == shut[20:40] == shut[100:]
+    # The three minutes lie together, seen as a ring.
+    assert sum(shut[minute] != shut[minute - 1] for minute in range(1, 21)) == 2
+    assert not any(closed(VENUES["Halyard"], NOON + timedelta(minutes=m)) for m in range(60))
+
+
+def test_a_slow_exchange_is_slow_at_times() -> None:
+    larboard = VENUES["Larboard"]
+    seen = [latency_of(7, larboard, NOON + timedelta(seconds=30 * n)) for n in range(400)]
+    slow = [seconds for seconds in seen if seconds > 1]
+    assert 60 < len(slow) < 200
+    assert min(slow) < 1.7
+    assert max(slow) > 2.3
+    assert all(1.5 <= seconds <= 2.5 for seconds in slow)
+    assert all(seconds < 0.3 for seconds in seen if seconds <= 1)
+    steady = {latency_of(7, VENUES["Halyard"], NOON + timedelta(minutes=n)) for n in range(200)}
+    assert max(steady) < 0.1
+    assert len(steady) > 50
+
+
+def test_the_name_of_a_rate_tells_when_it_was_given() -> None:
+    at = NOON + timedelta(milliseconds=123)
+    name = rate_name(7, "hy", ("a", "b"), (Decimal("0.50"), Decimal(1)), FIXED, at)
+    assert given_at(name) == at
+    assert name == rate_name(7, "hy", ("a", "b"), (Decimal("0.5"), Decimal("1.0")), FIXED, at)
+    marked = replace(FIXED, markup=Decimal(1))
+    for other in (
+        rate_name(8, "hy", ("a", "b"), (Decimal("0.5"), Decimal(1)), FIXED, at),
+        rate_name(7, "cb", ("a", "b"), (Decimal("0.5"), Decimal(1)), FIXED, at),
+        rate_name(7, "hy", ("b", "a"), (Decimal("0.5"), Decimal(1)), FIXED, at),
+        rate_name(7, "hy", ("a", "b"), (Decimal("0.5"), Decimal(2)), FIXED, at),
+        rate_name(7, "hy", ("a", "b"), (Decimal("0.5"), Decimal(1)), RECEIVE, at),
+        rate_name(
+            7, "hy", ("a", "b"), (Decimal("0.5"), Decimal(1)), replace(FIXED, markup=Decimal(1)), at
+        ),
+    ):
+        assert other != name
+    for text in ("", "hy", "hy--00", "hy-1-" + "g" * 20, name + "0", name.upper()):
+        assert given_at(text) is None
+
+
+# At a node
+
+
+class Bench:
+    """Exchanges over a node in this process, with a clock that is moved."""
+
+    def __init__(self, ledger: LedgerClient, node: Node, now: datetime, name: str) -> None:
+        self.clock = _Instant(now)
+        self.ledger = ledger
+        self.node = node
+        self._name = name
+        self._keys = 0
+
+    def exchange(self, name: str, clock: ManualClock | None = None) -> SimulatedExchange:
+        row = VENUES[name]
+        market = Market(self.node.seed)
+        return SimulatedExchange(row, market, clock or self.clock, self.ledger, lambda: Decimal(1))
+
+    def leg(self, quote: VenueQuote, pair: tuple[Token, Token], **more: Any) -> LegOrder:
+        self._keys += 1
+        token_in, token_out = pair
+        kind = token_out.chain_data.kind
+        values = {
+            "key": f"{self._name}{self._keys}:in",
+            "payout_address": derive_address(kind, seed_bytes("test", self._keys)),
+            "payout_tag": None,
+            "refund_address": None,
+            "refund_tag": None,
+            "expires": self.clock.now() + timedelta(hours=1),
+            "rate": quote.rate,
+            **more,
+        }
+        return LegOrder(
+            token_in=token_in,
+            token_out=token_out,
+            amount_in=quote.amount_in,
+            amount_out=quote.amount_out,
+            **values,
+        )
+
+
+class _Instant(ManualClock):
+    """Sleeping takes no time."""
+
+    async def sleep(self, seconds: float) -> None:
+        return None
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Node, SystemClock]]:
+    """A node and its clock, shared: its time goes on from test to test."""
+    clock = SystemClock()
+    node = Node(tmp_path_factory.mktemp("node") / "node.db", clock, seed=7)
+    yield node, clock
+    node.close()
+
+
+@pytest.fixture
+async def bench(
+    world: tuple[Node, SystemClock], request: pytest.FixtureRequest
+) -> AsyncIterator[Bench]:
+    node, clock = world
+    transport = httpx.ASGITransport(app=NodeApp(node, "token"))
+    async with LedgerClient("http://127.0.0.1/", "token", transport=transport) as ledger:
+        yield Bench(ledger, node, clock.now(), request.node.name)
+
+
+BTC_ETH = wire("bitcoin", "BTC"), wire("ethereum", "ETH")
+HALF = Decimal("0.5")
+
+
+async def priced(venue: SimulatedExchange, amount: Decimal, terms: Terms) -> VenueQuote:
+    quote = await venue.quote(*BTC_ETH, amount, terms)
+    assert isinstance(quote, VenueQuote), quote
+    return quote
+
+
+@pytest.mark.parametrize("row", VENUE_ROWS, ids=lambda row: row.code)
+async def test_traits_say_what_the_row_says(row: VenueRow, bench: Bench) -> None:
+    venue = bench.exchange(row.name)
+    assert venue.traits.fixed == (row.fixed_spread is not None)
+    assert venue.traits.static_deposits == row.static_deposits
+    assert venue.traits.requires_refund_address == row.requires_refund_address
+    assert venue.traits.payout_wallets == PAYOUT_WALLETS
+    assert venue.provider == provider_of(row)
+    assert venue.provider.markup_supported == row.markup
+
+
+async def test_terms_an_exchange_does_not_know_are_unavailable(bench: Bench) -> None:
+    for name, terms in (
+        ("Juniper", FIXED),
+        ("Kestrel", Terms(markup=Decimal(1))),
+        ("Halyard", Terms(receive=True)),
+    ):
+        venue = bench.exchange(name)
+        answer = await venue.quote(*BTC_ETH, HALF, terms)
+        assert isinstance(answer, Unavailable)
+        quote = await bench.exchange(name).quote(*BTC_ETH, HALF)
+        assert isinstance(quote, VenueQuote)
+        with pytest.raises(Rejected):
+            await venue.open(bench.leg(quote, BTC_ETH, terms=terms))
+
+
+@pytest.mark.parametrize("terms", [FIXED, RECEIVE, replace(RECEIVE, markup=Decimal("1.25"))])
+async def test_a_fixed_rate_is_kept_to_the_last_second(bench: Bench, terms: Terms) -> None:
+    halyard = bench.exchange("Halyard")
+    amount = Decimal("7.123456789") if terms.receive else HALF
+    quote = await priced(halyard, amount, terms)
+    assert (quote.amount_out if terms.receive else quote.amount_in) == amount
+    assert quote.valid_until is not None
+    assert (
+        timedelta(0)
+        <= bench.clock.now() + FIXED_VALID - quote.valid_until
+        < timedelta(milliseconds=1)
+    )
+    bench.clock.advance(599)
+    later = await priced(halyard, amount, terms)
+    assert (later.amount_in, later.amount_out) != (quote.amount_in, quote.amount_out)
+    # Another process, which never saw the quote, keeps the promise.
+    opened = await bench.exchange("Halyard").open(bench.leg(quote, BTC_ETH, terms=terms))
+    assert (opened.amount_in, opened.amount_out) == (quote.amount_in, quote.amount_out)
+    bench.clock.advance(1.001)
+    with pytest.raises(Rejected, match="expired"):
+        await halyard.open(bench.leg(quote, BTC_ETH, terms=terms))
+
+
+async def test_an_opened_promise_is_found_by_its_key_after_it_ended(bench: Bench) -> None:
+    halyard = bench.exchange("Halyard")
+    leg = bench.leg(await priced(halyard, HALF, FIXED), BTC_ETH, terms=FIXED)
+    first = await halyard.open(leg)
+    bench.clock.advance(3600)
+    assert await halyard.open(leg) == first
+
+
+async def test_a_promise_is_for_its_amounts_pair_and_terms(bench: Bench) -> None:
+    halyard = bench.exchange("Halyard")
+    quote = await priced(halyard, HALF, FIXED)
+    leg = bench.leg(quote, BTC_ETH, terms=FIXED)
+    better = replace(leg, amount_out=leg.amount_out + Decimal("0.00000001"))
+    marked = await priced(halyard, HALF, replace(FIXED, markup=Decimal(2)))
+    for false in (
+        better,
+        replace(leg, amount_in=Decimal("0.4")),
+        replace(leg, rate=None),
+        replace(leg, rate="hy-1-" + "0" * 20),
+        replace(leg, rate=marked.rate),
+        replace(leg, terms=replace(FIXED, markup=Decimal(2))),
+        replace(leg, token_out=wire("base", "ETH")),
+    ):
+        with pytest.raises(Rejected):
+            await halyard.open(false)
+    with pytest.raises(Rejected):
+        await bench.exchange("Cobalt").open(leg)
+    assert await halyard.find(leg.key) is None
+
+
+async def test_the_amount_to_receive_is_bounded_by_what_is_sent(bench: Bench) -> None:
+    halyard = bench.exchange("Halyard")
+    low = await halyard.quote(*BTC_ETH, Decimal("0.0001"), RECEIVE)
+    assert isinstance(low, Unavailable)
+    assert low.reason.startswith("below minimum: this route takes 0.00020")
+    high = await halyard.quote(*BTC_ETH, Decimal(1000), RECEIVE)
+    assert isinstance(high, Unavailable)
+    assert high.reason.startswith("above maximum")
+    assert high.limits is not None
+    beyond = await halyard.quote(*BTC_ETH, Decimal(10**9), RECEIVE)
+    assert isinstance(beyond, Unavailable)
+    assert beyond.limits == high.limits
+
+
+async def test_markup_of_the_quote_is_in_what_is_opened(bench: Bench) -> None:
+    halyard = bench.exchange("Halyard")
+    terms = Terms(markup=Decimal(4))
+    quote = await priced(halyard, HALF, terms)
+    plain = await priced(halyard, HALF, FLOATING)
+    assert quote.amount_out < plain.amount_out * Decimal("0.9601")
+    opened = await halyard.open(bench.leg(quote, BTC_ETH, terms=terms))
+    assert opened.amount_out == quote.amount_out
+
+
+async def test_a_closed_exchange_neither_prices_nor_opens(bench: Bench) -> None:
+    fathom = bench.exchange("Fathom")
+    row = VENUES["Fathom"]
+    while closed(row, bench.clock.now()):
+        bench.clock.advance(60)
+    quote = await priced(fathom, HALF, FIXED)
+    kept = bench.leg(quote, BTC_ETH, terms=FIXED)
+    opened = await fathom.open(kept)
+    while not closed(row, bench.clock.now()):
+        bench.clock.advance(60)
+    with pytest.raises(Transient, match="closed"):
+        await fathom.quote(*BTC_ETH, HALF)
+    with pytest.raises(Transient, match="closed"):
+        await fathom.open(bench.leg(quote, BTC_ETH))
+    assert await fathom.find(kept.key) == opened
+    assert await fathom.open(kept) == opened
+
+
+async def test_a_refund_address_where_one_is_needed(bench: Bench) -> None:
+    quay = bench.exchange("Quay")
+    quote = await priced(quay, HALF, FLOATING)
+    with pytest.raises(Rejected, match="refund address"):
+        await quay.open(bench.leg(quote, BTC_ETH))
+    back = derive_address("bitcoin", seed_bytes("test", "back"))
+    await quay.open(bench.leg(quote, BTC_ETH, refund_address=back))
+
+
+async def test_static_addresses_are_two_per_chain_and_come_back(bench: Bench) -> None:
+    saxby = bench.exchange("Saxby")
+    quote = await priced(saxby, HALF, FLOATING)
+    legs = [bench.leg(quote, BTC_ETH) for _ in range(2)]
+    first, second = [await saxby.open(leg) for leg in legs]
+    assert first.address != second.address
+    third = bench.leg(quote, BTC_ETH)
+    with pytest.raises(DepositAddressesInUse):
+        await saxby.open(third)
+    assert await saxby.open(legs[0]) == first
+    eth_btc = await saxby.quote(*reversed(BTC_ETH), Decimal(5))
+    assert isinstance(eth_btc, VenueQuote)
+    other = await saxby.open(bench.leg(eth_btc, (BTC_ETH[1], BTC_ETH[0])))
+    assert other.address not in (first.address, second.address)
+    await bench.ledger.call(Method.CLOCK_SET, advance=Decimal(7200))
+    assert (await saxby.open(third)).address == first.address
+
+
+async def test_a_memo_or_an_address_for_each(bench: Bench) -> None:
+    xrp_eth = wire("xrp", "XRP"), BTC_ETH[1]
+    opened = {}
+    for name in ("Halyard", "Quay"):
+        venue = bench.exchange(name)
+        quote = await venue.quote(*xrp_eth, Decimal(1000))
+        assert isinstance(quote, VenueQuote)
+        back = derive_address("xrp", seed_bytes("test", "back"))
+        opened[name] = [
+            await venue.open(bench.leg(quote, xrp_eth, refund_address=back)) for _ in range(2)
+        ]
+    one, other = opened["Halyard"]
+    assert one.address == other.address
+    assert one.tag is not None
+    assert one.tag != other.tag
+    one, other = opened["Quay"]
+    assert one.address != other.address
+    assert one.tag is other.tag is None
