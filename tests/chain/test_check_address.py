@@ -7,10 +7,11 @@ import random
 import pytest
 from Crypto.Signature import eddsa
 
-from swapdesk.chain.addresses import ton
+from swapdesk.chain.addresses import cosmos, dot, ton
 from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.addresses.ed25519 import is_point
+from swapdesk.chain.addresses.networks import UNLISTED
 from swapdesk.chain.addresses.recognition import FAMILIES
 from swapdesk.chain.addresses.verdict import CHECKSUM_SENTENCE, with_article
 from swapdesk.chain.addresses.xmr import decode_address, encode_address
@@ -192,6 +193,22 @@ def test_chains_of_one_kind_keep_their_addresses_apart(
     address = derive_address(family, bytes(range(32)), given)
     verdict = check_address(kind, address, chain_name=chain, symbol=symbol)
     assert (verdict.code, verdict.reason) == ("other_chain", reason)
+
+
+def test_a_prefix_that_is_not_known_here_is_good_on_a_chain_that_is_not() -> None:
+    foreign = cosmos.encode("pb", bytes(range(20)))
+    verdict = check_address("cosmos", foreign, chain_name="Provenance", symbol="HASH")
+    assert (verdict.ok, verdict.warnings) == (True, (UNLISTED,))
+    refused = check_address("cosmos", foreign, chain_name="Osmosis", symbol="OSMO")
+    assert (refused.ok, refused.code) == (False, "prefix")
+    assert not check_address("cosmos", foreign).ok
+    assert not check_address("cosmos", foreign[:-1] + "q", chain_name="Provenance").ok
+    validator = cosmos.encode("pbvaloper", bytes(range(20)))
+    assert "validator" in check_address("cosmos", validator, chain_name="Provenance").reason
+    numbered = dot.encode(6094, bytes(range(32)))
+    verdict = check_address("dot", numbered, chain_name="Autonomys")
+    assert (verdict.ok, verdict.warnings) == (True, (UNLISTED,))
+    assert "network 6094" in check_address("dot", numbered, chain_name="Polkadot").reason
 
 
 def test_a_chain_of_an_unknown_name_takes_every_prefix_of_its_kind() -> None:

@@ -60,10 +60,11 @@ def hostile_forms(address: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_hostile_forms_are_refused_in_plain_words(kind: str) -> None:
+@pytest.mark.parametrize("chain_name", [None, "Unlisted"])
+def test_hostile_forms_are_refused_in_plain_words(kind: str, chain_name: str | None) -> None:
     for text in hostile_forms(ADDRESSES[kind]):
         started = time.perf_counter()
-        verdict = check_address(kind, text)
+        verdict = check_address(kind, text, chain_name=chain_name)
         assert time.perf_counter() - started < 1
         assert not verdict.ok, repr(text[:80])
         assert verdict.normalized == ""
@@ -236,6 +237,8 @@ def test_forms_decode_to_what_they_encode(kind: int, payload: bytes, data: st.Da
 @settings(max_examples=300, deadline=None)
 def test_any_text_gets_a_verdict(text: str) -> None:
     for kind in KINDS:
-        verdict = check_address(kind, text)
-        assert verdict.reason
-        assert verdict.ok == (verdict.code == "valid") == bool(verdict.normalized)
+        for chain_name in (None, "Unlisted"):
+            verdict = check_address(kind, text, chain_name=chain_name)
+            assert verdict.reason
+            assert verdict.ok == (verdict.code == "valid") == bool(verdict.normalized)
+            assert bool(verdict.account) == verdict.ok

@@ -108,9 +108,7 @@ def check_order(
             f"it pays {plain(order.out_amount)} {intent.token_out.symbol}"
             f" instead of the fixed {plain(intent.amount_out)}"
         )
-    if order.deposit_address is not None and not _plausible(
-        intent.token_in.kind, order.deposit_address
-    ):
+    if order.deposit_address is not None and not _plausible(intent.token_in, order.deposit_address):
         hard.append(f"its deposit address is no address on {intent.token_in.chain_name}")
     if order.expires is None or order.expires - now < SHORTEST_DEADLINE:
         hard.append("its deadline is too near")
@@ -144,9 +142,11 @@ def _asks_more(intent: Intent, in_amount: Decimal) -> bool:
     return in_amount > intent.amount_in * (1 + AMOUNT_TOLERANCE)
 
 
-def _plausible(kind: str, address: str) -> bool:
+def _plausible(token: TokenFacts, address: str) -> bool:
     """Whether the decoders of this desk read the address; kinds without one are not judged."""
-    return kind not in KINDS or check_address(kind, address).ok
+    if token.kind not in KINDS:
+        return True
+    return check_address(token.kind, address, chain_name=token.chain_name).ok
 
 
 def _same_token(

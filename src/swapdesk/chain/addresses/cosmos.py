@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.chain.addresses import bech32
-from swapdesk.chain.addresses.networks import COSMOS
+from swapdesk.chain.addresses.networks import COSMOS, UNLISTED
 from swapdesk.chain.addresses.verdict import (
     AddressProblem,
     Reading,
@@ -27,13 +27,37 @@ def encode(prefix: str, account: bytes) -> str:
 
 def read(text: str) -> Reading:
     """The address and the chain its prefix stands for. Raises AddressProblem."""
-    prefix, separator, data = text.lower().partition("1")
-    for role, said in _ROLES.items():
-        if separator and prefix.endswith(role) and prefix.removesuffix(role) in COSMOS:
-            raise AddressProblem("prefix", said, 1)
-    network = COSMOS.get(prefix) if separator else None
+    network = COSMOS.get(_prefix(text))
     if network is None:
         raise wrong_start("the prefix of a chain known here, as cosmos1")
+    return Reading(_account(text), network=network.name)
+
+
+def read_unlisted(text: str) -> Reading:
+    """An address on a chain whose prefix is not known here: any but that of a known chain.
+
+    Raises AddressProblem.
+    """
+    prefix = _prefix(text)
+    known = COSMOS.get(prefix)
+    if known is not None:
+        return Reading(_account(text), network=known.name)
+    if not prefix.isalnum():
+        raise wrong_start("the prefix of a chain, as cosmos1")
+    return Reading(_account(text), network=f"{prefix}1", warnings=(UNLISTED,))
+
+
+def _prefix(text: str) -> str:
+    """What stands before the separator, in lower case; a role other than an account is refused."""
+    prefix, separator, _ = text.lower().partition("1")
+    for role, said in _ROLES.items():
+        if separator and prefix.endswith(role) and len(prefix) > len(role):
+            raise AddressProblem("prefix", said, 1)
+    return prefix if separator else ""
+
+
+def _account(text: str) -> str:
+    prefix, _, data = text.lower().partition("1")
     lowered = require_bech32(text, len(prefix) + 1)
     if len(data) not in (38, 58):
         short, long = len(prefix) + 39, len(prefix) + 59
@@ -49,4 +73,4 @@ def read(text: str) -> Reading:
         raise AddressProblem("checksum", "its checksum is of another form than this chain's")
     if not any(account):
         raise burned()
-    return Reading(lowered, network=network.name)
+    return lowered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from swapdesk.chain.addresses import ton
 from swapdesk.chain.addresses.networks import network_of
@@ -66,7 +66,7 @@ def check_address(
     chain = chain_name or family.chain
     try:
         _require_plain(text, family)
-        reading = family.read(text)
+        reading = _reader(family, chain_name)(text)
         _refuse_network(family, reading, chain_name, symbol)
         _refuse_better_proof(family, text, chain, symbol)
         _refuse_contract(kind, reading.normalized, contracts)
@@ -82,6 +82,12 @@ def check_address(
         reading.normalized,
         reading.account or reading.normalized,
     )
+
+
+def _reader(family: Family, chain_name: str | None) -> Callable[[str], Reading]:
+    """A chain of a name not known here may have any prefix that its kind of chain takes."""
+    unlisted = chain_name is not None and network_of(family.kind, chain_name) is None
+    return family.read_unlisted if unlisted and family.read_unlisted else family.read
 
 
 def same_address(kind: str, one: str, other: str) -> bool:

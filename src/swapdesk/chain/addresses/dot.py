@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.addresses.networks import DOT
+from swapdesk.chain.addresses.networks import DOT, UNLISTED
 from swapdesk.chain.addresses.verdict import (
     AddressProblem,
     Reading,
@@ -57,6 +57,23 @@ def decode(text: str) -> tuple[int, bytes] | None:
 
 def read(text: str) -> Reading:
     """The address and the chain its number stands for. Raises AddressProblem."""
+    number = _network(text)
+    network = DOT.get(number)
+    if network is None:
+        raise AddressProblem("prefix", f"it is of network {number}, which is not known here", 1)
+    return Reading(text, network=network.name)
+
+
+def read_unlisted(text: str) -> Reading:
+    """An address on a chain whose number is not known here. Raises AddressProblem."""
+    number = _network(text)
+    network = DOT.get(number)
+    if network is not None:
+        return Reading(text, network=network.name)
+    return Reading(text, network=f"network {number}", warnings=(UNLISTED,))
+
+
+def _network(text: str) -> int:
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
     if not SHORTEST <= len(text) <= LONGEST:
         raise wrong_length(len(text), f"{SHORTEST} to {LONGEST}")
@@ -64,9 +81,6 @@ def read(text: str) -> Reading:
     if found is None:
         raise wrong_checksum()
     number, account = found
-    network = DOT.get(number)
-    if network is None:
-        raise AddressProblem("prefix", f"it is of network {number}, which is not known here", 1)
     if not any(account):
         raise burned()
-    return Reading(text, network=network.name)
+    return number

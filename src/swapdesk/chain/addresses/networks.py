@@ -9,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+UNLISTED = (
+    "The beginnings of this chain's addresses are not known here. "
+    "Compare it with another address of the chain."
+)
+"""Said of an address on a chain that has no row here."""
+
 
 @dataclass(frozen=True)
 class Network:

@@ -34,6 +34,7 @@ class Family:
     """A kind of chain: how its addresses are read and how a sentence speaks of them.
 
     ``colon_after`` are beginnings, in lower case, after which the form itself has a colon.
+    ``read_unlisted`` reads for a chain of the kind whose own prefix is not known here.
     Without a checksum, a text that has another chain's is that chain's address: some of
     Osmosis and of Litecoin are 32 bytes of base58 too.
     """
@@ -45,6 +46,7 @@ class Family:
     read: Callable[[str], Reading]
     colon_after: tuple[str, ...] = ()
     checksummed: bool = True
+    read_unlisted: Callable[[str], Reading] | None = None
 
 
 FAMILIES: dict[str, Family] = {
@@ -82,9 +84,21 @@ FAMILIES: dict[str, Family] = {
         ),
         Family("ada", "Cardano", "a Cardano address", "one that starts with addr1", ada.read),
         Family(
-            "cosmos", "Cosmos Hub", "a Cosmos address", "one that starts with cosmos1", cosmos.read
+            "cosmos",
+            "Cosmos Hub",
+            "a Cosmos address",
+            "one that starts with cosmos1",
+            cosmos.read,
+            read_unlisted=cosmos.read_unlisted,
         ),
-        Family("dot", "Polkadot", "a Polkadot address", "one that starts with 1", dot.read),
+        Family(
+            "dot",
+            "Polkadot",
+            "a Polkadot address",
+            "one that starts with 1",
+            dot.read,
+            read_unlisted=dot.read_unlisted,
+        ),
         Family(
             "algo",
             "Algorand",
