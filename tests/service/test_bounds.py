@@ -1,0 +1,256 @@
+"""Both sides of every bound of every parameter and body field, taken from the document.
+
+The document is what clients read, so it is what the parsers are held against: each value
+inside a stated bound is read, each just outside is refused under the name of its input. The
+bounds the specification names stand here once more, so that both cannot be wrong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from swapdesk.service.openapi import document
+from swapdesk.wire.encoding.codec import ShapeError, decode_json, encode_json, validate
+from swapdesk.wire.encoding.numbers import MONEY, plain
+from swapdesk.wire.encoding.query import QueryError, parse_query
+from swapdesk.wire.operations import BY_NAME, OPERATIONS, Operation
+
+DOCUMENT: dict[str, Any] = document("1")
+TOKEN = "a" * 24
+LEAST = Decimal(1).scaleb(-40)
+
+REQUIRED: dict[str, dict[str, Any]] = {
+    "get_pair_limits": {"tokenIdFrom": "BTC", "tokenIdTo": "ETH"},
+    "get_quotes": {"amount": "1", "from": TOKEN, "to": TOKEN},
+    "get_private_send_quotes": {"amount": "1", "from": TOKEN},
+    "create_exchange": {"quoteId": TOKEN, "addressTo": "a"},
+    "create_private_send": {"quoteId": TOKEN, "addressTo": "a"},
+    "get_token": {"id": TOKEN},
+    "get_order": {"serviceId": "a"},
+}
+"""What a request must have beside the input under test."""
+
+
+class Case:
+    """One input: its name, its schema, and whether it stands in a query or in a body."""
+
+    def __init__(self, operation: Operation, place: str, name: str, schema: Any) -> None:
+        self.operation = operation
+        self.place = place
+        self.name = name
+        self.schema = schema
+
+    def __repr__(self) -> str:
+        return f"{self.operation.name}-{self.place}-{self.name}"
+
+    def read(self, *values: Any) -> Any:
+        """Read a request with the input at these values; raises when it is refused."""
+        required = REQUIRED.get(self.operation.name, {})
+        if self.place == "body":
+            assert self.operation.body is not None
+            (value,) = values
+            sent = encode_json({**required, self.name: value})
+            return validate(
+                self.operation.body, decode_json(sent, max_bytes=1 << 20), side="service"
+            )
+        model = self.operation.path_parameters if self.place == "path" else self.operation.query
+        assert model is not None
+        pairs = [(name, value) for name, value in required.items() if name != self.name]
+        return parse_query(model, [*pairs, *((self.name, value) for value in values)])
+
+    def refused(self, *values: Any) -> set[str]:
+        """The inputs the request is refused for; empty when it is read."""
+        try:
+            self.read(*values)
+        except QueryError as error:
+            return set(error.fields)
+        except ShapeError as error:
+            return {path.partition(".")[0] for path, _ in error.fields}
+        return set()
+
+
+def cases() -> Iterator[Case]:
+    for operation in OPERATIONS:
+        described = DOCUMENT["paths"][operation.path][operation.method.lower()]
+        for one in described.get("parameters", []):
+            yield Case(operation, one["in"], one["name"], one["schema"])
+        if operation.body is not None:
+            schema = DOCUMENT["components"]["schemas"][operation.body.__name__]
+            for name, inner in schema["properties"].items():
+                yield Case(operation, "body", name, inner)
+
+
+CASES = list(cases())
+
+Values = tuple[list[Any], list[Any]]
+"""Inside and outside."""
+
+
+def text_values(schema: dict[str, Any]) -> Values:
+    if "enum" in schema:
+        wrong = ["nonsense", *(value.swapcase() for value in schema["enum"] if value.isalpha())]
+        return list(schema["enum"]), wrong
+    if schema.get("format") == "date-time":
+        return ["2026-11-20", "2026-11-20T14:00:00.5Z"], ["1700000000", "2026-13-01", "today"]
+    longest = schema["maxLength"]
+    inside = ["a" * longest]
+    outside = ["a" * (longest + 1), "a\x00", "a\n"]
+    if "minLength" in schema or "pattern" in schema:
+        outside.append("")
+    if schema.get("pattern") == "^[a-fA-F0-9]{24}$":
+        outside += ["a" * 23, "g" * 24]
+    else:
+        inside.append("a")
+    return inside, outside
+
+
+def number_values(schema: dict[str, Any]) -> Values:
+    step = Decimal(1) if schema["type"] == "integer" else LEAST
+    least = Decimal(schema["minimum"])
+    below = MONEY.subtract(least, step)
+    if schema.get("exclusiveMinimum"):
+        least, below = MONEY.add(least, step), least
+    most = Decimal(schema["maximum"])
+    # Where a bound is as long as numbers may be, the next one is a digit longer.
+    above = MONEY.add(most, step if most < 10**15 else 1)
+    return [least, most], [below, above]
+
+
+def values(schema: dict[str, Any], *, body: bool) -> Values:
+    kind = schema["type"]
+    if kind == "boolean":
+        return (
+            ([True, False], ["true", 1]) if body else (["true", "false"], ["True", "1", "yes", ""])
+        )
+    if kind == "string":
+        return text_values(schema)
+    inside, outside = number_values(schema)
+    if body:
+        return inside, [*outside, "x", True]
+    return [plain(value) for value in inside], [*map(plain, outside), "", "1e1", "+1", "01", "１"]
+
+
+def entries(schema: dict[str, Any], count: int) -> list[Any]:
+    inside, _ = values(schema["items"], body=False)
+    return [inside[0]] * count
+
+
+@pytest.mark.parametrize("case", CASES, ids=repr)
+def test_both_sides_of_every_bound(case: Case) -> None:
+    body = case.place == "body"
+    schema = case.schema
+    if schema["type"] != "array":
+        inside, outside = values(schema, body=body)
+        assert inside
+        assert outside
+        for value in inside:
+            assert case.refused(value) == set(), value
+        for value in outside:
+            assert case.refused(value) == {case.name}, value
+        if not body:
+            assert case.refused(inside[0], inside[0]) == {case.name}, "given twice"
+        return
+    inside, outside = values(schema["items"], body=body)
+    for value in inside:
+        assert case.refused(*([[value]] if body else [value])) == set(), value
+    for value in outside:
+        assert case.refused(*([[value]] if body else [value])) == {case.name}, value
+    most = schema.get("maxItems")
+    if body:
+        assert case.refused([]) == {case.name}
+        assert case.refused("a") == {case.name}, "no list"
+    if most is not None:
+        for count, refused in ((most, set()), (most + 1, {case.name})):
+            listed = entries(schema, count)
+            assert case.refused(*([listed] if body else listed)) == refused
+
+
+@pytest.mark.parametrize("case", CASES, ids=repr)
+def test_defaults_are_those_of_the_document(case: Case) -> None:
+    required = REQUIRED.get(case.operation.name, {})
+    if case.name in required or case.place == "body":
+        assert "default" not in case.schema
+        return
+    other = next((one for one in required), None)
+    model: type[BaseModel] | None = case.operation.query
+    assert model is not None
+    read = parse_query(model, list(required.items())) if other else parse_query(model, [])
+    written = read.model_dump(by_alias=True)
+    assert written[case.name] == case.schema.get("default")
+
+
+def bound(operation: str, name: str, place: str = "query") -> Any:
+    (found,) = [
+        case.schema
+        for case in CASES
+        if (case.operation.name, case.place, case.name) == (operation, place, name)
+    ]
+    return found
+
+
+QUOTES = ("get_quotes", "get_private_send_quotes")
+NUMBERS = [
+    *((operation, "markup", 0, 4, None) for operation in QUOTES),
+    *((operation, "deviationThreshold", 0, 100, 5) for operation in QUOTES),
+    *((operation, "rotationLookback", 1, 100, 10) for operation in QUOTES),
+    ("get_quotes", "slippage", 0, 100, None),
+    ("list_tokens", "pageSize", 1, 1000, 1000),
+    ("list_tokens", "page", 1, 10000, 1),
+    ("list_chains", "pageSize", 1, 100, 100),
+    ("list_chains", "page", 1, 10000, 1),
+    ("list_orders", "pageSize", 1, 100, 100),
+    ("list_orders", "page", 1, 10000, 1),
+]
+LENGTHS = [
+    *((operation, "refundAddress", 200) for operation in QUOTES),
+    ("list_tokens", "term", 100),
+    ("list_tokens", "address", 200),
+    ("list_tokens", "symbol", 20),
+    ("list_chains", "name", 50),
+    ("list_orders", "multiId", 64),
+]
+
+
+@pytest.mark.parametrize(("operation", "name", "least", "most", "default"), NUMBERS)
+def test_numbers_of_the_specification(
+    operation: str, name: str, least: int, most: int, default: int | None
+) -> None:
+    schema = bound(operation, name)
+    assert (schema["minimum"], schema["maximum"], schema.get("default")) == (least, most, default)
+    assert "exclusiveMinimum" not in schema
+
+
+@pytest.mark.parametrize(("operation", "name", "longest"), LENGTHS)
+def test_lengths_of_the_specification(operation: str, name: str, longest: int) -> None:
+    assert bound(operation, name)["maxLength"] == longest
+
+
+def test_other_bounds_of_the_specification() -> None:
+    kind = bound("list_chains", "kind")
+    assert (kind["maxItems"], kind["items"]["maxLength"]) == (10, 16)
+    assert bound("get_quotes", "amount")["exclusiveMinimum"] is True
+    assert "exclusiveMinimum" not in bound("get_private_send_quotes", "amount")
+    for operation in ("create_exchange", "create_private_send"):
+        markup = bound(operation, "markup", "body")
+        assert (markup["minimum"], markup["maximum"]) == (0, 4)
+        for name, longest in (
+            ("addressTo", 200),
+            ("refundAddress", 200),
+            ("intermediateRefundAddress", 200),
+            ("destinationTag", 64),
+            ("walletInfo", 256),
+        ):
+            assert bound(operation, name, "body")["maxLength"] == longest
+
+
+def test_every_input_is_a_case() -> None:
+    for operation in OPERATIONS:
+        found = {case.name for case in CASES if case.operation is operation}
+        models = (operation.path_parameters, operation.query, operation.body)
+        assert len(found) == sum(len(model.model_fields) for model in models if model is not None)
+    assert set(REQUIRED) <= set(BY_NAME)
