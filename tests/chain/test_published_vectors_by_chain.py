@@ -178,8 +178,8 @@ def test_hashes_in_base58(kind: str, address: str, version: int, digest: str) ->
     assert check_address(kind, address).normalized == address
 
 
-def test_contract_of_tether_on_tron_and_the_example_of_dash() -> None:
-    """tether.to lists the first; the second stands in the address examples of Dash."""
+def test_contract_of_tether_on_tron_and_an_example_of_dash() -> None:
+    """The second is the address of the Dash examples in the documentation of Bitquery."""
     assert check_address("tron", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t").ok
     assert check_address("dash", "XpESxaUmonkq8RaLLp46Brx2K39ggQe226").ok
     assert tron.VERSION == 0x41
@@ -286,7 +286,7 @@ def test_cardano_addresses_of_the_byron_era(address: str, root: str) -> None:
 
 
 def test_a_byron_address_with_a_derivation_path() -> None:
-    """The random wallet of the Cardano documentation: attributes hold an encrypted path."""
+    """test_vector_1 of legacy_address in Emurgo/cardano-serialization-lib: an encrypted path."""
     address = (
         "DdzFFzCqrhsrcTVhLygT24QwTnNqQqQ8mZrq5jykUzMveU26sxaH529kMpo7"
         "VhPrt5pwW3dXeB2k3EEvKcNBRmzCfcQ7dTkyGzTs658C"

@@ -6,7 +6,8 @@ coin.
 
 Sources: BIP 21 (Bitcoin and the chains that took it over), ERC-681, the Solana Pay
 specification, Monero's ``uri_spec``, the ``xrpl`` links that XRP Ledger wallets document,
-SEP-7, the ``ton://transfer`` links of the TON documentation, ARC-26.
+SEP-7, the ``ton://transfer`` links of the TON documentation, ARC-26. ``tron:`` has no
+specification: wallets read it in the form of BIP 21.
 """
 
 from __future__ import annotations
