@@ -36,6 +36,7 @@ from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 from swapdesk.settings import Settings, load_settings
 from swapdesk.tui.app import DeskApp
 from swapdesk.tui.widgets.qr_code import QrCode
+from swapdesk.tui.widgets.typed_confirm import TypedConfirm
 from tui.screen_text import screen_text
 
 S = TypeVar("S", bound=Screen[Any])
@@ -141,6 +142,13 @@ class DeskRun:
         await self.type(recipient)
         await self.press("enter")
         await self.still()
+
+    async def compare(self) -> None:
+        """Answer the question before the first payment to an address."""
+        await self.see("First payment to this address")
+        asked = self.screen(TypedConfirm)
+        await self.type(asked.question.phrase)
+        await self.press("enter")
 
     async def to_deposit(self, line: str = "0.5 btc eth", recipient: str = "@bob") -> None:
         await self.to_frozen(line, recipient)

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from flows.faulty_network import fail_answer, lose_answer, refuse_connection
+from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_words import Step
 from swapdesk.tui.screens.deposit import DepositScreen
@@ -18,6 +19,7 @@ from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.spans import line_of
 from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.typed_confirm import TypedConfirm
 from tui.desk_run import SIZES, Market
 
 Golden = Callable[[str, str], None]
@@ -175,6 +177,7 @@ async def test_the_tag_has_a_whole_word_from_the_intent_to_the_order(
         assert re.search(rf"Tag +{said}", run.text), run.text
         assert "Destinat " not in run.text
         await run.press("c")
+        await run.compare()
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         await run.still()
         run.app.open_order(run.screen(DepositScreen).service_id)
@@ -308,7 +311,7 @@ async def test_an_order_that_no_venue_takes_is_shown_as_failed(market: Market) -
         for venue in market.venues:
             venue.trouble.reject = True
         await run.press("c")
-        await run.later("The order failed", 0.5)
+        await run.later("The service never gave a deposit address", 0.5)
         run.screen(DepositScreen)
         assert "Next you: ask for new quotes" in run.text
         assert "Y copy" not in run.text
@@ -354,3 +357,62 @@ async def test_a_bad_gateway_is_no_answer(market: Market) -> None:
         market.network.after = None
         await run.later("The order exists:")
         assert posts(market) == 1
+
+
+async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
+    market: Market,
+) -> None:
+    async with market.desk() as run:
+        await run.to_frozen(recipient=ME)
+        assert "▲ Never paid before." in run.text
+        assert ME in run.text.replace(" ", "").replace("\n", "")
+        await run.press("c")
+        await run.see("First payment to this address")
+        asked = run.screen(TypedConfirm).question
+        assert asked.phrase not in run.text
+        assert "••••" in run.text
+        await run.type("zzzz")
+        await run.press("enter")
+        assert "Not what stands there." in run.text
+        assert posts(market) == 0
+        await run.press("escape")
+        assert "••••" not in run.text
+        assert run.screen(CreateScreen).step is Step.READY
+        await run.still()
+        await run.press("c")
+        await run.compare()
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        assert posts(market) == 1
+
+
+async def test_an_address_swapped_on_the_clipboard_is_caught_by_the_question(
+    market: Market,
+) -> None:
+    other = derive_address("evm", b"t" * 32)
+    async with market.desk() as run:
+        # The user copied ME; what was pasted is another address, and the user reads ME elsewhere.
+        await run.to_frozen(recipient=other)
+        await run.press("c")
+        await run.see("First payment to this address")
+        question = run.screen(TypedConfirm).question
+        group = int(re.search(r"group (\d+)", question.what[1])[1])  # type: ignore[index]
+        await run.type(ME[2:][(group - 1) * 4 : group * 4])
+        await run.press("enter")
+        assert "Not what stands there." in run.text
+        assert posts(market) == 0
+
+
+async def test_a_name_of_the_address_book_is_not_asked_about(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_deposit()
+        assert posts(market) == 1
+
+
+async def test_the_place_of_a_wrong_character_is_marked(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form("2 eth btc")
+        await run.type("bc1qar0srrr7xfkvy5l643oydnw9re59gtzzwf5mdq")
+        assert 'character 23 is "o"' in run.text
+        field = run.app.screen.focused
+        assert isinstance(field, TextField)
+        assert field._marked == frozenset({22})

@@ -34,6 +34,8 @@ def deposit_money(tracked: TrackedOrder, now: datetime, *, sent: bool) -> Deposi
     if tracked.withheld is not None and not state.ended:
         return DepositMoney(state.money, "you: read why the address is hidden")
     left = (state.deadline - now).total_seconds() if state.deadline is not None else None
+    if state.ended and order.deposit_address is None:
+        return DepositMoney(state.money, f"{state.actor}: {state.next}")
     if state.level == "expired" or (left is not None and left <= 0):
         return DepositMoney(state.money, "nobody: do not send to its address any more")
     if left is None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 
 from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.folding import display_of
@@ -22,6 +23,18 @@ def paid_addresses(journal: Journal) -> Mapping[str, int]:
         if entry.order.receiver_address is not None
         and display_of(entry.order) == DisplayStatus.SWAP_COMPLETED
     )
+
+
+def last_paid(journal: Journal) -> Mapping[str, datetime]:
+    """When each recipient of a completed order was paid last, as far as the service said."""
+    latest: dict[str, datetime] = {}
+    for entry in journal.orders.all():
+        order = entry.order
+        address, at = order.receiver_address, order.order_finished_received or order.modified
+        if address is None or at is None or display_of(order) != DisplayStatus.SWAP_COMPLETED:
+            continue
+        latest[address] = max(at, latest.get(address, at))
+    return latest
 
 
 def own_deposits(journal: Journal) -> frozenset[str]:

@@ -44,6 +44,7 @@ class RecipientCheck:
     ``label`` is ``@name`` when the address book has it. ``lookalike`` is the known name (or
     short address) and the whole known address it imitates. ``memo`` is the one the address
     book keeps with it. ``needs_memo``: without a memo the chain asks for a typed waiver.
+    ``position`` is the place of the character at fault in ``text``, from 1.
     """
 
     text: str
@@ -56,6 +57,7 @@ class RecipientCheck:
     needs_memo: bool = False
     memo_label: str = "memo"
     memo: str | None = None
+    position: int | None = None
 
     @property
     def problem(self) -> str | None:
@@ -102,10 +104,20 @@ def check_recipient(
         lines = (CheckLine("refuse", refusal),)
         return RecipientCheck(text, "", None, False, lines, needs_memo=needs, memo_label=label)
     read = _read(text, token, book, contracts)
-    if isinstance(read, str):
-        lines = (CheckLine("refuse", read),)
-        return RecipientCheck(text, "", None, False, lines, needs_memo=needs, memo_label=label)
+    if isinstance(read, _Unreadable):
+        return RecipientCheck(
+            text,
+            "",
+            None,
+            False,
+            (CheckLine("refuse", read.reason),),
+            needs_memo=needs,
+            memo_label=label,
+            position=read.position,
+        )
     address, entry, found = read
+    if entry is not None and entry.own:
+        found.append(CheckLine("note", "Your own wallet."))
     found += _own_deposit(chain.kind, address, own_deposits)
     times = _times_paid(chain.kind, address, paid)
     lookalike = None
@@ -207,19 +219,27 @@ def check_memo(text: str | None, waived: bool, token: Token) -> MemoCheck:
     )
 
 
+@dataclass(frozen=True)
+class _Unreadable:
+    reason: str
+    position: int | None = None
+
+
 def _read(
     text: str, token: Token, book: AddressBook, contracts: Collection[str]
-) -> tuple[str, Entry | None, list[CheckLine]] | str:
-    """The address, its entry and the lines of the decoder; a text is the refusal."""
+) -> tuple[str, Entry | None, list[CheckLine]] | _Unreadable:
+    """The address, its entry and the lines of the decoder."""
     chain = token.chain_data
     entry: Entry | None = None
     typed = text
     if text.startswith("@"):
         entry = book.entry(text)
         if entry is None:
-            return f"{text[:40]} is not in the address book."
+            return _Unreadable(f"{text[:40]} is not in the address book.")
         if entry.chain is not None and not entry.fits(entry.kind, chain.short_name):
-            return f"{entry.label} is an address on {entry.chain}, not on {chain.name}."
+            return _Unreadable(
+                f"{entry.label} is an address on {entry.chain}, not on {chain.name}."
+            )
         typed = entry.address
     verdict = check_by_pattern(
         chain.kind,
@@ -230,7 +250,9 @@ def _read(
         contracts=contracts,
     )
     if not verdict.ok:
-        return f"{entry.label}: {verdict.reason}" if entry else verdict.reason
+        if entry is not None:
+            return _Unreadable(f"{entry.label}: {verdict.reason}")
+        return _Unreadable(verdict.reason, verdict.position)
     if entry is None:
         name = book.name_of(chain.kind, verdict.normalized)
         entry = book.entry(name) if name else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.flows.announcements import code_and_request, failure_of_error, rate_worse
+from swapdesk.flows.announcements import code_and_request, failure_of_error
 from swapdesk.flows.consent import Consent, consent_for
 from swapdesk.flows.freezing import NotFreezable, freeze
 from swapdesk.flows.intent import IntentKind
@@ -31,7 +31,14 @@ from swapdesk.tui.screens.create_facts import Draft, FrozenPanel, intent_state, 
 from swapdesk.tui.screens.create_form import Checked, CreateForm, TypedBefore
 from swapdesk.tui.screens.create_keys import locked, standing_of
 from swapdesk.tui.screens.create_sending import Sending
-from swapdesk.tui.screens.create_words import BUSY, Step, money_of, said_gone, verdict_of
+from swapdesk.tui.screens.create_words import (
+    BUSY,
+    Step,
+    money_of,
+    said_gone,
+    verdict_of,
+    worse_quote,
+)
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.intent_panel import IntentState
@@ -43,6 +50,7 @@ if TYPE_CHECKING:
 
     from swapdesk.flows.quoting import QuoteBoard
     from swapdesk.flows.ranking import RankedQuote
+    from swapdesk.flows.recipients import RecipientCheck
 
 
 class CreateScreen(Sending):
@@ -60,18 +68,15 @@ class CreateScreen(Sending):
         between = f"{board.token_in.symbol} → {board.token_out.symbol}"
         if board.private_send:
             between = f"{board.token_in.symbol} privately"
-        super().__init__(session, context=f"{copied_amount(board.amount)} {between}")
+        stated = "=" if board.wish.receive else ""
+        super().__init__(session, context=f"{stated}{copied_amount(board.amount)} {between}")
         self.board, self.row = board, row
         self._was: Decimal | None = None
+        self._hidden: frozenset[int] = frozenset()
         self._asking = False
         self._consented = ("", Consent())
         self._typed = typed
-        self._form = CreateForm(
-            session.desk,
-            board,
-            refund="refund address" in row.badges,
-            typed=(typed.recipient, typed.memo),
-        )
+        self._form = CreateForm(session.desk, board, row, typed)
         self._panel = FrozenPanel(IntentState([]), classes="side")
         self._summary = TextRows(id="summary")
 
@@ -96,7 +101,7 @@ class CreateScreen(Sending):
             return
         self._intent = None
         self.step = Step.OPEN
-        self._typed.recipient, self._typed.memo = self._form.typed
+        self._form.keep_in(self._typed)
         self.settle_notice(self._form.values)
         self.show()
 
@@ -122,6 +127,7 @@ class CreateScreen(Sending):
                 checked.memo,
                 checked.refund,
                 self.desk.clock,
+                intermediate=checked.intermediate,
             )
         except NotFreezable as refused:
             self.show_notice(f"Nothing was confirmed: {refused}.", "error", about=self._form.values)
@@ -164,6 +170,9 @@ class CreateScreen(Sending):
             self.set_class(False, "-review")
         self.show()
 
+    def recipient(self) -> RecipientCheck:
+        return self._form.checked().recipient
+
     def show(self) -> None:
         checked = self._form.checked()
         self._form.show(checked)
@@ -174,6 +183,8 @@ class CreateScreen(Sending):
             checked.recipient,
             checked.memo,
             checked.refund,
+            checked.intermediate,
+            hidden=self._hidden,
             intent=self._intent,
             was=self._was,
             cost=self._cost(),
@@ -207,8 +218,16 @@ class CreateScreen(Sending):
         return consent
 
     def _say_money(self, checked: Checked) -> None:
-        money = money_of(self.step, self.row, checked, self.now(), typing=self._typing())
+        money = money_of(
+            self.step, self.row, checked, self.now(), typing=self._typing(), after=self.failed
+        )
         self.set_money(money.where, money.next_, urgent=money.urgent)
+
+    def hide(self, positions: frozenset[int]) -> None:
+        """Dots in place of what the user is asked to read elsewhere."""
+        self._hidden = positions
+        self._form.hide(positions)
+        self.show()
 
     # keys
 
@@ -258,7 +277,9 @@ class CreateScreen(Sending):
         self.show()
 
     async def _fetch(self) -> None:
-        question = QuoteQuestion.of(self.board)
+        # One route is asked for again: its kind of rate alone, so that it costs one quote.
+        wish = self.board.wish.at_rate(fixed=self.row.quote.fixed)
+        question = QuoteQuestion(wish)
         self.post_message(await question.ask(self.desk.link.quotes))
 
     @on(QuotesArrived)
@@ -277,14 +298,14 @@ class CreateScreen(Sending):
             self.show()
             return
         self.board, self.row = event.board, row
-        self._was = before.key if row.key != before.key else None
+        self._was = before.figure if row.figure != before.figure else None
         if self._form.checked().problems:
             self.show()
         else:
             self._freeze()
         lost = lost_percent(before, row)
         if lost is not None:
-            said = rate_worse(self.board.token_out.symbol, row.key, lost)
+            said = worse_quote(self.board, row, lost)
             self.show_notice(said, "warning")
 
     @on(QuotesFailed)

@@ -8,6 +8,7 @@ from typing import Any
 from textual.app import App
 
 from swapdesk.flows.consent import Consent
+from swapdesk.flows.first_use import Challenge
 from swapdesk.tui.live_guard import LiveGuard
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 
@@ -16,13 +17,17 @@ def ask_before_sending(
     app: App[Any],
     guard: LiveGuard,
     consent: Consent,
+    challenge: Challenge | None,
     *,
+    hide: Callable[[frozenset[int]], None],
     stands: Callable[[], bool],
     send: Callable[[], None],
 ) -> None:
     """One question after the other; ``send`` once all words were typed.
 
-    ``stands`` says after each of them whether the intent is still the one that was asked about.
+    The first payment to an address asks for characters that ``hide`` takes off the screen
+    meanwhile. ``stands`` says after each question whether the intent is still the one that was
+    asked about.
     """
 
     def asked(question: Question, agreed: Callable[[], None]) -> None:
@@ -40,11 +45,36 @@ def ask_before_sending(
             Question("Before this order is created", consent.lines, consent.phrase, "agree"), send
         )
 
+    def challenged() -> None:
+        if challenge is None:
+            consented()
+            return
+        hide(challenge.hidden)
+
+        def typed(yes: bool | None) -> None:
+            hide(frozenset())
+            if yes and stands():
+                consented()
+
+        app.push_screen(TypedConfirm(_first_payment(challenge)), typed)
+
     def live() -> None:
         guard.agree()
-        consented()
+        challenged()
 
     if guard.asks:
         asked(guard.question(), live)
     else:
-        consented()
+        challenged()
+
+
+def _first_payment(challenge: Challenge) -> Question:
+    return Question(
+        "First payment to this address",
+        challenge.question,
+        challenge.answer,
+        "compare",
+        asked="Four characters",
+        wrong="Not what stands there. Compare the whole address with where you have it from.",
+        folds=challenge.folds,
+    )

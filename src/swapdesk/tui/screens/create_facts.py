@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
+from swapdesk.flows.first_use import without
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import (
     clock_time,
@@ -33,13 +34,16 @@ BAR = 12
 
 @dataclass(frozen=True)
 class Draft:
-    """All that the form knows. ``intent`` is there once it is frozen."""
+    """All that the form knows. ``intent`` is there once it is frozen; ``was`` is the figure of
+    the quote before; ``hidden`` are places of the recipient drawn as dots."""
 
     board: QuoteBoard
     row: RankedQuote
     recipient: RecipientCheck
     memo: MemoCheck
     refund: RecipientCheck | None = None
+    intermediate: RecipientCheck | None = None
+    hidden: frozenset[int] = frozenset()
     intent: Intent | None = None
     was: Decimal | None = None
     cost: str = ""
@@ -68,7 +72,7 @@ def fitting_lines(state: IntentState, width: int, height: int) -> list[Line]:
 
 
 def _not_rate(fact: Fact) -> bool:
-    return fact.label not in ("Rate", "Fees")
+    return fact.label not in ("Rate", "Fees", "Markup")
 
 
 def _needed(fact: Fact) -> bool:
@@ -89,31 +93,37 @@ def intent_state(draft: Draft, now: datetime) -> IntentState:
 
 def intent_facts(draft: Draft) -> list[Fact]:
     board, row = draft.board, draft.row
-    rates = rate_both_ways(board.amount, board.token_in.symbol, row.key, board.token_out.symbol)
+    paid, received = board.amount_in(row), received_amount(board, row)
+    rates = rate_both_ways(paid, board.token_in.symbol, received, board.token_out.symbol)
     was = table_amount(draft.was) if draft.was is not None else ""
+    reverse = board.wish.receive
+    rate = "rate fixed" if row.quote.fixed else "floating"
     return [
         Fact(
             "You send",
-            f"{exact_amount(board.amount)} {board.token_in.symbol}",
+            f"{exact_amount(paid)} {board.token_in.symbol}",
             below=[f"on {board.token_in.chain_data.name}"],
+            was=was if reverse else "",
             bold=True,
         ),
         Fact(
             "They get" if board.private_send else "You get",
-            f"{trimmed(row.key)} {board.token_out.symbol}",
-            below=[f"on {board.token_out.chain_data.name}, floating"],
-            was=was,
+            f"{trimmed(received)} {board.token_out.symbol}",
+            below=[f"on {board.token_out.chain_data.name}, {rate}"],
+            was="" if reverse else was,
             bold=True,
         ),
         Fact(),
         Fact("Route", [route_word(row.quote.type), Span("  "), Span(provider_word(row))]),
         *([Fact("Rate", rates[0], below=[Span(rates[1])])] if rates and not same(board) else []),
         Fact("Fees", _fees(row)),
+        *_markup(board, row),
         Fact("Takes", expected_minutes(row.quote.duration)),
         Fact(),
-        _recipient(draft.recipient),
+        _recipient(draft.recipient, draft.hidden),
         Fact(short_memo_label(draft.memo.label), _memo(draft.memo)),
-        *([_refund(draft.refund)] if draft.refund is not None else []),
+        *(_refund(draft.refund, "Refund") if draft.refund is not None else []),
+        *(_refund(draft.intermediate, "Middle") if draft.intermediate is not None else []),
         *([Fact("Cost", draft.cost)] if draft.cost else []),
     ]
 
@@ -128,10 +138,12 @@ def summary(draft: Draft, now: datetime) -> list[LineLike]:
     board, row = draft.board, draft.row
     left = (row.expires_at - now).total_seconds()
     first: Line = [
-        Span(f"{exact_amount(board.amount)} {board.token_in.symbol}", bold=True),
+        Span(f"{exact_amount(board.amount_in(row))} {board.token_in.symbol}", bold=True),
         Span(" → ", "muted"),
-        Span(f"{trimmed(row.key)} {board.token_out.symbol}", bold=True),
+        Span(f"{trimmed(received_amount(board, row))} {board.token_out.symbol}", bold=True),
     ]
+    if row.quote.fixed:
+        first.append(Span("  rate fixed", "muted"))
     if draft.was is not None:
         first.append(Span(f"  was {table_amount(draft.was)}", "muted"))
     second: Line = [
@@ -147,7 +159,19 @@ def _fees(row: RankedQuote) -> str:
     return usd(row.quote.fee_usd) if row.fees_text_kind == "usd" else row.fees_text_kind
 
 
-def _recipient(check: RecipientCheck) -> Fact:
+def received_amount(board: QuoteBoard, row: RankedQuote) -> Decimal:
+    """What arrives: by the quote, or in reverse exactly what was stated."""
+    return board.amount if board.wish.receive else row.key
+
+
+def _markup(board: QuoteBoard, row: RankedQuote) -> list[Fact]:
+    """The markup that was asked for, or that the service says it applied."""
+    applied = row.quote.applied_api_markup
+    percent = board.wish.markup if applied is None else applied
+    return [Fact("Markup", f"{exact_amount(percent)}%, in price")] if percent else []
+
+
+def _recipient(check: RecipientCheck, hidden: frozenset[int]) -> Fact:
     if not check.ok:
         text = "not typed yet" if not check.text else f"{REFUSED} not valid yet"
         return Fact("To", Span(text, "muted" if not check.text else "status-trouble"))
@@ -155,7 +179,7 @@ def _recipient(check: RecipientCheck) -> Fact:
     if check.first_use:
         gap = "  " if below else ""
         below.append(Span(f"{gap}{TROUBLE} never paid", "status-waiting"))
-    return Fact("To", address=check.address, below=[below] if below else [])
+    return Fact("To", address=without(check.address, hidden), below=[below] if below else [])
 
 
 def _memo(check: MemoCheck) -> LineLike:
@@ -167,7 +191,14 @@ def _memo(check: MemoCheck) -> LineLike:
     return Span(check.memo, bold=True) if check.memo else "none"
 
 
-def _refund(check: RecipientCheck) -> Fact:
+def _refund(check: RecipientCheck, label: str) -> list[Fact]:
     if not check.ok:
-        return Fact("Refund", Span(f"{REFUSED} not valid yet", "status-trouble"))
-    return Fact("Refund", address=check.address) if check.address else Fact("Refund", "none")
+        said = f"{REFUSED} not valid yet" if check.text else "not typed yet"
+        return [Fact(label, Span(said, "status-trouble" if check.text else "muted"))]
+    if not check.address:
+        return [Fact(label, "none")]
+    below: list[LineLike] = [Span(check.label, bold=True)] if check.label else []
+    if check.memo:
+        word = short_memo_label(check.memo_label).lower()
+        below.append([Span(f"{word} ", "muted"), Span(check.memo, bold=True)])
+    return [Fact(label, address=check.address, below=below)]

@@ -12,20 +12,28 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.freezing import needs_refund_address
+from swapdesk.flows.middle import middle_token
 from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.payees import own_deposits, paid_addresses, token_contracts
-from swapdesk.flows.recipients import check_memo, check_recipient, check_refund
+from swapdesk.flows.recipients import (
+    MemoCheck,
+    RecipientCheck,
+    check_memo,
+    check_recipient,
+    check_refund,
+)
 from swapdesk.tui.widgets.address_input import AddressInput, Alike
-from swapdesk.tui.widgets.book_list import book_rows
+from swapdesk.tui.widgets.book_list import BookRows
 from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.memo_field import MemoField, MemoNeed
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.text_rows import TextRows
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.quoting import QuoteBoard
-    from swapdesk.flows.recipients import MemoCheck, RecipientCheck
+    from swapdesk.flows.ranking import RankedQuote
+    from swapdesk.wire.tokens import Token
 
 VERDICTS = {
     "ok": Verdict.VALID,
@@ -37,24 +45,29 @@ VERDICTS = {
 
 @dataclass(frozen=True)
 class Checked:
-    """Every field with its result; ``refund`` is None where the route asks for none."""
+    """Every field with its result; ``refund`` is None where the route asks for none, and
+    ``intermediate`` where the middle of the route is not known."""
 
     recipient: RecipientCheck
     memo: MemoCheck
     refund: RecipientCheck | None
+    intermediate: RecipientCheck | None = None
 
     @property
     def problems(self) -> int:
-        checks = (self.recipient, self.memo, self.refund)
+        checks = (self.recipient, self.memo, self.refund, self.intermediate)
         return sum(check is not None and not check.ok for check in checks)
 
 
 @dataclass
 class TypedBefore:
-    """Recipient and memo as typed, so that going back to the routes loses nothing."""
+    """The fields as typed, so that going back to the routes loses nothing."""
 
     recipient: str = ""
     memo: str = ""
+    refund: str = ""
+    refund_memo: str = ""
+    intermediate: str = ""
 
 
 class CreateForm(Vertical):
@@ -67,46 +80,61 @@ class CreateForm(Vertical):
         """``enter`` in the last field, with nothing wrong in any of them."""
 
     def __init__(
-        self, desk: Desk, board: QuoteBoard, *, refund: bool, typed: tuple[str, str], **place: Any
+        self, desk: Desk, board: QuoteBoard, row: RankedQuote, typed: TypedBefore, **place: Any
     ) -> None:
-        """``typed``: recipient and memo to begin with; ``refund``: the route asks for one."""
+        """``typed``: what the fields begin with."""
         super().__init__(**place)
         self._desk, self._board = desk, board
         self._paid = paid_addresses(desk.journal)
         self._deposits = own_deposits(desk.journal)
-        token = board.token_out
-        self._contracts = token_contracts(desk.catalog, token)
-        chain = token.chain_data
-        gets = f"gets the {token.symbol}, on {chain.name}"
-        self._recipient = AddressInput("Recipient", note=gets, value=typed[0], id="recipient")
-        self._recipient.field.grouped = not typed[0].startswith("@")
-        memo = check_memo("", False, token)
-        self._need = MemoNeed.NOT_USED
-        if memo.used:
-            self._need = MemoNeed.REQUIRED if chain.memo_needed else MemoNeed.OPTIONAL
-        label = memo.label[:1].upper() + memo.label[1:]
-        self._memo = MemoField(label, self._need, chain=chain.name, id="memo")
+        token, source = board.token_out, board.token_in
+        self._contracts = {one.id: token_contracts(desk.catalog, one) for one in (token, source)}
+        gets = f"gets the {token.symbol}, on {token.chain_data.name}"
+        self._recipient = AddressInput(
+            "Recipient", note=gets, value=typed.recipient, id="recipient"
+        )
+        self._recipient.field.grouped = not typed.recipient.startswith("@")
+        self._memo = _memo_field(token, "", typed.memo, id="memo")
         # What came back with a name belongs to that name.
-        self._filled = typed[1] if typed[0].startswith("@") else ""
-        if memo.used and typed[1]:
-            self._memo.field.set_value(typed[1])
+        self._filled = typed.memo if typed.recipient.startswith("@") else ""
         self._refund: AddressInput | None = None
-        if refund:
-            note = f"required on this route, on {board.token_in.chain_data.name}"
-            self._refund = AddressInput("Refund address", note=note, id="refund")
-        self._book = TextRows(id="book")
+        self._refund_memo: MemoField | None = None
+        self._refund_filled = typed.refund_memo if typed.refund.startswith("@") else ""
+        if needs_refund_address(row):
+            why = "required: this rate is fixed" if row.quote.fixed else "required on this route"
+            note = f"{why}. On {source.chain_data.name}"
+            self._refund = AddressInput(
+                "Refund address", note=note, value=typed.refund, id="refund"
+            )
+            self._refund.field.grouped = not typed.refund.startswith("@")
+            memo = _memo_field(source, "Refund ", typed.refund_memo, id="refund-memo")
+            self._refund_memo = memo if memo.need is not MemoNeed.NOT_USED else None
+        self._middle = middle_token(desk.catalog, board, row)
+        self._intermediate: AddressInput | None = None
+        if self._middle is not None:
+            note = f"optional: {self._middle.symbol} of a swap that fails half-way comes back here"
+            self._intermediate = AddressInput(
+                "Middle refund", note=note, value=typed.intermediate, id="intermediate"
+            )
+        self._book = BookRows(id="book")
 
     def compose(self) -> ComposeResult:
         yield self._recipient
         yield self._memo
-        if self._refund is not None:
-            yield self._refund
+        for field in (self._refund, self._refund_memo, self._intermediate):
+            if field is not None:
+                yield field
         yield self._book
 
-    @property
-    def typed(self) -> tuple[str, str]:
-        """Recipient and memo as they stand."""
-        return self._recipient.value, self._memo_text()
+    def keep_in(self, typed: TypedBefore) -> None:
+        """Write down the fields as they stand; those this route does not have stay as they were."""
+        typed.recipient, typed.memo = self._recipient.value, self._memo_text()
+        if self._refund is not None:
+            typed.refund = self._refund.value
+        if self._refund_memo is not None:
+            typed.refund_memo = self._refund_memo.value
+        if self._intermediate is not None:
+            typed.intermediate = self._intermediate.value
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -121,42 +149,74 @@ class CreateForm(Vertical):
             book=self._desk.book,
             paid=self._paid,
             own_deposits=self._deposits,
-            contracts=self._contracts,
+            contracts=self._contracts[token.id],
         )
-        refund = None
-        if self._refund is not None:
-            refund = check_refund(
-                self._refund.value.strip(),
-                self._board.token_in,
-                required=True,
-                book=self._desk.book,
-                paid=self._paid,
-                own_deposits=self._deposits,
-                contracts=token_contracts(self._desk.catalog, self._board.token_in),
-            )
-        return Checked(recipient, check_memo(self._memo_text(), False, token), refund)
+        memo = check_memo(self._memo_text(), False, token)
+        return Checked(recipient, memo, self._checked_refund(), self._checked_intermediate())
+
+    def _checked_refund(self) -> RecipientCheck | None:
+        if self._refund is None:
+            return None
+        source = self._board.token_in
+        return check_refund(
+            self._refund.value.strip(),
+            source,
+            required=True,
+            book=self._desk.book,
+            paid=self._paid,
+            own_deposits=self._deposits,
+            contracts=self._contracts[source.id],
+            memo=self._refund_memo.value if self._refund_memo is not None else "",
+        )
+
+    def _checked_intermediate(self) -> RecipientCheck | None:
+        if self._intermediate is None or self._middle is None:
+            return None
+        return check_refund(
+            self._intermediate.value.strip(),
+            self._middle,
+            required=False,
+            book=self._desk.book,
+            paid=self._paid,
+            own_deposits=self._deposits,
+            memo="",
+        )
 
     def focus_first(self) -> None:
         self._recipient.field.focus()
 
+    def hide(self, positions: frozenset[int]) -> None:
+        """Draw these places of the recipient as dots; an empty set ends it."""
+        self._recipient.field.hide(positions)
+
     def show(self, checked: Checked) -> None:
         """Draw the results under their fields."""
-        self._show_recipient(checked.recipient)
-        if self._need is not MemoNeed.NOT_USED:
+        _show_address(self._recipient, checked.recipient)
+        if self._memo.need is not MemoNeed.NOT_USED:
             asked = bool(self._memo.value) or checked.recipient.ok
             self._memo.show_checks(_checks(checked.memo.lines) if asked else [])
-        if self._refund is not None and checked.refund is not None:
-            self._refund.show_result(_checks(checked.refund.lines) if self._refund.value else [])
-        chain = self._board.token_out.chain_data
-        self._book.show(book_rows(self._desk.book, chain, self._paid, self._recipient.value))
+        for field, check in (
+            (self._refund, checked.refund),
+            (self._intermediate, checked.intermediate),
+        ):
+            if field is not None and check is not None:
+                _show_address(field, check)
+        self.show_book()
 
-    def _show_recipient(self, check: RecipientCheck) -> None:
-        value = self._recipient.value
-        lines = _checks(check.lines) if value else []
-        if value.startswith("@") and check.address:
-            lines.insert(0, Check(Verdict.VALID, grouped_address(check.address)))
-        alike = Alike(*check.lookalike) if check.lookalike is not None else None
-        self._recipient.show_result(lines, alike=alike)
+    def show_book(self) -> None:
+        """The names that fit the field with the focus."""
+        field, token = self._named_field()
+        chain = token.chain_data
+        self._book.show_names(self._desk.book, chain, self._paid, field.value)
+
+    def _named_field(self) -> tuple[AddressInput, Token]:
+        """The address field with the focus, else the recipient, and the token it is for."""
+        if self._refund is not None and self._refund.field.has_focus:
+            return self._refund, self._board.token_in
+        middle = self._intermediate
+        if middle is not None and self._middle is not None and middle.field.has_focus:
+            return middle, self._middle
+        return self._recipient, self._board.token_out
 
     # keys
 
@@ -175,11 +235,12 @@ class CreateForm(Vertical):
 
     def complete_name(self) -> str | None:
         """Complete ``@b`` to a name that fits the chain; a text says that there is none."""
-        value = self._recipient.value
-        if self._focused() is not self._recipient.field or not value.startswith("@"):
+        field, token = self._named_field()
+        value = field.value
+        if self._focused() is not field.field or not value.startswith("@"):
             self.step(1)
             return None
-        chain = self._board.token_out.chain_data
+        chain = token.chain_data
         names = self._desk.book.names(chain.kind, chain.short_name)
         begun = value[1:].lower()
         if begun in names:
@@ -188,27 +249,26 @@ class CreateForm(Vertical):
             found = next((name for name in names if name.startswith(begun)), None)
         if found is None:
             return f"No name for {chain.name} begins with {value[:40]}."
-        self._recipient.field.set_value(f"@{found}")
+        field.field.set_value(f"@{found}")
         return None
 
     @on(TextField.Changed)
     def _changed(self, event: TextField.Changed) -> None:
         event.stop()
+        for one in (self._recipient, self._refund, self._intermediate):
+            if one is not None and event.field is one.field:
+                # A name is read as one word, an address in groups.
+                event.field.grouped = not event.value.startswith("@")
+                event.field.redraw()
         if event.field is self._recipient.field:
-            # A name is read as one word, an address in groups.
-            event.field.grouped = not event.value.startswith("@")
-            event.field.redraw()
-            self._follow_name()
+            memo = self.checked().recipient.memo or ""
+            self._filled = _follow(self._memo, self._filled, memo)
+        elif self._refund is not None and event.field is self._refund.field:
+            entry = self._desk.book.entry(event.value) if event.value.startswith("@") else None
+            if self._refund_memo is not None:
+                memo = entry.memo or "" if entry is not None else ""
+                self._refund_filled = _follow(self._refund_memo, self._refund_filled, memo)
         self.post_message(self.Edited())
-
-    def _follow_name(self) -> None:
-        """The memo of a name goes with the name: another recipient never keeps it."""
-        memo = self.checked().recipient.memo or ""
-        if self._need is MemoNeed.NOT_USED or self._memo.value not in ("", self._filled):
-            return
-        self._filled = memo
-        if self._memo.value != memo:
-            self._memo.field.set_value(memo)
 
     @on(TextField.Submitted)
     def _submitted(self, event: TextField.Submitted) -> None:
@@ -238,19 +298,73 @@ class CreateForm(Vertical):
     def _result(self, field: TextField, checked: Checked) -> RecipientCheck | MemoCheck | None:
         if field is self._recipient.field:
             return checked.recipient
-        return checked.memo if field is self._memo.field else checked.refund
+        if field is self._memo.field:
+            return checked.memo
+        if self._intermediate is not None and field is self._intermediate.field:
+            return checked.intermediate
+        if self._refund is not None and field is self._refund.field:
+            return self._refund_alone()
+        return checked.refund
+
+    def _refund_alone(self) -> RecipientCheck | None:
+        """The refund address without its memo, whose own field comes next."""
+        if self._refund is None:
+            return None
+        return check_refund(
+            self._refund.value.strip(),
+            self._board.token_in,
+            required=True,
+            book=self._desk.book,
+            paid=self._paid,
+            own_deposits=self._deposits,
+            contracts=self._contracts[self._board.token_in.id],
+            memo="",
+        )
 
     def _fields(self) -> list[TextField]:
-        fields = [self._recipient.field]
-        if self._need is not MemoNeed.NOT_USED:
-            fields.append(self._memo.field)
-        return [*fields, self._refund.field] if self._refund is not None else fields
+        memo = self._memo if self._memo.need is not MemoNeed.NOT_USED else None
+        inputs = (self._recipient, memo, self._refund, self._refund_memo, self._intermediate)
+        return [one.field for one in inputs if one is not None]
 
     def _focused(self) -> TextField | None:
         return next((field for field in self._fields() if field.has_focus), None)
 
     def _memo_text(self) -> str:
-        return self._memo.value if self._need is not MemoNeed.NOT_USED else ""
+        return self._memo.value if self._memo.need is not MemoNeed.NOT_USED else ""
+
+
+def _memo_field(token: Token, prefix: str, value: str, **place: Any) -> MemoField:
+    """The field of a chain's memo under its own name; a refund asks for none by itself."""
+    chain, memo = token.chain_data, check_memo("", False, token)
+    need = MemoNeed.NOT_USED
+    if memo.used:
+        needed = bool(chain.memo_needed) and not prefix
+        need = MemoNeed.REQUIRED if needed else MemoNeed.OPTIONAL
+    label = f"{prefix}{memo.label}"
+    made = MemoField(label[:1].upper() + label[1:], need, chain=chain.name, **place)
+    if memo.used and value:
+        made.field.set_value(value)
+    return made
+
+
+def _follow(field: MemoField, filled: str, memo: str) -> str:
+    """The memo of a name goes with the name: another recipient never keeps it. What was filled
+    in by a name before is returned for the next time."""
+    if field.need is MemoNeed.NOT_USED or field.value not in ("", filled):
+        return filled
+    if field.value != memo:
+        field.field.set_value(memo)
+    return memo
+
+
+def _show_address(field: AddressInput, check: RecipientCheck) -> None:
+    value = field.value
+    lines = _checks(check.lines) if value else []
+    if value.startswith("@") and check.address:
+        lines.insert(0, Check(Verdict.VALID, grouped_address(check.address)))
+    alike = Alike(*check.lookalike) if check.lookalike is not None else None
+    wrong = frozenset() if check.position is None else frozenset({check.position - 1})
+    field.show_result(lines, wrong=wrong, alike=alike)
 
 
 def _checks(lines: Iterable[CheckLine]) -> list[Check]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from swapdesk.flows.consent import Consent
 from swapdesk.flows.create_outcome import NotCreated, Unknown
+from swapdesk.flows.first_use import challenge_for
 from swapdesk.flows.intent import Intent
+from swapdesk.flows.recipients import RecipientCheck
+from swapdesk.flows.wording import Failure
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.create_asking import ask_before_sending
 from swapdesk.tui.screens.create_words import Step, said_ended, said_looking, said_sent
@@ -16,12 +19,21 @@ class Sending(Page):
 
     step: Step = Step.OPEN
     sent_intent: str | None = None
+    failed: Failure | None = None
+    """Why nothing was created, once that is known."""
     _intent: Intent | None = None
     _said: Check | None = None
 
     def consent(self) -> Consent:
         """What must be agreed to before the intent leaves."""
         return Consent()
+
+    def recipient(self) -> RecipientCheck | None:
+        """Who gets it, as the form has it."""
+        return None
+
+    def hide(self, positions: frozenset[int]) -> None:
+        """Draw these places of the recipient as dots."""
 
     def expired(self) -> bool:
         """Whether the quote of the intent is over."""
@@ -38,10 +50,13 @@ class Sending(Page):
         def stands() -> bool:
             return self._intent is intent and self.step is Step.READY and not self.expired()
 
+        recipient = self.recipient()
         ask_before_sending(
             self.app,
             self.session.live_guard,
             self.consent(),
+            challenge_for(recipient, intent.id) if recipient is not None else None,
+            hide=self.hide,
             stands=stands,
             send=lambda: self._send(intent),
         )
@@ -68,6 +83,7 @@ class Sending(Page):
         """The create came to an outcome that is no order."""
         self.refresh_frame()
         self.step, self._said = said_ended(outcome)
+        self.failed = outcome.failure
         if self.step is Step.FAILED:
             self._intent = None
         self.step_changed(self.step.value)

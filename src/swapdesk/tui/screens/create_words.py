@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from enum import Enum
 
-from swapdesk.flows.announcements import code_and_request, quote_ended, refused_fields
+from swapdesk.flows.announcements import code_and_request, quote_ended, rate_worse, refused_fields
 from swapdesk.flows.consent import Consent
 from swapdesk.flows.create_outcome import NotCreated, Unknown
-from swapdesk.flows.notation import clock_time, countdown
+from swapdesk.flows.notation import clock_time, countdown, table_amount
+from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
-from swapdesk.flows.wording import OUTCOME_UNKNOWN
+from swapdesk.flows.wording import OUTCOME_UNKNOWN, Failure
 from swapdesk.tui.commands.create import NewQuote
 from swapdesk.tui.screens.create_form import Checked
 from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.money_line import MoneyState
 
 URGENT_SECONDS = 15
+ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
+"""What a failure asks for that the key of this screen does."""
 FUNDS = "in your wallet."
 
 
@@ -67,6 +71,16 @@ def said_looking() -> Check:
     return Check(Verdict.WARNING, OUTCOME_UNKNOWN.cause, "The desk looks for it.")
 
 
+def worse_quote(board: QuoteBoard, row: RankedQuote, lost: Decimal) -> str:
+    """A new quote that is worse than the one confirmed; ``lost`` is how much, in percent."""
+    if not board.wish.receive:
+        return rate_worse(board.token_out.symbol, row.key, lost)
+    asked = f"{table_amount(row.figure)} {board.token_in.symbol}"
+    return (
+        f"The new quote asks for {asked}, {lost:.2f}% more than you confirmed. Nothing was created."
+    )
+
+
 def said_gone() -> Check:
     return Check(Verdict.REFUSED, "This route is gone.", "esc shows the others.")
 
@@ -89,14 +103,23 @@ def _asking_key(typing: bool) -> str:
 
 
 def money_of(
-    step: Step, row: RankedQuote, checked: Checked, now: datetime, *, typing: bool
+    step: Step,
+    row: RankedQuote,
+    checked: Checked,
+    now: datetime,
+    *,
+    typing: bool,
+    after: Failure | None = None,
 ) -> MoneyState:
-    """Where the money is and who acts next. ``typing``: a field has the focus."""
+    """Where the money is and who acts next. ``typing``: a field has the focus; ``after`` is why
+    nothing was created."""
     if step is Step.SENT:
         return MoneyState(FUNDS, "the service: it creates the order")
     if step in BUSY:
         where = "in your wallet; nothing was paid."
         return MoneyState(where, "the desk: it looks for the order")
+    if step is Step.FAILED and after is not None and after.next not in ASKS_AGAIN:
+        return MoneyState(f"{after.money}.", after.next)
     if step is Step.FAILED or row.expired(now):
         return MoneyState(FUNDS, f"you: {_asking_key(typing)} asks for a new quote, 1 quote")
     if step is Step.READY:
@@ -108,9 +131,12 @@ def money_of(
 
 def _next_input(checked: Checked) -> str:
     if not checked.recipient.ok:
-        return "you: say who gets it"
+        return "you: correct the recipient" if checked.recipient.text else "you: say who gets it"
     if not checked.memo.ok:
         return f"you: type the {checked.memo.label}"
     if checked.refund is not None and not checked.refund.ok:
-        return "you: type the refund address"
+        again = "correct" if checked.refund.text else "type"
+        return f"you: {again} the refund address"
+    if checked.intermediate is not None and not checked.intermediate.ok:
+        return "you: correct the refund address of the middle"
     return "you: enter shows the frozen intent"

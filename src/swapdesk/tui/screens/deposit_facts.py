@@ -92,6 +92,8 @@ def deposit_state(tracked: TrackedOrder, now: datetime) -> DepositState:
         verdict = nothing if tracked.withheld else waits
         return DepositState(phase, said, facts=facts, matches=verdict)
     if phase is DepositPhase.EXPIRED:
+        if order.deposit_address is None:
+            return DepositState(phase, state.sentence, facts=facts)
         head: LineLike = "Expired"
         verdict = Check(Verdict.WARNING, deadline_passed(order, closed=state.ended))
         return DepositState(phase, head, facts=facts, matches=verdict)

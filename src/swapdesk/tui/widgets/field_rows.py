@@ -16,7 +16,8 @@ MARGIN = 2
 
 @dataclass(frozen=True, slots=True)
 class FieldState:
-    """What a field draws. ``marked`` are positions in the value shown as wrong."""
+    """What a field draws. ``marked`` are positions in the value shown as wrong, ``hidden`` ones
+    are drawn as dots."""
 
     value: str = ""
     cursor: int = 0
@@ -28,6 +29,7 @@ class FieldState:
     secret: bool = False
     tall: bool = False
     marked: frozenset[int] = field(default_factory=frozenset)
+    hidden: frozenset[int] = field(default_factory=frozenset)
 
 
 def field_lines(state: FieldState, width: int) -> list[Line]:
@@ -104,8 +106,9 @@ def _characters(state: FieldState, text: str, places: range) -> Line:
         else:
             role = "status-trouble" if at in state.marked else "foreground"
         bold = at in state.marked
+        char = "•" if at in state.hidden else text[at]
         if line and line[-1].role == role and line[-1].bold == bold:
-            line[-1] = Span(line[-1].text + text[at], role, bold)
+            line[-1] = Span(line[-1].text + char, role, bold)
         else:
-            line.append(Span(text[at], role, bold))
+            line.append(Span(char, role, bold))
     return line

@@ -98,6 +98,7 @@ class TextField(LinesView, can_focus=True):
         super().__init__(**place)
         self._edit = Edit(value, len(value))
         self._marked: frozenset[int] = frozenset()
+        self._hidden: frozenset[int] = frozenset()
         self.placeholder = placeholder
         self.prompt = prompt
         self.hint = hint
@@ -124,6 +125,12 @@ class TextField(LinesView, can_focus=True):
         self._marked = positions
         self.redraw()
 
+    def hide(self, positions: frozenset[int]) -> None:
+        """Draw these positions (from 0) as dots; an empty set ends it."""
+        if positions != self._hidden:
+            self._hidden = positions
+            self.redraw()
+
     def lines(self, width: int) -> list[Line]:
         state = FieldState(
             value=self.value,
@@ -136,6 +143,7 @@ class TextField(LinesView, can_focus=True):
             secret=self.secret,
             tall=self.tall,
             marked=self._marked,
+            hidden=self._hidden,
         )
         return field_lines(state, width)
 

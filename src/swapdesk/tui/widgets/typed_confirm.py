@@ -19,12 +19,25 @@ from swapdesk.tui.widgets.text_field import TextField
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``what`` will happen in sentences, the ``phrase`` to type, the verb of ``enter``."""
+    """``what`` will happen in sentences, the ``phrase`` to type, the verb of ``enter``.
+
+    ``asked`` stands in for the phrase where it must not be shown, ``wrong`` is then said of
+    anything else; ``folds``: large and small letters are the same.
+    """
 
     title: str
     what: Sequence[str]
     phrase: str
     verb: str = "confirm"
+    asked: str = ""
+    wrong: str = ""
+    folds: bool = False
+
+    def answers(self, typed: str) -> bool:
+        """Whether this is the phrase."""
+        if self.folds:
+            return typed.lower() == self.phrase.lower()
+        return typed == self.phrase
 
 
 class QuestionText(LinesView):
@@ -60,15 +73,15 @@ class TypedConfirm(Overlay[bool]):
 
     @on(TextField.Changed)
     def _compare(self, event: TextField.Changed) -> None:
-        right = event.value == self.question.phrase
+        right = self.question.answers(event.value)
         self._text.say(Check(Verdict.VALID, "as asked") if right else None)
 
     @on(TextField.Submitted)
     def _decide(self, event: TextField.Submitted) -> None:
-        if event.value == self.question.phrase:
+        if self.question.answers(event.value):
             self.dismiss(True)
             return
-        said = f'Not the same: type "{self.question.phrase}".'
+        said = self.question.wrong or f'Not the same: type "{self.question.phrase}".'
         self._text.say(Check(Verdict.REFUSED, said))
 
 
@@ -77,6 +90,8 @@ def question_lines(question: Question, width: int, said: Check | None = None) ->
     for sentence in question.what:
         rows += wrapped(sentence, width)
     asked: Line = [Span("Type ", "muted"), Span(f'"{question.phrase}"', "foreground", bold=True)]
+    if question.asked:
+        asked = [Span(question.asked, "muted")]
     rows += [[], asked]
     # The row is there before it is needed, so that the field does not move under the hands.
     rows += check_lines(said, width) if said is not None else [[]]
