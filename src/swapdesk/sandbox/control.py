@@ -18,12 +18,15 @@ from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.control_bodies import ClockBody, DepositBody, FaultBody
 from swapdesk.sandbox.faucet import Faucet, NotPayable
-from swapdesk.sandbox.fault_choice import FaultRefused, answer_fault, order_fault
+from swapdesk.sandbox.fault_choice import Deletion, FaultRefused, NodeFaultCall, choose
 from swapdesk.sandbox.fault_layer import FaultLayer
-from swapdesk.sandbox.faults import AnswerFault, Faults
+from swapdesk.sandbox.faults import ActiveFault, Faults
 from swapdesk.sandbox.loopback import refusal
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.pace import WorldPace
+from swapdesk.sandbox.venue_faults import ActiveVenueFault, VenueFaults
+from swapdesk.service.orders.deletion import delete_order
+from swapdesk.service.store.protocol import Store
 from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode, encode_json
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.model import RequestModel
@@ -63,7 +66,9 @@ class Control:
         pace: WorldPace,
         market: Market,
         faults: Faults,
+        venue_faults: VenueFaults,
         layer: FaultLayer,
+        store: Store,
     ) -> None:
         self._token = token
         self._hosts = hosts
@@ -73,6 +78,8 @@ class Control:
         self._pace = pace
         self._market = market
         self._faults = faults
+        self._venue_faults = venue_faults
+        self._store = store
         self._layer = layer
         self._operations: dict[str, dict[str, Operation]] = {
             "/state": {"GET": self._state},
@@ -114,7 +121,12 @@ class Control:
             **await self._time(),
             "heights": await self._ledger.call(Method.CHAIN_HEIGHTS),
             "prices": self._market.prices(self._clock.now()),
-            "faults": [fault.as_json() for fault in self._faults.active] + waiting,
+            "faults": [
+                *(fault.as_json() for fault in self._faults.active),
+                *self._layer.refusing(),
+                *(fault.as_json() for fault in self._venue_faults.active),
+                *waiting,
+            ],
         }
 
     async def _time(self) -> dict[str, Any]:
@@ -153,20 +165,29 @@ class Control:
         if body.service_id is not None and await self._faucet.find(body.service_id) is None:
             raise _Refused(404, "NOT_FOUND", "There is no such order.")
         try:
-            chosen = answer_fault(body)
-            asked = order_fault(body) if chosen is None else None
+            chosen = choose(body)
         except FaultRefused as error:
             raise _invalid(error.field, str(error)) from None
-        if chosen is not None:
+        if isinstance(chosen, ActiveFault):
             self._faults.add(chosen)
-            if chosen.fault is AnswerFault.WS_DROP:
-                self._layer.drop_streams()
-        elif asked is not None:
-            await self._ledger.call(Method.FAULT_ADD, **asked)
+            self._layer.drop_streams()
+        elif isinstance(chosen, ActiveVenueFault):
+            self._venue_faults.add(chosen)
+        elif isinstance(chosen, NodeFaultCall):
+            await self._ledger.call(Method.FAULT_ADD, **chosen.params)
+        else:
+            await self._delete(chosen)
         return {"fault": body.fault, "times": body.times}
+
+    async def _delete(self, chosen: Deletion) -> None:
+        order = await self._faucet.find(chosen.service_id)
+        if order is None or not await delete_order(self._store, order, self._clock.now()):
+            raise _invalid("serviceId", "an order that is being carried out is not deleted")
 
     async def _clear_faults(self, _: Request) -> dict[str, Any]:
         self._faults.clear()
+        self._venue_faults.clear()
+        self._layer.open_streams()
         await self._ledger.call(Method.FAULT_CLEAR)
         return {"faults": []}
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated
 
 from pydantic import Field
 
-from swapdesk.sandbox.node.params import Advance, Leg, Speed, Times, VenueCode
+from swapdesk.sandbox.node.params import Advance, ChainName, Leg, Speed, Times, VenueCode
 from swapdesk.wire.encoding.ids import OrderId, QuoteId
 from swapdesk.wire.encoding.numbers import BodyNumber
 from swapdesk.wire.encoding.text import Identity
@@ -28,14 +27,16 @@ class DepositBody(RequestModel):
 
 
 class FaultBody(RequestModel):
-    """One selector, one fault. ``times`` is how many requests or legs it spoils (1);
-    ``seconds`` is the length of a delay or what ``retry-after`` says."""
+    """One selector, one fault. ``times`` is how many requests, frames, legs or calls it spoils
+    (1; a venue or node that is down or slow stays so); ``seconds`` how long it lasts, or what
+    ``retry-after`` says (2)."""
 
     fault: Annotated[str, Identity(64)]
     operation: Annotated[str, Identity(200)] | None = None
     service_id: OrderId | None = None
     quote_id: QuoteId | None = None
     venue: VenueCode | None = None
+    chain: ChainName | None = None
     leg: Leg | None = None
-    times: Times = 1
-    seconds: Annotated[BodyNumber, Field(ge=0, le=300)] = Decimal(2)
+    times: Times | None = None
+    seconds: Annotated[BodyNumber, Field(ge=0, le=300)] | None = None

@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, get_args
+
 from swapdesk.sandbox.control_bodies import FaultBody
 from swapdesk.sandbox.faults import (
     STREAM,
+    STREAM_FAULTS,
     ActiveFault,
     AnswerFault,
     UnknownOperation,
     operation_name,
 )
+from swapdesk.sandbox.node.params import NodeFault, OrderFault
+from swapdesk.sandbox.venue_faults import ActiveVenueFault, VenueFault
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.world import chains_by_name
 
-ORDER_FAULTS = ("fail_after_deposit", "expire")
-_ANSWER_SELECTORS = ("operation", "service_id", "quote_id")
-_ORDER_SELECTORS = ("service_id", "venue")
+DELETE = "delete"
+_ORDER_FAULTS: tuple[str, ...] = get_args(OrderFault)
+_NODE_FAULTS: tuple[str, ...] = get_args(NodeFault)
+KNOWN = (*AnswerFault, *_ORDER_FAULTS, DELETE, *VenueFault, *_NODE_FAULTS)
+"""Every fault of this sandbox."""
+
+_SECONDS = Decimal(2)
+_TIMED = frozenset(
+    {
+        AnswerFault.DELAY,
+        AnswerFault.RATE_LIMITED,
+        AnswerFault.WS_DROP,
+        AnswerFault.WS_REORDER,
+        VenueFault.VENUE_SLOW,
+    }
+)
 _NAMES = {
     "operation": "operation",
     "service_id": "serviceId",
     "quote_id": "quoteId",
     "venue": "venue",
+    "chain": "chain",
 }
 
 
@@ -31,19 +53,52 @@ class FaultRefused(Exception):
         self.field = field
 
 
-def answer_fault(body: FaultBody) -> ActiveFault | None:
-    """The fault of the service's answers that is meant, or None for a fault of an order."""
-    if body.fault in ORDER_FAULTS:
-        return None
-    try:
-        fault = AnswerFault(body.fault)
-    except ValueError:
-        known = ", ".join((*AnswerFault, *ORDER_FAULTS))
-        raise FaultRefused("fault", f"there is no such fault; there are {known}") from None
-    if body.leg is not None:
-        raise FaultRefused("leg", f"{fault} knows no legs")
-    stream = fault is AnswerFault.WS_DROP
-    _one_selector(body, ("operation", "service_id") if stream else _ANSWER_SELECTORS, stream)
+@dataclass(frozen=True)
+class NodeFaultCall:
+    """Parameters of the node's ``fault_add``."""
+
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """An order that shall be deleted."""
+
+    service_id: str
+
+
+Chosen = ActiveFault | ActiveVenueFault | NodeFaultCall | Deletion
+
+
+def choose(body: FaultBody) -> Chosen:
+    """What is meant. Raises FaultRefused."""
+    name = body.fault
+    if name not in KNOWN:
+        known = ", ".join(KNOWN)
+        raise FaultRefused("fault", f"there is no such fault; there are {known}")
+    if body.leg is not None and name not in _ORDER_FAULTS:
+        raise FaultRefused("leg", f"{name} knows no legs")
+    if body.seconds is not None and name not in _TIMED:
+        raise FaultRefused("seconds", f"{name} does not last for a time")
+    if body.times is not None and name in (DELETE, "release"):
+        raise FaultRefused("times", f"{name} happens once, and at once")
+    if name == DELETE:
+        _one_selector(body, ("service_id",))
+        return Deletion(str(body.service_id))
+    if name in _ORDER_FAULTS:
+        return _order_fault(body)
+    if name in _NODE_FAULTS:
+        return _node_fault(body)
+    if name in list(VenueFault):
+        return _venue_fault(body)
+    return _answer_fault(body)
+
+
+def _answer_fault(body: FaultBody) -> ActiveFault:
+    fault = AnswerFault(body.fault)
+    stream = fault in STREAM_FAULTS
+    allowed = ("operation", "service_id") if stream else ("operation", "service_id", "quote_id")
+    _one_selector(body, allowed, optional=stream)
     operation = None
     if body.operation is not None:
         try:
@@ -52,25 +107,47 @@ def answer_fault(body: FaultBody) -> ActiveFault | None:
             raise FaultRefused("operation", str(error)) from None
         if (operation == STREAM) != stream:
             raise FaultRefused("operation", f"{fault} does not happen to {operation}")
-    return ActiveFault(
-        fault, body.times, float(body.seconds), operation, body.service_id, body.quote_id
-    )
+    usual = Decimal(0) if fault is AnswerFault.WS_DROP else _SECONDS
+    seconds = float(usual if body.seconds is None else body.seconds)
+    times = 1 if body.times is None else body.times
+    return ActiveFault(fault, times, seconds, operation, body.service_id, body.quote_id)
 
 
-def order_fault(body: FaultBody) -> dict[str, object]:
-    """Parameters of the node's ``fault_add``."""
-    _one_selector(body, _ORDER_SELECTORS, False)
-    if body.venue is not None and body.venue not in {row.code for row in VENUE_ROWS}:
-        raise FaultRefused("venue", f"there is no exchange {body.venue!r}")
-    asked: dict[str, object] = {"fault": body.fault, "times": body.times}
-    for name in (*_ORDER_SELECTORS, "leg"):
+def _order_fault(body: FaultBody) -> NodeFaultCall:
+    _one_selector(body, ("service_id", "venue"))
+    _require_venue(body.venue)
+    return _node_call(body, ("service_id", "venue", "leg", "times"))
+
+
+def _node_fault(body: FaultBody) -> NodeFaultCall:
+    _one_selector(body, ("chain",))
+    if body.chain not in chains_by_name():
+        raise FaultRefused("chain", f"there is no chain {body.chain!r}")
+    return _node_call(body, ("chain", "times"))
+
+
+def _venue_fault(body: FaultBody) -> ActiveVenueFault:
+    _one_selector(body, ("venue",))
+    _require_venue(body.venue)
+    seconds = _SECONDS if body.seconds is None else body.seconds
+    return ActiveVenueFault(VenueFault(body.fault), str(body.venue), body.times, float(seconds))
+
+
+def _require_venue(code: str | None) -> None:
+    if code is not None and code not in {row.code for row in VENUE_ROWS}:
+        raise FaultRefused("venue", f"there is no exchange {code!r}")
+
+
+def _node_call(body: FaultBody, names: tuple[str, ...]) -> NodeFaultCall:
+    asked: dict[str, Any] = {"fault": body.fault}
+    for name in names:
         value = getattr(body, name)
         if value is not None:
             asked[_NAMES.get(name, name)] = value
-    return asked
+    return NodeFaultCall(asked)
 
 
-def _one_selector(body: FaultBody, allowed: tuple[str, ...], optional: bool) -> None:
+def _one_selector(body: FaultBody, allowed: tuple[str, ...], *, optional: bool = False) -> None:
     given = [name for name in _NAMES if getattr(body, name) is not None]
     for name in given:
         if name not in allowed:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.faults import ActiveFault, AnswerFault, Faults, Target, operation_at
+from swapdesk.sandbox.faults import STREAM, ActiveFault, AnswerFault, Faults, Target, operation_at
 from swapdesk.sandbox.http_server import CUT
 from swapdesk.service.app import PREFIX
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode
 from swapdesk.wire.operations import BODY_LIMIT
+
+_PAGE = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
+_LEAVING_SECONDS = 0.05
+# What was written leaves the process before the connection is cut.
+_REFUSALS = {
+    AnswerFault.RATE_LIMITED: (ErrorCode.RATE_LIMIT_EXCEEDED, "Too many requests."),
+    AnswerFault.HTTP_500: (ErrorCode.INTERNAL_SERVER_ERROR, "Something went wrong."),
+    AnswerFault.HTTP_503: (ErrorCode.SERVICE_UNAVAILABLE, "The service is not available."),
+}
 
 
 class FaultLayer:
@@ -26,6 +37,7 @@ class FaultLayer:
         self._faults = faults
         self._clock = clock
         self._streams: set[Callable[[], None]] = set()
+        self._refused_until: datetime | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -38,11 +50,34 @@ class FaultLayer:
     def drop_streams(self) -> int:
         """Cut every open stream for which a fault is active. Returns how many were cut."""
         dropped = 0
-        if self._streams and self._faults.take_stream() is not None:
+        fault = self._faults.take_drop() if self._streams else None
+        if fault is not None:
+            self._refuse_streams(fault)
             for cut in list(self._streams):
                 cut()
                 dropped += 1
         return dropped
+
+    def open_streams(self) -> None:
+        """Refuse no stream any longer."""
+        self._refused_until = None
+
+    def refusing(self) -> list[dict[str, object]]:
+        """The fault that keeps streams from beginning, with the seconds it still lasts."""
+        left = self._refused_for()
+        if left <= 0:
+            return []
+        return [{"fault": AnswerFault.WS_DROP.value, "operation": STREAM, "seconds": round(left)}]
+
+    def _refuse_streams(self, fault: ActiveFault) -> None:
+        if fault.seconds > 0:
+            self._refused_until = self._clock.now() + timedelta(seconds=fault.seconds)
+
+    def _refused_for(self) -> float:
+        """Seconds of sandbox time for which no stream begins."""
+        if self._refused_until is None:
+            return 0.0
+        return (self._refused_until - self._clock.now()).total_seconds()
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = str(scope["path"]).removeprefix(PREFIX)
@@ -60,14 +95,20 @@ class FaultLayer:
             await self._app(scope, receive, _nowhere)
             scope["state"][CUT]()
             await _gone(receive)
+        elif fault.fault is AnswerFault.GARBAGE:
+            await self._app(scope, receive, _nowhere)
+            await _page(send)
+        elif fault.fault is AnswerFault.TRUNCATE:
+            await self._app(scope, receive, _Half(send).pass_on)
+            await self._clock.sleep(_LEAVING_SECONDS)
+            scope["state"][CUT]()
         else:
             await self._refuse(fault, send)
 
     async def _refuse(self, fault: ActiveFault, send: Send) -> None:
         limited = fault.fault is AnswerFault.RATE_LIMITED
-        code = ErrorCode.RATE_LIMIT_EXCEEDED if limited else ErrorCode.INTERNAL_SERVER_ERROR
+        code, message = _REFUSALS[fault.fault]
         request_id = str(uuid.uuid4())
-        message = "Too many requests." if limited else "Something went wrong."
         body = encode_json(ErrorBody(message=message, code=code, request_id=request_id))
         headers = [
             (b"content-type", b"application/json"),
@@ -82,13 +123,25 @@ class FaultLayer:
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         cut: Callable[[], None] = scope["state"][CUT]
+        if self._refused_for() > 0:
+            cut()
+            return
+        held = _Held(send, self._clock)
 
         async def watched(message: Message) -> None:
-            sends = message["type"] == "websocket.send"
-            if sends and self._faults.take_stream(message.get("text")) is not None:
+            fault = None
+            if message["type"] == "websocket.send":
+                fault = self._faults.take_frame(message.get("text"))
+            if fault is None:
+                await held.send(message)
+            elif fault.fault is AnswerFault.WS_DROP:
+                self._refuse_streams(fault)
                 cut()
-                return
-            await send(message)
+            elif fault.fault is AnswerFault.WS_DUPLICATE:
+                await held.send(message)
+                await held.send(message)
+            else:
+                await held.hold(message, fault.seconds)
             if message["type"] == "websocket.accept":
                 self._streams.add(cut)
 
@@ -96,6 +149,74 @@ class FaultLayer:
             await self._app(scope, receive, watched)
         finally:
             self._streams.discard(cut)
+            held.forget()
+
+
+class _Held:
+    """Passes frames on and keeps at most one back, which follows the next one."""
+
+    def __init__(self, send: Send, clock: Clock) -> None:
+        self._send = send
+        self._clock = clock
+        self._kept: Message | None = None
+        self._timer: asyncio.Task[None] | None = None
+        self._one_at_a_time = asyncio.Lock()
+
+    async def send(self, message: Message) -> None:
+        """This frame, and after it the one that was kept; nothing follows a close."""
+        async with self._one_at_a_time:
+            kept, self._kept = self._kept, None
+            frames = [message] if kept is None else [message, kept]
+            if message["type"] == "websocket.close":
+                frames.reverse()
+            for frame in frames:
+                await self._send(frame)
+
+    async def hold(self, message: Message, seconds: float) -> None:
+        """Keep a frame back for so long at most; one kept before goes out."""
+        async with self._one_at_a_time:
+            kept, self._kept = self._kept, message
+            if kept is not None:
+                await self._send(kept)
+        self.forget_timer()
+        self._timer = asyncio.create_task(self._release(seconds))
+
+    def forget(self) -> None:
+        """The connection has ended."""
+        self._kept = None
+        self.forget_timer()
+
+    def forget_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def _release(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+        async with self._one_at_a_time:
+            kept, self._kept = self._kept, None
+            if kept is not None:
+                await self._send(kept)
+
+
+class _Half:
+    """Passes on the head of an answer and the first half of its body."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    async def pass_on(self, message: Message) -> None:
+        if message["type"] == "http.response.body":
+            body = bytes(message.get("body", b""))
+            message = {**message, "body": body[: len(body) // 2], "more_body": True}
+        await self._send(message)
+
+
+async def _page(send: Send) -> None:
+    """What a gateway answers that has lost its way."""
+    headers = [(b"content-type", b"text/html"), (b"content-length", str(len(_PAGE)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": _PAGE})
 
 
 async def _nowhere(message: Message) -> None:

@@ -21,9 +21,22 @@ class AnswerFault(StrEnum):
     """The request is carried out to the end; the connection breaks instead of an answer."""
     DELAY = "delay"
     HTTP_500 = "http_500"
+    HTTP_503 = "http_503"
     RATE_LIMITED = "rate_limited"
+    GARBAGE = "garbage"
+    """The request is carried out; a page for people comes instead of the answer."""
+    TRUNCATE = "truncate"
+    """The request is carried out; the connection breaks in the middle of the answer."""
     WS_DROP = "ws_drop"
-    """The stream breaks without a close frame."""
+    """The stream breaks without a close frame, and for ``seconds`` no new one begins."""
+    WS_DUPLICATE = "ws_duplicate"
+    """An update comes twice."""
+    WS_REORDER = "ws_reorder"
+    """An update comes after the next frame, or after ``seconds``."""
+
+
+STREAM_FAULTS = frozenset({AnswerFault.WS_DROP, AnswerFault.WS_DUPLICATE, AnswerFault.WS_REORDER})
+_UPDATE = '{"type":"order_update"'
 
 
 class UnknownOperation(ValueError):
@@ -32,7 +45,7 @@ class UnknownOperation(ValueError):
 
 @dataclass
 class ActiveFault:
-    """One fault with what is left of it. ``seconds``: the delay, or ``retry-after``."""
+    """One fault with what is left of it. ``seconds``: how long, or what ``retry-after`` says."""
 
     fault: AnswerFault
     times: int
@@ -117,16 +130,30 @@ class Faults:
     def take(self, target: Target) -> ActiveFault | None:
         """Spend the oldest fault of an answer that selects this request."""
         for fault in self._active:
-            if fault.fault is not AnswerFault.WS_DROP and _selects(fault, target):
+            if fault.fault not in STREAM_FAULTS and _selects(fault, target):
                 return self.spend(fault)
         return None
 
-    def take_stream(self, text: str | None = None) -> ActiveFault | None:
-        """Spend the oldest fault of the stream; with an order, only on a frame that names it."""
+    def take_drop(self) -> ActiveFault | None:
+        """Spend the oldest fault that breaks streams as soon as it is set."""
         for fault in self._active:
-            if fault.fault is not AnswerFault.WS_DROP:
+            if fault.fault is AnswerFault.WS_DROP and fault.service_id is None:
+                return self.spend(fault)
+        return None
+
+    def take_frame(self, text: str | None) -> ActiveFault | None:
+        """Spend the oldest fault of the stream that this frame meets.
+
+        A drop without an order meets every frame; what selects an order meets the frames that
+        name it, and only updates are doubled or held back.
+        """
+        told = text or ""
+        for fault in self._active:
+            if fault.fault not in STREAM_FAULTS:
                 continue
-            if fault.service_id is None or (text is not None and f'"{fault.service_id}"' in text):
+            if fault.service_id is not None and f'"{fault.service_id}"' not in told:
+                continue
+            if fault.fault is AnswerFault.WS_DROP or told.startswith(_UPDATE):
                 return self.spend(fault)
         return None
 

@@ -1,7 +1,8 @@
 """The sandbox's service and its control as one process, started with ``python -m``.
 
 Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``,
-``controlToken``, ``data`` (directory), ``host`` (under which the service is reached).
+``controlToken``, ``data`` (directory), ``host`` (under which the service is reached),
+``tokens`` (how many the catalogue shall have, if not the sandbox's own).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from swapdesk.sandbox.pace import WorldPace
 from swapdesk.sandbox.partner_keys import load_key, partner_keys
 from swapdesk.sandbox.partners import build_partners
 from swapdesk.sandbox.scans import Scanner
+from swapdesk.sandbox.venue_faults import FaultyVenue, VenueFaults
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.venues.exchange import SimulatedExchange
 from swapdesk.sandbox.world import (
@@ -44,6 +46,8 @@ from swapdesk.sandbox.world import (
 from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.tokens import Token
 
 DATABASE = "service.db"
 NODE_SECONDS = 15.0
@@ -58,19 +62,23 @@ async def _run(orders: dict[str, Any]) -> int:
         told = await _time_of(ledger, clock)
         pace = WorldPace(clock, told)
         market = Market(int(told["seed"]))
+        venue_faults = VenueFaults(clock)
         store = SqliteStore.open(data / DATABASE)
         try:
             partners = build_partners(partner_keys(load_key(data)))
-            chains = build_chains()
+            chains, tokens = _catalog(market.seed, orders["tokens"], clock)
             parts = assemble(
                 clock=clock,
                 # Ids are capabilities and must not be guessed, so they follow no seed.
                 rng=random.SystemRandom(),
                 store=store,
                 chains=chains,
-                tokens=build_tokens(chains, clock.now()),
+                tokens=tokens,
                 venues=[
-                    SimulatedExchange(row, market, clock, ledger, lambda: pace.speed)
+                    FaultyVenue(
+                        SimulatedExchange(row, market, clock, ledger, lambda: pace.speed),
+                        venue_faults,
+                    )
                     for row in VENUE_ROWS
                 ],
                 partners=partners,
@@ -89,13 +97,24 @@ async def _run(orders: dict[str, Any]) -> int:
                 pace=pace,
                 market=market,
                 faults=faults,
+                venue_faults=venue_faults,
                 layer=layer,
+                store=store,
             )
             door = HostCheck(layer, hosts, clock)
             await _serve(stop, orders, door, control, parts.hub.close)
         finally:
             await store.close()
     return 0
+
+
+def _catalog(seed: int, count: int | None, clock: Clock) -> tuple[list[Chain], list[Token]]:
+    if count is None:
+        chains = build_chains()
+        return chains, build_tokens(chains, clock.now())
+    from swapdesk.sandbox.world_generator import build_catalog
+
+    return build_catalog(seed, count, clock.now())
 
 
 async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
