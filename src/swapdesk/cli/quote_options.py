@@ -1,0 +1,129 @@
+"""How quotes are asked for, as options of ``quote``, ``swap`` and ``send``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from swapdesk.cli.command_error import bad_input
+
+if TYPE_CHECKING:
+    from swapdesk.flows.quote_wish import QuoteOptions
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class RouteWish:
+    """The options as typed; :meth:`read` checks them against one another."""
+
+    fixed: bool = False
+    receive: bool = False
+    markup: Decimal | None = None
+    use_xmr: bool | None = None
+    rotate: bool = False
+    deviation: Decimal | None = None
+    lookback: int | None = None
+    rotate_fallback: bool = False
+    in_leg: tuple[str, ...] = ()
+    not_in_leg: tuple[str, ...] = ()
+    out_leg: tuple[str, ...] = ()
+    not_out_leg: tuple[str, ...] = ()
+
+    @classmethod
+    def taken_from(cls, options: dict[str, Any]) -> RouteWish:
+        """The options of this kind, taken out of those of a command."""
+        return cls(**{name: options.pop(name) for name in cls.__dataclass_fields__})
+
+    @property
+    def promises(self) -> bool:
+        """Whether a fixed rate is asked for: then a refund address is needed."""
+        return self.fixed or self.receive
+
+    def read(self, types: tuple[str, ...] = (), providers: tuple[str, ...] = ()) -> QuoteOptions:
+        """Checked; exit 2 for what contradicts."""
+        from swapdesk.flows.quote_wish import LegFilter, QuoteOptions, Rotation, WishRefused
+        from swapdesk.wire.quotes import RouteType
+
+        turns = (self.deviation, self.lookback, self.rotate_fallback or None)
+        if not self.rotate and any(one is not None for one in turns):
+            message = "--deviation, --lookback and --rotate-fallback go with --rotate."
+            raise bad_input("BAD_OPTION", message, field="rotate")
+        try:
+            rotation = None
+            if self.rotate:
+                rotation = Rotation(
+                    Decimal(5) if self.deviation is None else self.deviation,
+                    10 if self.lookback is None else self.lookback,
+                    self.rotate_fallback,
+                )
+            return QuoteOptions(
+                fixed=self.promises,
+                floating=not self.promises,
+                types=tuple(RouteType(name) for name in types),
+                providers=providers,
+                markup=self.markup,
+                use_xmr=self.use_xmr,
+                rotation=rotation,
+                in_leg=LegFilter(self.in_leg, self.not_in_leg),
+                out_leg=LegFilter(self.out_leg, self.not_out_leg),
+            )
+        except WishRefused as refused:
+            name = refused.field.replace(" ", "-")
+            raise bad_input("BAD_OPTION", refused.message, field=name) from None
+
+
+def read_percent(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> Decimal | None:
+    """Plain digits; bounds are checked where they are known."""
+    if value is None:
+        return None
+    try:
+        percent = Decimal(value)
+    except InvalidOperation:
+        raise click.BadParameter(f"{value!r} is not a number.") from None
+    if not percent.is_finite() or not value.isascii() or not value.replace(".", "", 1).isdigit():
+        raise click.BadParameter(f"{value!r} is not written in plain digits.")
+    return percent
+
+
+def route_options(command: F) -> F:
+    """The options every command that asks for quotes has."""
+    for option in (
+        click.option("--not-out-leg", multiple=True, metavar="CODE",
+                     help="Private routes: not this exchange for the second leg."),
+        click.option("--out-leg", multiple=True, metavar="CODE",
+                     help="Private routes: only this exchange for the second leg."),
+        click.option("--not-in-leg", multiple=True, metavar="CODE",
+                     help="Private routes: not this exchange for the first leg."),
+        click.option("--in-leg", multiple=True, metavar="CODE",
+                     help="Private routes: only this exchange for the first leg."),
+        click.option("--rotate-fallback", is_flag=True,
+                     help="Take a route without rotation when none with it is left."),
+        click.option("--lookback", type=int, metavar="N",
+                     help="Recent orders whose payout wallets count; 10."),
+        click.option("--deviation", callback=read_percent, metavar="PCT",
+                     help="Most that rotation may cost in percent; 5."),
+        click.option("--rotate", is_flag=True, help="Payout wallets take turns."),
+        click.option("--use-xmr/--no-xmr", "use_xmr", default=None,
+                     help="Private routes: the middle is XMR, or is not."),
+        click.option("--markup", callback=read_percent, metavar="PCT",
+                     help="Your own fee in percent, 0 to 4; the account's default without it."),
+        click.option("--fixed", is_flag=True, help="Fixed rates only; they need --refund."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def receive_option(command: F) -> F:
+    """For commands with two tokens."""
+    return click.option(
+        "--receive",
+        is_flag=True,
+        help="AMOUNT is what is to arrive, in TO; the rate is fixed.",
+    )(command)
