@@ -81,6 +81,7 @@ class Flights(Generic[K, T]):
         self._to_hedge: deque[_Flight[T]] = deque()
         self._to_end: deque[_Flight[T]] = deque()
         self._watch: asyncio.Task[None] | None = None
+        self._wakes_at = 0.0
         self.latency = Latency()
 
     def under_way(self, key: K) -> asyncio.Future[T] | None:
@@ -99,7 +100,10 @@ class Flights(Generic[K, T]):
             self._to_hedge.append(flight)
         self._to_end.append(flight)
         self._try(flight)
-        if self._watch is None or self._watch.done():
+        if self._watch is not None and flight.hedge_at < self._wakes_at:
+            self._watch.cancel()
+        if self._watch is None or self._watch.done() or flight.hedge_at < self._wakes_at:
+            self._wakes_at = flight.hedge_at
             self._watch = asyncio.create_task(self._watch_over())
         return flight.answer
 
@@ -156,6 +160,7 @@ class Flights(Generic[K, T]):
                 due = min(due, self._to_hedge[0].hedge_at)
             now = self._clock.monotonic()
             if now < due:
+                self._wakes_at = due
                 await self._clock.sleep(due - now)
                 continue
             if self._to_hedge and self._to_hedge[0].hedge_at <= now:
