@@ -204,16 +204,14 @@ def test_the_name_of_a_rate_tells_when_it_was_given() -> None:
     name = rate_name(7, "hy", ("a", "b"), (Decimal("0.50"), Decimal(1)), FIXED, at)
     assert given_at(name) == at
     assert name == rate_name(7, "hy", ("a", "b"), (Decimal("0.5"), Decimal("1.0")), FIXED, at)
-    marked = replace(FIXED, markup=Decimal(1))
+    marked = Terms(fixed=True, markup=Decimal(1))
     for other in (
         rate_name(8, "hy", ("a", "b"), (Decimal("0.5"), Decimal(1)), FIXED, at),
         rate_name(7, "cb", ("a", "b"), (Decimal("0.5"), Decimal(1)), FIXED, at),
         rate_name(7, "hy", ("b", "a"), (Decimal("0.5"), Decimal(1)), FIXED, at),
         rate_name(7, "hy", ("a", "b"), (Decimal("0.5"), Decimal(2)), FIXED, at),
         rate_name(7, "hy", ("a", "b"), (Decimal("0.5"), Decimal(1)), RECEIVE, at),
-        rate_name(
-            7, "hy", ("a", "b"), (Decimal("0.5"), Decimal(1)), replace(FIXED, markup=Decimal(1)), at
-        ),
+        rate_name(7, "hy", ("a", "b"), (Decimal("0.5"), Decimal(1)), marked, at),
     ):
         assert other != name
     for text in ("", "hy", "hy--00", "hy-1-" + "g" * 20, name + "0", name.upper()):
@@ -437,7 +435,7 @@ async def test_static_addresses_are_two_per_chain_and_come_back(bench: Bench) ->
     with pytest.raises(DepositAddressesInUse):
         await saxby.open(third)
     assert await saxby.open(legs[0]) == first
-    eth_btc = await saxby.quote(*reversed(BTC_ETH), Decimal(5))
+    eth_btc = await saxby.quote(BTC_ETH[1], BTC_ETH[0], Decimal(5))
     assert isinstance(eth_btc, VenueQuote)
     other = await saxby.open(bench.leg(eth_btc, (BTC_ETH[1], BTC_ETH[0])))
     assert other.address not in (first.address, second.address)

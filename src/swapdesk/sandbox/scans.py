@@ -95,7 +95,7 @@ class Scanner:
             # What passes has passed, more often than not, when somebody looks again.
             found = "benign"
         bridged = row is not None and is_bridged(row)
-        return _verdict(found, chance, now, bridged)
+        return scan_with(found, chance, now, bridged)
 
     def _chance(self, *path: object) -> int:
         return _chance(self._seed, *path)
@@ -106,7 +106,7 @@ def scan_before(row: TokenRow, token_id: str, begin: datetime) -> TokenSecurityS
     if not row.seen:
         return None
     age = STALE_AGE if row.seen == "stale" else FRESH_AGE
-    return _verdict(row.verdict, _chance(0, token_id), begin - age, is_bridged(row), SCAN_LIFE)
+    return scan_with(row.verdict, _chance(0, token_id), begin - age, is_bridged(row), SCAN_LIFE)
 
 
 def is_bridged(row: TokenRow) -> bool:
@@ -135,9 +135,13 @@ def _guess(token: Token, chance: int) -> str:
     return "benign"
 
 
-def _verdict(
+def scan_with(
     found: str, chance: int, at: datetime, bridged: bool, life: timedelta | None = None
 ) -> TokenSecurityScan:
+    """The record of a scan made at ``at`` that found what a TokenRow calls ``verdict``.
+
+    ``chance``, a byte, chooses among the findings that go with it.
+    """
     if found == "benign":
         features = [_PUBLISHED, _LIQUID] if chance < 128 else [_PUBLISHED]
         result, told, score = ScanResult.BENIGN, "Benign", Decimal("0.01")

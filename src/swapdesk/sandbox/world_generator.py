@@ -1,0 +1,166 @@
+"""Catalogues of any size out of a seed, for tests, benchmarks and large sandboxes.
+
+A generated token is a full token on the wire and is traded by nobody: exchanges know the
+tokens of the sandbox's own tables alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import accumulate
+from random import Random
+
+from swapdesk.chain.addresses import base58
+from swapdesk.sandbox.chain_rows import ChainRow
+from swapdesk.sandbox.scans import SCAN_LIFE, scan_with
+from swapdesk.sandbox.world import (
+    build_chains,
+    build_tokens,
+    chains_by_name,
+    derive_contract,
+    object_id,
+    seed_bytes,
+)
+from swapdesk.sandbox.world_words import draw_name
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.tokens import Token, TokenSecurityScan, UnscannedReason
+
+FEWEST, MOST = 1_000, 100_000
+"""How many tokens a catalogue may be asked to have."""
+
+_SHARES = {
+    "solana": 27,
+    "ethereum": 24,
+    "bsc": 18,
+    "base": 12,
+    "arbitrum": 5,
+    "polygon": 4,
+    "optimism": 2,
+    "avalanche": 2,
+    "tron": 1.5,
+    "sui": 1,
+    "ton": 1,
+    "linea": 0.6,
+    "scroll": 0.5,
+    "zksync": 0.5,
+    "blast": 0.4,
+    "mantle": 0.3,
+    "gnosis": 0.2,
+}
+"""Percent of the tokens on each chain, about as public lists have them."""
+
+_COPIED = ("USDC", "USDT", "ETH", "BTC", "SOL", "PEPE", "SHIB", "UNI", "LINK", "TRUMP", "ARB")
+_FIRST_PLACE = 1_000_000
+_CREATED = datetime(2024, 7, 6, 21, 14, 22, tzinfo=UTC)
+_CENT = Decimal("0.01")
+_REASONS = tuple(reason for reason in UnscannedReason if reason != UnscannedReason.NATIVE_TOKEN)
+
+
+def build_catalog(seed: int, count: int, begin: datetime) -> tuple[list[Chain], list[Token]]:
+    """The chains of the sandbox, and its tokens filled up to ``count`` with generated ones.
+
+    Raises ValueError for a count out of FEWEST to MOST.
+    """
+    if not FEWEST <= count <= MOST:
+        raise ValueError(f"a catalogue has {FEWEST} to {MOST} tokens, not {count}")
+    chains = build_chains()
+    tokens = build_tokens(chains, begin)
+    tokens += generate_tokens(seed, count - len(tokens), chains, begin)
+    return chains, tokens
+
+
+def generate_tokens(
+    seed: int, count: int, chains: Sequence[Chain], begin: datetime
+) -> Iterator[Token]:
+    """So many tokens on these chains; a smaller count gives the first of a larger one."""
+    places = [chain for chain in chains if chain.short_name in _SHARES]
+    weights = list(accumulate(_SHARES[chain.short_name] for chain in places))
+    random = Random(f"tokens {seed}")
+    for number in range(count):
+        chain = random.choices(places, cum_weights=weights)[0]
+        yield _token(seed, number, chain, random, begin)
+
+
+def _token(seed: int, number: int, chain: Chain, random: Random, begin: datetime) -> Token:
+    symbol, name = draw_name(random)
+    copies = random.random() < 0.03
+    if copies:
+        symbol = random.choice(_COPIED)
+    unverified = copies or random.random() < 0.27
+    price = _price(random) if random.random() < 0.7 else None
+    supply = Decimal(random.randint(1, 999)) * 10 ** random.randint(3, 12)
+    cap = None if price is None else (price * supply).quantize(_CENT)
+    row = chains_by_name()[chain.short_name]
+    token_id = object_id("generated", seed, number)
+    on_chain = row.kind in ("evm", "sol")
+    return Token(
+        id=token_id,
+        icon=f"https://icons.example/tokens/{token_id}.svg",
+        address=_contract(row, seed_bytes("generated contract", seed, number)),
+        chain=row.short_name,
+        chain_data=chain,
+        decimals=_decimals(row, random),
+        symbol=symbol,
+        name=name,
+        created=_CREATED + timedelta(minutes=random.randint(0, 1_000_000)),
+        modified=begin - timedelta(minutes=random.randint(1, 10_000)),
+        description=f"{name} is a token on {row.name}." if random.random() < 0.4 else None,
+        enabled=chain.enabled and random.random() < 0.98,
+        unverified=unverified,
+        has_dex=on_chain and price is not None,
+        rank=Decimal(number + 1000) if cap is not None and not unverified else None,
+        cg_id=f"generated-{number}" if cap is not None and not unverified else None,
+        market_cap_change24h=_change(random) if cap is not None else None,
+        circulating_supply=supply if cap is not None else None,
+        price=price,
+        market_cap=cap,
+        volume=None if cap is None else (cap / random.randint(5, 5000)).quantize(_CENT),
+        fdv=cap,
+        change=_change(random) if price is not None else None,
+        priority=None if unverified else Decimal(_FIRST_PLACE + number),
+        warning_message="Copies the name of another token." if copies else "",
+        security_scan=_scan(copies, unverified, random, begin),
+    )
+
+
+def _price(random: Random) -> Decimal:
+    """Four digits anywhere between a billionth of a dollar and some thousands."""
+    return Decimal(random.randint(1000, 9999)).scaleb(random.choice(range(-13, 1)))
+
+
+def _change(random: Random) -> Decimal:
+    """Percent in 24 hours: mostly little, at times nearly everything."""
+    percent = max(-99.99, random.gauss(0, 4) * (8 if random.random() < 0.05 else 1))
+    return Decimal(percent).quantize(_CENT)
+
+
+def _decimals(chain: ChainRow, random: Random) -> int:
+    usual = {"evm": 18, "sol": 6, "tron": 18}.get(chain.kind, 9)
+    return usual if random.random() < 0.85 else random.choice((0, 2, 4, 5, 6, 8, 9, 12, 18, 24))
+
+
+def _contract(chain: ChainRow, seed: bytes) -> str:
+    # A mint on Solana need not be a point of the curve, which takes long to look for.
+    return base58.encode(seed) if chain.kind == "sol" else derive_contract(chain, seed)
+
+
+def _scan(
+    copies: bool, unverified: bool, random: Random, begin: datetime
+) -> TokenSecurityScan | None:
+    """Two tokens in five were selected once; some of the verdicts are stale."""
+    chance = random.random()
+    stale, byte = random.random() < 0.2, random.randrange(256)
+    if chance > 0.4:
+        return None
+    if chance < 0.03 or (copies and chance < 0.3):
+        found = "malicious"
+    elif chance < 0.07 or (unverified and chance < 0.1):
+        found = "warning"
+    elif chance < 0.14:
+        found = str(_REASONS[byte % len(_REASONS)])
+    else:
+        found = "benign"
+    age = timedelta(hours=random.randint(25, 900)) if stale else timedelta(hours=byte % 20)
+    return scan_with(found, byte, begin - age, False, SCAN_LIFE)
