@@ -29,7 +29,14 @@ class ConfigProblem:
     nearest: str | None = None
 
     def __str__(self) -> str:
-        where = "environment" if self.file is None else str(self.file)
+        return self._said("environment" if self.file is None else str(self.file))
+
+    @property
+    def brief(self) -> str:
+        """With the name of the file alone, for places where its path is too long."""
+        return self._said("environment" if self.file is None else self.file.name)
+
+    def _said(self, where: str) -> str:
         line = f":{self.line}" if self.line is not None else ""
         hint = f"; did you mean {self.nearest}?" if self.nearest else ""
         subject = f"{self.key} " if self.key else ""

@@ -133,10 +133,10 @@ class DeskApp(Creating, SafeApp[int]):
         self.use_keymap(keymap)
         return problems
 
-    def _start_problems(self) -> list[str]:
+    def _start_problems(self) -> list[ConfigProblem | str]:
         session, settings = self.session, self.session.settings
         misnamed = settings.misnamed_theme(self.theme_names)
-        said = [
+        said: list[ConfigProblem | str] = [
             *settings.problems,
             *self._key_problems,
             *([misnamed] if misnamed is not None else []),
@@ -145,7 +145,7 @@ class DeskApp(Creating, SafeApp[int]):
         ]
         if session.desk.journal.problem is not None:
             said.append(session.desk.journal.problem)
-        return [str(one) for one in said]
+        return said
 
     @on(OrdersChanged)
     def _orders_changed(self, event: OrdersChanged) -> None:
@@ -158,7 +158,7 @@ class DeskApp(Creating, SafeApp[int]):
         of the user, which may have been edited."""
         if self.palettes_changed():
             self.reload_palettes()
-            self.tell_problems([str(problem) for problem in self.palette_problems])
+            self.tell_problems(self.palette_problems)
         if (page := self.page) is not None:
             page.tick()
 

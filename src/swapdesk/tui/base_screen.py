@@ -21,10 +21,11 @@ from textual.widget import Widget
 
 from swapdesk.clock import Clock
 from swapdesk.tui.commands.command import READY, Command, Standing
-from swapdesk.tui.commands.everywhere import EVERYWHERE
+from swapdesk.tui.commands.everywhere import EVERYWHERE, Keys
 from swapdesk.tui.commands.key_names import shown_key, split_keys
 from swapdesk.tui.notice_log import NoticeLog
 from swapdesk.tui.stillness import StillnessGuard
+from swapdesk.tui.terminal import bind_keys
 from swapdesk.tui.too_small import TooSmall, is_too_small
 from swapdesk.tui.widgets.frame import Frame, FrameState
 from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpOverlay, HelpRow
@@ -164,16 +165,18 @@ class DeskScreen(Screen[None]):
         *,
         about: object = None,
         short: str = "",
+        keep: bool = True,
     ) -> None:
         """One sentence above the money line, or over its left half on short screens.
 
         ``about``: what it speaks of; it goes early when :meth:`settle_notice` names another.
         ``short`` stands in where the sentence would be cut, and is itself never cut.
+        ``keep``: whether it goes into the log of notices.
         """
         self._notice_about = about
         weight = Weight.of(severity)
         kept: NoticeLog | None = getattr(self.app, "notices", None)
-        if kept is not None:
+        if kept is not None and keep:
             kept.add(self.notice_time(), severity, text)
         state = NoticeState(text, weight)
         brief = NoticeState(short, weight) if short else None
@@ -219,6 +222,8 @@ class DeskScreen(Screen[None]):
         yield TooSmall()
 
     def on_mount(self) -> None:
+        bind_keys(self, self._keymap)
+        self._keys.help_key = self._shown_key(Keys)
         self.refresh_keys()
 
     def on_resize(self) -> None:
@@ -278,9 +283,13 @@ class DeskScreen(Screen[None]):
         """The key of a verb as it is written, in the keymap that is on."""
         return self._configured_key(verb) or verb.shown_key()
 
-    def _configured_key(self, verb: type[Command]) -> str:
+    @property
+    def _keymap(self) -> dict[str, str]:
         keymap: dict[str, str] = getattr(self.app, "keymap", {})
-        keys = split_keys(keymap.get(verb.id(), ""))
+        return keymap
+
+    def _configured_key(self, verb: type[Command]) -> str:
+        keys = split_keys(self._keymap.get(verb.id(), ""))
         return shown_key(keys[0]) if keys else ""
 
     def do_palette(self) -> None:
@@ -307,9 +316,8 @@ class DeskScreen(Screen[None]):
 
     def is_verb_key(self, key: str) -> bool:
         """Whether a verb that works now has this key (Textual's name of it)."""
-        keymap: dict[str, str] = getattr(self.app, "keymap", {})
         return any(
-            key in split_keys(keymap.get(verb.id(), verb.KEY)) for verb, _ in self._working()
+            key in split_keys(self._keymap.get(verb.id(), verb.KEY)) for verb, _ in self._working()
         )
 
     def _working(self) -> list[tuple[type[Command], Standing]]:

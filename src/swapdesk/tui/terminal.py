@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -15,6 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
+from textual.screen import Screen
 
 from swapdesk.toml_document import ConfigProblem
 from swapdesk.tui.clipboard import can_copy, copied_notice, no_clipboard_notice
@@ -29,6 +30,18 @@ from swapdesk.wire.encoding.text import filter_line
 
 TERMINAL_THEME = "terminal"
 _NO_COLOUR = NoColor()
+
+
+def bind_keys(screen: Screen[Any], keymap: Mapping[str, str]) -> None:
+    """Give the commands of a screen the keys of the keymap.
+
+    Not ``App.set_keymap``: Textual 8.2.8 asks a field whether it takes a key before it applies
+    that keymap, and a verb whose old key is a letter is lost while a field has the focus.
+    """
+    merged = type(screen)._merged_bindings
+    if keymap and merged is not None:
+        screen._bindings = merged.copy()
+        screen._bindings.apply_keymap(dict(keymap))
 
 
 class ControlFilter(LineFilter):
@@ -123,9 +136,9 @@ class SafeApp(App[ReturnType]):
     # keys
 
     def use_keymap(self, keymap: dict[str, str]) -> None:
-        """Keys by command id, checked by ``commands.keymap`` beforehand."""
+        """Keys by command id, checked by ``commands.keymap`` beforehand; for screens that open
+        from now on."""
         self.keymap = dict(keymap)
-        self.set_keymap(self.keymap)
 
     def notify(
         self,
@@ -135,25 +148,28 @@ class SafeApp(App[ReturnType]):
         severity: Literal["information", "warning", "error"] = "information",
         timeout: float | None = None,
         markup: bool = False,
+        keep: bool = True,
     ) -> None:
         """A notice in its own row where the screen has one; markup is never interpreted."""
         show = getattr(self.screen, "show_notice", None) if self.screen_stack else None
         if show is not None:
-            show(message, severity)
+            show(message, severity, keep=keep)
             return
-        self.notices.add(None, severity, message)
+        if keep:
+            self.notices.add(None, severity, message)
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
 
-    def tell_problems(self, problems: Sequence[str]) -> None:
-        """Say in one notice what is wrong in the user's files; all of it is kept with the
-        notices, the first one is shown."""
+    def tell_problems(self, problems: Sequence[ConfigProblem | str]) -> None:
+        """Say in one notice what is wrong in the user's files: the first problem with its file
+        and line; all of them are kept with the notices, with their whole paths."""
         if not problems:
             return
+        for problem in problems:
+            self.notices.add(None, "warning", str(problem))
         first, *rest = problems
-        for problem in rest:
-            self.notices.add(None, "warning", problem)
+        said = first if isinstance(first, str) else first.brief
         more = f" And {len(rest)} more: g shows them." if rest else ""
-        self.notify(f"{first}.{more}", severity="warning")
+        self.notify(f"{said}.{more}", severity="warning", keep=False)
 
     def copy_value(self, label: str, value: str) -> str:
         """Put ``value`` on the clipboard and say so; returns the notice that was shown."""

@@ -127,8 +127,9 @@ class RequestLogScreen(Page):
         follow = self._table.cursor_key is None or self._at_end
         self._calls = {f"c{one.number}": one for one in log}
         self._notices = {f"n{one.number}": one for one in kept or ()}
-        self._rows = {key: row for key, row in self._rows.items() if key in self._calls}
-        rows = [row for _, row in sorted(self._all_rows(), key=lambda found: found[0])]
+        kept_keys = self._calls.keys() | self._notices.keys()
+        self._rows = {key: row for key, row in self._rows.items() if key in kept_keys}
+        rows = [row for _, row in sorted(self._matching(), key=lambda found: found[0])]
         self._table.set_empty(
             "No call matches." if self._field.text else "No call has been made yet."
         )
@@ -142,19 +143,19 @@ class RequestLogScreen(Page):
         rows = self._table.rows
         return not rows or rows[-1].key == self._table.cursor_key
 
-    def _all_rows(self) -> Iterable[tuple[tuple[float, str], TableRow]]:
+    def _matching(self) -> Iterable[tuple[float, TableRow]]:
+        """The rows that are asked for, each with its time; a row is made once."""
         words = self._field.text
         for key, exchange in self._calls.items():
-            call = logged_call(exchange) if key not in self._rows or words else None
-            if words and call is not None and not call.matches(words):
-                continue
-            if key not in self._rows and call is not None:
-                self._rows[key] = _call_row(key, call)
-            yield (exchange.at.timestamp(), key), self._rows[key]
+            if not words or logged_call(exchange).matches(words):
+                if key not in self._rows:
+                    self._rows[key] = _call_row(key, logged_call(exchange))
+                yield exchange.at.timestamp(), self._rows[key]
         for key, notice in self._notices.items():
             if all(word in f"{_NOTICE} {notice.text}".lower() for word in words.lower().split()):
-                at = notice.at.timestamp() if notice.at is not None else 0.0
-                yield (at, key), _notice_row(key, notice)
+                if key not in self._rows:
+                    self._rows[key] = _notice_row(key, notice)
+                yield notice.at.timestamp() if notice.at else 0.0, self._rows[key]
 
     # the call under the cursor
 

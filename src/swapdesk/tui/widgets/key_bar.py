@@ -9,8 +9,9 @@ from swapdesk.tui.key_hint import KeyHint
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, spread, width_of
 
-__all__ = ["HELP_WORD", "KeyBar", "KeyHint", "key_line"]
+__all__ = ["HELP_KEY", "HELP_WORD", "KeyBar", "KeyHint", "key_line"]
 
+HELP_KEY = "?"
 HELP_WORD = "keys"
 
 
@@ -25,11 +26,11 @@ class KeyBar(LinesView):
     """
 
     def __init__(
-        self, hints: Sequence[KeyHint] = (), *, help_key: bool = True, **place: Any
+        self, hints: Sequence[KeyHint] = (), *, help_key: str = HELP_KEY, **place: Any
     ) -> None:
-        """``help_key``: whether ``?`` works here (not in an overlay)."""
+        """``help_key`` as it is written; empty where it does not work (in an overlay)."""
         super().__init__(**place)
-        self._help_key = help_key
+        self.help_key = help_key
         self.hints = tuple(hints)
 
     def show(self, hints: Sequence[KeyHint]) -> None:
@@ -38,10 +39,10 @@ class KeyBar(LinesView):
             self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        return [key_line(self.hints, width, help_key=self._help_key)]
+        return [key_line(self.hints, width, help_key=self.help_key)]
 
 
-def key_line(hints: Sequence[KeyHint], width: int, *, help_key: bool = True) -> Line:
+def key_line(hints: Sequence[KeyHint], width: int, *, help_key: str = HELP_KEY) -> Line:
     """Six keys, five below 100 cells of screen, four below 80; fewer when they do not fit.
 
     ``width`` is the content width: four cells less than the screen.
@@ -49,7 +50,7 @@ def key_line(hints: Sequence[KeyHint], width: int, *, help_key: bool = True) -> 
     most = 6 if width >= 96 else 5 if width >= 76 else 4
     right: Line = []
     if help_key:
-        right = [Span("?", "accent", bold=True), Span(f" {HELP_WORD}", "muted")]
+        right = [Span(help_key, "accent", bold=True), Span(f" {HELP_WORD}", "muted")]
     room = width - width_of(right) - 2
     left: Line = []
     for hint in hints[:most]:

@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
+from swapdesk.tui.terminal import bind_keys
 from swapdesk.tui.widgets.key_bar import KeyBar, KeyHint
 
 
@@ -42,12 +43,15 @@ class Overlay(ModalScreen[ScreenResultType]):
         super().__init__(**place)
         self._hints = (*hints, KeyHint("esc", "close"))
 
+    def on_mount(self) -> None:
+        bind_keys(self, getattr(self.app, "keymap", {}))
+
     def compose_panel(self) -> Sequence[Widget]:
         return ()
 
     def compose(self) -> ComposeResult:
         yield Vertical(*self.compose_panel(), classes="panel")
-        yield KeyBar(self._hints, help_key=False)
+        yield KeyBar(self._hints, help_key="")
 
     def action_leave(self) -> None:
         self.dismiss(None)
