@@ -138,12 +138,12 @@ class LegFaults:
             rows = self._rows.held_at(fault.venue or "")
             column, value = "venue", fault.venue or ""
         for row in rows:
-            if row["status"] == LegStatus.VERIFYING:
-                self._go_on(row)
-                ended += 1
-            elif "hold" in faults_of(row):
+            on_hold, marked = row["status"] == LegStatus.VERIFYING, "hold" in faults_of(row)
+            if marked:
                 self._rows.change(row, fault=written(faults_of(row) - {"hold"}))
-                ended += 1
+            if on_hold:
+                self._go_on(row)
+            ended += on_hold or marked
         ended += self._database.connection.execute(
             f"DELETE FROM faults WHERE fault = 'hold' AND {column} = ?",  # noqa: S608 (ours)
             (value,),
