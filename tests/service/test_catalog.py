@@ -13,6 +13,7 @@ from service.world import (
     BTC,
     CHAIN_ONLY,
     CHAINS,
+    DARK,
     DISABLED,
     ETH,
     ETHEREUM,
@@ -253,3 +254,16 @@ def test_two_tokens_of_one_cex_id(service: ServiceParts) -> None:
     found = Catalog(CHAINS, twins).token_by_cex_id("Same")
     assert found is not None
     assert found.symbol == "TWO"
+
+
+def test_a_token_that_can_be_swapped_owns_a_shared_cex_id() -> None:
+    tokens = [
+        token(1, "OFF", "Off", ETHEREUM, 18, None, priority=1, enabled=False, cex_token_id="S"),
+        token(2, "DARK", "Dark", DARK, 18, None, priority=2, cex_token_id="S"),
+        token(3, "COPY", "Copy", ETHEREUM, 18, None, priority=3, unverified=True, cex_token_id="S"),
+        token(4, "REAL", "Real", ETHEREUM, 18, None, priority=4, cex_token_id="S"),
+    ]
+    for left, symbol in ((4, "REAL"), (3, "COPY"), (2, "OFF")):
+        found = Catalog(CHAINS, tokens[:left]).token_by_cex_id("s")
+        assert found is not None
+        assert found.symbol == symbol

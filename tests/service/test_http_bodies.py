@@ -25,6 +25,7 @@ POSTS = [operation.path for operation in OPERATIONS if operation.method == "POST
         "application/x-www-form-urlencoded",
         "application/jsonp",
         "application/json; charset=latin-1",
+        "application/json; x=1; charset=latin-1",
     ],
 )
 async def test_bodies_are_application_json(
@@ -42,6 +43,8 @@ async def test_bodies_are_application_json(
         "Application/JSON",
         "application/json; charset=utf-8",
         'application/json;charset="UTF-8"',
+        'application/json; charset="utf-8"; x=1',
+        "application/json; x=1",
     ],
 )
 async def test_accepted_content_types(api: httpx.AsyncClient, content_type: str) -> None:
@@ -166,3 +169,12 @@ async def test_body_bounds(
 async def test_long_values_are_not_repeated_whole(api: httpx.AsyncClient) -> None:
     wrong = fields(await api.post("/exchanges", json={"quoteId": "q" * 10_000}))
     assert len(wrong["quoteId"]["value"]) == 257
+
+
+async def test_lists_and_objects_are_told_as_they_were_sent(api: httpx.AsyncClient) -> None:
+    body = {"quoteId": ["a", 1], "addressTo": {"a": True}, "walletInfo": ["x" * 300]}
+    wrong = fields(await api.post("/exchanges", json=body))
+    assert wrong["quoteId"]["value"] == ["a", 1]
+    assert wrong["addressTo"]["value"] == {"a": True}
+    assert wrong["walletInfo"]["value"].startswith('["xxx')
+    assert len(wrong["walletInfo"]["value"]) == 257

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -60,6 +61,13 @@ async def test_standard_and_private_rows(api: httpx.AsyncClient) -> None:
     assert standard[0].swap_name == "Venue aa"
     assert standard[0].amount_out == Decimal("9.959666666666666666")
     assert standard[0].duration == 10
+
+
+async def test_numbers_have_no_padding(api: httpx.AsyncClient) -> None:
+    pair = {"tokenIdFrom": ETH.id, "tokenIdTo": BTC.id}
+    for path, parameters in (("/quotes", asked("0.5", ETH.id, BTC.id)), ("/minMax", pair)):
+        body = (await api.get(path, params=parameters)).text
+        assert not re.search(r"[0-9]\.[0-9]*0[,}]", body)
 
 
 async def test_private_rows_name_no_provider(api: httpx.AsyncClient) -> None:

@@ -31,6 +31,7 @@ from swapdesk.wire.encoding.numbers import (
     parse_amount,
     plain,
     quantize,
+    short,
     survives_double,
     to_base_units,
 )
@@ -324,3 +325,12 @@ def test_a_typed_amount_is_exact_or_refused(text: str) -> None:
 def test_number_tokens_outside_the_form(bad: str) -> None:
     with pytest.raises(NumberError):
         number_token(bad)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [("1.500", "1.5"), ("100.00", "100"), ("1E+3", "1000"), ("0.00", "0"), ("0.10", "0.1")],
+)
+def test_a_short_number_is_the_same_number(text: str, wanted: str) -> None:
+    found = short(Decimal(text))
+    assert (str(found), found == Decimal(text)) == (wanted, True)

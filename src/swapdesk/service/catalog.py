@@ -56,7 +56,8 @@ class Catalog:
         self._chains = {chain.short_name.casefold(): chain for chain in self.chains}
         self._by_id = {token.id.lower(): token for token in self._tokens}
         self._by_cex_id: dict[str, str] = {}
-        for token in self._tokens:
+        # Where several share an identifier, one that can be swapped and is verified comes first.
+        for token in sorted(self._tokens, key=lambda one: (not self.routable(one), one.unverified)):
             if token.cex_token_id:
                 self._by_cex_id.setdefault(token.cex_token_id.casefold(), token.id)
         words = keywords or {}
@@ -97,7 +98,10 @@ class Catalog:
         return self._by_id.get(token_id.lower())
 
     def token_by_cex_id(self, cex_token_id: str) -> Token | None:
-        """The first token, in listing order, with this identifier on centralized exchanges."""
+        """The token with this identifier on centralized exchanges.
+
+        Of several the enabled and verified ones count first, then the order of the listing.
+        """
         token_id = self._by_cex_id.get(cex_token_id.casefold())
         return None if token_id is None else self.token(token_id)
 

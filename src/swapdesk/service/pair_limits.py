@@ -15,6 +15,7 @@ from swapdesk.service.quoting.private_bounds import contiguous, within_cap
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.pair_limits import Limits, PairLimits, PairLimitsQuery
 from swapdesk.wire.tokens import Token
 
@@ -88,4 +89,6 @@ class PairLimitsDesk:
 
 
 def _stated(bounds: VenueLimits, least_out: Decimal, most_out: Decimal) -> Limits:
-    return Limits(min=bounds.minimum, max=bounds.maximum, min_out=least_out, max_out=most_out)
+    return Limits(
+        min=short(bounds.minimum), max=short(bounds.maximum), min_out=least_out, max_out=most_out
+    )

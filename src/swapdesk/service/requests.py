@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 
 from swapdesk.service.errors import ServiceError
-from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, validate
+from swapdesk.wire.encoding.codec import CodecError, ShapeError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.query import QueryError, parse_query
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.errors import ErrorCode, FieldProblem
@@ -91,9 +91,10 @@ async def body(model: type[M], request: Request) -> M:
 
 
 def _require_json(content_type: str) -> None:
-    kind, _, rest = content_type.partition(";")
-    charset = rest.strip().lower().replace('"', "")
-    if kind.strip().lower() != "application/json" or charset not in ("", "charset=utf-8"):
+    kind, *rest = (part.strip().lower() for part in content_type.split(";"))
+    named = (part.partition("=") for part in rest)
+    charsets = {value.strip('"') for name, _, value in named if name == "charset"}
+    if kind != "application/json" or not charsets <= {"utf-8"}:
         raise ServiceError(
             ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be application/json in UTF-8."
         )
@@ -137,6 +138,10 @@ def _sent(value: object, path: str) -> object:
 
 
 def _shown(value: object) -> object:
+    """A value as it was sent; a long one, or a long list or object, as the begin of its text."""
+    if isinstance(value, (list, dict)):
+        text = encode_json(value).decode()
+        return value if len(text) <= _VALUE_SHOWN else text[:_VALUE_SHOWN] + "…"
     if isinstance(value, str):
         return value if len(value) <= _VALUE_SHOWN else value[:_VALUE_SHOWN] + "…"
     return value if isinstance(value, bool) else None

@@ -24,7 +24,7 @@ from swapdesk.service.venues.adapter import (
     VenueQuote,
 )
 from swapdesk.service.venues.wrappers import GuardedVenue, TimedOut
-from swapdesk.wire.encoding.numbers import ROUGH, quantize
+from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
 from swapdesk.wire.tokens import Token
 
 
@@ -150,14 +150,14 @@ async def price_leg(
     if terms.fixed and (quote.rate is None or quote.valid_until is None):
         return UnpricedRoute(legs, Cause.FAILED, limits=limits)
     if terms.receive:
-        sent = quantize(quote.amount_in, token_in.decimals, up=True)
+        sent = short(quantize(quote.amount_in, token_in.decimals, up=True))
         if quote.amount_out < amount or sent <= 0:
             return UnpricedRoute(legs, Cause.FAILED, limits=limits)
         if not limits.minimum <= sent <= limits.maximum:
             return await _beyond(venue, token_in, token_out, amount, terms, limits)
         priced = replace(quote, amount_in=sent, limits=limits)
     else:
-        received = quantize(quote.amount_out, token_out.decimals, up=False)
+        received = short(quantize(quote.amount_out, token_out.decimals, up=False))
         if received <= 0:
             return UnpricedRoute(legs, Cause.FAILED, limits=limits)
         priced = replace(quote, amount_in=amount, amount_out=received)

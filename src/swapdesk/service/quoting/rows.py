@@ -20,7 +20,7 @@ from swapdesk.service.quoting.routes import (
 from swapdesk.service.quoting.valuation import in_usd, loses_too_much, swap_cap
 from swapdesk.service.store.protocol import EVERY_ROUTE, StoredQuote
 from swapdesk.service.venues.adapter import VenueLimits
-from swapdesk.wire.encoding.numbers import plain, quantize
+from swapdesk.wire.encoding.numbers import plain, quantize, short
 from swapdesk.wire.errors import ErrorCode, FieldProblem
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import (
@@ -179,7 +179,8 @@ def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:
     cap = swap_cap(token_in)
     if cap is not None:
         largest = min(largest, cap)
-    return VenueLimits(quantize(limits.minimum, token_in.decimals, up=True), largest)
+    least = quantize(limits.minimum, token_in.decimals, up=True)
+    return VenueLimits(short(least), short(largest))
 
 
 def summed_up(routes: Iterable[Route]) -> list[UnpricedRoute]:

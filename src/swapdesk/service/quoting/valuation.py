@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from swapdesk.wire.encoding.numbers import ROUGH, quantize
+from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
 from swapdesk.wire.tokens import Token
 
 SWAP_CAP_USD = Decimal(400_000)
@@ -20,12 +20,13 @@ def in_usd(token: Token, amount: Decimal) -> Decimal | None:
     """The value of ``amount``; None where the token has no price."""
     if token.price is None:
         return None
-    return quantize(ROUGH.multiply(amount, token.price), _USD_DECIMALS, up=False)
+    return short(quantize(ROUGH.multiply(amount, token.price), _USD_DECIMALS, up=False))
 
 
 def rescaled(usd: Decimal, amount: Decimal, valued: Decimal) -> Decimal:
     """What ``amount`` is worth when ``valued`` of the same token is worth ``usd``."""
-    return quantize(ROUGH.divide(ROUGH.multiply(usd, amount), valued), _USD_DECIMALS, up=False)
+    exact = ROUGH.divide(ROUGH.multiply(usd, amount), valued)
+    return short(quantize(exact, _USD_DECIMALS, up=False))
 
 
 def swap_cap(token: Token) -> Decimal | None:

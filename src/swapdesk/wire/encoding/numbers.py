@@ -244,6 +244,12 @@ def quantize(amount: Decimal, decimals: int, *, up: bool) -> Decimal:
     return amount.quantize(Decimal(1).scaleb(-decimals), rounding=rounding, context=_WIDE)
 
 
+def short(amount: Decimal) -> Decimal:
+    """The same number without trailing zeros after the point, and without an exponent."""
+    cut = amount.normalize(_WIDE)
+    return cut.quantize(Decimal(1), context=_WIDE) if int(cut.as_tuple().exponent) > 0 else cut
+
+
 def as_double(d: Decimal) -> Decimal:
     """What a server that keeps doubles would hold: the shortest digits of the nearest double."""
     return Decimal(repr(float(bounded(d))))
