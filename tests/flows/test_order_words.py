@@ -16,7 +16,6 @@ from swapdesk.flows.create_outcome import Created, Unknown
 from swapdesk.flows.intent import Intent, IntentKind
 from swapdesk.flows.open_business import findings, quit_warning
 from swapdesk.flows.order_check import OrderCheck
-from swapdesk.flows.order_filter import matches
 from swapdesk.flows.order_history import Leg, legs_of
 from swapdesk.flows.order_summary import OrderSummary, created_words, summarise
 from swapdesk.flows.raw_json import HIDDEN, raw_lines
@@ -140,32 +139,6 @@ def test_the_payout_of_a_private_send_names_its_recipient() -> None:
         send, display_status=DisplayStatus.SENDING_TO_RECEIVER.value, in_status=5, out_status=4
     )
     assert said(going).word == "Sending to @bob"
-
-
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        ("", True),
-        ("btc", True),
-        ("BTC halyard", True),
-        ("private", False),
-        ("standard >5m", True),
-        (">1h", False),
-        ("<10m", True),
-        ("open", True),
-        ("finished", False),
-        ("h8kq", True),
-    ],
-)
-def test_filters(text: str, kept: bool) -> None:
-    one = tracked()
-    assert matches(text, one, said(one), LATER) is kept
-
-
-@given(st.text(max_size=40))
-def test_no_filter_breaks(text: str) -> None:
-    one = tracked()
-    assert matches(text, one, said(one), LATER) in (True, False)
 
 
 def seen(*states: tuple[float, Order]) -> list[tuple[datetime, str, Order]]:

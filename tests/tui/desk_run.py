@@ -42,6 +42,7 @@ from tui.screen_text import screen_text
 S = TypeVar("S", bound=Screen[Any])
 
 SIZES = ((80, 24), (100, 30), (120, 40))
+WIDE = (200, 60)
 STILL = 0.4
 """More than a money key asks a screen to stand still."""
 

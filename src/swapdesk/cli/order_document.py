@@ -9,12 +9,24 @@ from typing import Any
 
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.notation import day, elapsed, grouped_address, tracker_amount
+from swapdesk.flows.order_sentence import next_actor, order_sentence, sent_amount
 from swapdesk.flows.order_state import symbols
-from swapdesk.flows.order_summary import OrderSummary, summarise
+from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.payable_amount import amount_to_pay
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
+
+__all__ = [
+    "deposit_facts",
+    "deposit_json",
+    "next_actor",
+    "order_facts",
+    "order_json",
+    "order_row",
+    "order_sentence",
+    "tracked_json",
+]
 
 _DEPOSIT_FIELDS = ("depositAddress", "depositTag")
 
@@ -39,16 +51,13 @@ def tracked_json(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
         "at": now,
         "money": summary.money,
         "next": next_actor(summary),
+        "by": summary.by,
+        "cause": summary.told,
         "intentId": tracked.intent.id if tracked.intent else None,
         "deposit": deposit_json(tracked, now),
         "withheld": tracked.withheld,
         "order": order_json(order, withheld=tracked.withheld),
     }
-
-
-def next_actor(summary: OrderSummary) -> str:
-    """Who acts, and how."""
-    return f"{summary.actor}: {summary.due}" if summary.due else summary.actor
 
 
 def deposit_json(tracked: TrackedOrder, now: datetime) -> dict[str, Any] | None:
@@ -78,10 +87,11 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
         spent = elapsed(state.elapsed.total_seconds(), expected).text
     rows = [
         ("Order", order.service_id),
-        ("State", summary.sentence),
+        ("State", summary.told.rstrip(".")),
         ("Stage", f"{state.stages[state.stage]} ({state.stage + 1} of {len(state.stages)})"),
         ("Money", summary.money),
         ("Next", next_actor(summary)),
+        ("By", summary.by),
         ("You send", _side(order.in_amount, sent, order.in_token)),
         ("You get", _side(order.out_amount, received, order.out_token)),
         ("Route", "private" if order.anonymous else f"standard {order.swap_name or ''}".strip()),
@@ -122,7 +132,7 @@ def order_row(tracked: TrackedOrder, now: datetime) -> tuple[str, ...]:
     return (
         tracked.short_id,
         summary.word,
-        _sent(tracked, summary),
+        sent_amount(tracked, summary),
         sent,
         tracker_amount(order.out_amount),
         received,
@@ -130,27 +140,6 @@ def order_row(tracked: TrackedOrder, now: datetime) -> tuple[str, ...]:
         day(order.created, now) if order.created else "",
         next_actor(summary),
     )
-
-
-def order_sentence(tracked: TrackedOrder, now: datetime) -> str:
-    """The order as one line to read aloud."""
-    order, summary = tracked.order, summarise(tracked, now)
-    sent, received = symbols(order)
-    pay = f"{_sent(tracked, summary)} {sent}"
-    get = f"{tracker_amount(order.out_amount)} {received}"
-    warning = ""
-    if tracked.withheld is not None and not summary.ended:
-        warning = f" Do not pay: {tracked.withheld.rstrip('.')}."
-    return (
-        f"Order {order.service_id}, {pay} to {get}: {summary.sentence}.{warning}"
-        f" Money: {summary.money} Next: {next_actor(summary)}."
-    )
-
-
-def _sent(tracked: TrackedOrder, summary: OrderSummary) -> str:
-    """Exact while it is to be paid, short afterwards."""
-    pay = amount_to_pay(tracked) if summary.payable else None
-    return pay.shown if pay is not None else tracker_amount(tracked.order.in_amount, "pay")
 
 
 def _chain(tracked: TrackedOrder) -> str | None:

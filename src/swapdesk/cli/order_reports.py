@@ -2,26 +2,79 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import order_facts, order_row, order_sentence, tracked_json
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import Session
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
+from swapdesk.flows.order_export import ExportForm, export_bytes, write_export_file
+from swapdesk.flows.order_filter import FilterProblem, OrderFilter, read_filter
+from swapdesk.flows.order_sorting import Sorting, sort_orders
+from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.tracked_order import TrackedOrder
 
 HEADS = ("order", "state", "send", "", "get", "", "route", "created", "next")
 SHORTEST_PREFIX = 4
 
 
-async def report_orders(session: Session) -> int:
-    """The list, refreshed from the service; as last known when it cannot be asked."""
-    output, tracker = session.call.output, session.link.tracker
+@dataclass(frozen=True)
+class Choice:
+    """Which orders, in which sequence."""
+
+    kept: OrderFilter
+    sorting: Sorting
+
+
+def order_choice(words: str, sorting: str) -> Choice:
+    """What ``--filter`` and ``--sort`` ask for. Exit 2 for a filter that cannot be understood."""
+    try:
+        return Choice(read_filter(words), Sorting(sorting))
+    except FilterProblem as error:
+        raise bad_input("BAD_FILTER", str(error), field="filter") from None
+
+
+async def chosen_orders(session: Session, choice: Choice) -> list[TrackedOrder]:
+    """The orders, read from the service; as last known when it cannot be asked."""
     await session.settle()
     try:
-        await tracker.sweep()
+        await session.link.tracker.sweep()
     except ClientError as error:
-        output.talk(f"The service could not be asked: {error}. This is what the journal knows.")
+        session.call.output.talk(
+            f"The service could not be asked: {error}. This is what the journal knows."
+        )
+    now = session.desk.clock.now()
+    known = sort_orders(session.link.tracker.orders(), choice.sorting)
+    if choice.kept.empty:
+        return known
+    return [one for one in known if choice.kept.keeps(one, summarise(one, now), now)]
+
+
+async def export_orders(
+    session: Session, form: ExportForm, choice: Choice, out: Path | None
+) -> int:
+    """Write the orders to a file, or to standard output."""
+    orders = await chosen_orders(session, choice)
+    content = export_bytes(orders, session.desk.clock.now(), form)
+    if out is None:
+        session.call.output.file(content)
+        return Exit.DONE
+    try:
+        write_export_file(out, content)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise bad_input("NOT_WRITTEN", f"{out} cannot be written: {reason}.", field="out") from None
+    session.call.output.talk(f"{len(orders)} orders written to {out}.")
+    return Exit.DONE
+
+
+async def report_orders(session: Session, choice: Choice) -> int:
+    """The list, refreshed from the service; as last known when it cannot be asked."""
+    output = session.call.output
+    orders = await chosen_orders(session, choice)
     for call in session.desk.journal.calls.unresolved():
         may = f"paid order {call.service_id}" if call.pays else "created an order"
         output.talk(
@@ -29,7 +82,6 @@ async def report_orders(session: Session) -> int:
             f" it may have {may}."
         )
     now = session.desk.clock.now()
-    orders = tracker.orders()
     if output.json:
         output.document(
             {"orders": [tracked_json(tracked, now) for tracked in orders], "total": len(orders)}
@@ -39,7 +91,7 @@ async def report_orders(session: Session) -> int:
     else:
         output.table(HEADS, [order_row(tracked, now) for tracked in orders], numbers=(2, 4))
     if not orders:
-        output.talk("No orders yet.")
+        output.talk("No orders yet." if choice.kept.empty else "No order matches the filter.")
     return Exit.DONE
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
 import click
 
 from swapdesk.cli.call import Call, desk_command
 from swapdesk.cli.command_error import bad_input
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @click.group()
@@ -13,17 +19,73 @@ def orders() -> None:
     """List, show and watch orders."""
 
 
+SORTINGS = ("deadline", "newest", "oldest", "late", "state", "pair", "amount")
+
+
+def choosing(command: F) -> F:
+    """``--filter`` and ``--sort``, in the language of the tracker."""
+    for option in (
+        click.option(
+            "--sort",
+            type=click.Choice(SORTINGS),
+            default=SORTINGS[0],
+            show_default=True,
+            help="The sequence within the open and the finished ones.",
+        ),
+        click.option(
+            "--filter",
+            "words",
+            metavar="WORDS",
+            default="",
+            help='Orders that match every word, as "private hold >1h" or "get:eth -late".',
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @orders.command("list")
+@choosing
 @desk_command
-def list_orders(call: Call) -> int:
+def list_orders(call: Call, words: str, sort: str) -> int:
     """Every order of this profile: open ones first, then ended ones, newest first.
 
     The journal remembers orders for longer than the 48 hours of the service.
     """
-    from swapdesk.cli.order_reports import report_orders
+    from swapdesk.cli.order_reports import order_choice, report_orders
     from swapdesk.cli.session import run_session
 
-    return run_session(call, report_orders)
+    choice = order_choice(words, sort)
+    return run_session(call, lambda session: report_orders(session, choice))
+
+
+@orders.command()
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("csv", "json")),
+    default="csv",
+    show_default=True,
+    help="How the orders are written.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file (0600, replaced as a whole) instead of standard output.",
+)
+@choosing
+@desk_command
+def export(call: Call, form: str, out: Path | None, words: str, sort: str) -> int:
+    """Orders for other programs, with exact amounts and ISO 8601 times.
+
+    A deposit address that must not be paid is left out.
+    """
+    from swapdesk.cli.order_reports import export_orders, order_choice
+    from swapdesk.cli.session import run_session
+    from swapdesk.flows.order_export import ExportForm
+
+    choice = order_choice(words, sort)
+    return run_session(call, lambda session: export_orders(session, ExportForm(form), choice, out))
 
 
 @orders.command()

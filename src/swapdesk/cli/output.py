@@ -86,6 +86,18 @@ class Output:
         """JSON text of another program, escaped for the terminal and otherwise as it came."""
         self._out(_escaped(text))
 
+    def file(self, content: bytes) -> None:
+        """A whole file of text, as it would be on disk; to a terminal through its filter."""
+        out = self._stdout or sys.stdout
+        text = content.decode("utf-8")
+        if out.isatty():
+            text = "".join(f"{safe_line(line)}\n" for line in text.splitlines())
+        try:
+            out.write(text)
+            out.flush()
+        except BrokenPipeError:
+            raise ReaderLeft from None
+
     # Talk
 
     def talk(self, *sentences: str) -> None:

@@ -27,6 +27,27 @@ class Fund(Command):
     MONEY = True
 
 
+class OpenLink(Command):
+    """Show the explorer's link of the transaction under the cursor and copy it."""
+
+    KEY = "enter"
+    VERB = "link"
+
+
+class Diagnose(Command):
+    """Why the order is where it is: cause, money, who acts, by when."""
+
+    KEY = "i"
+    VERB = "diagnose"
+
+
+class History(Command):
+    """Every update received, with its time."""
+
+    KEY = "h"
+    VERB = "history"
+
+
 class RawJson(Command):
     """The order as the service wrote it, numbers in their own digits."""
 
@@ -39,6 +60,7 @@ class Refresh(Command):
 
     KEY = "r"
     VERB = "refresh"
+    FOOTER = False
 
 
 class Back(Command):

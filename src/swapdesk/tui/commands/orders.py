@@ -35,11 +35,34 @@ class FilterRows(Command):
     VERB = "filter"
 
 
+class SortRows(Command):
+    """Another sequence: by deadline, newest, oldest, late, state, pair, amount."""
+
+    KEY = "s"
+    VERB = "sort"
+
+
+class SayRow(Command):
+    """Say the order under the cursor in one sentence, to be read aloud."""
+
+    KEY = "e"
+    VERB = "say"
+    FOOTER = False
+
+
+class ExportRows(Command):
+    """Write the orders shown to a file, as CSV or JSON."""
+
+    KEY = "x"
+    VERB = "export"
+
+
 class Refresh(Command):
     """Read the list of the service again; it costs one read."""
 
     KEY = "r"
     VERB = "refresh"
+    FOOTER = False
 
 
 class Back(Command):

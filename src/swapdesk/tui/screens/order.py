@@ -11,17 +11,22 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.announcements import code_and_request, failure_of_error
+from swapdesk.flows.diagnosis import diagnose
 from swapdesk.flows.notation import date
 from swapdesk.flows.order_history import Leg, legs_of
 from swapdesk.flows.order_state import short_id
 from swapdesk.flows.order_summary import summarise
+from swapdesk.flows.order_updates import seen_since
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.order import (
     Back,
     CopyFact,
     DepositCard,
+    Diagnose,
     Fund,
+    History,
+    OpenLink,
     RawJson,
     Refresh,
 )
@@ -29,12 +34,20 @@ from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.funding import NOT_THIS_ONE, fund_standing
-from swapdesk.tui.screens.order_facts import head_line, order_facts, stage_names, withheld_line
+from swapdesk.tui.screens.order_facts import (
+    head_line,
+    order_facts,
+    stage_names,
+    told_line,
+    withheld_line,
+)
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.detail_rows import DetailRows
+from swapdesk.tui.widgets.diagnosis_overlay import DiagnosisOverlay
 from swapdesk.tui.widgets.order_table import stage_of
 from swapdesk.tui.widgets.section_label import SectionLabel
+from swapdesk.tui.widgets.spoken_overlay import SpokenOverlay
 from swapdesk.tui.widgets.stage_line import Mark, StageState
 from swapdesk.tui.widgets.stage_track import StageTrack, TrackState
 from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
@@ -53,7 +66,9 @@ class OrderScreen(Page):
 
     NAME = "Order"
     SPENDS = "read"
-    VERBS = (CopyFact, DepositCard, Fund, RawJson, Refresh, Back)
+    VERBS = (
+        DepositCard, Fund, OpenLink, Diagnose, History, CopyFact, RawJson, Refresh, Back,
+    )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = ""
     DEFAULT_CSS = """
     OrderScreen #legs { height: auto; }
@@ -148,7 +163,9 @@ class OrderScreen(Page):
             self.refresh_frame()
         self._head.show(*head_line(tracked, summary, narrow=self.app.size.width < NARROW))
         check = withheld_line(tracked, summary)
-        self._check.show([check] if check else [])
+        # Why an address is hidden comes before everything else and says it all.
+        said = check or told_line(summary)
+        self._check.show([said] if said else [])
         names, short = stage_names(tracked, summary)
         self._track.show(TrackState(stage_of(summary), names, short))
         self._show_legs(tracked)
@@ -232,8 +249,10 @@ class OrderScreen(Page):
             return HIDDEN
         if verb is CopyFact:
             return READY if self._copied() is not None else HIDDEN
-        if verb is RawJson:
+        if verb in (RawJson, Diagnose, History):
             return READY
+        if verb is OpenLink:
+            return READY if self._linked() is not None else HIDDEN
         summary = summarise(tracked, self.now())
         if verb is DepositCard:
             shown = summary.payable or (tracked.withheld is not None and not summary.ended)
@@ -252,6 +271,37 @@ class OrderScreen(Page):
         copy = getattr(self.app, "copy_value", None)
         if value is not None and copy is not None:
             copy(*value)
+
+    def _linked(self) -> str | None:
+        fact = self._facts.current
+        return fact.link if fact is not None and fact.link else None
+
+    @on(DetailRows.Chosen)
+    def do_open_link(self) -> None:
+        """Nothing is opened: the link is shown in full, and copied."""
+        link = self._linked()
+        copy = getattr(self.app, "copy_value", None)
+        if link is None or copy is None:
+            return
+        copy("link", link)
+        self.app.push_screen(SpokenOverlay(link))
+
+    def do_diagnose(self) -> None:
+        tracked = self.tracked
+        if tracked is None:
+            return
+        request = None
+        if tracked.intent is not None:
+            step = self.desk.journal.intents.step(tracked.intent.id)
+            request = step.request_id if step is not None else None
+        seen = self.desk.journal.orders.events(self.service_id)
+        found = diagnose(tracked, self.now(), request_id=request, since=seen_since(seen))
+        self.app.push_screen(DiagnosisOverlay(found))
+
+    def do_history(self) -> None:
+        from swapdesk.tui.screens.order_history import OrderHistoryScreen
+
+        self.app.push_screen(OrderHistoryScreen(self.session, self.service_id))
 
     def do_fund(self) -> None:
         tracked = self.tracked

@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Decimal
 
+from swapdesk.chain.addresses.explorers import transaction_link
 from swapdesk.chain.addresses.memos import memo_label
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
-from swapdesk.flows.order_state import symbols
+from swapdesk.flows.order_account import kept_by_provider, symbols
+from swapdesk.flows.order_case import Case, deposit_arrived
 from swapdesk.flows.order_summary import OrderSummary
 from swapdesk.flows.standing import Standing
 from swapdesk.flows.tracked_order import TrackedOrder
@@ -19,6 +21,7 @@ from swapdesk.tui.spans import Line, LineLike, Span, width_of
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.tui.widgets.order_table import pair_spans, sign_span
 from swapdesk.wire.orders import DisplayStatus, Order
+from swapdesk.wire.tokens import Token
 
 SHORT_STAGES = {
     "waiting": "wait",
@@ -47,6 +50,15 @@ def withheld_line(tracked: TrackedOrder, summary: OrderSummary) -> Line:
     if display_of(tracked.order) == DisplayStatus.WAITING_FOR_DEPOSIT:
         return [*line, Span(" The deposit address is hidden. Nothing was sent.")]
     return [*line, Span(" The deposit address is hidden. Do not pay it again.")]
+
+
+def told_line(summary: OrderSummary) -> Line:
+    """What happened, where an order did not go its plain way. Empty otherwise."""
+    plain = summary.level in ("waiting", "moving") and not summary.notes
+    if plain or summary.state.case is Case.COMPLETED:
+        return []
+    sign = sign_span(summary)
+    return [Span(f"{sign.text} {summary.told}", sign.role)]
 
 
 def head_line(tracked: TrackedOrder, summary: OrderSummary, *, narrow: bool) -> tuple[Line, Line]:
@@ -90,12 +102,12 @@ def order_facts(
     order, intent = tracked.order, tracked.intent
     facts = [Fact("Order id", order.service_id, copy=order.service_id)]
     facts += _deposit(tracked, summary)
-    facts += _payout(order, summary)
+    facts += _payout(order, summary, live=live)
     if order.receiver_address is not None:
         label = intent.recipient_label if intent else None
         facts.append(Fact("Pays", address=order.receiver_address, note=_bold(label)))
     facts += payout_memo(order, intent)
-    facts += _refund(order)
+    facts += _refund(order, live=live)
     facts += _executed(order, intent)
     facts += _private(order, intent)
     facts += _link(order, live=live)
@@ -123,8 +135,11 @@ def _deposit(tracked: TrackedOrder, summary: OrderSummary) -> list[Fact]:
     if order.deposit_address is None:
         return facts
     waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
-    if summary.level == "expired" or (waiting and not summary.payable):
-        closed = [Span("not shown: the deadline is over, do not send to it", "muted")]
+    # An exchange that has the deposit was paid at this address: it is a fact, not an offer.
+    open_ = summary.payable or deposit_arrived(order)
+    if summary.level == "expired" or (waiting and not open_) or (summary.ended and not open_):
+        why = "the order is closed" if summary.ended else "the deadline is over"
+        closed = [Span(f"not shown: {why}, do not send to it", "muted")]
         return [*facts, Fact("Deposit to", closed)]
     facts.append(Fact("Deposit to", address=order.deposit_address, note=on))
     if order.deposit_tag:
@@ -145,11 +160,19 @@ def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
     return []
 
 
-def _payout(order: Order, summary: OrderSummary) -> list[Fact]:
+def transaction_page(token: Token | None, transaction: str) -> str:
+    """The explorer's page by the pattern of the chain; empty when there is no safe one."""
+    chain = token.chain_data if token is not None else None
+    return (transaction_link(chain.hash_url, transaction) or "") if chain is not None else ""
+
+
+def _payout(order: Order, summary: OrderSummary, *, live: bool) -> list[Fact]:
     paid = order.out_transaction_out_hash or order.in_transaction_out_hash
     chain = order.out_token.chain_data.name if order.out_token else ""
     if paid:
-        return [Fact("Payout tx", address=paid, note=f"on {chain}" if chain else "")]
+        note = f"on {chain}" if chain else ""
+        link = transaction_page(order.out_token, paid) if live else ""
+        return [Fact("Payout tx", address=paid, note=note, link=link)]
     waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
     if waiting or (summary.ended and summary.level != "done"):
         return []
@@ -157,25 +180,30 @@ def _payout(order: Order, summary: OrderSummary) -> list[Fact]:
     return [Fact("Payout tx", [Span(said, "muted")])]
 
 
-def _refund(order: Order) -> list[Fact]:
+def _refund(order: Order, *, live: bool) -> list[Fact]:
     sent, _ = symbols(order)
     facts: list[Fact] = []
     if order.refund_address is not None:
         facts.append(Fact("Refund to", address=order.refund_address))
-    if display_of(order) != DisplayStatus.REFUNDED:
+    partly = order.refund_amount is not None or order.refund_hash is not None
+    if display_of(order) != DisplayStatus.REFUNDED and not partly:
         return facts
     if order.refund_amount is not None:
         value: Line = [Span(f"{exact_amount(order.refund_amount)} {sent}", bold=True)]
         if order.refund_chain:
             value.append(Span(f" on {order.refund_chain}", "muted"))
-        if order.in_amount is not None and order.in_amount > order.refund_amount:
-            kept = exact_amount(order.in_amount - order.refund_amount)
+        missing = kept_by_provider(order)
+        if missing and display_of(order) == DisplayStatus.REFUNDED:
+            kept = exact_amount(missing)
             value.append(Span(f", the provider kept {kept} {sent}", "muted"))
         facts.append(Fact("Refunded", value, copy=copied_amount(order.refund_amount)))
     else:
         facts.append(Fact("Refunded", [Span("the service does not say how much", "muted")]))
     if order.refund_hash:
-        facts.append(Fact("Refund tx", address=order.refund_hash))
+        page = transaction_page(order.in_token, order.refund_hash) if live else ""
+        facts.append(Fact("Refund tx", address=order.refund_hash, link=page))
+    else:
+        facts.append(Fact("Refund tx", [Span("the service gives no hash", "muted")]))
     return facts
 
 
@@ -216,7 +244,7 @@ def _link(order: Order, *, live: bool) -> list[Fact]:
     if not link or not link.startswith("https://"):
         return []
     if live:
-        return [Fact("Link", [Span(link, "muted")], copy=link)]
+        return [Fact("Link", [Span(link, "muted")], copy=link, link=link)]
     said = "sandbox transaction, no explorer knows it"
     return [Fact(f"{_linked(order, link)} tx", [Span(said, "muted")], key="Link")]
 

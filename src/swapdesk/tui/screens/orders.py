@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
+from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.announcements import code_and_request, failure_of_error
+from swapdesk.flows.order_export import (
+    ExportForm,
+    export_bytes,
+    export_directory,
+    export_name,
+    form_of,
+    write_export,
+)
+from swapdesk.flows.order_filter import EVERYTHING, FilterProblem, OrderFilter, read_filter
+from swapdesk.flows.order_sentence import order_sentence
+from swapdesk.flows.order_sorting import Sorting, sort_orders
 from swapdesk.flows.order_summary import OrderSummary, created_words, summarise
 from swapdesk.flows.stream_words import stale_words
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
-from swapdesk.tui.commands.orders import Back, CopyAddress, FilterRows, Fund, OpenOrder, Refresh
+from swapdesk.tui.commands.orders import (
+    Back,
+    CopyAddress,
+    ExportRows,
+    FilterRows,
+    Fund,
+    OpenOrder,
+    Refresh,
+    SayRow,
+    SortRows,
+)
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.funding import NOT_THIS_ONE, fund_standing
+from swapdesk.tui.screens.order_facts import order_facts
 from swapdesk.tui.session import Session
+from swapdesk.tui.widgets.export_overlay import ExportOverlay
 from swapdesk.tui.widgets.filter_field import FilterField
-from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.order_list import OrderList
-from swapdesk.tui.widgets.order_table import order_pane
+from swapdesk.tui.widgets.line_table import MARGIN, LineTable
+from swapdesk.tui.widgets.order_list import STEP, OrderList, Shown
+from swapdesk.tui.widgets.order_pane import OrderPane, OrderSide
 from swapdesk.tui.widgets.section_label import SectionLabel
+from swapdesk.tui.widgets.spoken_overlay import SpokenOverlay
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.text_rows import TextRows
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -36,8 +62,14 @@ UPDATE_SECONDS = 0.1
 """Changes within this time are drawn together."""
 SETTLE_SECONDS = 0.06
 """How long the cursor rests on a row before the pane speaks of it."""
-WIDE = 120
+AT_ONCE = 2 * STEP
+"""Orders that are laid out without a breath between."""
+AGES = 5
+"""Seconds after which a filter by age is asked again."""
+ROOMY = 120
 NARROW = 100
+WIDE = 160
+CONTEXT = "last 48 h and this desk's journal"
 
 
 class OrdersScreen(Page):
@@ -45,21 +77,29 @@ class OrdersScreen(Page):
 
     NAME = "Orders"
     SPENDS = "read"
-    VERBS = (OpenOrder, CopyAddress, Fund, FilterRows, Refresh, Back)
+    VERBS = (
+        OpenOrder, CopyAddress, Fund, FilterRows, SortRows, ExportRows, SayRow, Refresh, Back,
+    )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     OrdersScreen #label { margin: 1 0 0 0; }
-    OrdersScreen #pane { height: 2; }
     OrdersScreen.-short #label { margin: 0; }
+    OrdersScreen .side { display: none; width: 50; }
+    OrdersScreen.-wide .side { display: block; }
     """
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, context="last 48 h and this desk's journal")
-        self._table = OrderList()
+        super().__init__(session, context=CONTEXT)
+        self._table = OrderList(self.now)
         self._field = FilterField(id="filter")
         self._label = SectionLabel("", id="label")
-        self._pane = TextRows(id="pane")
+        self._pane = OrderPane(id="pane")
+        self._side = OrderSide()
+        self._filter: OrderFilter = EVERYTHING
+        self._sorting = Sorting.DEADLINE
         self._changed: set[str] = set()
+        self._ticks = 0
+        self._filling: asyncio.Task[None] | None = None
         self._update: Timer | None = None
         self._settle: Timer | None = None
         self._reading = False
@@ -71,16 +111,29 @@ class OrdersScreen(Page):
         yield self._label
         yield self._pane
 
+    def compose_side(self) -> Iterable[Widget]:
+        yield VerticalScroll(self._side, classes="side", can_focus=False)
+
     def on_mount(self) -> None:
         super().on_mount()
-        self._table.set_wide(self.app.size.width >= WIDE)
+        self._fit()
         self._table.focus()
         self._fill()
 
     def on_resize(self) -> None:
         super().on_resize()
-        if self._table.set_wide(self.app.size.width >= WIDE):
+        if self._fit():
             self._fill()
+
+    def on_unmount(self) -> None:
+        if self._filling is not None:
+            self._filling.cancel()
+
+    def _fit(self) -> bool:
+        """The form for this size; True when the rows are due."""
+        size = self.app.size
+        self._pane.set_class(size.height >= 36, "-roomy")
+        return self._table.set_wide(size.width >= ROOMY)
 
     # from the application
 
@@ -90,7 +143,11 @@ class OrdersScreen(Page):
 
     def on_tick(self) -> None:
         """Times of the open orders in view, the labels and the pane."""
-        self._redraw(self._table.running_in_view())
+        self._ticks += 1
+        if not self._filter.empty and self._ticks % AGES == 0:
+            self._fill()
+        else:
+            self._redraw(self._table.running_in_view())
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         self._changed |= ids
@@ -110,20 +167,22 @@ class OrdersScreen(Page):
     def _flush(self) -> None:
         """Draw what changed: in place, or anew when an order came, ended or moved."""
         self._update = None
+        if self._filling is not None:
+            # The rows are being laid out; what changed meanwhile is drawn after them.
+            self._update = self.set_timer(UPDATE_SECONDS, self._flush)
+            return
         changed, self._changed = self._changed, set()
-        if changed and self._field.value:
+        if changed and not self._filter.empty:
             self._fill()
         else:
             self._redraw(changed)
 
     def _redraw(self, keys: Iterable[str]) -> None:
         """These orders, the label and the pane; all rows when one of them changes its group."""
-        now = self.now()
-        for key in keys:
-            tracked = self._tracked(key)
-            if tracked is not None and not self._table.redraw(tracked, now):
-                self._fill()
-                return
+        found = [one for one in map(self._tracked, keys) if one is not None]
+        if self._filling is None and not self._table.redraw(found, self.now()):
+            self._fill()
+            return
         self._table.relabel(self._stale())
         self._show_pane()
 
@@ -131,15 +190,26 @@ class OrdersScreen(Page):
         link = self.link
         if link is None:
             self._table.say("The desk is connecting. Orders appear then.")
+            self._show_pane()
+            return
+        tracker = link.tracker
+        orders = tracker.orders()
+        if self._sorting is not Sorting.DEADLINE:
+            orders = sort_orders(orders, self._sorting)
+        shown = Shown(orders, self._filter, tracker.open_count, self._stale())
+        if self._filling is not None:
+            self._filling.cancel()
+            self._filling = None
+        if len(orders) <= AT_ONCE:
+            self._table.fill(shown, self.now())
+            self._show_pane()
         else:
-            tracker = link.tracker
-            self._table.fill(
-                tracker.orders(),
-                self._field.text,
-                self.now(),
-                running=tracker.open_count,
-                stale=self._stale(),
-            )
+            self._filling = asyncio.create_task(self._fill_in_steps(shown), name="order rows")
+
+    async def _fill_in_steps(self, shown: Shown) -> None:
+        for _ in self._table.filling(shown, self.now()):
+            await asyncio.sleep(0)
+        self._filling = None
         self._show_pane()
 
     def _stale(self) -> str:
@@ -173,21 +243,27 @@ class OrdersScreen(Page):
         tracked, now = self.current, self.now()
         if tracked is None:
             self._label.display = self._pane.display = False
+            self._side.clear()
             self.set_money("in your wallet.", "you: n starts a swap")
             self.step_changed("none")
             return
         summary = summarise(tracked, now)
-        self._label.display = self._pane.display = True
-        self._label.show(tracked.short_id, created_words(tracked, summary, now))
-        self._pane.show(order_pane(tracked, summary, now))
+        wide = self.app.size.width >= WIDE
+        created = created_words(tracked, summary, now)
+        self._label.display = self._pane.display = not wide
+        if wide:
+            facts = order_facts(tracked, summary, now, live=self.session.live)
+            self._side.show(tracked, summary, created, facts)
+        else:
+            self._label.show(tracked.short_id, created)
+            self._pane.show(tracked, summary)
         self.set_money(
             f"{tracked.short_id}: {summary.money}",
             summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}",
             where_short=summary.place,
             urgent=summary.urgent,
         )
-        step = f"{tracked.service_id} {summary.payable}"
-        self.step_is(step)
+        self.step_is(f"{tracked.service_id} {summary.payable}")
 
     # keys
 
@@ -197,23 +273,31 @@ class OrdersScreen(Page):
         typing = self._field.has_focus
         if verb is Back:
             return Standing(verb="clear the filter") if self._field.opened else READY
-        if verb in (OpenOrder, CopyAddress, Fund) and self.current is None:
+        if verb in (OpenOrder, CopyAddress, Fund, SayRow) and self.current is None:
             return HIDDEN
-        summary = self._summary()
-        payable = summary is not None and summary.payable and not typing
-        if verb is CopyAddress:
-            return READY if payable else HIDDEN
-        if verb is Fund:
-            paying = self._table.cursor_key in self._paying
-            return fund_standing(self.link, self.current, payable=payable, paying=paying)
+        if verb is OpenOrder:
+            return Standing(verb="to the list") if typing else READY
+        if typing and not verb.EVERYWHERE:
+            return HIDDEN
+        if verb in (CopyAddress, Fund):
+            return self._paying_standing(verb)
         if verb is Refresh:
-            if typing or self.link is None or self.link.connection.read_only:
+            if self.link is None or self.link.connection.read_only:
                 return HIDDEN
             return Standing(locked="reading") if self._reading else Standing(cost="1 read")
         if verb is FilterRows:
-            rows = self._table.rows or self._field.opened
-            return READY if rows and not typing else HIDDEN
-        return Standing(verb="to the list") if typing and verb is OpenOrder else READY
+            return READY if self._table.rows or self._field.opened else HIDDEN
+        if verb in (SortRows, ExportRows):
+            return READY if self._table.rows else HIDDEN
+        return READY
+
+    def _paying_standing(self, verb: type[Command]) -> Standing:
+        summary = self._summary()
+        payable = summary is not None and summary.payable
+        if verb is CopyAddress:
+            return READY if payable else HIDDEN
+        paying = self._table.cursor_key in self._paying
+        return fund_standing(self.link, self.current, payable=payable, paying=paying)
 
     @on(LineTable.Chosen)
     def do_open_order(self) -> None:
@@ -238,7 +322,20 @@ class OrdersScreen(Page):
         self._paying.add(tracked.service_id)
         self.step_changed("funding")
 
-    # the filter
+    def do_say_row(self) -> None:
+        tracked = self.current
+        if tracked is not None:
+            self.app.push_screen(SpokenOverlay(order_sentence(tracked, self.now())))
+
+    # which orders, and in which sequence
+
+    def do_sort_rows(self) -> None:
+        self._sorting = self._sorting.after()
+        self._fill()
+        plain = self._sorting is Sorting.DEADLINE
+        self.context = CONTEXT if plain else f"by {self._sorting}"
+        self.refresh_frame()
+        self.show_notice(f"Sorted by {self._sorting}, open orders first.")
 
     def do_filter_rows(self) -> None:
         self._field.open()
@@ -249,12 +346,21 @@ class OrdersScreen(Page):
             self.post_message(self.Go(everywhere.Back))
             return
         self._field.close()
+        self._filter = EVERYTHING
         self._table.focus()
         self._fill()
 
     @on(TextField.Changed)
     def _typed(self) -> None:
-        if self._field.opened:
+        if not self._field.opened:
+            return
+        try:
+            self._filter = read_filter(self._field.text)
+        except FilterProblem as problem:
+            # A word that is being typed may not be one yet; the rows stay as they are.
+            self.show_notice(f"{problem}", "warning", about="filter")
+        else:
+            self.settle_notice("understood")
             self._fill()
 
     @on(TextField.Submitted)
@@ -265,6 +371,36 @@ class OrdersScreen(Page):
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
         self.show_notice(event.reason, "warning")
+
+    # taking them along
+
+    def do_export_rows(self) -> None:
+        home = self.session.settings.home
+        name = export_name(self.now(), ExportForm.CSV)
+        shown = self._table.shown
+        asked = ExportOverlay(len(shown), export_directory(home, Path.home()) / name)
+
+        def chosen(path: Path | None) -> None:
+            if path is not None:
+                self._export(shown, path)
+
+        self.app.push_screen(asked, chosen)
+
+    def _export(self, orders: list[TrackedOrder], path: Path) -> None:
+        content = export_bytes(orders, self.now(), form_of(path))
+        try:
+            written = write_export(path, content)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            self.show_notice(f"{path} was not written: {reason}.", "error")
+            return
+        noun = "order" if len(orders) == 1 else "orders"
+        said = f"{len(orders)} {noun} written to {written}"
+        if len(said) <= self.app.size.width - 2 * MARGIN:
+            self.show_notice(said)
+        else:
+            # A path is of no use when it is cut.
+            self.app.push_screen(SpokenOverlay(said))
 
     # reading again
 
@@ -289,7 +425,8 @@ class OrdersScreen(Page):
         self.refresh_frame()
         self._fill()
         if event.error is None:
-            self.show_notice(f"{self._table.known} orders, read now.")
+            known = len(self.link.tracker.orders()) if self.link is not None else 0
+            self.show_notice(f"{known} orders, read now.")
         else:
             cause = failure_of_error(event.error).cause
             self.show_notice(f"{cause} {code_and_request(event.error)}", "error")

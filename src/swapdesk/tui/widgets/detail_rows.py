@@ -40,6 +40,8 @@ class Fact:
     key: str = ""
     copy: str = ""
     bold: bool = False
+    link: str = ""
+    """Where the value can be looked at; nothing opens it by itself."""
 
     @property
     def name(self) -> str:

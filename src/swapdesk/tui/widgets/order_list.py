@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from swapdesk.flows.order_filter import matches
+from swapdesk.flows.folding import display_of, ended
+from swapdesk.flows.order_filter import EVERYTHING, OrderFilter
 from swapdesk.flows.order_summary import summarise
 from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
@@ -20,9 +21,22 @@ if TYPE_CHECKING:
 
 OPEN = "section open"
 NONE_YET = Nothing("No orders yet.", "n", "starts a swap")
+STEP = 150
+"""Rows laid out between two breaths of the event loop: a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """Which orders, in their sequence, and what stands beside their labels."""
+
+    orders: Sequence[TrackedOrder]
+    kept: OrderFilter = EVERYTHING
+    running: int = 0
+    """How many of all orders are open, without the filter."""
+    stale: str = ""
+
+
+@dataclass(slots=True)
 class Drawn:
     """What stands in the table for an order, and whether it stands under the finished ones."""
 
@@ -32,12 +46,19 @@ class Drawn:
 
 
 class OrderList(LineTable):
-    """Rows keep their place while their cells change; the cursor stays on its order."""
+    """Rows keep their place while their cells change; the cursor stays on its order.
 
-    def __init__(self, **place: Any) -> None:
+    A long list is laid out in steps: :meth:`filling` is to be run to its end, with a breath
+    between its steps.
+    """
+
+    def __init__(self, now: Callable[[], datetime], **place: Any) -> None:
         super().__init__(order_columns(wide=False), **place)
+        self._now = now
         self._wide = False
         self._drawn: dict[str, Drawn] = {}
+        self._due: dict[str, TrackedOrder] = {}
+        """Orders that changed while they were out of view."""
         self._total = (0, 0)
         """Open orders and all orders, without the filter."""
 
@@ -45,6 +66,12 @@ class OrderList(LineTable):
     def known(self) -> int:
         """How many orders there are, without the filter."""
         return self._total[1]
+
+    @property
+    def shown(self) -> list[TrackedOrder]:
+        """The orders that stand in the table, in their sequence."""
+        found = ((row.key, self._drawn.get(row.key)) for row in self.rows)
+        return [self._due.get(key, one.tracked) for key, one in found if one is not None]
 
     @property
     def running(self) -> bool:
@@ -57,7 +84,7 @@ class OrderList(LineTable):
         return [key for key, one in drawn if one is not None and not one.ended]
 
     def set_wide(self, wide: bool) -> bool:
-        """Columns for this width; True when they are others, and :meth:`fill` is due."""
+        """Columns for this width; True when they are others, and the rows are due."""
         if wide == self._wide:
             return False
         self._wide = wide
@@ -68,38 +95,55 @@ class OrderList(LineTable):
     def say(self, sentence: LineLike) -> None:
         """No rows, and why."""
         self._drawn.clear()
+        self._due.clear()
         self.set_empty(sentence)
         self.set_rows([])
 
-    def redraw(self, tracked: TrackedOrder, now: datetime) -> bool:
-        """Draw an order in its place; False when its place is elsewhere, and all rows are due."""
-        known = self._drawn.get(tracked.service_id)
-        drawn = self._draw(tracked, now)
-        if known is None or known.ended != drawn.ended:
-            return False
-        self._drawn[tracked.service_id] = drawn
-        self.update_row(drawn.row)
+    def redraw(self, tracked: Iterable[TrackedOrder], now: datetime) -> bool:
+        """Draw orders in their place; those out of view when they come into it. False when one
+        has its place elsewhere, and all rows are due."""
+        visible = set(self.visible_keys())
+        for one in tracked:
+            known = self._drawn.get(one.service_id)
+            if known is None or known.ended != ended(display_of(one.order)):
+                return False
+            if one.service_id in visible:
+                self._put(one, now)
+            elif known.tracked is not one:
+                self._due[one.service_id] = one
         return True
 
-    def fill(
-        self, orders: Sequence[TrackedOrder], text: str, now: datetime, *, running: int, stale: str
-    ) -> None:
-        """The orders that ``text`` keeps; ``running`` of all of them are open."""
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self.catch_up(self._now())
+
+    def catch_up(self, now: datetime) -> None:
+        """Draw what changed while it was out of view and is in it now."""
+        for key in self.visible_keys() if self._due else ():
+            tracked = self._due.pop(key, None)
+            if tracked is not None:
+                self._put(tracked, now)
+
+    def fill(self, shown: Shown, now: datetime) -> None:
+        """All rows at once."""
+        for _ in self.filling(shown, now):
+            pass
+
+    def filling(self, shown: Shown, now: datetime) -> Iterator[None]:
+        """Lay the rows out anew; the first ones stand after the first step, and the table of
+        before goes on standing meanwhile when there is one."""
         drawn: dict[str, Drawn] = {}
-        for tracked in orders:
-            known = self._drawn.get(tracked.service_id)
-            # Rows of an unchanged order are kept: the tick brings their times up to date.
-            if known is None or known.tracked is not tracked or text:
-                if text and not matches(text, tracked, summarise(tracked, now), now):
-                    continue
-                known = self._draw(tracked, now)
-            drawn[tracked.service_id] = known
-        self._drawn = drawn
-        self._total = (running, len(orders))
-        self.set_empty(
-            f"No order matches {text!r}. esc clears the filter." if orders else empty_line(NONE_YET)
-        )
-        self.set_rows(self._grouped(stale))
+        first = not self._drawn
+        for at, tracked in enumerate(shown.orders, start=1):
+            one = self._kept(tracked, shown.kept, now)
+            if one is not None:
+                drawn[tracked.service_id] = one
+            if at % STEP == 0:
+                if first and drawn:
+                    first = False
+                    self._set(dict(drawn), shown)
+                yield
+        self._set(drawn, shown)
 
     def relabel(self, stale: str) -> None:
         """``stale`` stands beside the open orders while nothing tells of their changes."""
@@ -107,9 +151,30 @@ class OrderList(LineTable):
         if isinstance(row, Section) and row.key == OPEN and row.stale != stale:
             self.update_row(Section(row.key, row.label, row.fact, stale))
 
-    def _draw(self, tracked: TrackedOrder, now: datetime) -> Drawn:
+    def _kept(self, tracked: TrackedOrder, kept: OrderFilter, now: datetime) -> Drawn | None:
+        known = self._drawn.get(tracked.service_id)
+        # Rows of an unchanged order are kept: the tick brings their times up to date.
+        if known is not None and known.tracked is tracked and kept.empty:
+            return known
         summary = summarise(tracked, now)
+        if not kept.keeps(tracked, summary, now):
+            return None
         return Drawn(tracked, order_row(tracked, summary, wide=self._wide), summary.ended)
+
+    def _put(self, tracked: TrackedOrder, now: datetime) -> None:
+        summary = summarise(tracked, now)
+        row = order_row(tracked, summary, wide=self._wide)
+        self._due.pop(tracked.service_id, None)
+        self._drawn[tracked.service_id] = Drawn(tracked, row, summary.ended)
+        self.update_row(row)
+
+    def _set(self, drawn: dict[str, Drawn], shown: Shown) -> None:
+        self._drawn = drawn
+        self._due.clear()
+        self._total = (shown.running, len(shown.orders))
+        none = f"No order matches {shown.kept.text!r}. esc clears the filter."
+        self.set_empty(none if shown.orders else empty_line(NONE_YET))
+        self.set_rows(self._grouped(shown.stale))
 
     def _grouped(self, stale: str) -> list[TableRow]:
         open_ = [one.row for one in self._drawn.values() if not one.ended]

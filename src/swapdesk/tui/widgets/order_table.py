@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.notation import tracker_amount
@@ -102,24 +101,6 @@ def stage_of(summary: OrderSummary) -> StageState:
     """The stage line of an order."""
     state = summary.state
     return StageState(state.stage, len(state.stages), _MARKS[summary.level])
-
-
-def order_pane(tracked: TrackedOrder, summary: OrderSummary, now: datetime) -> list[Line]:
-    """Two sentences about the row under the cursor: what is, and who acts next."""
-    glyph, role = SIGNS[summary.sign]
-    said: Line = [
-        Span(f"{glyph} {summary.sentence}.", role),
-        Span(f" Funds {summary.money}", "muted"),
-    ]
-    actor: Line = [
-        Span("Next ", "muted"),
-        Span(summary.actor, bold=summary.actor == "you"),
-        Span(f": {summary.due}."),
-    ]
-    provider = tracked.order.swap_name
-    if provider and summary.actor not in ("you", "nobody", provider):
-        actor.append(Span(f" Provider {provider}.", "muted"))
-    return [said, actor]
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:

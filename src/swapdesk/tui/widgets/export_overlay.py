@@ -1,0 +1,49 @@
+"""Where the orders shown are written: a path that can be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from textual import on
+from textual.widget import Widget
+
+from swapdesk.tui.spans import Span
+from swapdesk.tui.widgets.key_bar import KeyHint
+from swapdesk.tui.widgets.overlay import Overlay
+from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.text_rows import TextRows
+
+LIMIT = 400
+
+
+class ExportOverlay(Overlay[Path]):
+    """Dismisses with the path; None when left."""
+
+    def __init__(self, count: int, path: Path) -> None:
+        super().__init__([KeyHint("enter", "write")])
+        noun = "order" if count == 1 else "orders"
+        self._said = TextRows(
+            [
+                [Span(f"Export {count} {noun}", bold=True)],
+                [Span("A name that ends in .json is written as JSON, any other as CSV.", "muted")],
+            ]
+        )
+        self._field = TextField(limit=LIMIT)
+        self._path = path
+
+    def compose_panel(self) -> Sequence[Widget]:
+        return (self._said, self._field)
+
+    def on_mount(self) -> None:
+        self._field.set_value(str(self._path))
+        self._field.focus()
+
+    @on(TextField.Submitted)
+    def _decide(self, event: TextField.Submitted) -> None:
+        text = event.value.strip()
+        if not text:
+            return
+        path = Path(text).expanduser()
+        # A directory keeps the name that was offered.
+        self.dismiss(path / self._path.name if path.is_dir() else path)

@@ -1,0 +1,254 @@
+"""Choosing orders: the filter language with its errors, sequences, the spoken line, exports."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import stat
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus import load
+from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.order_export import (
+    COLUMNS,
+    FORMULA,
+    ExportForm,
+    export_bytes,
+    export_directory,
+    export_name,
+    form_of,
+    inert,
+    write_export,
+    write_export_file,
+)
+from swapdesk.flows.order_filter import FilterProblem, read_filter
+from swapdesk.flows.order_sentence import order_sentence
+from swapdesk.flows.order_sorting import Sorting, sort_orders
+from swapdesk.flows.order_summary import summarise
+from swapdesk.flows.standing import Standing
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.paths import Home
+from swapdesk.wire.encoding.text import safe_text
+
+LATER = NOW + timedelta(minutes=6)
+
+
+def tracked(of: Intent | None = None, **changes: Any) -> TrackedOrder:
+    return TrackedOrder(order(of, **changes), of, None, False, NOW, "stream")
+
+
+def kept(text: str, one: TrackedOrder) -> bool:
+    return read_filter(text).keeps(one, summarise(one, LATER), LATER)
+
+
+@pytest.mark.parametrize(
+    ("text", "keeps"),
+    [
+        ("", True),
+        ("btc", True),
+        ("BTC halyard", True),
+        ("private", False),
+        ("standard >5m", True),
+        (">1h", False),
+        ("<10m", True),
+        ("<6m", False),
+        (">6m", False),
+        ("open", True),
+        ("finished", False),
+        ("h8kq", True),
+        ("-private", True),
+        ("-btc", False),
+        ("route:standard", True),
+        ("route:priv", False),
+        ("state:waiting", True),
+        ("state:hold", False),
+        ("send:btc get:eth", True),
+        ("send:eth", False),
+        ("at:halyard", True),
+        (f"to:{RECIPIENT[:8].lower()}", True),
+        ("to:@bob", False),
+        ("id:h8", True),
+        ("-state:hold -late", True),
+    ],
+)
+def test_what_a_filter_keeps(text: str, keeps: bool) -> None:
+    assert kept(text, tracked()) is keeps
+
+
+def test_a_hold_and_lateness_are_states() -> None:
+    held = tracked(display_status="EXCHANGE_IN_PROGRESS", in_status=8, created=NOW - timedelta(1))
+    assert kept("hold >1h", held)
+    assert kept("state:late", held)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (">1x", "'>1x': an age is a number with s, m, h or d, as >1h or <30m."),
+        (">", "'>': an age is"),
+        ("private <", "'<': an age is"),
+        ("state:", "'state:': nothing stands after state:, as in state:hold."),
+        ("routes:private", "'routes:private': there is no field routes:; did you mean route:?"),
+        ("zz:top", "'zz:top': there is no field zz:. Fields are route, state, send, get, at, to"),
+        ("route:dexx", "'route:dexx': routes are private and standard."),
+        ("->1x", "'>1x': an age is"),
+    ],
+)
+def test_what_is_no_filter_is_told_in_words(text: str, said: str) -> None:
+    with pytest.raises(FilterProblem) as problem:
+        read_filter(text)
+    assert str(problem.value).startswith(said)
+
+
+@given(st.text(max_size=40))
+def test_any_line_is_a_filter_or_a_sentence(text: str) -> None:
+    said = ""
+    try:
+        kept(text, tracked())
+    except FilterProblem as problem:
+        said = str(problem)
+    assert not said or said[-1] in ".?"
+    assert said == "" or said.startswith(("'", '"'))
+
+
+def test_sequences_keep_the_groups() -> None:
+    def one(name: str, minutes: float, **facts: Any) -> TrackedOrder:
+        created = NOW - timedelta(minutes=minutes)
+        facts = {"expires": created + timedelta(minutes=30), **facts}
+        return tracked(service_id=name, created=created, **facts)
+
+    orders = [
+        one("a", 5, in_amount_usd=Decimal(10)),
+        one("b", 20, in_symbol="XRP", in_amount_usd=Decimal(900)),
+        one("c", 10, display_status="EXCHANGE_IN_PROGRESS", in_status=8, eta=Decimal(1)),
+        one("d", 90, display_status="EXPIRED", in_status=9),
+        one("e", 60, display_status="SWAP_COMPLETED", in_status=5),
+    ]
+
+    def names(by: Sorting) -> str:
+        return "".join(found.service_id for found in sort_orders(orders, by))
+
+    assert names(Sorting.DEADLINE) == "bcaed"
+    assert names(Sorting.NEWEST) == "acbed"
+    assert names(Sorting.OLDEST) == "bcade"
+    assert names(Sorting.LATE) == "cbaed"
+    assert names(Sorting.STATE)[:3] == "cab"
+    assert names(Sorting.PAIR) == "acbde"
+    assert names(Sorting.AMOUNT) == "bacde"
+    assert Sorting.AMOUNT.after() is Sorting.DEADLINE
+
+
+def test_no_sequence_breaks_on_an_order_that_says_nothing() -> None:
+    from swapdesk.wire.orders import Order
+
+    bare = [TrackedOrder(Order(service_id=name), None, None, False, NOW, "list") for name in "ab"]
+    for by in Sorting:
+        assert len(sort_orders([*bare, tracked()], by)) == 3
+
+
+def test_the_line_to_be_spoken() -> None:
+    assert order_sentence(tracked(), LATER) == (
+        "Order h8Kq2PdT5mXcVbN3wRtY7z, 0.5 BTC to 14.524108 ETH, standard, stage 1 of 5,"
+        " 24:00 left: Waiting for the deposit. Money: in your wallet."
+        " Next: you: send the deposit within 24:00."
+    )
+
+
+def rows_of(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+
+
+def test_a_csv_is_exact_and_in_utc() -> None:
+    of = intent()
+    one = tracked(of, in_amount=Decimal("0.500000000000000001"), out_amount=Decimal("1E-8"))
+    (row,) = rows_of(export_bytes([one], LATER, ExportForm.CSV))
+    assert tuple(row) == COLUMNS
+    assert (row["sendAmount"], row["getAmount"]) == ("0.500000000000000001", "0.00000001")
+    assert row["created"] == "2026-11-20T14:02:11Z"
+    assert (row["state"], row["depositAddress"]) == ("Waiting for you", DEPOSIT)
+    assert row["refundAmount"] == row["finished"] == ""
+    assert export_bytes([], LATER, ExportForm.CSV).decode().strip() == ",".join(COLUMNS)
+
+
+def test_a_json_has_numbers_in_their_own_digits() -> None:
+    content = export_bytes([tracked(in_amount=Decimal("0.10"))], LATER, ExportForm.JSON)
+    document = json.loads(content, parse_float=Decimal)
+    assert document["total"] == 1
+    (row,) = document["orders"]
+    assert row["sendAmount"] == Decimal("0.10")
+    assert row["created"] == "2026-11-20T14:02:11.000Z"
+    assert set(row) == set(COLUMNS)
+
+
+@pytest.mark.parametrize("form", list(ExportForm))
+def test_a_hidden_address_is_in_no_export(form: ExportForm) -> None:
+    hidden = TrackedOrder(
+        order(), None, "Not what you confirmed.", False, NOW, "list", Standing.DIFFERS
+    )
+    assert DEPOSIT.encode() not in export_bytes([hidden], LATER, form)
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "=cmd|' /C calc'!A0", '"=1', "a=1"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_no_cell_is_a_formula(text: str) -> None:
+    shown = safe_text(text, 60)
+    bare = shown.strip()
+    one = tracked(swap_name=shown, in_symbol=shown, display_status=bare, refund_chain=bare)
+    (row,) = rows_of(export_bytes([one], LATER, ExportForm.CSV))
+    for name in ("provider", "sendSymbol", "displayStatus", "refundChain"):
+        assert row[name].lstrip()[:1] not in FORMULA, row[name]
+    assert inert("plain") == "plain"
+    assert inert("") == ""
+
+
+@pytest.mark.parametrize("case", load("markup", "text")[:40], ids=lambda case: case.id)
+def test_hostile_text_stays_one_cell(case: Any) -> None:
+    text = safe_text(case.text, 60)
+    one = tracked(swap_name=text, in_symbol=text, out_symbol=text)
+    (row,) = rows_of(export_bytes([one], LATER, ExportForm.CSV))
+    assert row["provider"].removeprefix("'") == text
+    assert json.loads(export_bytes([one], LATER, ExportForm.JSON))["orders"][0]["provider"] == text
+
+
+def test_a_file_is_new_whole_and_private(tmp_path: Path) -> None:
+    first = tmp_path / "exports" / export_name(NOW, ExportForm.CSV)
+    assert first.name == "swapdesk-orders-20261120-140211Z.csv"
+    one, two = write_export(first, b"one"), write_export(first, b"two")
+    assert (one, two.name) == (first, "swapdesk-orders-20261120-140211Z-1.csv")
+    assert (one.read_bytes(), two.read_bytes()) == (b"one", b"two")
+    assert stat.S_IMODE(one.stat().st_mode) == 0o600
+    assert sorted(path.name for path in first.parent.iterdir()) == sorted([one.name, two.name])
+    write_export_file(one, b"other")
+    assert one.read_bytes() == b"other"
+    assert stat.S_IMODE(one.stat().st_mode) == 0o600
+
+
+def test_a_link_in_the_way_is_not_followed(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_bytes(b"mine")
+    link = tmp_path / "orders.csv"
+    link.symlink_to(target)
+    assert write_export(link, b"export") != link
+    assert target.read_bytes() == b"mine"
+
+
+def test_where_exports_go(tmp_path: Path) -> None:
+    own = Home.at(tmp_path / "own")
+    assert export_directory(own, tmp_path) == own.data / "exports"
+    apart = Home(tmp_path / "config", tmp_path / "data", tmp_path / "logs")
+    assert export_directory(apart, tmp_path) == tmp_path / "data" / "exports"
+    (tmp_path / "Downloads").mkdir()
+    assert export_directory(apart, tmp_path) == tmp_path / "Downloads"
+    assert form_of(Path("a.JSON")) is ExportForm.JSON
+    assert form_of(Path("a.csv")) is ExportForm.CSV

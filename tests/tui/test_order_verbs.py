@@ -1,0 +1,307 @@
+"""The verbs of the tracker and of one order: sort, say, export, diagnosis, history, link."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.orders import order
+from service.world import CHAINS, ETH
+from swapdesk.flows.order_updates import changed_fields, updates_of
+from swapdesk.tui.screens.order import OrderScreen
+from swapdesk.tui.screens.order_facts import transaction_page
+from swapdesk.tui.screens.order_history import OrderHistoryScreen
+from swapdesk.tui.screens.orders import OrdersScreen
+from swapdesk.tui.spans import ascii_line, line_of, plain_text
+from swapdesk.tui.widgets.diagnosis_overlay import DiagnosisOverlay
+from swapdesk.tui.widgets.order_list import STEP
+from swapdesk.tui.widgets.spoken_overlay import SpokenOverlay
+from swapdesk.wire.encoding.text import safe_text
+from swapdesk.wire.orders import DisplayStatus, LegStatus
+from tui.desk_run import SIZES, WIDE, DeskRun, Market
+from tui.known_orders import (
+    HASH,
+    REFUND,
+    Known,
+    ended,
+    every_state,
+    exchanging,
+    held,
+    prepare,
+    private,
+    waiting,
+)
+
+Golden = Callable[[str, str], None]
+ALL_SIZES = (*SIZES, WIDE)
+
+
+async def tracker(run: DeskRun) -> OrdersScreen:
+    await run.ready()
+    await run.press("o")
+    await run.see("Open")
+    return run.screen(OrdersScreen)
+
+
+async def opened(run: DeskRun, service_id: str) -> OrderScreen:
+    await run.ready()
+    run.app.open_order(service_id)
+    await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+    await run.see("Order id")
+    return run.screen(OrderScreen)
+
+
+def unhappy(clock: Any) -> list[Known]:
+    """Every way an order can leave its plain course."""
+
+    def failed(name: str, **facts: Any) -> Known:
+        return ended(clock, name, DisplayStatus.FAILED, order_finished_received=None, **facts)
+
+    part_way = ended(
+        clock, "r1Pf4WzAsDfGhJkLqWeRtY", DisplayStatus.REFUNDED, minutes=20, fixed=True,
+        anonymous=True, refund_amount=Decimal("0.5"), refund_address=REFUND,
+    )  # fmt: skip
+    return [
+        failed("f1Be2FzAsDfGhJkLqWeRtY", minutes=10),
+        failed("f2Af3DzAsDfGhJkLqWeRtY", minutes=11, action_required=True),
+        failed("f3Rp4PzAsDfGhJkLqWeRtY", minutes=12, in_status=3, refund_address=REFUND),
+        failed("f4Nr5NzAsDfGhJkLqWeRtY", minutes=13, action_required=True, non_refundable=True),
+        failed("f5Ns6UzAsDfGhJkLqWeRtY", minutes=14, deposit_address=None),
+        ended(clock, "r2No5AzAsDfGhJkLqWeRtY", DisplayStatus.REFUNDED, minutes=15),
+        part_way,
+        ended(clock, "c2Fb6PzAsDfGhJkLqWeRtY", DisplayStatus.SWAP_COMPLETED, minutes=16,
+              in_status=LegStatus.FALLBACK.value),
+        ended(clock, "c3Ex7CzAsDfGhJkLqWeRtY", DisplayStatus.SWAP_COMPLETED, minutes=17,
+              refund_amount=Decimal("0.1"), refund_hash=HASH, refund_chain="Bitcoin"),
+        ended(clock, "e1La8TzAsDfGhJkLqWeRtY", DisplayStatus.EXPIRED, minutes=18,
+              in_status=2, refund_address=REFUND, order_finished_received=None),
+        ended(clock, "e2St9KzAsDfGhJkLqWeRtY", DisplayStatus.EXPIRED, minutes=19,
+              action_required=True, order_finished_received=None),
+        ended(clock, "x1De1LzAsDfGhJkLqWeRtY", DisplayStatus.DELETED, minutes=21),
+        exchanging(clock, "s1Sh2RzAsDfGhJkLqWeRtY", out_amount=Decimal("12")),
+        exchanging(clock, "s2Re3RzAsDfGhJkLqWeRtY", rerouted=True, swap_name="Cobalt",
+                   quoted_out_amount=Decimal("14.524108"), out_amount=Decimal("14.498")),
+        waiting(clock, "s3Se4UzAsDfGhJkLqWeRtY", deposit_address=None, deposit_tag=None),
+        waiting(clock, "s4Se5DzAsDfGhJkLqWeRtY", in_status=2),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", ALL_SIZES, ids=lambda size: f"{size[0]}")
+async def test_every_unhappy_order_is_told_on_one_screen(
+    market: Market, golden: Golden, size: tuple[int, int]
+) -> None:
+    known = unhappy(market.clock)
+    prepare(market, known)
+    shown = []
+    async with market.desk(size) as run:
+        await tracker(run)
+        shown.append(run.body)
+        for one in known if size in ((80, 24), (100, 30)) else known[:4]:
+            await opened(run, one.id)
+            assert len([row for row in run.text.split("\n") if len(row) > size[0]]) == 0
+            shown.append(run.body)
+            await run.press("escape")
+    golden(f"unhappy-{size[0]}", "\n\n".join(shown))
+
+
+async def test_the_wide_tracker_has_the_order_at_its_right(market: Market, golden: Golden) -> None:
+    prepare(market, every_state(market.clock))
+    async with market.desk(WIDE) as run:
+        await tracker(run)
+        golden("orders-200", run.body)
+        await run.press("enter")
+        await run.see("Order id")
+        golden("order-200", run.body)
+
+
+def test_the_goldens_have_ascii_forms() -> None:
+    folder = Path(__file__).parent / "goldens"
+    for name in ("orders-100", "order-100", "unhappy-100", "orders-200"):
+        for row in (folder / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+            shown = plain_text(ascii_line(line_of(row)))
+            assert shown.isascii(), row
+            assert len(shown) == len(row)
+
+
+async def test_rows_are_sorted_and_said(market: Market) -> None:
+    prepare(market, [waiting(market.clock), exchanging(market.clock), held(market.clock)])
+    async with market.desk() as run:
+        screen = await tracker(run)
+        keys = [row.key[:6] for row in screen._table.rows if row.selectable]
+        assert keys == ["w2Bn8L", "h8Kq2P", "m1Xc7D"]
+        await run.press("s")
+        await run.see("Sorted by newest")
+        keys = [row.key[:6] for row in screen._table.rows if row.selectable]
+        assert keys == ["m1Xc7D", "h8Kq2P", "w2Bn8L"]
+        assert screen._table.cursor_key is not None
+        assert screen._table.cursor_key.startswith("w2Bn8L")
+        await run.press("e")
+        await run.settle(lambda: isinstance(run.app.screen, SpokenOverlay), "the sentence")
+        await run.see("Order w2Bn8LxCvBnM4k5j6h7g8f, 0.5 BTC to 14.524108 ETH, standard, stage 3")
+
+
+async def test_a_filter_that_is_none_is_told_and_keeps_the_rows(market: Market) -> None:
+    prepare(market, [waiting(market.clock), held(market.clock)])
+    async with market.desk() as run:
+        await tracker(run)
+        await run.press("slash")
+        await run.type("hold")
+        await run.see("1 of 2")
+        await run.type(" >1x")
+        await run.see("an age is a number with s, m, h or d")
+        assert "w2Bn8L" in run.text
+        assert "1 of 2" in run.text
+        await run.press("backspace", "h")
+        await run.see("No order matches")
+        assert "an age is" not in run.text
+
+
+async def test_what_is_shown_is_exported(market: Market) -> None:
+    prepare(market, [waiting(market.clock), held(market.clock), private(market.clock)])
+    async with market.desk() as run:
+        await tracker(run)
+        await run.press("slash")
+        await run.type("hold")
+        await run.press("enter", "x")
+        await run.see("Export 1 order")
+        await run.press("enter")
+        await run.see("1 order written to")
+        (csv,) = (market.home / "exports").glob("*.csv")
+        rows = csv.read_text(encoding="utf-8").splitlines()
+        assert len(rows) == 2
+        assert rows[1].startswith("w2Bn8L")
+        assert csv.stat().st_mode & 0o777 == 0o600
+        while not isinstance(run.app.screen, OrdersScreen):
+            await run.press("escape")
+        await run.press("escape", "x")
+        await run.see("Export 3 orders")
+        await run.press("ctrl+u")
+        await run.type(str(market.home / "mine.json"))
+        await run.press("enter")
+        await run.see("3 orders written to")
+        document = json.loads((market.home / "mine.json").read_bytes())
+        assert [row["serviceId"][:6] for row in document["orders"]] == [
+            "w2Bn8L",
+            "r3Tz9W",
+            "m1Xc7D",
+        ]
+        while not isinstance(run.app.screen, OrdersScreen):
+            await run.press("escape")
+        await run.press("x", "ctrl+u")
+        await run.type("/proc/nowhere/x.csv")
+        await run.press("enter")
+        await run.see("was not written")
+
+
+async def test_a_diagnosis_over_the_order(market: Market, golden: Golden) -> None:
+    prepare(market, [held(market.clock)])
+    async with market.desk() as run:
+        await opened(run, held(market.clock).id)
+        await run.press("i")
+        await run.settle(lambda: isinstance(run.app.screen, DiagnosisOverlay), "the diagnosis")
+        await run.see("Acts     you: write to support with order w2Bn8L")
+        golden("order-diagnosis", run.body)
+        await run.press("escape")
+        assert isinstance(run.app.screen, OrderScreen)
+
+
+async def test_the_history_of_an_order(market: Market, golden: Golden) -> None:
+    known = private(market.clock)
+    prepare(market, [known])
+    async with market.desk() as run:
+        await opened(run, known.id)
+        await run.press("h")
+        await run.settle(lambda: isinstance(run.app.screen, OrderHistoryScreen), "the history")
+        await run.see("SECOND_EXCHANGE_IN_PROGRESS")
+        golden("order-history", run.body)
+        await run.press("y")
+        assert "told by the stream: SECOND_EXCHANGE_IN_PROGRESS" in run.app.clipboard
+        await run.press("escape")
+        assert isinstance(run.app.screen, OrderScreen)
+
+
+def test_what_an_update_changed_is_named() -> None:
+    first = order()
+    second = order(
+        in_status=2,
+        out_amount=Decimal("14.50"),
+        refund_hash=HASH,
+        modified=first.created,
+        expires=first.expires + timedelta(minutes=5) if first.expires else None,
+    )
+    assert changed_fields(first, second) == (
+        "expires 14:32:11 to 14:37:11",
+        "inStatus 1 to 2",
+        "outAmount 14.524108 to 14.50",
+        "refundHash set",
+    )
+    assert changed_fields(first, first) == ("nothing new",)
+    assert first.created is not None
+    newest, oldest = updates_of([(first.created, "list", first), (first.created, "odd", second)])
+    assert (oldest.changed, newest.source) == (("first seen",), "odd")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["http://x.example/{txHash}", "https://x.example/tx", "javascript:{txHash}", "", None],
+)
+def test_only_a_safe_page_is_linked(pattern: str | None) -> None:
+    chain = CHAINS[0].model_copy(update={"hash_url": pattern})
+    token = ETH.model_copy(update={"chain_data": chain})
+    assert transaction_page(token, HASH) == ""
+    safe = chain.model_copy(update={"hash_url": "https://x.example/tx/{txHash}?a=1"})
+    of = ETH.model_copy(update={"chain_data": safe})
+    assert transaction_page(of, "a/b&c") == "https://x.example/tx/a%2Fb%26c?a=1"
+    assert transaction_page(None, HASH) == ""
+
+
+async def test_a_long_list_is_laid_out_in_steps(market: Market) -> None:
+    """The keys of the screen answer between the steps; what changes meanwhile is drawn after."""
+    count = 5 * STEP
+    first = exchanging(market.clock)
+    prepare(market, [Known(first.states, first.intent)])
+    async with market.desk() as run:
+        screen = await tracker(run)
+        following = run.app.session.desk.link.tracker
+        for number in range(count):
+            following._apply(order(service_id=f"m{number:021}"), "list")
+        await following._commit()
+        await run.see(str(count + 1))
+        last = order(service_id=f"m{count - 1:021}", display_status="DEPOSIT_DETECTED", in_status=2)
+        following._apply(last, "list")
+        await following._commit()
+        await run.settle(lambda: not screen._changed, "the update")
+        assert "Deposit seen" not in run.text
+        await run.press("end")
+        await run.see("Deposit seen")
+        assert len(screen._table.shown) == count + 1
+
+
+FIELDS = ("swap_name", "in_symbol", "out_symbol", "display_status", "refund_chain", "status_label")
+HOSTILE = [
+    "[red]x[/]",
+    "[@click=app.quit]x[/]",
+    "a\x1b]52;c;AA\x07b",
+    "\u202ey\u200b",
+    "漢字e\u0301",
+]
+
+
+@pytest.mark.parametrize("payload", HOSTILE)
+async def test_hostile_text_in_every_field_on_every_screen(market: Market, payload: str) -> None:
+    text = safe_text(payload, 60).strip()
+    known = exchanging(market.clock, **dict.fromkeys(FIELDS, text), rerouted=True)
+    prepare(market, [known])
+    async with market.desk((200, 40)) as run:
+        await tracker(run)
+        for key in ("e", "escape", "enter", "i", "escape", "h", "escape", "J"):
+            await run.press(key)
+            await run.pilot.pause()
+            assert all(row.isprintable() for row in run.text.split("\n")), key
+        assert run.app.is_running
