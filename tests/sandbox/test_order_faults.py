@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -14,7 +15,8 @@ import pytest
 
 from sandbox.running import Running, until
 from sandbox.test_node import address
-from swapdesk.sandbox.world import find_token
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.sandbox.world import find_token, seed_bytes
 
 BTC_TOKEN, ETH_TOKEN = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")
 BTC, ETH = BTC_TOKEN.token_id, ETH_TOKEN.token_id
@@ -91,6 +93,27 @@ class Played:
     end: dict[str, Any]
 
 
+def begin(
+    api: httpx.Client, control: httpx.Client, name: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The quote and the order of a story, with its faults set and its deposit paid."""
+    story = STORIES[name]
+    quote = best(api, story)
+    body = {"quoteId": quote["quoteId"], "addressTo": ALICE, **story.body}
+    created = api.post("/exchanges", json=body)
+    assert created.status_code == 200, (name, created.text)
+    order = json.loads(created.text, parse_float=Decimal)
+    for fault in story.faults:
+        told = control.post("/faults", json={"serviceId": order["serviceId"], **fault})
+        assert told.status_code == 200, (name, told.text)
+    if story.paid is not None:
+        amount = (order["inAmount"] * story.paid).quantize(Decimal("1e-8"))
+        content = f'{{"serviceId": "{order["serviceId"]}", "amount": {amount:f}}}'
+        headers = {"content-type": "application/json"}
+        assert control.post("/deposits", content=content, headers=headers).status_code == 200
+    return quote, order
+
+
 def over(story: Story, order: dict[str, Any]) -> bool:
     held = 8 in (order["inStatus"], order.get("outStatus"))
     return held if story.over == "held" else order["status"] >= 4
@@ -111,22 +134,8 @@ def api(running: Running) -> Iterator[httpx.Client]:
 @pytest.fixture(scope="module")
 def played(api: httpx.Client, control: httpx.Client) -> dict[str, Played]:
     """All stories to their ends, side by side."""
-    begun: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
-    for name, story in STORIES.items():
-        quote = best(api, story)
-        body = {"quoteId": quote["quoteId"], "addressTo": ALICE, **story.body}
-        created = api.post("/exchanges", json=body)
-        assert created.status_code == 200, (name, created.text)
-        order = json.loads(created.text, parse_float=Decimal)
-        begun[name] = quote, order
-        for fault in story.faults:
-            told = control.post("/faults", json={"serviceId": order["serviceId"], **fault})
-            assert told.status_code == 200, (name, told.text)
-        if story.paid is not None:
-            amount = (order["inAmount"] * story.paid).quantize(Decimal("1e-8"))
-            content = f'{{"serviceId": "{order["serviceId"]}", "amount": {amount:f}}}'
-            headers = {"content-type": "application/json"}
-            assert control.post("/deposits", content=content, headers=headers).status_code == 200
+    with ThreadPoolExecutor(6) as side_by_side:
+        begun = dict(side_by_side.map(lambda name: (name, begin(api, control, name)), STORIES))
     found: dict[str, Played] = {}
 
     def all_over() -> bool:
@@ -268,6 +277,20 @@ def test_a_marked_up_order_pays_what_it_was_quoted(played: dict[str, Played]) ->
     assert story.quote["appliedApiMarkup"] == 2.5
     assert story.end["status"] == 4
     assert float(story.end["outAmount"]) == pytest.approx(story.quote["amountOut"], rel=0.01)
+
+
+def test_a_rotated_payout_comes_from_one_of_the_hot_wallets(
+    running: Running, played: dict[str, Played]
+) -> None:
+    end = played["rotated"].end
+    with sqlite3.connect(running.data / "node.db") as file:
+        query = "SELECT venue, payout_wallet FROM accounts WHERE payout_hash = ?"
+        ((venue, wallet),) = file.execute(query, (end["outTransactionOutHash"],))
+        query = "SELECT sender FROM transfers WHERE hash = ?"
+        ((sender,),) = file.execute(query, (end["outTransactionOutHash"],))
+    file.close()
+    seed = seed_bytes(7, "hot wallet", venue, "ethereum", *([wallet] if wallet else []))
+    assert sender == derive_address("evm", seed)
 
 
 def test_money_is_neither_lost_nor_made(running: Running, played: dict[str, Played]) -> None:
