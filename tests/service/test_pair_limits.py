@@ -73,6 +73,9 @@ async def test_limits_without_a_gap(
     found = await limits(api, USDC.id, ETH.id)
     assert found.cex is not None
     assert (found.cex.min, found.cex.max) == (1_000, 9_000)
+    body = await refusal(api, "/quotes", asked("999.999999", USDC.id, ETH.id, types="standard"))
+    assert (body["status"], body["code"]) == (422, "AMOUNT_TOO_LOW")
+    assert "1000 USDC" in body["message"]
 
 
 async def test_limits_of_the_venues_that_answer(api: httpx.AsyncClient, bb: PriceVenue) -> None:

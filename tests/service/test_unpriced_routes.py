@@ -113,6 +113,16 @@ async def test_silence_everywhere_ends_after_two_seconds(
     assert all(row.quote_id is None for row in answer.quotes)
 
 
+async def test_a_silent_venue_holds_no_private_route_of_others_up(
+    service: ServiceParts, clock: ManualClock, cc: PriceVenue
+) -> None:
+    cc.silent = True
+    begin = clock.monotonic()
+    best = await finish(clock, service.engine.best_legs(BTC, ETH, Decimal("0.5"), "private"))
+    assert clock.monotonic() - begin <= 2.0
+    assert best.legs == ("aa", "bb")
+
+
 @pytest.mark.parametrize("mood", ["failing", "broken"])
 async def test_a_failing_venue_costs_its_own_row_only(
     api: httpx.AsyncClient, aa: PriceVenue, mood: str

@@ -267,14 +267,19 @@ def _clearly_inside(routes: Iterable[Route], amount: Decimal) -> bool:
 
 
 def _refuse_if_none_takes(priced: Priced, question: RouteQuestion) -> None:
-    """AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT when the amount is all that is wrong everywhere."""
+    """AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT when the amount is all that is wrong everywhere.
+
+    Between the bounds of two routes the next larger amount is named.
+    """
     routes = [*priced.standard, *priced.private]
     unpriced = _unpriced(routes)
     if not routes or len(unpriced) < len(routes):
         return
-    bounds = [route.bound for route in unpriced if route.bound is not None]
-    causes = {route.cause for route in unpriced}
-    if causes == {Cause.BELOW} and bounds:
-        raise rows.too_low(question.stated, question.amount, min(bounds))
-    if causes == {Cause.ABOVE} and bounds:
-        raise rows.over_limit(question.stated, question.amount, max(bounds))
+    if not {route.cause for route in unpriced} <= {Cause.BELOW, Cause.ABOVE}:
+        return
+    least = [route.bound for route in unpriced if route.cause is Cause.BELOW and route.bound]
+    most = [route.bound for route in unpriced if route.cause is Cause.ABOVE and route.bound]
+    if least:
+        raise rows.too_low(question.stated, question.amount, min(least))
+    if most:
+        raise rows.over_limit(question.stated, question.amount, max(most))
