@@ -16,10 +16,13 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.create_commands import CreateRequest, MaxLoss
 from swapdesk.cli.payee_arguments import Payees, read_payees
+from swapdesk.cli.quote_options import RouteWish
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.payees import token_contracts
+from swapdesk.flows.quote_wish import QuoteWish
+from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import rank
 from swapdesk.flows.resolution import resolve
 from swapdesk.paths import Home
@@ -44,6 +47,9 @@ REQUEST = CreateRequest(
     types=(),
     provider=None,
     quote_id=None,
+    wish=RouteWish(),
+    min_out=None,
+    middle_refund=None,
     max_loss=MaxLoss(None),
     accept_warnings=False,
     fund=False,
@@ -62,8 +68,9 @@ def desk(tmp_path: Path, clock: ManualClock) -> Iterator[Desk]:
 async def payees(desk: Desk, api: PartnerApi, request: CreateRequest) -> Payees:
     await desk.catalog.refresh(api)
     quote = Quote(quote_id="a" * 24, type="standard", swap="aa", amount_out=Decimal(1))
-    (row,) = rank([quote], now=NOW, expires=lambda _: NOW + timedelta(seconds=60)).rows
-    return read_payees(desk, request, token(desk, "btc"), token(desk, "eth"), row)
+    ranking = rank([quote], now=NOW, expires=lambda _: NOW + timedelta(seconds=60))
+    wish = QuoteWish(token(desk, "btc"), token(desk, "eth"), Decimal("0.1"))
+    return read_payees(desk, request, QuoteBoard(NOW, NOW, ranking, wish), ranking.rows[0])
 
 
 def token(desk: Desk, spec: str) -> Token:

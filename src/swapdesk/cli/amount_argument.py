@@ -11,26 +11,26 @@ if TYPE_CHECKING:
     from swapdesk.wire.tokens import Token
 
 
-def require_digits(text: str) -> None:
+def require_digits(text: str, field: str = "amount") -> None:
     """Exit 2 for what is no amount of any token; needs no service."""
     from swapdesk.wire.encoding.numbers import AmountError, parse_amount
 
     try:
         parse_amount(text)
     except AmountError as error:
-        raise _bad_amount(error.message, error.position) from None
+        raise _bad_amount(error.message, error.position, field) from None
 
 
-def read_amount(text: str, token: Token) -> Decimal:
+def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
     """The amount of a token. Exit 2 for 0 and for more decimals than the token has."""
     from swapdesk.flows.amount_check import check_amount
 
     check = check_amount(text, token)
     if check.amount is None or not check.ok:
-        raise _bad_amount(check.problem or "Type an amount.", check.place)
+        raise _bad_amount(check.problem or "Type an amount.", check.place, field)
     return check.amount
 
 
-def _bad_amount(message: str, place: int | None) -> CommandError:
+def _bad_amount(message: str, place: int | None, field: str) -> CommandError:
     where = f" (character {place + 1})" if place is not None else ""
-    return bad_input("BAD_AMOUNT", f"{message}{where}", field="amount", place=place)
+    return bad_input("BAD_AMOUNT", f"{message}{where}", field=field, place=place)

@@ -13,6 +13,7 @@ from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.call import Call, desk_command
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.quote_command import ROUTES
+from swapdesk.cli.quote_options import RouteWish, receive_option, route_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,6 +56,9 @@ class CreateRequest:
     types: tuple[str, ...]
     provider: str | None
     quote_id: str | None
+    wish: RouteWish
+    min_out: str | None
+    middle_refund: str | None
     max_loss: MaxLoss
     accept_warnings: bool
     fund: bool
@@ -63,6 +67,7 @@ class CreateRequest:
 
 def create_options(command: F) -> F:
     """The options both creating commands share."""
+    command = route_options(command)
     for option in (
         click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe."),
         click.option("--fund", is_flag=True, help="Sandbox: pay the deposit from the faucet."),
@@ -80,7 +85,18 @@ def create_options(command: F) -> F:
             help="Largest loss of value in percent, fees included; more is exit 3, and so is a"
             ' loss that is not known. "any" switches this off.',
         ),
+        click.option(
+            "--min-out",
+            metavar="AMOUNT",
+            help="Least to arrive, in the token received: a quote below is exit 3, and an order"
+            " that gives less than its quote is accepted down to it.",
+        ),
         click.option("--quote", "quote_id", metavar="ID", help="A quote shown a moment ago."),
+        click.option(
+            "--middle-refund",
+            metavar="ADDR",
+            help="With --use-xmr: where XMR of a private swap that fails half-way comes back to.",
+        ),
         click.option("--refund-memo", metavar="M", help="Memo of the refund address."),
         click.option("--refund", metavar="ADDR", help="Where the deposit comes back to."),
         click.option("--waive-memo", metavar=f'"{NO_MEMO}"', help="The recipient has no memo."),
@@ -100,6 +116,7 @@ def create_options(command: F) -> F:
     "--type", "types", multiple=True, type=click.Choice(ROUTES), help="Only routes of this type."
 )
 @click.option("--provider", metavar="CODE", help="The best route of this provider.")
+@receive_option
 @desk_command
 def swap(
     call: Call,
@@ -110,7 +127,7 @@ def swap(
     provider: str | None,
     **options: Any,
 ) -> int:
-    """Sell AMOUNT of FROM for TO.
+    """Sell AMOUNT of FROM for TO, or with --receive have AMOUNT of TO arrive.
 
     The best usable route is taken, unless --type, --provider or --quote choose one. At a
     terminal the frozen order is shown and confirmed with yes; in a pipe --yes is needed.
@@ -132,6 +149,21 @@ def send(call: Call, amount: str, token: str, **options: Any) -> int:
     return _create(call, amount, token, None, (), None, **options)
 
 
+def _require_sense(wish: RouteWish, options: dict[str, Any]) -> None:
+    """Exit 2 for what cannot work, before a quote is spent on it."""
+    if options["min_out"] is not None:
+        require_digits(options["min_out"], field="min-out")
+    if wish.promises and not options["refund"]:
+        message = "A fixed rate needs --refund: where the deposit comes back to if the swap fails."
+        raise bad_input("BAD_REFUND_ADDRESS", message, field="refund")
+    if options["middle_refund"] and wish.use_xmr is not True:
+        message = "--middle-refund goes with --use-xmr: else the middle of the route is not known."
+        raise bad_input("BAD_OPTION", message, field="middle-refund")
+    if options["quote_id"] is not None and wish != RouteWish(receive=wish.receive):
+        message = "--quote chooses one route; leave out how quotes are asked for."
+        raise bad_input("TWO_CHOICES", message, field="quote")
+
+
 def _create(
     call: Call,
     amount: str,
@@ -144,6 +176,9 @@ def _create(
     **options: Any,
 ) -> int:
     require_digits(amount)
+    wish = RouteWish.taken_from(options)
+    _require_sense(wish, options)
+    wish.read(types)
     if waive_memo is not None and waive_memo != NO_MEMO:
         raise bad_input("BAD_WAIVER", f'Write --waive-memo "{NO_MEMO}".', field="waive-memo")
     if options["quote_id"] is not None and (types or provider is not None):
@@ -160,6 +195,7 @@ def _create(
         types=types,
         provider=provider,
         memo_waived=waive_memo is not None,
+        wish=wish,
         **options,
     )
     from swapdesk.cli.creation import Creation

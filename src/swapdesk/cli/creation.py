@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from swapdesk.cli.amount_argument import read_amount
@@ -24,12 +25,14 @@ from swapdesk.cli.token_argument import find_token, require_usable
 from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.create_outcome import Created, NotCreated
+from swapdesk.flows.first_use import challenge_for
 from swapdesk.flows.freezing import NotFreezable, freeze
 from swapdesk.flows.funding import Funded, NotFunded
 from swapdesk.flows.intent import Intent, IntentKind
 from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
+from swapdesk.flows.standing import Standing
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wording import Failure
 
@@ -61,12 +64,14 @@ class Creation:
         if request.buy is not None:
             token_out = find_token(request.buy, self._desk, field="to")
         warned = self._usable_lines(token_in, token_out)
-        amount = read_amount(request.amount, token_in)
+        stated = token_out if request.wish.receive else token_in
+        amount = read_amount(request.amount, stated)
+        least = request.min_out and read_amount(request.min_out, token_out, "min-out")
         board, row = await choose_quote(session, request, token_in, token_out, amount)
-        payees = read_payees(self._desk, request, token_in, token_out, row)
+        payees = read_payees(self._desk, request, board, row)
         intent = self._freeze(board, row, payees)
         self._confirm(intent, payees, warned)
-        created = await self._post(intent)
+        created = self._accepted(intent, await self._post(intent), least or None)
         tracked = session.link.tracker.adopt(created.order.service_id)
         if tracked is None:
             raise _lost_from_journal(created)
@@ -95,7 +100,16 @@ class Creation:
         kind = IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE
         clock = self._desk.clock
         try:
-            return freeze(kind, row, board, payees.recipient, payees.memo, payees.refund, clock)
+            return freeze(
+                kind,
+                row,
+                board,
+                payees.recipient,
+                payees.memo,
+                payees.refund,
+                clock,
+                intermediate=payees.intermediate,
+            )
         except NotFreezable as error:
             raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
 
@@ -108,26 +122,42 @@ class Creation:
             lines += require_usable(found, self._desk, accepted=accepted)
         return lines
 
+    def _accepted(self, intent: Intent, created: Created, least: Decimal | None) -> Created:
+        """Less output than confirmed is taken down to ``--min-out``, or when a person says so."""
+        out = created.order.out_amount
+        if created.verdict.standing is not Standing.LOWER or out is None:
+            return created
+        given = f"The order gives {out:f} {intent.token_out.symbol}"
+        less = f"{given}, {created.check.lower_by:.2f}% less than its quote."
+        if least is not None and out >= least:
+            self._output.talk(f"{less} That is not below --min-out.")
+        elif self._request.yes or self._output.ask(f'{less} Type "accept":') != "accept":
+            return created
+        return self._session.link.exchange.accept_lower(created)
+
     def _confirm(self, intent: Intent, payees: Payees, warned: list[CheckLine]) -> None:
+        challenge = None
+        if not self._request.yes:
+            challenge = challenge_for(payees.recipient, intent.id)
         lines = review_lines(
             intent,
             (*warned, *payees.lines),
             live=self._session.settings.live,
             profile=self._session.settings.profile.value,
             now=self._desk.clock.now(),
+            hidden=challenge.hidden if challenge is not None else frozenset(),
         )
         if self._request.yes:
             notes = [line.text for line in (*warned, *payees.lines) if line.level == "warn"]
             self._output.talk(*notes)
             return
         self._output.talk(*lines)
+        if challenge is not None:
+            self._output.talk(*challenge.question)
+            if not challenge.passed(self._output.ask("Four characters:") or ""):
+                raise _not_confirmed("That is not what stands there. Compare the whole address.")
         if self._output.ask('Create this order? Type "yes":') != "yes":
-            raise CommandError(
-                Exit.INTERRUPTED,
-                "NOT_CONFIRMED",
-                "Not confirmed. Nothing was created.",
-                next="you: run the command again",
-            )
+            raise _not_confirmed("Not confirmed.")
 
     async def _post(self, intent: Intent) -> Created:
         outcome = await self._session.link.exchange.create(
@@ -177,7 +207,7 @@ class Creation:
                     "funded": {"hash": funded} if funded is not None else None,
                     "check": {
                         "payable": check.payable,
-                        "lowerByPercent": check.lower_by,
+                        "lowerByPercent": _hundredths(check.lower_by),
                         "providerChanged": check.provider_changed,
                     },
                     "money": summary.money if funded is None else "on its way to the exchange.",
@@ -206,6 +236,19 @@ class Creation:
             self._output.document(tracked_json(tracked, self._desk.clock.now()))
         else:
             self._output.say(f"Order {tracked.service_id}")
+
+
+def _hundredths(percent: Decimal | None) -> Decimal | None:
+    return None if percent is None else percent.quantize(Decimal("0.01"))
+
+
+def _not_confirmed(said: str) -> CommandError:
+    return CommandError(
+        Exit.INTERRUPTED,
+        "NOT_CONFIRMED",
+        f"{said} Nothing was created.",
+        next="you: run the command again",
+    )
 
 
 def _not_created(outcome: NotCreated) -> CommandError:

@@ -10,7 +10,10 @@ from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.create_commands import CreateRequest
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.desk import Desk
+from swapdesk.flows.freezing import needs_refund_address
+from swapdesk.flows.middle import middle_token
 from swapdesk.flows.payees import own_deposits, paid_addresses, token_contracts
+from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
 from swapdesk.flows.recipients import (
     MemoCheck,
@@ -29,17 +32,18 @@ class Payees:
     recipient: RecipientCheck
     memo: MemoCheck
     refund: RecipientCheck
+    intermediate: RecipientCheck | None = None
 
     @property
     def lines(self) -> tuple[CheckLine, ...]:
-        return (*self.recipient.lines, *self.memo.lines, *self.refund.lines)
+        middle = self.intermediate.lines if self.intermediate is not None else ()
+        return (*self.recipient.lines, *self.memo.lines, *self.refund.lines, *middle)
 
 
-def read_payees(
-    desk: Desk, request: CreateRequest, token_in: Token, token_out: Token, row: RankedQuote
-) -> Payees:
+def read_payees(desk: Desk, request: CreateRequest, board: QuoteBoard, row: RankedQuote) -> Payees:
     """Exit 2 for what is no address of that chain or lacks its memo, 9 for one that imitates
     a known address or belongs to an order."""
+    token_in, token_out = board.token_in, board.token_out
     paid = paid_addresses(desk.journal)
     deposits = own_deposits(desk.journal)
     recipient = check_recipient(
@@ -60,7 +64,30 @@ def read_payees(
     if not memo.ok:
         hint = ' Give it with --memo, or --waive-memo "NO MEMO".' if not request.memo else ""
         raise bad_input("BAD_MEMO", f"{memo.problem}{hint}", field="memo")
-    return Payees(recipient, memo, _read_refund(desk, request, token_in, row, paid, deposits))
+    refund = _read_refund(desk, request, token_in, row, paid, deposits)
+    return Payees(recipient, memo, refund, _read_middle(desk, request, board, row, paid))
+
+
+def _read_middle(
+    desk: Desk,
+    request: CreateRequest,
+    board: QuoteBoard,
+    row: RankedQuote,
+    paid: Mapping[str, int],
+) -> RecipientCheck | None:
+    """The refund address of the middle, on its chain; None when none was given."""
+    if request.middle_refund is None:
+        return None
+    token = middle_token(desk.catalog, board, row)
+    if token is None:
+        message = "This route has no middle that could be refunded: it is not private over XMR."
+        raise bad_input("BAD_OPTION", message, field="middle-refund")
+    check = check_refund(
+        request.middle_refund, token, required=False, book=desk.book, paid=paid, memo=""
+    )
+    if not check.ok:
+        raise _refused(check, "middle-refund", "BAD_REFUND_ADDRESS")
+    return check
 
 
 def _read_refund(
@@ -76,7 +103,7 @@ def _read_refund(
         check_refund,
         request.refund or "",
         token,
-        required=bool(row.quote.requires_refund_address),
+        required=needs_refund_address(row),
         book=desk.book,
         paid=paid,
         own_deposits=deposits,

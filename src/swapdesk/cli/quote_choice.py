@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.create_commands import CreateRequest, MaxLoss
 from swapdesk.cli.exit_codes import Exit
@@ -11,10 +12,9 @@ from swapdesk.cli.quote_report import no_route
 from swapdesk.cli.quote_shelf import QuoteShelf
 from swapdesk.cli.session import Session
 from swapdesk.flows.notation import percent
-from swapdesk.flows.quote_wish import QuoteWish
+from swapdesk.flows.quote_wish import QuoteWish, WishRefused
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
-from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 ASK_AGAIN = "you: ask for new quotes"
@@ -33,18 +33,41 @@ async def choose_quote(
     else:
         board, row = await _best(session, request, token_in, token_out, amount)
     require_value(board, row, request.max_loss)
+    if request.min_out is not None:
+        require_output(board, row, read_amount(request.min_out, token_out, "min-out"))
     return board, row
+
+
+def require_output(board: QuoteBoard, row: RankedQuote, least: Decimal) -> None:
+    """Exit 3 for a route that gives less than asked for."""
+    arrives = board.amount if board.wish.receive else row.key
+    if arrives >= least:
+        return
+    symbol = board.token_out.symbol
+    raise CommandError(
+        Exit.THRESHOLD,
+        "MIN_OUT",
+        f"The best route gives {arrives:f} {symbol}, less than {least:f}. Nothing was created.",
+        next="you: wait, or lower --min-out",
+    )
 
 
 async def _best(
     session: Session, request: CreateRequest, token_in: Token, token_out: Token, amount: Decimal
 ) -> tuple[QuoteBoard, RankedQuote]:
     quotes = session.link.quotes
-    types = tuple(RouteType(name) for name in request.types)
-    private_send = request.buy is None
-    board = await quotes.ask(
-        QuoteWish(token_in, token_out, amount, private_send=private_send, types=types)
-    )
+    try:
+        wish = QuoteWish.of(
+            request.wish.read(request.types),
+            token_in,
+            token_out,
+            amount,
+            receive=request.wish.receive,
+            private_send=request.buy is None,
+        )
+    except WishRefused as refused:
+        raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
+    board = await quotes.ask(wish)
     now = session.desk.clock.now()
     wanted = (request.provider or "").lower()
     row = next(
@@ -95,6 +118,7 @@ def _named(
         code = "QUOTE_EXPIRED" if entry.reason.startswith("expired") else "QUOTE_UNUSABLE"
         raise own_refusal(code, f"This quote cannot be used: {entry.reason}.", next=ASK_AGAIN)
     same = (board.token_in.id, board.token_out.id) == (token_in.id, token_out.id)
+    same = same and board.wish.receive is request.wish.receive
     if not same or board.amount != amount or board.private_send != (request.buy is None):
         message = (
             f"Quote {quote_id} is for {board.amount:f} {board.token_in.symbol} to"

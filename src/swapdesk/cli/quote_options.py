@@ -37,7 +37,8 @@ class RouteWish:
     @classmethod
     def taken_from(cls, options: dict[str, Any]) -> RouteWish:
         """The options of this kind, taken out of those of a command."""
-        return cls(**{name: options.pop(name) for name in cls.__dataclass_fields__})
+        names = [name for name in cls.__dataclass_fields__ if name in options]
+        return cls(**{name: options.pop(name) for name in names})
 
     @property
     def promises(self) -> bool:

@@ -1,0 +1,93 @@
+"""Fixed and reverse orders, markup, and the least that may arrive, from a command line."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from cli.desks import Desk
+from cli.test_withheld import MINE, answers, swap_at
+from harness import Sandbox
+from swapdesk.chain.addresses.derive import derive_address
+
+REFUND = derive_address("bitcoin", b"refund".ljust(32))
+PAIR = ("btc.bitcoin", "eth.ethereum", "--to", MINE, "--yes", "--json")
+
+
+def test_a_fixed_order_is_fixed_and_has_its_refund_address(desk: Desk) -> None:
+    made = desk("swap", "0.1", *PAIR, "--fixed", "--refund", REFUND)
+    assert made.code == 0, made
+    order = made.document["order"]
+    assert order["fixed"] is True
+    assert order["refundAddress"] == REFUND
+
+
+def test_a_stated_amount_arrives_exactly(desk: Desk) -> None:
+    made = desk("swap", "1.5", *PAIR, "--receive", "--refund", REFUND)
+    assert made.code == 0, made
+    assert Decimal(str(made.document["order"]["outAmount"])) == Decimal("1.5")
+    assert made.document["order"]["fixed"] is True
+
+
+def test_a_markup_is_part_of_the_price(desk: Desk) -> None:
+    """Three percent are more than any two exchanges of the sandbox differ by."""
+    plain = desk("swap", "0.1", *PAIR)
+    marked = desk("swap", "0.1", *PAIR, "--markup", "3", "--max-loss", "any")
+    assert (plain.code, marked.code) == (0, 0), marked
+    less = Decimal(str(marked.document["order"]["outAmount"]))
+    assert less < Decimal(str(plain.document["order"]["outAmount"]))
+    assert marked.document["check"]["lowerByPercent"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        (("--fixed",), "refund"),
+        (("--receive",), "refund"),
+        (("--markup", "4.01"), "markup"),
+        (("--deviation", "5"), "rotate"),
+        (("--rotate", "--lookback", "0"), "lookback"),
+        (("--rotate", "--deviation", "100.01"), "deviation"),
+        (("--in-leg", "aa", "--in-leg", "aa"), "in-leg"),
+        (("--min-out", "1,5"), "min-out"),
+        (("--middle-refund", MINE), "middle-refund"),
+        (("--fixed", "--refund", REFUND, "--quote", "a" * 24), "quote"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_a_quote_is_spent(
+    desk: Desk, options: tuple[str, ...], field: str
+) -> None:
+    refused = desk("swap", "0.1", *PAIR, *options)
+    assert refused.code == 2, refused
+    assert field in refused.error["fields"], refused.error
+
+
+def test_a_refund_address_of_another_chain_is_refused(desk: Desk) -> None:
+    refused = desk("swap", "0.1", *PAIR, "--fixed", "--refund", MINE)
+    assert refused.code == 2, refused
+    assert "This is an Ethereum address." in refused.error["message"]
+
+
+def test_a_quote_below_the_least_is_a_threshold(desk: Desk) -> None:
+    refused = desk("swap", "0.1", *PAIR, "--min-out", "1000")
+    assert (refused.code, refused.error["code"]) == (3, "MIN_OUT"), refused
+    assert "Nothing was created." in refused.error["message"]
+
+
+LESS = answers("outAmount", lambda amount: amount * 0.9)
+
+
+def test_less_than_quoted_is_accepted_down_to_the_least(clean: Sandbox, tmp_path: Path) -> None:
+    created, shown = swap_at(clean, tmp_path, LESS, "--min-out", "0.5")
+    assert created.code == 0, created
+    assert created.document["deposit"] == shown.document["deposit"]
+    assert created.document["deposit"] is not None
+    assert "less than its quote. That is not below --min-out." in created.stderr
+
+
+def test_less_than_the_least_stays_hidden(clean: Sandbox, tmp_path: Path) -> None:
+    created, _ = swap_at(clean, tmp_path, LESS, "--min-out", "2.8")
+    assert (created.code, created.error["code"]) == (9, "ORDER_DIFFERS"), created
+    assert created.document["deposit"] is None
