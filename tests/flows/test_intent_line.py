@@ -77,8 +77,16 @@ async def test_an_empty_line(text: str, catalog: Catalog, book: AddressBook) -> 
         ("x btc eth", '"x" is not part of an amount.', 0),
         ("0 btc eth", "Type an amount above 0.", 0),
         (
-            "=2 eth btc",
-            'Reverse quotes are not available yet. Write the amount you sell: "0.5 btc eth".',
+            "= eth btc",
+            "Type what is to arrive: =2 btc eth.",
+            0,
+        ),
+        ("=1,5 eth btc", '"1,5": write 1.5.', 2),
+        ("=0 eth btc", "Type an amount above 0.", 0),
+        ("=0.1234567 eth usdc", "USDC has 6 decimals. 0.1234567 has 7.", 9),
+        (
+            "=1 eth @bob",
+            "A private send states what is sent: leave out the =.",
             0,
         ),
         ("0.1234567 usdc eth", "USDC has 6 decimals. 0.1234567 has 7.", 8),
@@ -184,3 +192,16 @@ async def test_no_text_breaks_the_line(
 ) -> None:
     line = parse_intent_line(text, catalog, book, choose=choose)
     assert line.place is None or 0 <= line.place <= len(text)
+
+
+async def test_an_equals_sign_states_what_is_to_arrive(catalog: Catalog, book: AddressBook) -> None:
+    line = parse_intent_line("=2.123456789012345678 usdc.ethereum eth", catalog, book)
+    assert line.ready
+    assert line.receive
+    assert line.token_in is not None
+    assert line.token_out is not None
+    assert (line.token_in.symbol, line.token_out.symbol) == ("USDC", "ETH")
+    assert line.value_usd is not None
+    assert line.value_usd > 2000
+    assert parse_intent_line("=", catalog, book).state is LineState.INCOMPLETE
+    assert parse_intent_line("=2", catalog, book).state is LineState.INCOMPLETE

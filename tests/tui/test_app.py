@@ -25,7 +25,7 @@ async def test_the_first_frame_stands_before_anything_is_connected(market: Marke
         assert "starting the sandbox, 0 of 5 ready" in first
         assert market.network.seen == []
         await run.ready()
-        await run.see("11 chains and 79 tokens. Nothing here is real money.")
+        await run.see("34 chains and 462 tokens. Nothing here is real money.")
         assert "Next you: write what to swap" in run.text
 
 

@@ -89,10 +89,15 @@ async def test_time_sorts_and_the_ranks_stay(market: Market) -> None:
     async with market.desk() as run:
         await run.to_quotes()
         await run.press("s")
+        assert "ranked by all-in" in run.text
+        assert "All-in ETH" in run.text
+        await run.press("s")
         assert "ranked by expected time" in run.text
         first = next(line for line in run.text.split("\n") if "standard" in line)
         assert "Birch" in first
-        assert "s sort by net" in run.text
+        assert "2" in first.split()[:2]
+        await run.press("s")
+        assert "ranked by net received" in run.text
 
 
 def failing(status: int, body: bytes) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:

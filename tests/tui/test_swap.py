@@ -35,7 +35,7 @@ async def test_the_first_screen_with_a_line_understood(
         ("0.5 btc nosuch", 'No token is called "nosuch"'),
         ("0.5 btc.bitcoin btc.bitcoin", "Both sides are BTC on Bitcoin"),
         ("0.5 eth @nobody", "@nobody is not in the address book."),
-        ("=2 eth btc", "Reverse quotes are not available yet."),
+        ("=2 eth @bob", "A private send states what is sent"),
         ("1 2 3 4", "4"),
     ],
 )

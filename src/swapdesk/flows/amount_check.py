@@ -66,15 +66,21 @@ def check_amount(
     return AmountCheck(amount, tuple(lines))
 
 
-def bounds_of(limits: PairLimits, types: Sequence[RouteType] = FLOATING_TYPES) -> Bounds | None:
-    """The widest bounds over the route types; None when no type has any."""
+def bounds_of(
+    limits: PairLimits, types: Sequence[RouteType] = FLOATING_TYPES, *, receive: bool = False
+) -> Bounds | None:
+    """The widest bounds over the route types; None when no type has any.
+
+    ``receive``: of what arrives, where the service states that side (``minOut``, ``maxOut``).
+    """
     known = [bucket for bucket in (_bucket(limits, kind) for kind in types) if bucket is not None]
-    if not known:
+    sides = [(b.min_out, b.max_out) if receive else (b.min, b.max) for b in known]
+    smallest = [low for low, _ in sides if low is not None]
+    if not known or len(smallest) < len(known):
         return None
     # A service may write max 0 for "no bound" (wire decisions 2.4).
-    unbounded = any(bucket.max <= 0 for bucket in known)
-    largest = None if unbounded else max(bucket.max for bucket in known)
-    return Bounds(min(bucket.min for bucket in known), largest)
+    largest = [high for _, high in sides if high is not None and high > 0]
+    return Bounds(min(smallest), max(largest) if len(largest) == len(known) else None)
 
 
 def outside_limits(
@@ -82,9 +88,11 @@ def outside_limits(
     symbol: str,
     limits: PairLimits | None,
     types: Sequence[RouteType] = FLOATING_TYPES,
+    *,
+    receive: bool = False,
 ) -> str | None:
-    """Why no route takes the amount, or None when one may."""
-    bounds = bounds_of(limits, types) if limits is not None else None
+    """Why no route takes the amount (in reverse: pays it), or None when one may."""
+    bounds = bounds_of(limits, types, receive=receive) if limits is not None else None
     if bounds is None:
         return None
     if amount < bounds.smallest:
@@ -93,7 +101,8 @@ def outside_limits(
         nearest = f"The largest usable amount is {exact_amount(bounds.largest)} {symbol}."
     else:
         return None
-    return f"No route takes {exact_amount(amount)} {symbol}. {nearest}"
+    verb = "pays" if receive else "takes"
+    return f"No route {verb} {exact_amount(amount)} {symbol}. {nearest}"
 
 
 def _bucket(limits: PairLimits, kind: RouteType) -> Limits | None:

@@ -1,7 +1,8 @@
 """The line of the first screen: ``0.5 btc eth``, ``900 usdc.base sol``, ``0.5 eth @bob``.
 
-``AMOUNT SELL BUY`` is a swap, ``AMOUNT TOKEN @name`` a private send. Read at every key,
-without a call; what it resolved to is shown in words before anything is asked.
+``AMOUNT SELL BUY`` is a swap, ``=AMOUNT SELL BUY`` sells whatever is needed to receive that
+much, ``AMOUNT TOKEN @name`` is a private send. Read at every key, without a call; what it
+resolved to is shown in words before anything is asked.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from swapdesk.flows.token_safety import token_refusal
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.tokens import Token
 
-NO_REVERSE = 'Reverse quotes are not available yet. Write the amount you sell: "0.5 btc eth".'
+NO_PRIVATE_REVERSE = "A private send states what is sent: leave out the =."
 LONGEST = 200
 
 
@@ -38,6 +39,7 @@ class IntentLine:
     """What the line says so far.
 
     ``message`` is what is wrong or what comes next, ``place`` the 0-based character at fault.
+    ``receive``: ``amount`` is what is to arrive, in the token bought.
     ``hints`` are facts for the line below, ``rows`` the tokens Tab walks through, ``chosen``
     the place of the chosen one, ``choices`` how many values of ``choose`` there are.
     """
@@ -54,6 +56,7 @@ class IntentLine:
     chosen: int = 0
     choices: int = 1
     private_send: bool = False
+    receive: bool = False
 
     @property
     def ready(self) -> bool:
@@ -62,10 +65,11 @@ class IntentLine:
 
     @property
     def value_usd(self) -> Decimal | None:
-        """Worth of the amount sold in USD, or None without a price."""
-        if self.amount is None or self.token_in is None or self.token_in.price is None:
+        """Worth of the amount that is written in USD, or None without a price."""
+        token = self.token_out if self.receive else self.token_in
+        if self.amount is None or token is None or token.price is None:
             return None
-        return ROUGH.multiply(self.amount, self.token_in.price)
+        return ROUGH.multiply(self.amount, token.price)
 
 
 @dataclass(frozen=True)
@@ -148,25 +152,31 @@ def _read(words: list[_Word], catalog: Catalog, book: AddressBook, choose: int) 
     if len(words) > 3:
         raise _refused(line, "Write an amount and two tokens.", words[3].start)
     if len(words) == 3 and words[2].text.startswith("@"):
+        if line.receive:
+            raise _refused(line, NO_PRIVATE_REVERSE, words[0].start)
         return _private_send(line, words, catalog, book, choose)
     return _swap(line, words, catalog, choose)
 
 
 def _amount(word: _Word, *, alone: bool) -> IntentLine:
-    if word.text.startswith("="):
-        raise _Stop(IntentLine(LineState.REFUSED, message=NO_REVERSE, place=word.start))
+    receive = word.text.startswith("=")
+    text = word.text.removeprefix("=")
+    if receive and not text:
+        state = LineState.INCOMPLETE if alone and word.last else LineState.REFUSED
+        said = "Type what is to arrive: =2 btc eth."
+        raise _Stop(IntentLine(state, message=said, place=word.start, receive=True))
     try:
-        amount = parse_amount(word.text)
+        amount = parse_amount(text)
     except AmountError as error:
-        place = word.start + error.position
+        place = word.start + int(receive) + error.position
         # "0." on the way to "0.5" is not a mistake yet.
-        unfinished = alone and word.last and word.text[:-1].isdigit() and word.text[-1] == "."
+        unfinished = alone and word.last and text[:-1].isdigit() and text[-1] == "."
         state = LineState.INCOMPLETE if unfinished else LineState.REFUSED
         raise _Stop(IntentLine(state, message=error.message, place=place)) from None
     if amount == 0:
         state = LineState.INCOMPLETE if alone and word.last else LineState.REFUSED
         raise _Stop(IntentLine(state, message="Type an amount above 0.", place=word.start))
-    return IntentLine(LineState.INCOMPLETE, amount=amount)
+    return IntentLine(LineState.INCOMPLETE, amount=amount, receive=receive)
 
 
 def _swap(line: IntentLine, words: list[_Word], catalog: Catalog, choose: int) -> IntentLine:
@@ -197,6 +207,8 @@ def _swap(line: IntentLine, words: list[_Word], catalog: Catalog, choose: int) -
     line = _sold(line, sold, words)
     _allow(line, bought.token, words[2])
     line = replace(line, token_out=bought.token)
+    if line.receive:
+        _fitting(line, bought.token, words[0])
     return replace(_walked(line, sold, bought, choose), choices=total)
 
 
@@ -242,14 +254,21 @@ def _pick(rows: list[TokenRow], at: int, catalog: Catalog) -> _Picked:
 
 def _sold(line: IntentLine, sold: _Picked, words: list[_Word]) -> IntentLine:
     """The line with its token to sell, whose decimals bound the amount."""
-    token = sold.token
-    line = replace(line, token_in=token)
-    try:
-        parse_amount(words[0].text, decimals=token.decimals, symbol=token.symbol)
-    except AmountError as error:
-        raise _refused(line, error.message, words[0].start + error.position) from None
-    _allow(line, token, words[1])
+    line = replace(line, token_in=sold.token)
+    if not line.receive:
+        _fitting(line, sold.token, words[0])
+    _allow(line, sold.token, words[1])
     return line
+
+
+def _fitting(line: IntentLine, token: Token, word: _Word) -> None:
+    """Refuses an amount with more decimals than the token it is in."""
+    text = word.text.removeprefix("=")
+    try:
+        parse_amount(text, decimals=token.decimals, symbol=token.symbol)
+    except AmountError as error:
+        place = word.start + len(word.text) - len(text) + error.position
+        raise _refused(line, error.message, place) from None
 
 
 def _allow(line: IntentLine, token: Token, word: _Word) -> None:

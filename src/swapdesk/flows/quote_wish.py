@@ -194,6 +194,17 @@ class QuoteWish(QuoteOptions):
         """Calls of the quote budget."""
         return len(self.rates)
 
+    def with_options(self, options: QuoteOptions) -> QuoteWish:
+        """The same tokens and amount, asked for otherwise."""
+        return QuoteWish.of(
+            options,
+            self.token_in,
+            self.token_out,
+            self.amount,
+            receive=self.receive,
+            private_send=self.private_send,
+        )
+
     def at_rate(self, *, fixed: bool) -> QuoteWish:
         """The same question for one kind of rate: what it takes to ask for one route again."""
         return replace(self, fixed=fixed, floating=not fixed)

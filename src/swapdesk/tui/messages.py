@@ -47,9 +47,10 @@ class QuotesArrived(Message):
 
 @dataclass
 class QuotesFailed(Message):
-    """The ask for quotes failed."""
+    """The ask for quotes failed. ``beside``: it was to add to an answer that stays."""
 
     error: ClientError
+    beside: bool = False
 
 
 class CreateWaiting(Message):

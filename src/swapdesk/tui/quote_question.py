@@ -31,3 +31,10 @@ class QuoteQuestion:
         except ClientError as error:
             return QuotesFailed(error)
         return QuotesArrived(board)
+
+    async def more(self, quotes: QuoteDesk, board: QuoteBoard) -> QuotesArrived | QuotesFailed:
+        """Fixed rates beside the floating ones of ``board``: one more call."""
+        try:
+            return QuotesArrived(await quotes.add_fixed(board))
+        except ClientError as error:
+            return QuotesFailed(error, beside=True)

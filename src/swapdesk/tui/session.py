@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from swapdesk.flows.create_outcome import Created
     from swapdesk.flows.desk import Desk, Link
+    from swapdesk.flows.quote_wish import QuoteOptions
     from swapdesk.flows.resume import ResumeReport
     from swapdesk.settings import Settings
 
@@ -72,6 +73,8 @@ class Session:
         self.report: ResumeReport | None = None
         self.created: dict[str, Created] = {}
         """Outcomes of creates of this run by order id, for an amount still to be accepted."""
+        self.quote_options: QuoteOptions | None = None
+        """How the first screen asks for quotes; None as the account has it."""
         self.live_guard = LiveGuard(settings.live)
         self._desk: Desk | None = None
         self._start_sandbox = start_sandbox

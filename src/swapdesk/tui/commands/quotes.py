@@ -1,4 +1,4 @@
-"""Verbs of the quote comparison."""
+"""Verbs of the quote comparison and of the waterfall."""
 
 from __future__ import annotations
 
@@ -12,18 +12,96 @@ class Review(Command):
     VERB = "review"
 
 
+class Explain(Command):
+    """Why this route pays what it pays, line by line."""
+
+    KEY = "e"
+    VERB = "explain"
+
+
+class DexOnly(Command):
+    """Only on-chain routes, then all again."""
+
+    KEY = "d,3"
+    VERB = "dex only"
+
+
+class SortRows(Command):
+    """Order by net, by all-in, by the expected time."""
+
+    KEY = "s"
+    VERB = "sort"
+
+
+class FixedToo(Command):
+    """Fixed rates beside the floating ones; it costs one quote."""
+
+    KEY = "f"
+    VERB = "fixed too"
+
+
 class Refresh(Command):
-    """Ask again for all routes; it costs one quote."""
+    """Ask again for all routes; each kind of rate costs one quote."""
 
     KEY = "r"
     VERB = "refresh"
 
 
-class SortRows(Command):
-    """Order by what you get, or by the expected time."""
+class AllIn(Command):
+    """Rank by net less gas, then by net again."""
 
-    KEY = "s"
-    VERB = "sort"
+    KEY = "u"
+    VERB = "all-in ranking"
+    FOOTER = False
+
+
+class StandardOnly(Command):
+    """Only standard routes, then all again."""
+
+    KEY = "1"
+    VERB = "standard only"
+    FOOTER = False
+
+
+class PrivateOnly(Command):
+    """Only private routes, then all again."""
+
+    KEY = "2"
+    VERB = "private only"
+    FOOTER = False
+
+
+class AllRoutes(Command):
+    """Routes of every type."""
+
+    KEY = "0"
+    VERB = "all routes"
+    FOOTER = False
+
+
+class NextQuote(Command):
+    """The quote below."""
+
+    KEY = "right_square_bracket"
+    SHOWN_KEY = "[ ]"
+    VERB = "other quote"
+    FOOTER = False
+
+
+class PreviousQuote(Command):
+    """The quote above."""
+
+    KEY = "left_square_bracket"
+    SHOWN_KEY = "["
+    VERB = "quote above"
+    FOOTER = False
+
+
+class Options(Command):
+    """Rates, markup, providers and legs that quotes are asked with."""
+
+    KEY = "f2"
+    VERB = "options"
 
 
 class Back(Command):

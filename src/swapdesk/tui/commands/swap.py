@@ -34,6 +34,13 @@ class FindToken(Command):
     VERB = "find token"
 
 
+class Options(Command):
+    """Rates, markup, providers and legs that quotes are asked with."""
+
+    KEY = "f2"
+    VERB = "options"
+
+
 class Retry(Command):
     """Start again after the start failed."""
 

@@ -9,16 +9,22 @@ from swapdesk.flows.announcements import (
     code_and_request,
     failure_of_error,
     no_usable_route,
+    quote_ended,
     rate_limited,
     refused_fields,
 )
 from swapdesk.flows.notation import clock_time, exact_amount, percent, usd
+from swapdesk.flows.quote_order import Arrangement, QuoteOrder
+from swapdesk.flows.quote_wish import QuoteWish
 from swapdesk.flows.quoting import QuoteBoard
-from swapdesk.flows.ranking import RankedQuote
+from swapdesk.flows.ranking import RankedQuote, UnusableQuote
+from swapdesk.flows.wish_words import cost_in_words, options_in_words
 from swapdesk.tui.glyphs import REFUSED, STALE
-from swapdesk.tui.quote_question import QuoteQuestion
 from swapdesk.tui.spans import Line, LineLike, Span
-from swapdesk.tui.widgets.quote_table import badge_notes
+from swapdesk.tui.widgets.quote_table import badge_notes, reason_text, route_word, unusable_at
+
+SAY_ASKING_AFTER = 0.3
+"""Seconds before a table says that it asks."""
 
 _LEVELS = {
     "note": "foreground",
@@ -28,34 +34,73 @@ _LEVELS = {
 }
 
 
-def heading(question: QuoteQuestion, recipient: str) -> Line:
-    """What is sold for what, or sent to whom."""
-    wish = question.wish
+def heading(wish: QuoteWish, recipient: str) -> Line:
+    """What is sold for what, what is to arrive, or what is sent to whom."""
     token_in, token_out = wish.token_in, wish.token_out
+    amount = exact_amount(wish.amount)
+    sold = token_in.symbol if wish.receive else f"{amount} {token_in.symbol}"
     verb = "Send" if wish.private_send else "Sell"
     line: Line = [
         Span(f"{verb} ", "muted"),
-        Span(f"{exact_amount(wish.amount)} {token_in.symbol}", bold=True),
+        Span(sold, bold=True),
         Span(f" on {token_in.chain_data.name}", "muted"),
     ]
     if wish.private_send:
         return [*line, Span(" privately", "muted"), Span(f"   {recipient}", bold=True)]
+    bought = f"{amount} {token_out.symbol}" if wish.receive else token_out.symbol
     return [
         *line,
-        Span("   Buy ", "muted"),
-        Span(token_out.symbol, bold=True),
+        Span("   Receive " if wish.receive else "   Buy ", "muted"),
+        Span(bought, bold=True),
         Span(f" on {token_out.chain_data.name}", "muted"),
     ]
 
 
-def ranked_by(board: QuoteBoard, *, by_time: bool, failed: bool, short: bool) -> Line:
+def ranked_by(board: QuoteBoard, arrangement: Arrangement, *, failed: bool, short: bool) -> Line:
     """What the order of the rows means; ``failed``: a later answer did not come."""
-    said = "expected time" if by_time else "net received"
+    net = "what you send" if board.wish.receive else "net received"
+    said = {QuoteOrder.NET: net, QuoteOrder.ALL_IN: "all-in", QuoteOrder.TIME: "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
+    if arrangement.only is not None:
+        line += [route_word(arrangement.only), Span(" only · ", "muted")]
     if short:
-        return [*line, Span("by ", "muted"), Span(said)]
+        return [*line, Span("by ", "muted"), Span(said[arrangement.order])]
     at = clock_time(board.received_at, zone=True)
-    return [*line, Span(f"{at} · ranked by ", "muted"), Span(said)]
+    return [*line, Span(f"{at} · ranked by ", "muted"), Span(said[arrangement.order])]
+
+
+def nothing_yet(asking: float | None, error: ClientError | None, *, answered: bool) -> LineLike:
+    """What stands in an empty table; ``asking`` is how many seconds an ask has lasted."""
+    if asking is not None:
+        return f"asking for quotes, {asking:.1f} s" if asking >= SAY_ASKING_AFTER else ""
+    if error is not None:
+        return "No quotes. The reason stands below."
+    return "The service has no route between these tokens." if answered else ""
+
+
+def rows_below(
+    board: QuoteBoard | None,
+    row: RankedQuote | None,
+    entry: UnusableQuote | None,
+    now: datetime,
+    *,
+    error: ClientError | None,
+    wait: float | None,
+    notes: bool,
+) -> list[LineLike]:
+    """The sentences under the table: a failure, a reason, what the route returns, its marks."""
+    rows: list[LineLike] = []
+    if error is not None:
+        rows += error_rows(error, wait)
+    if board is None:
+        return rows
+    if entry is not None:
+        rows.append([Span("Reason  ", "muted"), Span(reason_text(entry))])
+    rows += value_rows(board, row, now, notes=notes)
+    asked = options_in_words(board.wish)
+    if asked and not (board.wish.receive and asked == "fixed rates"):
+        rows.append([Span("Asked  ", "muted"), Span(asked)])
+    return rows
 
 
 def value_rows(
@@ -65,8 +110,9 @@ def value_rows(
     ranking = board.ranking
     if not ranking.rows:
         return [Span(no_usable_route(board), "status-waiting")] if ranking.unusable else []
-    value = board.value_difference(row or ranking.best_at(now) or ranking.rows[0])
-    amount = f"{exact_amount(board.amount)} {board.token_in.symbol}"
+    shown = row or ranking.best_at(now) or ranking.rows[0]
+    value = board.value_difference(shown)
+    amount = f"{exact_amount(board.amount_in(shown))} {board.token_in.symbol}"
     if value.percent is None:
         sentence: Line = [Span(f"No price for {amount} or its result: compare by hand.")]
     else:
@@ -77,9 +123,34 @@ def value_rows(
             Span(" with fees."),
         ]
     rows: list[LineLike] = [[Span("Value  ", "muted"), *sentence]]
+    if any("gross" in one.badges for one in ranking.rows):
+        said = f"No USD price for {board.token_out.symbol}: on-chain fees are not in the ranking."
+        rows.append(Span(said, "status-waiting"))
     if notes:
         rows += [[Span("Notes  ", "muted"), *note] for note in badge_notes(ranking.rows)]
     return rows
+
+
+def refusal_to_choose(board: QuoteBoard, key: str, now: datetime) -> str | None:
+    """Why the row of this key cannot be reviewed, None when it can."""
+    entry = unusable_at(board, key)
+    if entry is not None:
+        return f"This route cannot be chosen: {reason_text(entry)}."
+    row = board.ranking.find(key)
+    if row is None:
+        return None
+    if row.expired(now):
+        return f"{quote_ended(row.expires_at)} r asks again, {cost_in_words(board.wish)}."
+    if not row.creatable:
+        return "On-chain routes are compared here and not created yet. Choose another route."
+    if not row.pays:
+        return "This route pays nothing: its fees take all of it."
+    return None
+
+
+def refusal_of(error: ClientError) -> str:
+    """Why one of two kinds of rates is missing from the answer."""
+    return f"{failure_of_error(error).cause} {code_and_request(error)}"
 
 
 def error_rows(error: ClientError, wait: float | None) -> list[LineLike]:

@@ -7,27 +7,34 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.containers import Horizontal, Vertical
 from textual.events import Key
 from textual.widget import Widget
 
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
-from swapdesk.tui.commands.swap import AskQuotes, Back, FindToken, OtherChain, Retry, ToRecent
+from swapdesk.tui.commands.swap import (
+    AskQuotes,
+    Back,
+    FindToken,
+    Options,
+    OtherChain,
+    Retry,
+    ToRecent,
+)
 from swapdesk.tui.messages import LimitsKnown
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.swap_line import SwapLine
+from swapdesk.tui.screens.swap_lists import SwapLists
 from swapdesk.tui.session import STEPS, Phase, Session
-from swapdesk.tui.spans import LineLike, Span
-from swapdesk.tui.widgets.how_to_write import HowToWrite
+from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.intent_line import HINT, IntentLine, IntentReading, Reading
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.recent_lists import OpenOrders, RecentLines
-from swapdesk.tui.widgets.section_label import SectionLabel
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.text_rows import TextRows
 
 if TYPE_CHECKING:
     from textual.timer import Timer
+
+    from swapdesk.flows.quote_wish import QuoteOptions
 
 
 LIMITS_AFTER = 0.3
@@ -41,7 +48,7 @@ class SwapScreen(Page):
     """``begin`` empties the line for a new swap or private send."""
 
     NAME = "Swap"
-    VERBS = (Retry, AskQuotes, ToRecent, OtherChain, FindToken, Back)
+    VERBS = (Retry, AskQuotes, ToRecent, OtherChain, FindToken, Options, Back)
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
 
     def __init__(self, session: Session) -> None:
@@ -50,23 +57,14 @@ class SwapScreen(Page):
         self.line.field.leaves = self._is_key
         self.private = False
         self._label = TextRows([Span(SWAP_LABEL, "muted")], classes="question")
-        self._recent = RecentLines(id="recent")
-        self._open = OpenOrders(id="open")
-        self._open_label = SectionLabel("Open orders")
-        self._welcome = TextRows(id="welcome")
+        self._lists = SwapLists()
         self._read = SwapLine()
         self._limits_timer: Timer | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._label
         yield self.line
-        yield Horizontal(
-            Vertical(SectionLabel("Recent"), self._recent),
-            Vertical(self._open_label, self._open),
-            id="lists",
-        )
-        yield Vertical(SectionLabel("How to write it"), HowToWrite(), id="how")
-        yield self._welcome
+        yield self._lists
 
     # from the application
 
@@ -100,11 +98,11 @@ class SwapScreen(Page):
 
     def on_tick(self) -> None:
         if self.session.opened:
-            self._open.show(self._tracked(), self.now())
+            self._lists.show_open(self._tracked(), self.now())
 
     @property
     def counting(self) -> bool:
-        return bool(self._open.rows)
+        return bool(self._lists.open_count)
 
     # keys
 
@@ -114,7 +112,8 @@ class SwapScreen(Page):
             return READY if failed and not self.line.value else HIDDEN
         if verb is AskQuotes:
             if self.session.ready and self._read.complete:
-                return Standing(cost="1 quote")
+                both = self._options.fixed and self._options.floating
+                return Standing(cost="2 quotes" if both and not self._read.receive else "1 quote")
             return HIDDEN
         if verb is OtherChain:
             several = self._read.several
@@ -124,8 +123,10 @@ class SwapScreen(Page):
             )
         if verb is FindToken:
             return READY if self.session.opened else HIDDEN
+        if verb is Options:
+            return READY if self.session.ready else HIDDEN
         if verb is ToRecent:
-            return READY if self._recent.rows or self._open.rows else HIDDEN
+            return READY if self._lists.filled is not None else HIDDEN
         if verb is Back:
             return READY if self.line.value or self.private else HIDDEN
         return READY
@@ -134,10 +135,8 @@ class SwapScreen(Page):
         self._submit()
 
     def do_to_recent(self) -> None:
-        table = self._recent if self._recent.rows else self._open
-        if self.focused is self._recent or self.focused is self._open:
-            return
-        if table.rows:
+        table = self._lists.filled
+        if table is not None and self.focused not in self._lists.tables:
             table.focus()
 
     def do_other_chain(self) -> None:
@@ -152,6 +151,18 @@ class SwapScreen(Page):
         from swapdesk.tui.screens.tokens import TokensScreen
 
         self.app.push_screen(TokensScreen(self.session, choosing=True))
+
+    def do_options(self) -> None:
+        from swapdesk.tui.screens.quote_options import open_options
+
+        open_options(self.app, self.session, self._options, lambda _: self._understand())
+
+    @property
+    def _options(self) -> QuoteOptions:
+        """How quotes are asked for from here."""
+        from swapdesk.flows.quote_wish import PLAIN
+
+        return self.session.quote_options or PLAIN
 
     def do_new_swap(self) -> None:
         self.begin(private=False)
@@ -205,7 +216,7 @@ class SwapScreen(Page):
 
     @on(LineTable.Chosen, "#recent")
     def _again(self, event: LineTable.Chosen) -> None:
-        recent = self._recent.chosen(event.key)
+        recent = self._lists.chosen(event.key)
         if recent is not None:
             self.begin(private=recent.private_send)
             self.line.set_value(recent.text)
@@ -251,6 +262,7 @@ class SwapScreen(Page):
         self._understand()
 
     def _submit(self) -> None:
+        from swapdesk.flows.quote_wish import QuoteWish, WishRefused
         from swapdesk.tui.screens.quotes import QuotesScreen
 
         line = self._read.line
@@ -267,16 +279,21 @@ class SwapScreen(Page):
             short = self._read.nearest()
             self.show_notice(outside, "warning", about=self._subject(), short=short)
         elif line.token_in is not None and line.token_out is not None and line.amount is not None:
-            self.app.push_screen(
-                QuotesScreen(
-                    self.session,
+            try:
+                wish = QuoteWish.of(
+                    self._options,
                     line.token_in,
                     line.token_out,
                     line.amount,
+                    receive=line.receive,
                     private_send=line.private_send,
-                    recipient=self._read.recipient,
                 )
-            )
+            except WishRefused as refused:
+                said = f"{refused.message} f2 changes the options."
+                self.show_notice(said, "warning", about=self._subject())
+                return
+            screen = QuotesScreen(self.session, wish, recipient=self._read.recipient)
+            self.app.push_screen(screen)
 
     # what stands below
 
@@ -288,18 +305,11 @@ class SwapScreen(Page):
         if not self.session.opened:
             return
         tracked = self._tracked()
-        self._recent.fill(tracked, self.desk.catalog, self.now())
-        self._open.show(tracked, self.now())
-        self._open_label.show("Open orders", str(len(self._open.rows)) if self._open.rows else "")
+        self._lists.fill(tracked, self.desk.catalog, self.now())
         empty = not tracked and self.session.ready and not self.session.live
         self.set_class(empty, "-empty")
-        self._welcome.show([self._greeting()] if empty else [])
+        self._lists.greet(self.desk.catalog if empty else None)
         self.refresh_keys()
-
-    def _greeting(self) -> LineLike:
-        catalog = self.desk.catalog
-        said = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
-        return [Span(f"{said} Nothing here is real money.", "muted")]
 
     def _say_money(self) -> None:
         session = self.session

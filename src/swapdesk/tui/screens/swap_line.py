@@ -37,6 +37,11 @@ class SwapLine:
         return line.token_in, line.token_out
 
     @property
+    def receive(self) -> bool:
+        """Whether the line states what is to arrive."""
+        return self.line is not None and self.line.receive
+
+    @property
     def complete(self) -> bool:
         """Whether quotes can be asked for."""
         return self.line is not None and self.line.ready and self.outside() is None
@@ -65,7 +70,10 @@ class SwapLine:
         line = self.line
         if line is None or line.amount is None or line.token_in is None:
             return None
-        return outside_limits(line.amount, line.token_in.symbol, self._limits)
+        token = line.token_out if line.receive else line.token_in
+        if token is None:
+            return None
+        return outside_limits(line.amount, token.symbol, self._limits, receive=line.receive)
 
     def nearest(self) -> str:
         """The bound that the amount is over or under, in a few words; empty within the limits."""
@@ -73,13 +81,16 @@ class SwapLine:
         from swapdesk.flows.notation import exact_amount
 
         line, limits = self.line, self._limits
-        bounds = bounds_of(limits) if limits is not None else None
-        if bounds is None or line is None or line.amount is None or line.token_in is None:
+        if limits is None or line is None or line.amount is None:
+            return ""
+        bounds = bounds_of(limits, receive=line.receive)
+        token = line.token_out if line.receive else line.token_in
+        if bounds is None or token is None:
             return ""
         if line.amount < bounds.smallest:
-            return f"Smallest: {exact_amount(bounds.smallest)} {line.token_in.symbol}"
+            return f"Smallest: {exact_amount(bounds.smallest)} {token.symbol}"
         if bounds.largest is not None and line.amount > bounds.largest:
-            return f"Largest: {exact_amount(bounds.largest)} {line.token_in.symbol}"
+            return f"Largest: {exact_amount(bounds.largest)} {token.symbol}"
         return ""
 
     def known_limits(self, link: Link | None) -> PairLimits | None:

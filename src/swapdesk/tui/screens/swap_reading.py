@@ -39,14 +39,21 @@ def _understood(line: IntentLine) -> Line:
     assert line.amount is not None
     assert line.token_in is not None
     verb = "Send privately  " if line.private_send else "Sell  "
+    amount = exact_amount(line.amount)
+    sold = line.token_in.symbol if line.receive else f"{amount} {line.token_in.symbol}"
     text: Line = [
         Span(verb, "muted"),
-        Span(f"{exact_amount(line.amount)} {line.token_in.symbol}", bold=True),
+        Span(sold, bold=True),
         Span(f"  on {line.token_in.chain_data.name}", "muted"),
     ]
     if line.private_send:
         if line.recipient_name:
             text += [Span("    to  ", "muted"), Span(f"@{line.recipient_name}", bold=True)]
+    elif line.receive:
+        symbol = line.token_out.symbol if line.token_out is not None else ""
+        text += [Span("    Receive  ", "muted"), Span(f"{amount} {symbol}".rstrip(), bold=True)]
+        if line.token_out is not None:
+            text.append(Span(f"  on {line.token_out.chain_data.name}, fixed rate", "muted"))
     elif line.token_out is not None:
         text += [Span("    Buy  ", "muted"), *_token(line.token_out)]
     return text
@@ -65,9 +72,10 @@ def _below(line: IntentLine, limits: PairLimits | None) -> Line:
     from swapdesk.flows.amount_check import bounds_of
 
     parts: list[Line] = []
-    bounds = bounds_of(limits) if limits is not None else None
-    if bounds is not None and line.token_in is not None:
-        least, symbol = trimmed(bounds.smallest), line.token_in.symbol
+    bounds = bounds_of(limits, receive=line.receive) if limits is not None else None
+    token = line.token_out if line.receive else line.token_in
+    if bounds is not None and token is not None:
+        least, symbol = trimmed(bounds.smallest), token.symbol
         text = f"limits {least} {symbol} or more"
         if bounds.largest is not None:
             text = f"limits {least} to {trimmed(bounds.largest)} {symbol}"

@@ -8,9 +8,9 @@ from swapdesk.tui.spans import Line, Span
 TWO_FROM = 92
 EXAMPLES = (
     ("0.5 btc eth", "sell 0.5 BTC, buy ETH"),
-    ("900 usdc.base sol", "name the chain after a dot"),
+    ("=2 btc eth", "receive exactly 2 ETH"),
     ("0.5 eth @bob", "private send to bob"),
-    ("p  0.5 eth", "private send, asks whom"),
+    ("900 usdc.base sol", "name the chain after a dot"),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.notation import (
@@ -15,26 +16,41 @@ from swapdesk.flows.notation import (
     table_amount,
     usd,
 )
+from swapdesk.flows.quote_order import Arrangement, PlacedQuote
+from swapdesk.flows.quote_tags import MEANINGS, meaning_word, note_of
 from swapdesk.tui.glyphs import ENDED
-from swapdesk.tui.spans import Line, LineLike, Span, cut, plain_text
-from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Row, Section, TableRow
+from swapdesk.tui.spans import Line, LineLike, Span, cut, plain_text, wrapped
+from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Prose, Row, Section, TableRow
 
 if TYPE_CHECKING:
+    from swapdesk.flows.quote_wish import QuoteWish
     from swapdesk.flows.quoting import QuoteBoard
     from swapdesk.flows.ranking import RankedQuote, UnusableQuote
 
+PLAIN = Arrangement()
+SOON = 15
+"""Seconds of validity below which the countdown is bold."""
 UNUSABLE = "unusable-"
 """What the keys of unusable rows begin with; a place in the ranking's list follows."""
+BEFORE_REASON = 26
+"""Cells of place, route and provider with their gaps, before a reason begins."""
+REASON_ROWS = 3
 
 
-def quote_columns(symbol: str) -> list[Column]:
-    """Columns for the token received; the difference, gas, fees and notes go first."""
-    short = plain_text(cut(symbol, 10))
+def compared_symbol(wish: QuoteWish) -> str:
+    """The token the routes are compared in: the one received, in reverse the one sent."""
+    return wish.token_in.symbol if wish.receive else wish.token_out.symbol
+
+
+def quote_columns(wish: QuoteWish, *, all_in: bool = False) -> list[Column]:
+    """Columns in the token compared; the difference, gas, fees and notes go first."""
+    short = plain_text(cut(compared_symbol(wish), 10))
+    head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
     return [
         Column("place", "#", 2),
         Column("route", "Route", 8),
         Column("provider", "Provider", 10),
-        Column("net", f"Net {short}", 11, "point"),
+        Column("net", head, 11, "point"),
         Column("best", "vs best", 7, "right", role="muted"),
         Column("difference", f"in {short}", 9, "point", priority=1, role="muted"),
         Column("fees", "Fees", 8, "right", priority=3, role="muted"),
@@ -48,20 +64,29 @@ def quote_columns(symbol: str) -> list[Column]:
 def quote_rows(
     board: QuoteBoard,
     now: datetime,
+    width: int,
     *,
-    by_time: bool = False,
+    arrangement: Arrangement = PLAIN,
     former: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """``former`` are places before the last refresh, by quote id, shown while they are new."""
+    """``former`` are places before the last refresh, by quote id, shown while they are new.
+
+    ``width`` of a row decides where reasons are wrapped.
+    """
     ranking = board.ranking
-    best = ranking.best_at(now)
-    usable = ranking.by_time() if by_time else ranking.rows
-    rows: list[TableRow] = [_row(row, row is best, now, former or {}) for row in usable]
-    if ranking.unusable:
+    placed = arrangement.arrange(ranking, now)
+    rows: list[TableRow] = [_row(one, now, former or {}, arrangement) for one in placed]
+    refused = [
+        (at, entry)
+        for at, entry in enumerate(ranking.unusable)
+        if arrangement.only is None or entry.quote.type == arrangement.only
+    ]
+    if refused:
         if rows:
             rows.append(Blank("gap"))
-        rows.append(Section("not-usable", "Not usable", str(len(ranking.unusable))))
-        rows += [_unusable(at, entry) for at, entry in enumerate(ranking.unusable)]
+        rows.append(Section("not-usable", "Not usable", str(len(refused))))
+        for at, entry in refused:
+            rows += _unusable(at, entry, width)
     return rows
 
 
@@ -84,42 +109,56 @@ def provider_word(row: RankedQuote) -> str:
     return quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
 
 
-def _row(row: RankedQuote, best: bool, now: datetime, former: Mapping[str, int]) -> Row:
-    quote = row.quote
+def _row(
+    one: PlacedQuote, now: datetime, former: Mapping[str, int], arrangement: Arrangement
+) -> Row:
+    row, quote = one.row, one.row.quote
     expired = row.expired(now)
-    net = table_amount(row.key)
-    shown: Cell = net
-    if best:
-        shown = Span(net, "best-quote", bold=True)
-    elif row.key <= 0 and not expired:
-        shown = Span(net, "amount-down")
+    figure = "gas ?" if one.figure is None else _figure(row, one.figure)
+    shown: Cell = figure
+    if one.best:
+        shown = Span(figure, "best-quote", bold=True)
+    elif not row.pays and not expired:
+        shown = Span(figure, "amount-down")
     best_word: LineLike = Span("best", "best-quote", bold=True)
-    was = former.get(row.quote_id)
+    was = former.get(row.quote_id) if not arrangement.all_in else None
+    away = one.vs_best_amount
     return Row(
         row.quote_id,
         {
-            "place": str(row.place),
+            "place": Span(str(one.place), bold=was is not None),
             "route": route_word(quote.type, muted=expired),
             "provider": provider_word(row),
             "net": shown,
-            "best": best_word if best else _percent(row, expired),
-            "difference": "" if row.vs_best_amount == 0 else difference(row.vs_best_amount),
+            "best": best_word if one.best else _percent(one, expired),
+            "difference": "" if not away else difference(away),
             "fees": _fees(row),
             "gas": usd(quote.gas_usd),
             "eta": expected_minutes(quote.duration),
-            "valid": countdown((row.expires_at - now).total_seconds()),
-            "note": f"was {was}" if was is not None else ", ".join(row.badges),
+            "valid": _validity(row, now),
+            "note": Span(f"was {was}", bold=True) if was is not None else note_of(row.badges),
         },
         role="muted" if expired else "",
     )
 
 
-def _percent(row: RankedQuote, expired: bool) -> Cell:
-    if row.vs_best_amount == 0:
+def _figure(row: RankedQuote, figure: Decimal) -> str:
+    """What is sent is rounded up, what arrives down."""
+    return table_amount(figure, "pay" if row.reverse else "receive")
+
+
+def _validity(row: RankedQuote, now: datetime) -> Cell:
+    left = (row.expires_at - now).total_seconds()
+    return Span(countdown(left), "muted" if left <= 0 else "foreground", bold=0 < left < SOON)
+
+
+def _percent(one: PlacedQuote, expired: bool) -> Cell:
+    if not one.vs_best_amount:
         return ""
-    text = percent(row.vs_best_percent)
-    deep = row.vs_best_percent is not None and row.vs_best_percent <= -1
-    return Span(text, "amount-down" if deep and not expired else "muted")
+    percentage = one.vs_best_percent
+    worse = percentage if not one.row.reverse or percentage is None else -percentage
+    deep = worse is not None and worse <= -1
+    return Span(percent(percentage), "amount-down" if deep and not expired else "muted")
 
 
 def _fees(row: RankedQuote) -> str:
@@ -128,16 +167,27 @@ def _fees(row: RankedQuote) -> str:
     return usd(row.quote.fee_usd) if row.fees_text_kind == "usd" else NOTHING
 
 
-def _unusable(at: int, entry: UnusableQuote) -> Row:
+def _unusable(at: int, entry: UnusableQuote, width: int) -> list[TableRow]:
+    """The route and its reason; a long reason takes up to three rows."""
     quote = entry.quote
     name = quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
-    return Row(
-        f"{UNUSABLE}{at}",
-        {"place": ENDED, "route": route_word(quote.type, muted=True), "provider": name},
-        role="muted",
-        tail=Span(reason_text(entry)),
-        tail_from="net",
-    )
+    lines = wrapped(Span(reason_text(entry)), max(20, width - BEFORE_REASON))
+    if len(lines) > REASON_ROWS:
+        last = "".join(plain_text(line) for line in lines[REASON_ROWS - 1 :])
+        lines = [*lines[: REASON_ROWS - 1], [Span(last)]]
+        lines[-1] = cut(lines[-1], max(20, width - BEFORE_REASON))
+    rows: list[TableRow] = [
+        Row(
+            f"{UNUSABLE}{at}",
+            {"place": ENDED, "route": route_word(quote.type, muted=True), "provider": name},
+            role="muted",
+            tail=lines[0],
+            tail_from="net",
+        )
+    ]
+    for more, line in enumerate(lines[1:]):
+        rows.append(Prose(f"reason-{at}-{more}", [Span(" " * BEFORE_REASON), *line]))
+    return rows
 
 
 def reason_text(entry: UnusableQuote) -> str:
@@ -147,14 +197,11 @@ def reason_text(entry: UnusableQuote) -> str:
 
 def badge_notes(rows: Sequence[RankedQuote]) -> list[Line]:
     """What the notes in the last column mean, one line per note that occurs."""
-    said = {
-        "gross": "fees are not in the ranking: the service knows no price",
-        "differs": "net does not follow from amount and fees",
-        "pays nothing": "fees take all of it",
-        "refund address": "this route needs a refund address",
-        "fixed": "the rate cannot move",
-    }
     found = {badge for row in rows for badge in row.badges}
+    if any(row.quote.fixed for row in rows):
+        found.discard("refund address")
     return [
-        [Span(name), Span(f"  {text}", "muted")] for name, text in said.items() if name in found
+        [Span(meaning_word(badge)), Span(f"  {text}", "muted")]
+        for badge, text in MEANINGS.items()
+        if badge in found
     ]

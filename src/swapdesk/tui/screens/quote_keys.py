@@ -1,0 +1,102 @@
+"""Which verbs of the comparison work now, and what they cost; pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from swapdesk.flows.notation import countdown
+from swapdesk.flows.quote_order import Arrangement
+from swapdesk.flows.quoting import QuoteBoard
+from swapdesk.flows.ranking import RankedQuote
+from swapdesk.flows.wish_words import cost_in_words
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.quotes import (
+    AllIn,
+    AllRoutes,
+    DexOnly,
+    Explain,
+    FixedToo,
+    NextQuote,
+    Options,
+    PreviousQuote,
+    PrivateOnly,
+    Refresh,
+    Review,
+    SortRows,
+    StandardOnly,
+)
+from swapdesk.tui.quote_question import QuoteQuestion
+from swapdesk.wire.quotes import RouteType
+
+_TYPE_OF: dict[type[Command], RouteType] = {
+    StandardOnly: RouteType.STANDARD,
+    PrivateOnly: RouteType.PRIVATE,
+    DexOnly: RouteType.DEX,
+}
+
+
+@dataclass(frozen=True)
+class QuoteState:
+    """What the standing of a verb depends on. ``wait`` is seconds until the budget allows."""
+
+    question: QuoteQuestion
+    board: QuoteBoard | None
+    row: RankedQuote | None
+    arrangement: Arrangement
+    asking: bool
+    explained: bool
+    wait: float | None
+    now: datetime
+
+
+def standing_of(verb: type[Command], state: QuoteState) -> Standing:
+    """Cost, lock and visibility of one verb."""
+    board, row = state.board, state.row
+    rows = board.ranking.rows if board is not None else ()
+    if verb is Review:
+        return HIDDEN if row is None or row.expired(state.now) else READY
+    if verb is Explain:
+        if row is None:
+            return HIDDEN
+        return Standing(verb="close") if state.explained else READY
+    if verb is Refresh:
+        return _asking(state) or Standing(cost=cost_in_words(state.question.wish))
+    if verb is FixedToo:
+        if board is None or state.question.wish.fixed:
+            return HIDDEN
+        return _asking(state) or Standing(cost="1 quote")
+    if verb is Options:
+        return HIDDEN if state.asking else READY
+    if verb in _TYPE_OF:
+        return _narrowing(verb, state)
+    if verb is AllRoutes:
+        return READY if state.arrangement.only is not None else HIDDEN
+    if verb in (NextQuote, PreviousQuote):
+        return READY if len(rows) > 1 else HIDDEN
+    if verb in (SortRows, AllIn):
+        if len(rows) < 2:
+            return HIDDEN
+        back = verb is AllIn and state.arrangement.all_in
+        return Standing(verb="net ranking") if back else READY
+    return READY
+
+
+def _asking(state: QuoteState) -> Standing | None:
+    if state.asking:
+        return Standing(locked="asked already")
+    if state.wait:
+        return Standing(locked=f"next one in {countdown(state.wait)}")
+    return None
+
+
+def _narrowing(verb: type[Command], state: QuoteState) -> Standing:
+    kind, board = _TYPE_OF[verb], state.board
+    if state.arrangement.only is kind:
+        return Standing(verb="all routes")
+    if board is None:
+        return HIDDEN
+    ranking = board.ranking
+    quotes = [*(r.quote for r in ranking.rows), *(entry.quote for entry in ranking.unusable)]
+    of_kind = sum(quote.type == kind for quote in quotes)
+    return READY if 0 < of_kind < len(quotes) else HIDDEN

@@ -1,0 +1,155 @@
+"""How quotes are asked for: rates, routes, markup, providers, legs, presets. Costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.widget import Widget
+
+from swapdesk.flows.option_texts import OPTIONS, read_options, written_options
+from swapdesk.flows.quote_presets import QuotePresets
+from swapdesk.flows.quote_wish import PLAIN, QuoteOptions, WishRefused
+from swapdesk.flows.wish_words import options_in_words
+from swapdesk.tui.commands.quote_options import HINTS
+from swapdesk.tui.glyphs import REFUSED
+from swapdesk.tui.session import Session
+from swapdesk.tui.spans import LineLike, Span
+from swapdesk.tui.widgets.overlay import Overlay
+from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.text_rows import TextRows
+
+PRESET = "preset"
+
+
+class QuoteOptionsOverlay(Overlay[QuoteOptions]):
+    """Dismisses with the options of the texts; nothing is asked by that."""
+
+    DEFAULT_CSS = """
+    QuoteOptionsOverlay Horizontal { height: 1; }
+    QuoteOptionsOverlay .label { width: 16; }
+    QuoteOptionsOverlay TextField { width: 1fr; background: $surface; }
+    QuoteOptionsOverlay TextField:focus { background: $panel; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,tab", "step(1)", "next", show=False, priority=True),
+        Binding("up,shift+tab", "step(-1)", "before", show=False, priority=True),
+        Binding("ctrl+n", "choice", "next choice", show=False, priority=True),
+        Binding("ctrl+s", "keep", "keep as preset", show=False, priority=True),
+        Binding("ctrl+l", "preset", "next preset", show=False, priority=True),
+    ]
+
+    def __init__(self, options: QuoteOptions, presets: QuotePresets) -> None:
+        super().__init__(HINTS)
+        self._presets = presets
+        texts = written_options(options)
+        self._fields = {
+            name: TextField(texts.get(name, ""), hint=option.accepts, limit=400)
+            for name, option in OPTIONS.items()
+        }
+        self._preset = TextField(hint="a name to keep these options under", limit=24)
+        self._said = TextRows()
+
+    def compose_panel(self) -> Sequence[Widget]:
+        rows: list[Widget] = [
+            Horizontal(TextRows([Span(OPTIONS[name].label, "muted")], classes="label"), field)
+            for name, field in self._fields.items()
+        ]
+        name = Horizontal(TextRows([Span("Preset", "muted")], classes="label"), self._preset)
+        title = TextRows([Span("How to ask for quotes", bold=True), []])
+        return (title, *rows, name, self._said)
+
+    def on_mount(self) -> None:
+        self._all[0].focus()
+        self._say()
+
+    @property
+    def _all(self) -> list[TextField]:
+        return [*self._fields.values(), self._preset]
+
+    def action_step(self, steps: int) -> None:
+        fields = self._all
+        at = next((at for at, field in enumerate(fields) if field.has_focus), 0)
+        fields[(at + steps) % len(fields)].focus()
+
+    def action_choice(self) -> None:
+        """The next of the words a field accepts, where it has a few."""
+        for name, field in self._fields.items():
+            choices = OPTIONS[name].choices
+            if field.has_focus and choices:
+                at = choices.index(field.value) if field.value in choices else -1
+                field.set_value(choices[(at + 1) % len(choices)])
+
+    def action_preset(self) -> None:
+        names = self._presets.names()
+        if not names:
+            self._say("No preset is kept yet. Write a name and press ctrl+s.")
+            return
+        at = names.index(self._preset.value) if self._preset.value in names else -1
+        name = names[(at + 1) % len(names)]
+        options = self._presets.find(name)
+        self._preset.set_value(name)
+        if options is None:
+            self._say(f"Preset {name} cannot be used.")
+            return
+        texts = written_options(options)
+        for option, field in self._fields.items():
+            field.set_value(texts.get(option, ""))
+
+    def action_keep(self) -> None:
+        try:
+            self._presets.put(self._preset.value, self._read())
+        except WishRefused as refused:
+            self._say(refused.message)
+        else:
+            self._say(f"Kept as {self._preset.value.lower()}.", good=True)
+
+    @on(TextField.Changed)
+    def _changed(self) -> None:
+        self._say()
+
+    @on(TextField.Submitted)
+    def _submitted(self) -> None:
+        try:
+            self.dismiss(self._read())
+        except WishRefused as refused:
+            self._say(refused.message)
+            wrong = self._fields.get(refused.field)
+            if wrong is not None:
+                wrong.focus()
+
+    def _read(self) -> QuoteOptions:
+        return read_options({name: field.value for name, field in self._fields.items()})
+
+    def _say(self, said: str = "", *, good: bool = False) -> None:
+        """What the texts mean, or what is wrong with them."""
+        try:
+            words = options_in_words(self._read()) or "floating rates of every route"
+            line: LineLike = [Span("Asks for  ", "muted"), Span(words)]
+        except WishRefused as refused:
+            line = [Span(f"{REFUSED} {refused.message}", "status-trouble")]
+        role = "status-done" if good else "status-trouble"
+        self._said.show([[], line, Span(said, role)])
+
+
+def open_options(
+    app: App[Any],
+    session: Session,
+    options: QuoteOptions | None,
+    took: Callable[[QuoteOptions], None],
+) -> None:
+    """Open the panel; ``took`` gets the options once they are confirmed. The session keeps
+    them for the next question."""
+
+    def decided(chosen: QuoteOptions | None) -> None:
+        if chosen is not None:
+            session.quote_options = chosen
+            took(chosen)
+
+    presets = QuotePresets(session.settings.places.root / "quote_presets.json")
+    app.push_screen(QuoteOptionsOverlay(options or PLAIN, presets), decided)

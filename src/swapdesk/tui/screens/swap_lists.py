@@ -1,0 +1,82 @@
+"""What stands below the line of the first screen: what was asked, what is open, how to write."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+
+from swapdesk.tui.spans import Span
+from swapdesk.tui.widgets.how_to_write import HowToWrite
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.recent_lists import OpenOrders, RecentLines
+from swapdesk.tui.widgets.section_label import SectionLabel
+from swapdesk.tui.widgets.text_rows import TextRows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from swapdesk.flows.catalog import Catalog
+    from swapdesk.flows.recent import Recent
+
+
+class SwapLists(Vertical):
+    """Recent lines, open orders, examples, and a greeting where nothing happened yet."""
+
+    DEFAULT_CSS = """
+    SwapLists { height: auto; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._recent = RecentLines(id="recent")
+        self._open = OpenOrders(id="open")
+        self._open_label = SectionLabel("Open orders")
+        self._welcome = TextRows(id="welcome")
+
+    def compose(self) -> ComposeResult:
+        yield Horizontal(
+            Vertical(SectionLabel("Recent"), self._recent),
+            Vertical(self._open_label, self._open),
+            id="lists",
+        )
+        yield Vertical(SectionLabel("How to write it"), HowToWrite(), id="how")
+        yield self._welcome
+
+    @property
+    def tables(self) -> tuple[LineTable, LineTable]:
+        """Recent lines and open orders."""
+        return self._recent, self._open
+
+    @property
+    def open_count(self) -> int:
+        return len(self._open.rows)
+
+    @property
+    def filled(self) -> LineTable | None:
+        """The first list that has rows."""
+        return next((table for table in self.tables if table.rows), None)
+
+    def chosen(self, key: str) -> Recent | None:
+        """The recent line of a row."""
+        return self._recent.chosen(key)
+
+    def fill(self, tracked: Sequence[object], catalog: Catalog, now: datetime) -> None:
+        """All rows anew."""
+        self._recent.fill(tracked, catalog, now)
+        self.show_open(tracked, now)
+        self._open_label.show("Open orders", str(self.open_count) if self.open_count else "")
+
+    def show_open(self, tracked: Sequence[object], now: datetime) -> None:
+        """The open orders alone: their countdowns."""
+        self._open.show(tracked, now)
+
+    def greet(self, catalog: Catalog | None) -> None:
+        """A sentence where nothing was asked yet; None for none."""
+        if catalog is None:
+            self._welcome.show([])
+            return
+        said = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
+        self._welcome.show([Span(f"{said} Nothing here is real money.", "muted")])
