@@ -11,6 +11,7 @@ from swapdesk.cli.call import Call, desk_command
 from swapdesk.cli.command_error import bad_input
 
 FASTEST = 100_000
+FEWEST_TOKENS, MOST_TOKENS = 1_000, 100_000
 
 
 def read_speed(
@@ -47,6 +48,11 @@ def read_speed(
     type=click.Path(path_type=Path, file_okay=False),
     help="Data directory; that of this home by default.",
 )
+@click.option(
+    "--tokens",
+    type=click.IntRange(FEWEST_TOKENS, MOST_TOKENS),
+    help="Fill the catalogue up to so many tokens, to see how it feels.",
+)
 @click.option("--lifeline", is_flag=True, help="End when standard input ends.")
 @desk_command
 def serve(
@@ -57,6 +63,7 @@ def serve(
     seed: int | None,
     speed: Decimal | None,
     data: Path | None,
+    tokens: int | None,
     lifeline: bool,
 ) -> int:
     """Serve the Partner Swap API v2.
@@ -83,5 +90,6 @@ def serve(
             seed=seed,
             speed=speed,
             lifeline=lifeline,
+            tokens=tokens,
         )
     )

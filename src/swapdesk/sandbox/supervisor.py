@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 class ServeOptions:
     """How to serve. ``port`` 0 takes a free one; ``seed`` and ``speed`` None take what the
     data directory holds, else 0 and 1. With ``lifeline`` the sandbox ends with its stdin.
+    ``tokens`` fills the catalogue up with generated ones (world_generator).
     """
 
     data: Path
@@ -44,6 +45,7 @@ class ServeOptions:
     seed: int | None = None
     speed: Decimal | None = None
     lifeline: bool = False
+    tokens: int | None = None
 
 
 def serve(options: ServeOptions) -> int:
@@ -161,6 +163,7 @@ class _Sandbox:
             "controlToken": self._control_token,
             "data": str(self._options.data),
             "host": self._options.host,
+            "tokens": self._options.tokens,
         }
 
 
