@@ -14,13 +14,14 @@ from textual.app import App, ReturnType
 from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.driver import Driver
-from textual.filter import LineFilter, Monochrome, NoColor
+from textual.filter import LineFilter, Monochrome
 from textual.screen import Screen
 
 from swapdesk.toml_document import ConfigProblem
-from swapdesk.tui.clipboard import can_copy, copied_notice, no_clipboard_notice
+from swapdesk.tui.clipboard import Way, copied_notice, no_clipboard_notice, way_of, wrapped_copy
 from swapdesk.tui.crash_report import crash_report
 from swapdesk.tui.glyphs import GlyphSet, automatic_set
+from swapdesk.tui.ink import NoColorButInk
 from swapdesk.tui.notice_log import NoticeLog
 from swapdesk.tui.palette_files import DEFAULT_THEME, stamp_of
 from swapdesk.tui.paste_guard import guarded_driver
@@ -29,7 +30,7 @@ from swapdesk.tui.thrift import thrifty_driver
 from swapdesk.wire.encoding.text import filter_line
 
 TERMINAL_THEME = "terminal"
-_NO_COLOUR = NoColor()
+_NO_COLOUR = NoColorButInk()
 
 
 def bind_keys(screen: Screen[Any], keymap: Mapping[str, str]) -> None:
@@ -173,11 +174,18 @@ class SafeApp(App[ReturnType]):
 
     def copy_value(self, label: str, value: str) -> str:
         """Put ``value`` on the clipboard and say so; returns the notice that was shown."""
-        if can_copy():
-            self.copy_to_clipboard(value)
-            said = copied_notice(label, value)
-        else:
+        way = way_of()
+        if way is Way.NONE:
             said = no_clipboard_notice(label)
+            from swapdesk.tui.widgets.exact_text import ExactText
+
+            self.push_screen(ExactText(label, value))
+            return said
+        self.copy_to_clipboard(value)
+        wrapped = wrapped_copy(value, way)
+        if wrapped and self._driver is not None:
+            self._driver.write(wrapped)
+        said = copied_notice(label, value, way)
         self.notify(said)
         return said
 

@@ -11,19 +11,17 @@ from functools import lru_cache
 from typing import Any
 
 from rich.segment import Segment
-from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
 from swapdesk.tui.glyphs import GlyphSet
+from swapdesk.tui.ink import BLACK, INK, WHITE
 
 MARGIN = 2
 """Modules of white around the code."""
 
 _BOTH, _UPPER, _LOWER, _NONE = "█", "▀", "▄", " "
-_INK = Style(color="#000000", bgcolor="#ffffff")
-_BLACK, _WHITE = Style(bgcolor="#000000"), Style(bgcolor="#ffffff")
 
 Modules = tuple[tuple[bool, ...], ...]
 
@@ -125,9 +123,9 @@ class QrCode(Widget):
         if y >= high or wide > width:
             return Strip.blank(width, self.rich_style)
         if self.halves:
-            return Strip([Segment(code_rows(self.state.text)[y], _INK)]).adjust_cell_length(
+            return Strip([Segment(code_rows(self.state.text)[y], INK)]).adjust_cell_length(
                 width, self.rich_style
             )
         row = modules_of(self.state.text)[y]
-        cells = [Segment("  ", _BLACK if dark else _WHITE) for dark in row]
+        cells = [Segment("  ", BLACK if dark else WHITE) for dark in row]
         return Strip(cells).adjust_cell_length(width, self.rich_style)
