@@ -92,8 +92,9 @@ class KnownOrders:
     def see(self, order: Order, source: Source, before: TrackedOrder | None) -> Sighted:
         """What ``order`` makes of ``before``, which is the newest that is known of it."""
         service_id = order.service_id
-        if before is None or before.withheld is not None:
-            # Another desk of this home may have created, released or refused it meanwhile.
+        if before is None or (before.withheld is not None and source != "stream"):
+            # Another desk of this home may have created, released or refused it meanwhile; an
+            # order that stays hidden a little longer does no harm, so the stream does not ask.
             before = self._from_journal(service_id, before)
         over = ended(display_of(order))
         if source == "stream" and over and not (before and ended(display_of(before.order))):

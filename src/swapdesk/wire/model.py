@@ -18,6 +18,7 @@ class WireModel(BaseModel):
 
     When written, a field that is None is left out, unless the specification gives the
     null a meaning (``NULLABLE``: contract address of a native coin, limits that do not exist).
+    ``SHARED`` names the fields whose models repeat in many objects and are written once.
     """
 
     model_config = ConfigDict(
@@ -31,6 +32,7 @@ class WireModel(BaseModel):
     )
 
     NULLABLE: ClassVar[frozenset[str]] = frozenset()
+    SHARED: ClassVar[frozenset[str]] = frozenset()
 
     @model_serializer(mode="wrap")
     def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from swapdesk.wire.encoding.dialect import alias
 from swapdesk.wire.encoding.ids import ObjectId, OrderId
 from swapdesk.wire.encoding.numbers import Amount, WireInteger
 from swapdesk.wire.encoding.query import QueryBoolean, QueryInteger, QueryTime
+from swapdesk.wire.encoding.sharing import Shared
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.model import RequestModel, WireModel
 from swapdesk.wire.providers import ProviderCode
@@ -88,6 +89,7 @@ class Order(WireModel):
     """
 
     NULLABLE = frozenset({"receiverTag"})
+    SHARED = frozenset({"in_token", "out_token"})
 
     service_id: OrderId = Field(
         validation_alias=alias("serviceId"), serialization_alias="serviceId"
@@ -128,8 +130,8 @@ class Order(WireModel):
     quoted_out_amount: Amount | None = None
     in_token_id: ObjectId | None = None
     out_token_id: ObjectId | None = None
-    in_token: Token | None = None
-    out_token: Token | None = None
+    in_token: Annotated[Token, Shared()] | None = None
+    out_token: Annotated[Token, Shared()] | None = None
     eta: Amount | None = None
     hash_url: Link | None = None
     in_transaction_out_hash: Annotated[str, Identity(200)] | None = Field(

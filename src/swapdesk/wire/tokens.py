@@ -12,6 +12,7 @@ from swapdesk.wire.encoding.codec import Timestamp
 from swapdesk.wire.encoding.ids import ObjectId
 from swapdesk.wire.encoding.numbers import Amount, WireInteger
 from swapdesk.wire.encoding.query import FreeText, QueryBoolean, QueryInteger
+from swapdesk.wire.encoding.sharing import Shared
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.model import RequestModel, WireModel
 
@@ -80,7 +81,7 @@ class Token(WireModel):
     icon: Link = ""
     address: Annotated[str, Identity(200)] | None = None
     chain: ChainName
-    chain_data: Chain
+    chain_data: Annotated[Chain, Shared()]
     decimals: Annotated[WireInteger, Field(ge=0, le=40)]
     symbol: Annotated[str, Display(40)]
     name: Annotated[str, Display(120)]

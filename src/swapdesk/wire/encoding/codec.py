@@ -26,6 +26,7 @@ from swapdesk.wire.encoding.numbers import (
     plain,
 )
 from swapdesk.wire.encoding.refusals import path_of, sentence
+from swapdesk.wire.encoding.sharing import SharedTexts
 from swapdesk.wire.encoding.timestamps import Timestamp, parse_rfc3339, rfc3339
 
 __all__ = [
@@ -209,7 +210,11 @@ def _write(value: Any, out: list[str], model_options: dict[str, Any]) -> None:
             separator = ","
         out.append("]" if value else "[]")
     elif isinstance(value, BaseModel):
-        _write(value.model_dump(by_alias=True, **model_options), out, model_options)
+        shared = None if any(model_options.values()) else getattr(value, "SHARED", None)
+        if shared:
+            _write_sharing(value, shared, out)
+        else:
+            _write(value.model_dump(by_alias=True, **model_options), out, model_options)
     elif isinstance(value, Enum):
         _write(value.value, out, model_options)
     else:
@@ -218,6 +223,31 @@ def _write(value: Any, out: list[str], model_options: dict[str, Any]) -> None:
                 out.append(_SCALARS[kind](value))
                 return
         raise TypeError(f"{type(value).__name__} has no exact JSON form")
+
+
+_shared_texts = SharedTexts()
+
+
+def _write_sharing(value: BaseModel, shared: frozenset[str], out: list[str]) -> None:
+    """A model whose ``shared`` fields are written from memory, after all others."""
+    _write(value.model_dump(by_alias=True, exclude=set(shared)), out, {})
+    closing = out.pop()
+    separator = "," if closing == "}" else "{"
+    for name in sorted(shared):
+        part = getattr(value, name)
+        if part is not None:
+            field = type(value).model_fields[name]
+            written = field.serialization_alias or field.alias or name
+            text = _shared_texts.text(part, _text)
+            out.append(f"{separator}{encode_basestring(written)}:{text}")
+            separator = ","
+    out.append("}" if separator == "," else "{}")
+
+
+def _text(value: object) -> str:
+    out: list[str] = []
+    _write(value, out, {})
+    return "".join(out)
 
 
 def encode_json(value: object, *, exclude_none: bool = False, exclude_unset: bool = False) -> bytes:

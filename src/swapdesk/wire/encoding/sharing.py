@@ -1,0 +1,83 @@
+"""Objects that repeat in answer after answer, read once and written once.
+
+An order carries both its tokens and their chains, four fifths of its bytes; a stream of orders
+repeats a few hundred of them for ever. They are frozen, so one object may stand in many.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, GetCoreSchemaHandler, ValidationInfo
+    from pydantic_core import CoreSchema
+
+KEPT = 1_024
+"""Objects of one kind that are remembered, the least recently read are forgotten."""
+_HEAVIEST = 16 * 1024
+
+
+@dataclass(frozen=True)
+class Shared:
+    """``Annotated[Token, Shared()]``: equal raw objects of one ``id`` become the same model."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        return core_schema.with_info_wrap_validator_function(_Reading(), handler(source))
+
+
+class _Reading:
+    """What was read under each id, as raw value and model."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[Any, Any], tuple[dict[str, Any], Any]] = OrderedDict()
+
+    def __call__(self, value: Any, read: Callable[[Any], Any], info: ValidationInfo) -> Any:
+        name = value.get("id") if type(value) is dict else None
+        if type(name) is not str:
+            return read(value)
+        # Text is rewritten for the side that reads it, so the sides share nothing.
+        key = (info.context["side"] if info.context else None, name)
+        known = self._known.get(key)
+        if known is not None and known[0] == value:
+            return known[1]
+        model = read(value)
+        if _weight(value) <= _HEAVIEST:
+            self._known[key] = (value, model)
+            self._known.move_to_end(key)
+            if len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        return model
+
+
+def _weight(value: Any) -> int:
+    """About how many characters a raw value holds; nested ones are counted whole."""
+    if type(value) is dict:
+        return sum(len(name) + _weight(item) for name, item in value.items())
+    if type(value) is list:
+        return sum(map(_weight, value), len(value))
+    return len(value) if isinstance(value, str) else 1
+
+
+class SharedTexts:
+    """JSON of frozen models by identity; each model is held, so that its identity stays its own."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._known: OrderedDict[int, tuple[BaseModel, str]] = OrderedDict()
+
+    def text(self, model: BaseModel, write: Callable[[BaseModel], str]) -> str:
+        known = self._known.get(id(model))
+        if known is not None:
+            return known[1]
+        text = write(model)
+        self._known[id(model)] = (model, text)
+        if len(self._known) > self._kept:
+            self._known.popitem(last=False)
+        return text
