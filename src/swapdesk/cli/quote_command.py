@@ -2,30 +2,81 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import click
 
 from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.quote_options import RouteWish, receive_option, route_options
 
 ROUTES = ("standard", "private")
+
+
+@dataclass(frozen=True)
+class QuoteRequest:
+    """What the command line asks for. ``both``: floating rates beside the fixed ones."""
+
+    amount: str
+    sell: str
+    buy: str
+    types: tuple[str, ...]
+    providers: tuple[str, ...]
+    wish: RouteWish
+    both: bool
+    preset: str | None
+    explain: bool
 
 
 @click.command()
 @click.argument("amount")
 @click.argument("sell", metavar="FROM")
 @click.argument("buy", metavar="TO")
+@route_options
+@receive_option
+@click.option("--both", is_flag=True, help="Floating and fixed rates; this takes two quotes.")
+@click.option(
+    "--provider",
+    "providers",
+    multiple=True,
+    metavar="CODE",
+    help="Only routes of this exchange; private routes are left out.",
+)
+@click.option("--preset", metavar="NAME", help="Options kept under this name in the desk.")
 @click.option(
     "--type", "types", multiple=True, type=click.Choice(ROUTES), help="Only routes of this type."
 )
+@click.option("--explain", is_flag=True, help="Say of each route why it pays what it pays.")
 @desk_command
-def quote(call: Call, amount: str, sell: str, buy: str, types: tuple[str, ...]) -> int:
+def quote(
+    call: Call,
+    amount: str,
+    sell: str,
+    buy: str,
+    types: tuple[str, ...],
+    providers: tuple[str, ...],
+    both: bool,
+    preset: str | None,
+    explain: bool,
+    **options: Any,
+) -> int:
     """Compare routes for selling AMOUNT of FROM for TO.
 
     A token is SYMBOL, SYMBOL.chain, an id or contract.chain. A quote id can be given to
     "swap --quote" while it is valid, about a minute. Exit 4 when no route is usable.
     """
     require_digits(amount)
+    wish = RouteWish.taken_from(options)
+    if both and wish.receive:
+        message = "--receive asks for fixed rates; leave out --both."
+        raise bad_input("BAD_OPTION", message, field="both")
+    if preset is not None and (types or providers or both or wish != RouteWish()):
+        message = "--preset brings its own options; leave out the others."
+        raise bad_input("TWO_CHOICES", message, field="preset")
+    request = QuoteRequest(amount, sell, buy, types, providers, wish, both, preset, explain)
     from swapdesk.cli.quote_report import report_quotes
     from swapdesk.cli.session import run_session
 
-    return run_session(call, lambda s: report_quotes(s, amount, sell, buy, types))
+    return run_session(call, lambda session: report_quotes(session, request))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from swapdesk.cli.amount_argument import read_amount
-from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
+from swapdesk.cli.quote_command import QuoteRequest
+from swapdesk.cli.quote_explanation import say_waterfalls, waterfall_json
 from swapdesk.cli.quote_shelf import QuoteShelf
 from swapdesk.cli.session import Session
 from swapdesk.cli.token_argument import find_token
+from swapdesk.flows.announcements import code_and_request, failure_of_error
 from swapdesk.flows.notation import (
     clock_time,
     exact_amount,
@@ -20,46 +23,73 @@ from swapdesk.flows.notation import (
     percent,
     table_amount,
 )
-from swapdesk.flows.quote_wish import QuoteWish
+from swapdesk.flows.quote_presets import QuotePresets
+from swapdesk.flows.quote_tags import note_of
+from swapdesk.flows.quote_wish import QuoteOptions, QuoteWish, WishRefused
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote, UnusableQuote
 from swapdesk.flows.value_difference import ValueDifference
 from swapdesk.wire.encoding.numbers import ROUGH
-from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 _MILLIONTH = Decimal("0.000001")
 
 
-async def report_quotes(
-    session: Session, amount: str, sell: str, buy: str, types: Sequence[str]
-) -> int:
+async def report_quotes(session: Session, request: QuoteRequest) -> int:
     """Ask, keep and print. Exit 4 when no route is usable."""
+    options = _options(session, request)
     await session.load_catalog()
     desk = session.desk
-    token_in = find_token(sell, desk, field="from")
-    token_out = find_token(buy, desk, field="to")
-    wanted = tuple(RouteType(name) for name in types)
-    board = await session.link.quotes.ask(
-        QuoteWish(token_in, token_out, read_amount(amount, token_in), types=wanted)
-    )
+    token_in = find_token(request.sell, desk, field="from")
+    token_out = find_token(request.buy, desk, field="to")
+    amount = read_amount(request.amount, token_out if request.wish.receive else token_in)
+    try:
+        wish = QuoteWish.of(options, token_in, token_out, amount, receive=request.wish.receive)
+    except WishRefused as refused:
+        raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
+    board = await session.link.quotes.ask(wish)
     QuoteShelf.of(session.settings.places).put(board)
     output = session.call.output
     if output.json:
-        output.document(board_json(board, session.desk.catalog.provider_name))
+        name_of = session.desk.catalog.provider_name
+        output.document(board_json(board, name_of, explain=request.explain))
     elif output.form is Form.PLAIN:
         output.say(*_sentences(board))
     else:
         _table(session, board)
+    if request.explain and not output.json:
+        say_waterfalls(output, board)
+    if board.refused is not None:
+        failure = failure_of_error(board.refused)
+        output.talk(f"{failure.cause} {code_and_request(board.refused)}")
     if board.ranking.best is None:
         raise no_route(board)
     return Exit.DONE
 
 
+def _options(session: Session, request: QuoteRequest) -> QuoteOptions:
+    """The options as typed, or those of a preset. Exit 2 for contradictions, 5 for no preset."""
+    if request.preset is not None:
+        presets = QuotePresets.of(session.settings.places)
+        found = presets.find(request.preset)
+        if found is None:
+            known = presets.names()
+            raise CommandError(
+                Exit.NOT_FOUND,
+                "NO_SUCH_PRESET",
+                f'No preset is called "{request.preset}".',
+                next=f"you: {', '.join(known)}" if known else "you: keep one in the desk, f2",
+                fields={"preset": {"message": "not kept"}},
+            )
+        return found
+    options = request.wish.read(request.types, request.providers)
+    return replace(options, fixed=True, floating=True) if request.both else options
+
+
 def no_route(board: QuoteBoard) -> CommandError:
     """Exit 4: the service was asked and no route takes this."""
-    amount = f"{exact_amount(board.amount)} {board.token_in.symbol}"
-    message = f"No route takes {amount}."
+    token, verb = (board.token_out, "pays") if board.wish.receive else (board.token_in, "takes")
+    message = f"No route {verb} {exact_amount(board.amount)} {token.symbol}."
     smallest = board.smallest_usable
     if smallest is not None:
         message += (
@@ -73,17 +103,23 @@ def no_route(board: QuoteBoard) -> CommandError:
     )
 
 
-def board_json(board: QuoteBoard, name_of: Any) -> dict[str, Any]:
-    """Ranked rows and unusable ones with their reason; amounts are exact numbers."""
+def board_json(board: QuoteBoard, name_of: Any, *, explain: bool = False) -> dict[str, Any]:
+    """Ranked rows and unusable ones with their reason; amounts are exact numbers.
+
+    ``receive``: ``amount`` is what is to arrive. ``explain`` adds each row's waterfall.
+    """
     return {
         "askedAt": board.asked_at,
         "from": token_json(board.token_in),
         "to": token_json(board.token_out),
         "amount": board.amount,
+        "receive": board.wish.receive,
+        "cost": board.cost,
         "quotes": [
             {
                 "place": row.place,
                 "net": row.key,
+                "sends": board.amount_in(row),
                 "vsBestPercent": share(row.vs_best_percent),
                 "vsBestAmount": row.vs_best_amount,
                 "valueDifference": difference_json(board.value_difference(row)),
@@ -91,6 +127,7 @@ def board_json(board: QuoteBoard, name_of: Any) -> dict[str, Any]:
                 "fees": row.fees_text_kind,
                 "badges": list(row.badges),
                 "provider": name_of(row.quote.swap),
+                **({"waterfall": waterfall_json(board, row)} if explain else {}),
                 **_wire(row.quote),
             }
             for row in board.ranking.rows
@@ -133,22 +170,25 @@ def _wire(quote: Any) -> dict[str, Any]:
 
 def _table(session: Session, board: QuoteBoard) -> None:
     output = session.call.output
-    heads = ("", "route", "provider", f"net {board.token_out.symbol}", "to best", "value", "eta")
+    reverse = board.wish.receive
+    figure = f"send {board.token_in.symbol}" if reverse else f"net {board.token_out.symbol}"
+    heads = ("", "route", "provider", figure, "to best", "value", "eta")
     rows = [
         (
             str(row.place),
             row.quote.type,
             row.quote.swap_name or "—",
-            table_amount(row.key),
+            table_amount(row.figure, "pay" if reverse else "receive"),
             "best" if row.place == 1 else percent(row.vs_best_percent),
             _value(board, row),
             expected_minutes(row.quote.duration),
             clock_time(row.expires_at),
+            note_of(row.badges) or "—",
             row.quote_id,
         )
         for row in board.ranking.rows
     ]
-    output.table((*heads, "ends", "quote"), rows, numbers=(3,))
+    output.table((*heads, "ends", "note", "quote"), rows, numbers=(3,))
     for entry in board.ranking.unusable:
         output.talk(f"{_route(entry)}: {_reason(entry)}")
     count, others = len(rows), len(board.ranking.unusable)
@@ -157,11 +197,12 @@ def _table(session: Session, board: QuoteBoard) -> None:
 
 def _sentences(board: QuoteBoard) -> list[str]:
     pay, get = board.token_in, board.token_out
-    sell = f"{exact_amount(board.amount)} {pay.symbol} on {pay.chain_data.name}"
     sentences = [
-        f"{row.place}. {_route(row)}: {sell} gives {exact_amount(row.key)} {get.symbol} on"
+        f"{row.place}. {_route(row)}: {exact_amount(board.amount_in(row))} {pay.symbol} on"
+        f" {pay.chain_data.name} gives {exact_amount(row.key)} {get.symbol} on"
         f" {get.chain_data.name}, {expected_minutes(row.quote.duration)},"
-        f" value {_value(board, row)}, until {clock_time(row.expires_at, zone=True)},"
+        f" {'fixed, ' if row.quote.fixed else ''}value {_value(board, row)},"
+        f" until {clock_time(row.expires_at, zone=True)},"
         f" quote {row.quote_id}."
         for row in board.ranking.rows
     ]

@@ -26,8 +26,8 @@ def quotes_arrived(board: QuoteBoard) -> str:
 
 def no_usable_route(board: QuoteBoard) -> str:
     """Why nothing can be chosen, and the smallest amount that could be, where one is known."""
-    amount = f"{exact_amount(board.amount)} {board.token_in.symbol}"
-    said = f"No route takes {amount}."
+    token, verb = (board.token_out, "pays") if board.wish.receive else (board.token_in, "takes")
+    said = f"No route {verb} {exact_amount(board.amount)} {token.symbol}."
     smallest = board.smallest_usable
     if smallest is None:
         return said

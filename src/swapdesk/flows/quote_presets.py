@@ -14,7 +14,7 @@ from pathlib import Path
 
 from swapdesk.flows.option_texts import OPTIONS, read_options, written_options
 from swapdesk.flows.quote_wish import QuoteOptions, WishRefused
-from swapdesk.paths import UnsafePlace, read_private, write_private
+from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
 
 LONGEST_NAME = 24
 MOST = 50
@@ -27,6 +27,10 @@ class QuotePresets:
     """The file of one profile, readable by its owner alone."""
 
     path: Path
+
+    @classmethod
+    def of(cls, places: ProfilePlaces) -> QuotePresets:
+        return cls(places.root / "quote_presets.json")
 
     def names(self) -> list[str]:
         return sorted(self._read())

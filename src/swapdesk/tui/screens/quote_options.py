@@ -151,5 +151,5 @@ def open_options(
             session.quote_options = chosen
             took(chosen)
 
-    presets = QuotePresets(session.settings.places.root / "quote_presets.json")
+    presets = QuotePresets.of(session.settings.places)
     app.push_screen(QuoteOptionsOverlay(options or PLAIN, presets), decided)
