@@ -107,7 +107,7 @@ def test_a_wrong_object_is_refused_each_time() -> None:
     raw = json.loads(encode_json(order(in_token=token(6))))
     raw["inToken"]["decimals"] = "many"
     for _ in range(2):
-        with pytest.raises(ShapeError, match="inToken.decimals"):
+        with pytest.raises(ShapeError, match=r"inToken\.decimals"):
             decode(Order, json.dumps(raw).encode(), side="client")
 
 
