@@ -102,6 +102,22 @@ async def test_private_limits_of_the_venues_that_answer(
     assert rows[0].error is None
 
 
+async def test_limits_bound_the_amount_alone(
+    api: httpx.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
+) -> None:
+    """Routes that lose too much to be used are priced, and say so themselves."""
+    before = await limits(api, USDC.id, ETH.id)
+    for venue in (aa, bb, cc):
+        venue.fee = Decimal("0.4")
+    found = await limits(api, USDC.id, ETH.id)
+    assert before.cex is not None
+    assert found.cex is not None
+    assert (found.cex.min, found.cex.max) == (before.cex.min, before.cex.max)
+    assert found.cex.max_out == Decimal("79.999666666666666666")
+    rows = await quotes(api, asked(plain(found.cex.max), USDC.id, ETH.id, types="standard"))
+    assert rows[0].filtered
+
+
 async def test_the_cap_bounds_the_limits_of_a_dearer_token(
     api: httpx.AsyncClient, cc: PriceVenue
 ) -> None:

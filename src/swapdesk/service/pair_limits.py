@@ -1,6 +1,7 @@
 """Smallest and largest amounts of a pair (spec: GET /minMax; wire decisions 2.4).
 
-What is stated here is what a quote accepts: both ends are priced before they are told.
+What is stated here is what a quote accepts: both ends are priced before they are told. Limits
+bound the amount alone; that a route would lose too much to be used is told on its row.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ class PairLimitsDesk:
         if bounds is None:
             return None
         least, most = await asyncio.gather(
-            self._engine.best_legs(token_in, token_out, bounds.minimum, "private"),
-            self._engine.best_legs(token_in, token_out, bounds.maximum, "private"),
+            self._engine.pays(token_in, token_out, bounds.minimum, "private"),
+            self._engine.pays(token_in, token_out, bounds.maximum, "private"),
         )
         if least is None or most is None:
             return None
-        return _stated(bounds, least.amount_out, most.amount_out)
+        return _stated(bounds, least, most)
 
     async def _standard(self, token_in: Token, token_out: Token) -> Limits | None:
         """The widest bounds over all venues that price both ends now."""
@@ -74,11 +75,11 @@ class PairLimitsDesk:
             if bounds is None:
                 return None
             least, most = await asyncio.gather(
-                self._engine.best_legs(token_in, token_out, bounds.minimum, "standard"),
-                self._engine.best_legs(token_in, token_out, bounds.maximum, "standard"),
+                self._engine.pays(token_in, token_out, bounds.minimum, "standard"),
+                self._engine.pays(token_in, token_out, bounds.maximum, "standard"),
             )
             if least is not None and most is not None:
-                return _stated(bounds, least.amount_out, most.amount_out)
+                return _stated(bounds, least, most)
             found = [
                 each
                 for each in found

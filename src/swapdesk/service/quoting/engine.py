@@ -153,6 +153,19 @@ class QuoteEngine:
             usable = await self._rotation.rotated(usable, choice, partner_id, receive=False)
         return next(iter(ranked(usable)), None)
 
+    async def pays(
+        self,
+        token_in: Token,
+        token_out: Token,
+        amount: Decimal,
+        route: Literal["standard", "private"],
+    ) -> Decimal | None:
+        """What the best route would pay now, filtered ones included; None when none is priced."""
+        question = RouteQuestion(token_in, token_out, amount, types=frozenset({route}))
+        priced = await self._pricing.price(question)
+        best = next(iter(ranked([*priced.standard, *priced.private])), None)
+        return None if best is None else best.amount_out
+
     async def _price(self, asked: Asked) -> Priced:
         """Prices of the asked routes, or the refusal when no route takes the amount."""
         question = asked.question
