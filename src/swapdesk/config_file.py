@@ -15,7 +15,12 @@ __all__ = ["CONFIG_LIMIT", "ConfigFile", "ConfigProblem", "nearest", "read_confi
 
 CONFIG_LIMIT = 256 * 1024
 
-_ANYWHERE: dict[str, str] = {"theme": "text", "glyphs": "glyphs", "output_tolerance": "percent"}
+_ANYWHERE: dict[str, str] = {
+    "theme": "text",
+    "glyphs": "glyphs",
+    "notify": "notify",
+    "output_tolerance": "percent",
+}
 TOP_KEYS: dict[str, str] = {
     "profile": "text",
     **_ANYWHERE,
@@ -31,12 +36,15 @@ PROFILE_KEYS: dict[str, str] = {
     **_ANYWHERE,
 }
 GLYPHS = ("auto", "unicode", "ascii")
+NOTIFY = ("away", "always", "off")
+_CHOICES = {"glyphs": GLYPHS, "notify": NOTIFY}
 _SAID = {
     "text": "must be a text",
     "table": "must be a table",
     "texts": "must be a table of texts",
     "keys": "must be a table of command = key",
     "glyphs": "must be auto, unicode or ascii",
+    "notify": "must be away, always or off",
     "percent": "must be a number from 0 to 100",
 }
 
@@ -60,8 +68,8 @@ class ConfigFile(TomlDocument):
             elif not _fits(known[name], value):
                 # [profile.NAME] is a slip for [profiles.NAME].
                 near = f"{name}s" if isinstance(value, dict) and f"{name}s" in known else None
-                if known[name] == "glyphs" and isinstance(value, str):
-                    near = nearest(value, GLYPHS)
+                if known[name] in _CHOICES and isinstance(value, str):
+                    near = nearest(value, _CHOICES[known[name]])
                 self.refuse((*where, name), _SAID[known[name]], near)
             else:
                 accepted[name] = Decimal(value) if known[name] == "percent" else value
@@ -104,8 +112,8 @@ def read_config(file: Path) -> ConfigFile:
 def _fits(kind: str, value: Any) -> bool:
     if kind == "text":
         return isinstance(value, str) and bool(value)
-    if kind == "glyphs":
-        return value in GLYPHS
+    if kind in _CHOICES:
+        return value in _CHOICES[kind]
     if kind in ("table", "keys"):
         return isinstance(value, dict)
     if kind == "texts":

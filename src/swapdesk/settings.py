@@ -25,6 +25,7 @@ T = TypeVar("T")
 SANDBOX = "sandbox"
 DEFAULT_THEME = "ink"
 DEFAULT_GLYPHS = "auto"
+DEFAULT_NOTIFY = "away"
 DEFAULT_OUTPUT_TOLERANCE = Decimal(1)
 
 
@@ -109,6 +110,8 @@ class Settings:
     theme: Value[str]
     glyphs: Value[str]
     """auto, unicode or ascii."""
+    notify: Value[str]
+    """When the terminal is told that an order ended: away, always or off."""
     output_tolerance: Value[Decimal]
     """Percent by which a created order's output may be lower than confirmed."""
     control_url: Value[str | None]
@@ -153,6 +156,7 @@ class Settings:
             "rpc",
             "theme",
             "glyphs",
+            "notify",
             "output_tolerance",
             "control_url",
             "control_token",
@@ -235,6 +239,7 @@ class _Reading:
                 else self._set("theme", row, DEFAULT_THEME)
             ),
             glyphs=self._set("glyphs", row, DEFAULT_GLYPHS),
+            notify=self._set("notify", row, DEFAULT_NOTIFY),
             output_tolerance=self._set("output_tolerance", row, DEFAULT_OUTPUT_TOLERANCE),
             control_url=self._text("SWAPDESK_CONTROL_URL", {}, ""),
             control_token=(

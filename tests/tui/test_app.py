@@ -139,7 +139,7 @@ async def test_a_swap_from_n_to_completed_in_at_most_twenty_keys(
         await run.still()
         await run.press("f")
         await run.see("The payout arrived", seconds=50)
-        assert "arrived at the recipient." in run.text
+        assert "arrived at @bob." in run.text
         assert card.tracked is not None
         assert card.tracked.order.in_amount is not None
         await run.press("escape")

@@ -55,7 +55,8 @@ def test_a_letter_of_everywhere_has_no_second_meaning() -> None:
             if verb in EVERYWHERE or everywhere.get(key) == verb.id():
                 continue
             # The notice about unfinished business says the global verb in its own words.
-            if (verb.__module__.rpartition(".")[2], key) == ("unfinished", "o"):
+            # Looking into an order is what the letter of looking into anything does there.
+            if (verb.__module__.rpartition(".")[2], key) in (("unfinished", "o"), ("order", "i")):
                 continue
             assert key not in everywhere, verb
             assert key not in GLOBAL_LETTERS, verb

@@ -15,6 +15,8 @@ from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands import all_commands, everywhere
 from swapdesk.tui.commands.keymap import checked_keymap
 from swapdesk.tui.creating import Creating
+from swapdesk.tui.discreet import Discreet
+from swapdesk.tui.end_bell import EndBell, Notify, terminal_notice
 from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.leaving import LeavingGuard, brief_warning
 from swapdesk.tui.messages import Connected, OrdersChanged, StartMoved, TokenChosen
@@ -35,7 +37,7 @@ log = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 
 
-class DeskApp(Creating, SafeApp[int]):
+class DeskApp(Creating, Discreet, SafeApp[int]):
     """``start_sandbox`` is called after the first frame, on the sandbox profile only."""
 
     CSS_PATH = "styles/desk.tcss"
@@ -61,6 +63,7 @@ class DeskApp(Creating, SafeApp[int]):
         self.session = Session(settings, start_sandbox, clock=clock, transport=transport)
         self._home = SwapScreen(self.session)
         self._leaving = LeavingGuard(self.session.clock)
+        self._ends = EndBell(Notify(settings.notify.value), self._tell_terminal)
         self._key_problems = self._take_keymap()
 
     @property
@@ -111,6 +114,7 @@ class DeskApp(Creating, SafeApp[int]):
 
     @on(Connected)
     def _connected(self) -> None:
+        self._ends.begin(self.session.desk.link.tracker.orders())
         self.run_worker(self._follow_orders(), group="orders", exclusive=True, exit_on_error=False)
         self._tell_unfinished()
         self.tell_problems(self._start_problems())
@@ -149,9 +153,27 @@ class DeskApp(Creating, SafeApp[int]):
 
     @on(OrdersChanged)
     def _orders_changed(self, event: OrdersChanged) -> None:
+        self._tell_ends(event.ids)
         if (page := self.page) is not None:
             page.refresh_frame()
             page.orders_changed(event.ids)
+
+    def _tell_ends(self, ids: frozenset[str]) -> None:
+        if (link := self.session.link) is None:
+            return
+        found = [one for one in map(link.tracker.get, ids) if one is not None]
+        for said in self._ends.changed(found, self.session.now_clock.now()):
+            self.notify(said)
+
+    def _tell_terminal(self, text: str) -> None:
+        if self._driver is not None:
+            self._driver.write(terminal_notice(text))
+
+    def on_app_focus(self) -> None:
+        self._ends.focused = True
+
+    def on_app_blur(self) -> None:
+        self._ends.focused = False
 
     def tick(self) -> None:
         """Once a second: countdowns and ages of the page in view, on one tick; and the palettes
@@ -191,6 +213,10 @@ class DeskApp(Creating, SafeApp[int]):
             self._home.begin(private=True)
         elif verb is everywhere.Quit:
             self.quit_desk()
+        elif verb is everywhere.HideAmounts:
+            self.hide_amounts()
+        elif verb is everywhere.ReleaseMouse:
+            self.release_mouse()
         elif not self.session.opened:
             self.notify("The desk is starting. This is open in a moment.")
         elif verb is everywhere.Tokens:

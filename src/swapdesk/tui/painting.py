@@ -11,6 +11,7 @@ from textual.color import Color
 from textual.strip import Strip
 
 from swapdesk.tui.glyphs import GlyphSet
+from swapdesk.tui.privacy import masked, unknown
 from swapdesk.tui.spans import Line, ascii_line, width_of
 
 CURSOR_ROLE = "text-cursor"
@@ -43,6 +44,8 @@ def body_style(app: App[object]) -> Style:
 def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
     """Exactly ``width`` cells. Neighbours of one style are one segment; spaces take part in the
     segment before them, because every change of style costs about 40 bytes."""
+    if getattr(app, "hides_amounts", False):
+        line = masked(line, getattr(app, "known_symbol", unknown))
     if getattr(app, "glyph_set", GlyphSet.UNICODE) is GlyphSet.ASCII:
         line = ascii_line(line)
     segments: list[Segment] = []

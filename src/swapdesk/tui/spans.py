@@ -19,11 +19,13 @@ REPLACEMENT = "�"
 
 @dataclass(slots=True)
 class Span:
-    """Text in one role. ``role`` is a name of ``themes/README.md``."""
+    """Text in one role. ``role`` is a name of ``themes/README.md``; ``amount`` marks the cell
+    of a column of amounts, which is hidden as a whole."""
 
     text: str
     role: str = "foreground"
     bold: bool = False
+    amount: bool = False
 
     def __post_init__(self) -> None:
         if not self.text.isprintable():

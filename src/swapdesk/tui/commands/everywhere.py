@@ -47,6 +47,20 @@ class Requests(_Everywhere):
     VERB = "requests"
 
 
+class HideAmounts(_Everywhere):
+    """Hide every amount, or show them again; what is copied or sent stays exact."""
+
+    KEY = "f9"
+    VERB = "hide amounts"
+
+
+class ReleaseMouse(_Everywhere):
+    """Give the mouse to the terminal, or take it back."""
+
+    KEY = "f8"
+    VERB = "release the mouse"
+
+
 class Keys(_Everywhere):
     """Every key of this screen and of the desk."""
 
@@ -84,6 +98,8 @@ EVERYWHERE: tuple[type[Command], ...] = (
     Tokens,
     Orders,
     Requests,
+    HideAmounts,
+    ReleaseMouse,
     Keys,
     Palette,
     Back,

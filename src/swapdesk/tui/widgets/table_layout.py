@@ -206,7 +206,7 @@ class TableLayout:
             text = (whole + rest + " " * (right - cell_len(rest))).rjust(room)
         else:
             text = " " * max(0, room - cell_len(number)) + number
-        line = [Span(text, style.role, style.bold)]
+        line = [Span(text, style.role, style.bold, amount=column.align == "point")]
         if column.unit:
             line += [Span(" "), *fill([Span(unit, "muted")], column.unit)]
         return line

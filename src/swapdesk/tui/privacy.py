@@ -1,0 +1,109 @@
+"""Amounts as ``•••`` and addresses by their first and last group, at the last step before the
+cells are painted: no screen can forget it, nothing moves, and nothing that is copied, stored
+or sent is touched.
+
+A number counts as an amount when it has a fraction, a currency sign, thousands, a column of
+amounts around it, or a symbol behind it. Times, ages, counts, percentages and ids stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from swapdesk.tui.spans import Line, Span, plain_text
+
+DOTS = "•••"
+DOT = "•"
+
+_NUMBER = re.compile(
+    r"(?<![\w.,:/#-])(?P<sign>[<≈~−+-]{0,2}\$?)(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?)(?P<unit>[KMBT]?)"
+    r"(?![\w:/%])(?!\.\d)"
+)
+_SYMBOL = re.compile(r" +([A-Za-z][A-Za-z0-9.$]{1,11})(?![\w:])")
+_JSON_AMOUNT = re.compile(
+    r'(?i)"[^"]*(?:amount|usd|price|balance|limit|min|max|fee|gas)[^"]*": "?(-?\d[\d.eE+-]*)'
+)
+_GROUPS = re.compile(
+    r"(?<![0-9A-Za-z])(?:0x )?[0-9A-Za-z]{3,4}(?: [0-9A-Za-z]{4}){3,}(?: [0-9A-Za-z]{1,3})?"
+    r"(?![0-9A-Za-z])"
+)
+_LONG = re.compile(r"(?<![0-9A-Za-z])[0-9A-Za-z]{25,}(?![0-9A-Za-z])")
+_NO_SYMBOLS = frozenset(
+    ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "UTC")
+)
+KEPT = 4
+"""Characters of an unbroken address that stay at each end."""
+
+Known = Callable[[str], bool]
+"""Whether a word is the symbol of a token."""
+
+
+def unknown(word: str) -> bool:
+    """No symbols are known: only words in capitals count as one."""
+    return False
+
+
+def masked(line: Line, known: Known = unknown) -> Line:
+    """The line with its amounts and addresses hidden, cell for cell as wide."""
+    text = plain_text(line)
+    hidden = masked_text(text, known)
+    if hidden == text and not any(span.amount for span in line):
+        return line
+    shown: Line = []
+    at = 0
+    for span in line:
+        end = at + len(span.text)
+        part = _whole(span.text) if span.amount else hidden[at:end]
+        shown.append(Span(part, span.role, span.bold))
+        at = end
+    return shown
+
+
+def masked_text(text: str, known: Known = unknown) -> str:
+    """As :func:`masked`, of plain text; every replacement is as long as what it replaces."""
+    if not any(char.isdigit() for char in text) and len(text) < 25:
+        return text
+    text = _JSON_AMOUNT.sub(lambda m: m[0][: m.start(1) - m.start()] + _dots(len(m[1])), text)
+    text = _GROUPS.sub(_address, text)
+    text = _LONG.sub(lambda m: m[0][:KEPT] + DOT * (len(m[0]) - 2 * KEPT) + m[0][-KEPT:], text)
+    return _NUMBER.sub(lambda match: _amount(match, known), text)
+
+
+def _amount(match: re.Match[str], known: Known) -> str:
+    sign, digits, unit = match["sign"], match["digits"], match["unit"]
+    if "$" in sign or unit or "." in digits or "," in digits or _symbol_follows(match, known):
+        return _dots(len(match[0]))
+    return match[0]
+
+
+def _symbol_follows(match: re.Match[str], known: Known) -> bool:
+    word = _SYMBOL.match(match.string, match.end())
+    if word is None or word[1] in _NO_SYMBOLS:
+        return False
+    capitals = sum(char.isupper() for char in word[1])
+    return capitals >= 2 or known(word[1])
+
+
+def _address(match: re.Match[str]) -> str:
+    groups = match[0].split(" ")
+    prefix = 1 if groups[0] == "0x" else 0
+    telling = sum(not (group.isalpha() and group.islower()) for group in groups)
+    if telling * 2 < len(groups):
+        # Words of four letters are no address.
+        return match[0]
+    middle = [DOT * len(group) for group in groups[prefix + 1 : -1]]
+    return " ".join([*groups[: prefix + 1], *middle, groups[-1]])
+
+
+def _whole(text: str) -> str:
+    """A cell of a column of amounts, with its blanks."""
+    bare = text.strip()
+    if not any(char.isdigit() for char in bare):
+        return text
+    return text.replace(bare, _dots(len(bare)), 1)
+
+
+def _dots(size: int) -> str:
+    """As many cells, without telling how many digits there were."""
+    return DOT * size if size <= len(DOTS) else DOTS.rjust(size)

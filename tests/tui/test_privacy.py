@@ -1,0 +1,194 @@
+"""Hidden amounts: on every golden of every screen, in place, and only on the screen."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from flows.orders import NOW, order
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.tui.end_bell import LONGEST, EndBell, Notify, terminal_notice
+from swapdesk.tui.privacy import DOTS, masked, masked_text
+from swapdesk.tui.spans import Span, plain_text
+from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
+from swapdesk.wire.orders import DisplayStatus, Order
+from tui.desk_run import Market
+from tui.known_orders import every_state, exchanging, prepare, waiting
+
+GOLDENS = sorted(
+    path for path in (Path(__file__).parent / "goldens").rglob("*.txt") if "ascii" not in path.name
+)
+SYMBOLS = ("BTC", "ETH", "XRP", "USDC", "USDT", "SOL", "XMR", "WETH", "XLM", "LTC", "DOGE", "TRX")
+AMOUNTS = (
+    re.compile(r"(?<![\w.:])\d[\d,]*\.\d+(?![\d.]*%|[\w.:])"),
+    re.compile(r"\$ ?\d"),
+    re.compile(r"(?<![\w.:])\d{1,3}(,\d{3})+(?!\w)"),
+    re.compile(rf"(?<![\w.:#/])\d+ +({'|'.join(SYMBOLS)})\b"),
+)
+
+
+def known(word: str) -> bool:
+    return word.upper() in SYMBOLS
+
+
+@pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
+def test_no_screen_keeps_a_digit_of_an_amount(path: Path) -> None:
+    for row in path.read_text(encoding="utf-8").splitlines():
+        hidden = masked_text(row, known)
+        assert cell_len(hidden) == cell_len(row), row
+        for amount in AMOUNTS:
+            assert not amount.search(hidden), (amount.pattern, row, hidden)
+
+
+def test_there_are_amounts_to_hide() -> None:
+    rows = [row for path in GOLDENS for row in path.read_text(encoding="utf-8").splitlines()]
+    assert sum(any(one.search(row) for one in AMOUNTS) for row in rows) > 500
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Send 2,500 XRP before 14:34:28", "Send   ••• XRP before 14:34:28"),
+        ("0.5 BTC → 14.524108 ETH", "••• BTC →       ••• ETH"),
+        ("≈ $48,210.00 · −0.43%", "≈        ••• · −0.43%"),
+        ("quotes 50 of 500 left · 37m", "quotes 50 of 500 left · 37m"),
+        ("19m of ~27m, 2 conf, Mon 17 Nov", "19m of ~27m, 2 conf, Mon 17 Nov"),
+        ("2 ETH arrived", "• ETH arrived"),
+        ("40 sol usdc", "•• sol usdc"),
+        ("$61.8B", "   •••"),
+        ("stage 1 of 5, rank 7", "stage 1 of 5, rank 7"),
+        ('  "inAmount": 2500,', '  "inAmount":  •••,'),
+        ("0x 3C44 CdDd B6a9 00fa 2b58", "0x 3C44 •••• •••• •••• 2b58"),
+        ("rEb8 TK3g Bgk5 uaLh 9", "rEb8 •••• •••• •••• 9"),
+        ("what will have been sent", "what will have been sent"),
+        ("8f2c91d04b1e77ab8f2c91d04b1e77ab", "8f2c" + "•" * 24 + "77ab"),
+    ],
+)
+def test_what_is_hidden_and_what_stays(text: str, shown: str) -> None:
+    assert masked_text(text, known) == shown
+
+
+def test_a_column_of_amounts_is_hidden_without_a_symbol() -> None:
+    layout = TableLayout([Column("n", "#", 3, "right"), Column("net", "Net ETH", 9, "point")])
+    row = Row("1", {"n": "1", "net": "14"})
+    layout.measure(row)
+    line = layout.line(row, 20)
+    assert plain_text(masked(line)).split() == ["1", "••"]
+
+
+@given(st.text(max_size=60))
+def test_a_hidden_line_is_as_wide(text: str) -> None:
+    line = [Span(text[:20], "muted"), Span(text[20:])]
+    assert len(plain_text(masked(line, known))) == len(plain_text(line))
+
+
+async def test_f9_hides_and_shows_in_place(market: Market) -> None:
+    prepare(market, every_state(market.clock))
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("o")
+        await run.see("14.524108")
+        before = run.body
+        await run.press("f9")
+        await run.see("Amounts are hidden")
+        for key in ("j", "enter", "i", "escape", "h", "escape", "escape"):
+            for amount in AMOUNTS:
+                assert not amount.search(run.text), run.text
+            await run.press(key)
+        await run.settle(lambda: "Not of this desk" in run.text, "the list")
+        assert DOTS in run.text
+        assert "27:12" in run.text
+        await run.press("y")
+        await run.press("f9")
+        await run.see("Amounts are shown")
+        assert "14.524108" in run.body
+        assert "14.524108" in before
+
+
+async def test_what_is_copied_is_exact(market: Market) -> None:
+    prepare(market, [waiting(market.clock)])
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("o")
+        await run.see("2,500")
+        await run.press("f9", "enter")
+        await run.see("Order id")
+        await run.press("j", "y")
+        assert run.app.clipboard == "2500"
+        assert "2,500" not in run.text
+
+
+async def test_f8_says_what_became_of_the_mouse(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("f8")
+        # The terminal of the tests has no mouse to give.
+        await run.see("This terminal gives the desk no mouse.")
+
+
+def over(name: str = "a" * 22, **facts: object) -> TrackedOrder:
+    facts = {"display_status": DisplayStatus.SWAP_COMPLETED.value, "in_status": 5, **facts}
+    return TrackedOrder(order(service_id=name, **facts), None, None, True, NOW, "read")
+
+
+def test_an_end_is_told_once() -> None:
+    told: list[str] = []
+    bell = EndBell(Notify.AWAY, told.append)
+    bell.begin([over("b" * 22)])
+    open_ = TrackedOrder(order(service_id="a" * 22), None, None, False, NOW, "stream")
+    assert bell.changed([open_, over("b" * 22)], NOW) == []
+    assert bell.changed([over()], NOW) == ["Order aaaaaa, BTC to ETH: completed."]
+    assert bell.changed([over()], NOW) == []
+    assert told == ["Order aaaaaa, BTC to ETH: completed."]
+    failed = over("c" * 22, display_status="FAILED", in_status=6)
+    refunded = over("c" * 22, display_status="REFUNDED", in_status=7)
+    assert len(bell.changed([failed], NOW)) == 1
+    assert bell.changed([refunded], NOW + timedelta(hours=1)) == [
+        "Order cccccc, BTC to ETH: refunded."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("choice", "focused", "rung"),
+    [
+        (Notify.AWAY, False, True),
+        (Notify.AWAY, True, False),
+        (Notify.ALWAYS, True, True),
+        (Notify.OFF, False, False),
+    ],
+)
+def test_the_bell_is_for_who_is_away(choice: Notify, focused: bool, rung: bool) -> None:
+    told: list[str] = []
+    bell = EndBell(choice, told.append)
+    bell.focused = focused
+    assert len(bell.changed([over()], NOW)) == 1
+    assert bool(told) is rung
+
+
+def test_no_text_ends_the_sequence_early() -> None:
+    said = terminal_notice("a\x1b\\b\x07c\u202e\nd" + "x" * 500)
+    assert said.startswith("\a\x1b]9;")
+    assert said.endswith("\x1b\\")
+    inner = said[5:-2]
+    assert inner.isprintable()
+    assert len(inner) <= LONGEST
+
+
+async def test_an_order_that_ends_is_announced_on_any_screen(market: Market) -> None:
+    known_order = exchanging(market.clock)
+    prepare(market, [known_order])
+    async with market.desk() as run:
+        await run.ready()
+        tracker = run.app.session.desk.link.tracker
+        done: Order = known_order.states[-1].model_copy(
+            update={"display_status": "SWAP_COMPLETED", "status": 4, "in_status": 5}
+        )
+        tracker._apply(done, "read")
+        await tracker._commit()
+        await run.see("Order h8Kq2P, BTC to ETH: completed.")
