@@ -45,20 +45,23 @@ class Ledger:
         self._database = database
         self._clock = clock
         self.seed = seed
-        self._wallets: dict[tuple[str, str, int], str] = {}
+        self._wallets: dict[tuple[object, ...], str] = {}
         self.on_arrival: Callable[[Transfer, Moment], None] = lambda transfer, at: None
         """Told of every transfer, within its transaction."""
 
     def hot_wallet(self, venue: str, chain: ChainRow, number: int = 0) -> str:
         """One of the wallets an exchange pays from; the first also takes what is deposited."""
-        place = (venue, chain.short_name, number)
+        place = ("hot wallet", venue, chain.short_name, *([number] if number else []))
         if place not in self._wallets:
-            parts = ("hot wallet", venue, chain.short_name, *([number] if number else []))
-            self._wallets[place] = chain.address(seed_bytes(self.seed, *parts))
+            self._wallets[place] = chain.address(seed_bytes(self.seed, *place))
         return self._wallets[place]
 
     def faucet(self, chain: ChainRow) -> str:
-        return chain.address(seed_bytes(self.seed, "faucet", chain.short_name))
+        """The wallet that pays deposits in place of a trader."""
+        place = ("faucet", chain.short_name)
+        if place not in self._wallets:
+            self._wallets[place] = chain.address(seed_bytes(self.seed, *place))
+        return self._wallets[place]
 
     def begin(self) -> None:
         """Issue every token to the exchanges that trade it and to the faucet."""
