@@ -9,6 +9,7 @@ import pytest
 
 from swapdesk.chain.addresses.decoding import check_address
 from swapdesk.chain.addresses.patterns import ServerPattern
+from swapdesk.cli.serve_command import FEWEST_TOKENS, MOST_TOKENS
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.sandbox.world_generator import FEWEST, MOST, build_catalog, generate_tokens
 from swapdesk.wire.encoding.codec import decode, encode_json
@@ -93,6 +94,10 @@ def test_bounds_of_the_count(count: int) -> None:
         return
     with pytest.raises(ValueError, match="1000 to 100000"):
         build_catalog(1, count, NOW)
+
+
+def test_the_command_takes_the_same_counts() -> None:
+    assert (FEWEST_TOKENS, MOST_TOKENS) == (FEWEST, MOST)
 
 
 def test_generating_is_lazy_up_to_the_largest_count() -> None:
