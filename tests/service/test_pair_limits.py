@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +20,9 @@ from service.world import (
     USDC_SOL,
     XRP,
 )
+from swapdesk.clock import ManualClock
+from swapdesk.service.app import ServiceParts
+from swapdesk.service.quoting.private_bounds import KEPT_SECONDS
 from swapdesk.wire.encoding.numbers import plain, quantize
 
 
@@ -116,6 +120,25 @@ async def test_limits_bound_the_amount_alone(
     assert found.cex.max_out == Decimal("79.999666666666666666")
     rows = await quotes(api, asked(plain(found.cex.max), USDC.id, ETH.id, types="standard"))
     assert rows[0].filtered
+
+
+async def test_two_callers_share_one_search(
+    service: ServiceParts, clock: ManualClock, aa: PriceVenue
+) -> None:
+    bounds = service.engine.private_bounds
+    alone = await bounds.find(BTC, ETH)
+    asked_alone = aa.asked
+    assert await bounds.find(BTC, ETH) == alone
+    assert aa.asked == asked_alone, "kept"
+    clock.advance(KEPT_SECONDS)
+    both = await asyncio.gather(bounds.find(BTC, ETH), bounds.find(BTC, ETH))
+    assert both == [alone, alone]
+    assert aa.asked == 2 * asked_alone
+    given_up = asyncio.create_task(bounds.find(ETH, BTC))
+    await asyncio.sleep(0)
+    given_up.cancel()
+    while bounds.last(ETH, BTC) is None:
+        await asyncio.sleep(0)
 
 
 async def test_the_cap_bounds_the_limits_of_a_dearer_token(

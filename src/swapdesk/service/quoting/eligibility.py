@@ -51,8 +51,9 @@ class Eligible:
         return _kept(self.able(venues), self.choice.in_included, self.choice.in_excluded)
 
     def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
-        """For the leg that pays the receiver."""
-        return _kept(self.able(venues), self.choice.out_included, self.choice.out_excluded)
+        """For the leg that pays the receiver: nobody has a refund address on the chain between."""
+        trusting = [each for each in venues if not each.traits.requires_refund_address]
+        return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
 
 
 def _kept(

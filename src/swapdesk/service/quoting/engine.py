@@ -215,7 +215,7 @@ class QuoteEngine:
                 self._clock, left, self.private_bounds.find(question.token_in, question.token_out)
             )
         except TimeoutError:
-            return None
+            return self.private_bounds.last(question.token_in, question.token_out)
 
     def _stored(self, asked: Asked, route: PricedRoute) -> StoredQuote:
         first = self._venues.by_code(route.legs[0])

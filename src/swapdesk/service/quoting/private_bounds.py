@@ -12,6 +12,7 @@ so that it does not matter who asked before.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -36,6 +37,9 @@ _CLOSE = Decimal("0.005")
 _ROUNDS = 4
 _ENDS_TRIED = 4
 _DIGITS = 5
+
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -77,21 +81,45 @@ class PrivateBounds:
         self._intermediaries = intermediaries
         self._clock = clock
         self._kept: dict[tuple[str, str], tuple[int, VenueLimits | None]] = {}
+        self._sought: dict[tuple[str, str], asyncio.Task[VenueLimits | None]] = {}
 
     async def find(self, token_in: Token, token_out: Token) -> VenueLimits | None:
-        """Bounds over all private routes of the pair; None when there is no such route now."""
+        """Bounds over all private routes of the pair; None when there is no such route now.
+
+        A search goes on when its caller gives up, and callers share it.
+        """
         key = (token_in.id, token_out.id)
-        epoch = int(self._clock.now().timestamp()) // KEPT_SECONDS
         kept = self._kept.get(key)
-        if kept is not None and kept[0] == epoch:
+        if kept is not None and kept[0] == self._epoch():
             return kept[1]
+        search = self._sought.get(key)
+        if search is None:
+            search = self._sought[key] = asyncio.create_task(self._search(token_in, token_out))
+            search.add_done_callback(lambda done: self._found(key, done))
+        return await asyncio.shield(search)
+
+    def last(self, token_in: Token, token_out: Token) -> VenueLimits | None:
+        """What was found last, where a new search takes too long."""
+        kept = self._kept.get((token_in.id, token_out.id))
+        return None if kept is None else kept[1]
+
+    def _epoch(self) -> int:
+        return int(self._clock.now().timestamp()) // KEPT_SECONDS
+
+    def _found(self, key: tuple[str, str], search: asyncio.Task[VenueLimits | None]) -> None:
+        del self._sought[key]
+        if not search.cancelled() and (defect := search.exception()) is not None:
+            logger.error("bounds of a pair were not found", exc_info=defect)
+
+    async def _search(self, token_in: Token, token_out: Token) -> VenueLimits | None:
+        epoch = self._epoch()
         legs = self._first_legs(token_in, token_out)
         gathered = await gather(self._clock, [_reach(leg, token_in) for leg in legs])
         reached = [answer for answer in gathered.answers if answer is not None]
         bounds = await self._filled(token_in, token_out, reached)
         if len(self._kept) >= _PAIRS_KEPT:
             self._kept.clear()
-        self._kept[key] = (epoch, bounds)
+        self._kept[(token_in.id, token_out.id)] = (epoch, bounds)
         return bounds
 
     async def _filled(
