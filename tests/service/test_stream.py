@@ -94,9 +94,22 @@ async def eventually(condition: Callable[[], bool]) -> None:
 async def moved(
     service: ServiceParts, clock: ManualClock, venue: PlainVenue, order_id: str, status: LegStatus
 ) -> None:
+    """The venue reports, and the order follows: by this step, or by the worker that runs beside."""
     venue.move(f"{order_id}:in", status)
     clock.advance(5)
     await service.worker.step(clock.now())  # type: ignore[attr-defined]
+    for _ in range(1000):
+        row = await service.store.get_order("partner-first", order_id)
+        if row is not None and row.in_status == status:
+            return
+        await asyncio.sleep(WAIT / 1000)
+    pytest.fail("the order did not follow")
+
+
+async def told(service: ServiceParts) -> None:
+    """Until the hub has passed on all that was committed: nothing older comes after it."""
+    last = await service.store.last_outbox()
+    await eventually(lambda: (service.hub.delivered or 0) >= last)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -163,6 +176,7 @@ async def test_an_update_is_the_object_of_order_details(
     venue_list: list[PlainVenue],
 ) -> None:
     order_id = (await created(api))["serviceId"]
+    await told(service)
     async with stream(base) as socket:
         listener = await welcomed(socket)
         assert await listener.ask(type="subscribe", serviceIds=[order_id]) == {
@@ -211,6 +225,7 @@ async def test_subscriptions_add_up_and_reset(
     venue_list: list[PlainVenue],
 ) -> None:
     one, two = [(await created(api))["serviceId"] for _ in range(2)]
+    await told(service)
     async with stream(base) as socket:
         listener = await welcomed(socket)
         await listener.ask(type="subscribe", serviceIds=[one])
@@ -218,16 +233,19 @@ async def test_subscriptions_add_up_and_reset(
         assert both["serviceIds"] == [one, two]
         assert await listener.ask(type="unsubscribe", serviceIds=[one]) == {"type": "unsubscribed"}
         await moved(service, clock, venue_list[0], one, LegStatus.CONFIRMING)
+        await told(service)
         assert await listener.silent()
         await moved(service, clock, venue_list[0], two, LegStatus.CONFIRMING)
         assert (await listener.next())["data"]["serviceId"] == two
         await listener.ask(type="subscribe")
         await listener.ask(type="unsubscribe", serviceIds=[one])
         await moved(service, clock, venue_list[0], two, LegStatus.EXCHANGING)
+        await told(service)
         assert await listener.silent(), "an unsubscribe with ids ends all mode with nothing left"
         assert (await listener.ask(type="subscribe", houdiniIds=[one]))["serviceIds"] == [one]
         await listener.ask(type="unsubscribe")
         await moved(service, clock, venue_list[0], one, LegStatus.EXCHANGING)
+        await told(service)
         assert await listener.silent()
 
 
@@ -259,8 +277,11 @@ async def test_frames_that_are_no_message(base: str, text: str | bytes, code: st
         assert await listener.ask(type="ping") == {"type": "pong"}, "and the connection goes on"
 
 
-async def test_a_thousand_orders_and_no_more(base: str, api: httpx.AsyncClient) -> None:
+async def test_a_thousand_orders_and_no_more(
+    base: str, api: httpx.AsyncClient, service: ServiceParts
+) -> None:
     order_id = (await created(api))["serviceId"]
+    await told(service)
     async with stream(base) as socket:
         listener = await welcomed(socket)
         many = [f"order{n}" for n in range(MAX_WATCHED)]

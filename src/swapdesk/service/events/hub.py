@@ -46,17 +46,19 @@ class Hub:
         self._clock = clock
         self._subscribers: dict[str, set[Subscriber]] = {}
         self._frames: OrderedDict[tuple[str, int], str] = OrderedDict()
+        self.delivered: int | None = None
+        """The newest sequence every subscriber was told of; None before the first look."""
 
     async def run(self) -> None:
         """Deliver what is committed from now on; a store that does not answer is asked again."""
-        last: int | None = None
+        self.delivered = None
         try:
             while True:
                 try:
-                    if last is None:
-                        last = await self._store.last_outbox()
-                    await self._store.outbox_beyond(last)
-                    last = await self.deliver(last)
+                    if self.delivered is None:
+                        self.delivered = await self._store.last_outbox()
+                    await self._store.outbox_beyond(self.delivered)
+                    self.delivered = await self.deliver(self.delivered)
                 except StoreUnavailable as unavailable:
                     log.error("hub: the store does not answer: %s", unavailable)
                     await self._clock.sleep(_RETRY_SECONDS)
