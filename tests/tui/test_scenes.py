@@ -6,13 +6,20 @@ from collections.abc import Callable
 
 import pytest
 
+from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.commands.everywhere import EVERYWHERE
+from swapdesk.tui.commands.key_names import shown_key, split_keys
+from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.overlay import Overlay
-from tui.desk_run import Market
+from swapdesk.tui.widgets.text_field import TextField
+from tui.desk_run import DeskRun, Market
 from tui.picture import ALL_SIZES, Picture, faults_of, take_all
 from tui.scenes import Scene, all_scenes
 
 Golden = Callable[[str, str], None]
 SCENES = all_scenes()
+GOES = {verb.id() for verb in EVERYWHERE}
+"""What the application does when the screen does not."""
 
 
 @pytest.mark.parametrize("one", SCENES, ids=lambda one: one.name)
@@ -20,11 +27,68 @@ async def test_scene(market: Market, golden: Golden, one: Scene) -> None:
     one.prepare(market)
     async with market.desk((80, 24)) as run:
         await one.reach(run)
+        assert footer_faults(run) == []
         overlay = isinstance(run.app.screen, Overlay)
         for picture in await take_all(run):
             found = faults_of(picture, decides=one.decides, overlay=overlay)
             assert not found, "\n".join([picture.label, *found, *picture.rows])
             golden(f"scenes/{one.name}-{picture.label}", one.mask(run, picture.text))
+        assert footer_faults(run) == []
+
+
+def footer_faults(run: DeskRun) -> list[str]:
+    """Keys of the footer that do nothing in this state, or something else than they say."""
+    screen = run.app.screen
+    if not isinstance(screen, DeskScreen):
+        return []
+    faults = []
+    active, shown = screen.active_bindings, {hint.verb for hint in screen._keys.hints}
+    for verb, standing in screen._working():
+        if not verb.FOOTER or (standing.verb or verb.VERB) not in shown:
+            continue
+        # A field submits and a list chooses by itself; the screen listens to both.
+        keys = [key for key in split_keys(verb.KEY) if key != "enter"]
+        if standing.key:
+            keys = [key for key in keys if shown_key(key) == standing.key]
+        if keys and not any(
+            key in active and active[key].binding.action == f"command('{verb.id()}')"
+            for key in keys
+        ):
+            faults.append(f"{keys} do not {verb.VERB}")
+        if keys and not (hasattr(screen, verb.method()) or verb.id() in GOES):
+            faults.append(f"{verb.id()} is not done by anything")
+    if "enter" in {hint.key for hint in screen._keys.hints}:
+        focused = screen.focused
+        listens = isinstance(focused, (LineTable, TextField)) or "enter" in active
+        if not listens:
+            faults.append("enter does nothing")
+    return faults
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzYJBGX019?/="
+
+
+@pytest.mark.parametrize(
+    "name", ["swap-line", "tokens", "create-form", "create-refused", "orders", "palette"]
+)
+async def test_every_letter_types_in_a_text_field(market: Market, name: str) -> None:
+    """Also those that are keys elsewhere, in every field of the screen."""
+    (one,) = [one for one in SCENES if one.name == name]
+    one.prepare(market)
+    async with market.desk((120, 40)) as run:
+        await one.reach(run)
+        if name == "orders":
+            await run.press("slash")
+        stands = run.app.screen
+        fields = [field for field in stands.query(TextField) if field.display and field.can_focus]
+        assert fields
+        for field in fields:
+            field.focus()
+            field.set_value("1")
+            await run.pilot.pause()
+            await run.pilot.press(*LETTERS)
+            assert run.app.screen is stands
+            assert field.value == f"1{LETTERS}"
 
 
 def picture(*rows: str, size: tuple[int, int] = (80, 24)) -> Picture:

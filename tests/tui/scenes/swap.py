@@ -7,6 +7,7 @@ import re
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.deposit_facts import payment_of
+from swapdesk.tui.widgets.typed_confirm import TypedConfirm
 from tui.desk_run import DeskRun, without_ids
 from tui.scenes import scene
 
@@ -71,15 +72,28 @@ def masked(run: DeskRun, text: str) -> str:
     return text
 
 
+async def to_card(run: DeskRun, line: str) -> None:
+    """The deposit card; what the service warns of is agreed to on the way."""
+    await run.to_frozen(line)
+    await run.press("c")
+    await run.settle(
+        lambda: isinstance(run.app.screen, (DepositScreen, TypedConfirm)), "the card or a question"
+    )
+    if isinstance(run.app.screen, TypedConfirm):
+        await run.type("yes")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+
+
 @scene("deposit-tag", decides=True, mask=masked)
 async def deposit_tag(run: DeskRun) -> None:
-    await run.to_deposit("2500 xrp eth")
+    await to_card(run, "2500 xrp eth")
     await calm(run)
 
 
 @scene("deposit-over", decides=True, mask=masked)
 async def deposit_over(run: DeskRun) -> None:
-    await run.to_deposit("2500 xrp eth")
+    await to_card(run, "2500 xrp eth")
     assert run.clock is not None
     run.clock.advance(31 * 60)
     run.app.tick()

@@ -1,0 +1,69 @@
+"""The catalogue of messages: every failure says cause, place of the money and next actor."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import swapdesk.flows
+import swapdesk.tui
+from swapdesk.flows.wording import FAILURES, failure_of
+from swapdesk.wire.errors import STATUS_OF, ErrorCode
+
+NEVER = re.compile(
+    r"\b(please|oops|sorry|successfully|guaranteed|guarantee|nothing is lost)\b|!(?:\s|$)", re.I
+)
+"""No pleading, no cheering, no promise."""
+OWNERS = ("you", "the service", "the desk", "the chain", "nobody", "support")
+
+
+@pytest.mark.parametrize("code", list(ErrorCode))
+def test_every_code_of_the_service_has_cause_money_and_next(code: ErrorCode) -> None:
+    failure = failure_of(code.value, STATUS_OF[code])
+    assert failure.cause.endswith(".")
+    assert failure.cause[0].isupper()
+    assert failure.money
+    assert failure.next.startswith(OWNERS)
+
+
+@pytest.mark.parametrize(
+    "code", ["FIXED_RATE_NOT_ALLOWED", "STATIC_DEPOSIT_IN_USE", "FIXED_RATE_QUOTE_EXPIRED"]
+)
+def test_codes_with_an_act_of_their_own_are_not_told_by_their_status(code: str) -> None:
+    assert code in FAILURES
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 409, 418, 422, 429, 500, 502, 599])
+def test_a_code_nobody_knows_is_told_by_its_status(status: int) -> None:
+    failure = failure_of("SOMETHING_NEW", status)
+    assert failure.cause.endswith(".")
+    assert failure.next.startswith(OWNERS)
+
+
+def sentences() -> list[tuple[str, str]]:
+    """(file, text) of every text of the desk that reads like a sentence; docstrings left out."""
+    found = []
+    for room in (swapdesk.flows, swapdesk.tui):
+        for path in sorted(Path(next(iter(room.__path__))).rglob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            docs = {
+                id(node.value)
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            }
+            found += [
+                (path.name, node.value)
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Constant) and id(node) not in docs
+                and isinstance(node.value, str) and node.value.count(" ") >= 2
+            ]  # fmt: skip
+    return found
+
+
+def test_no_sentence_pleads_cheers_or_promises() -> None:
+    texts = sentences()
+    assert len(texts) > 300
+    assert [(file, text) for file, text in texts if NEVER.search(text)] == []

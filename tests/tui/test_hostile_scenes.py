@@ -1,0 +1,101 @@
+"""Every scene with every text of the service replaced by a hostile one.
+
+A sample runs always; ``--full`` runs all texts through all scenes.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from rich.cells import cell_len
+from rich.style import Style
+
+from corpus.texts import all_texts, control_texts, invisible_texts, markup_texts, sample
+from swapdesk.paths import Home
+from swapdesk.settings import load_settings
+from swapdesk.tui.glyphs import GlyphSet
+from swapdesk.tui.widgets.overlay import Overlay
+from swapdesk.wire.encoding.text import safe_text
+from tui.desk_run import DeskRun, Market
+from tui.hostile_service import MARK, HostileTexts, text_fields, unsafe_characters
+from tui.picture import faults_of, take
+from tui.scenes import Scene, all_scenes
+
+SCENES = [one for one in all_scenes() if one.fed]
+TEXTS = all_texts()
+IN_A_RUN = 24
+
+
+def test_the_corpus_is_as_large_as_it_should_be() -> None:
+    assert len(control_texts()) == 60
+    assert len(markup_texts()) == 40
+    assert len(set(TEXTS)) == len(TEXTS)
+    assert {"name", "swapName", "warningMessage", "symbol", "error"} <= text_fields()
+
+
+def test_every_dangerous_text_is_one() -> None:
+    """No text of the two families is already harmless: all need the model boundary."""
+    for text in (*control_texts(), *invisible_texts()):
+        assert safe_text(text, 200) != text, ascii(text)
+    assert all(safe_text(text, 200) == text for text in markup_texts())
+
+
+async def run_of(market: Market, one: Scene, texts: list[str]) -> None:
+    one.prepare(market)
+    hostile = HostileTexts(texts)
+    hostile.into_journal(load_settings({}, Home.at(market.home)).places.journal)
+    market.network.after = hostile.answer
+    async with market.desk((80, 24)) as run:
+        await one.reach(run)
+        assert hostile.used > 0
+        for size, glyphs in (
+            ((80, 24), GlyphSet.UNICODE),
+            ((120, 40), GlyphSet.UNICODE),
+            ((100, 30), GlyphSet.ASCII),
+        ):
+            picture = await take(run, size, glyphs)
+            assert not list(unsafe_characters("\n".join(picture.rows)))
+            assert all(cell_len(row) <= size[0] for row in picture.rows), picture.rows
+            faults = faults_of(picture, overlay=isinstance(run.app.screen, Overlay))
+            found = [fault for fault in faults if "cuts the number" not in fault]
+            assert not found, "\n".join([*found, *picture.rows])
+            nothing_was_understood(run)
+            if glyphs is GlyphSet.UNICODE:
+                every_text_is_literal("\n".join(picture.rows), texts)
+
+
+def nothing_was_understood(run: DeskRun) -> None:
+    """No segment carries an action, and none a link that the desk does not make itself."""
+    for strip in run.app.screen._compositor.render_strips():
+        for segment in strip:
+            style = segment.style or Style()
+            assert not any(name.startswith("@") for name in style.meta), segment
+            assert style.link is None or style.link.startswith("https://"), segment
+            assert "evil.example" not in (style.link or "")
+
+
+def every_text_is_literal(screen: str, texts: list[str]) -> None:
+    """What follows the mark is the beginning of one of the texts, as the boundary writes it."""
+    begins = {safe_text(MARK + text, 400)[len(MARK) :][:3] for text in texts}
+    for found in re.finditer(re.escape(MARK), screen):
+        shown = screen[found.end() : found.end() + 3]
+        held = re.split(r"[…\n]|  ", shown)[0]
+        # Cut, wrapped or at the end of its column: what is left of it must still agree.
+        assert any(begin.startswith(held) or held.startswith(begin) for begin in begins), ascii(
+            shown
+        )
+
+
+@pytest.mark.parametrize("at", range(len(SCENES)), ids=lambda at: SCENES[at].name)
+async def test_a_sample_in_every_scene(market: Market, at: int) -> None:
+    await run_of(market, SCENES[at], sample(TEXTS, IN_A_RUN, start=at))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("start", range(len(TEXTS) // IN_A_RUN + 1))
+@pytest.mark.parametrize("at", range(len(SCENES)), ids=lambda at: SCENES[at].name)
+async def test_every_text_in_every_scene(market: Market, at: int, start: int) -> None:
+    texts = TEXTS[start * IN_A_RUN : (start + 1) * IN_A_RUN]
+    if texts:
+        await run_of(market, SCENES[at], texts)
