@@ -22,7 +22,8 @@ from service.world import (
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import ServiceParts
-from swapdesk.service.quoting.private_bounds import KEPT_SECONDS
+from swapdesk.service.quoting.private_bounds import KEPT_SECONDS, drawn_in
+from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.wire.encoding.numbers import plain, quantize
 
 
@@ -185,3 +186,17 @@ async def test_limits_hold_while_prices_move(
         venue.fee += Decimal("0.01")
     rows = await quotes(api, asked(plain(found.private.min), types="private"))
     assert rows[0].error is None
+
+
+def test_an_end_that_is_not_priced_moves_inward() -> None:
+    def bounds(*pairs: tuple[int, int]) -> list[VenueLimits]:
+        return [VenueLimits(Decimal(least), Decimal(most)) for least, most in pairs]
+
+    three = bounds((10, 900), (30, 800), (50, 900))
+    (whole,) = bounds((10, 900))
+    assert drawn_in(three, whole, least=True, most=True) == three
+    assert drawn_in(three, whole, least=False, most=True) == bounds((30, 900), (30, 800), (50, 900))
+    assert drawn_in(three, whole, least=True, most=False) == bounds((30, 800))
+    alone = bounds((10, 900))
+    assert drawn_in(alone, whole, least=False, most=True) == bounds((20, 900))
+    assert drawn_in(bounds((10, 15)), *bounds((10, 15)), least=False, most=True) == []

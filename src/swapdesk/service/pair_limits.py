@@ -12,15 +12,13 @@ from decimal import Decimal
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import invalid
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.quoting.private_bounds import contiguous, within_cap
+from swapdesk.service.quoting.private_bounds import ENDS_TRIED, contiguous, drawn_in, within_cap
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.pair_limits import Limits, PairLimits, PairLimitsQuery
 from swapdesk.wire.tokens import Token
-
-_ENDS_TRIED = 4
 
 
 class PairLimitsDesk:
@@ -70,7 +68,7 @@ class PairLimitsDesk:
             if (limits := venue.limits(token_in, token_out)) is not None
             and (ends := within_cap(limits, token_in)) is not None
         ]
-        for _ in range(_ENDS_TRIED):
+        for _ in range(ENDS_TRIED):
             bounds = contiguous(found)
             if bounds is None:
                 return None
@@ -80,12 +78,7 @@ class PairLimitsDesk:
             )
             if least is not None and most is not None:
                 return _stated(bounds, least, most)
-            found = [
-                each
-                for each in found
-                if (least is not None or each.minimum > bounds.minimum)
-                and (most is not None or each.maximum < bounds.maximum)
-            ]
+            found = drawn_in(found, bounds, least=least is not None, most=most is not None)
         return None
 
 

@@ -35,7 +35,7 @@ _UP = Decimal("1.02")
 _DOWN = Decimal("0.98")
 _CLOSE = Decimal("0.005")
 _ROUNDS = 4
-_ENDS_TRIED = 4
+ENDS_TRIED = 8
 _DIGITS = 5
 
 
@@ -61,6 +61,23 @@ def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
         elif interval.maximum >= found.minimum:
             found = VenueLimits(min(found.minimum, interval.minimum), found.maximum)
     return found
+
+
+def drawn_in(
+    intervals: list[VenueLimits], bounds: VenueLimits, *, least: bool, most: bool
+) -> list[VenueLimits]:
+    """The intervals without the ends of ``bounds`` that are not priced.
+
+    A lower end moves up to the next one, or doubles where there is none: the smallest amounts
+    may buy less than one unit of a token with few decimals. An upper end goes with its interval.
+    """
+    kept = [each for each in intervals if most or each.maximum < bounds.maximum]
+    if least:
+        return kept
+    higher = [each.minimum for each in kept if each.minimum > bounds.minimum]
+    floor = min(higher, default=bounds.minimum * 2)
+    raised = [VenueLimits(max(each.minimum, floor), each.maximum) for each in kept]
+    return [each for each in raised if each.minimum <= each.maximum]
 
 
 def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
@@ -126,7 +143,7 @@ class PrivateBounds:
         self, token_in: Token, token_out: Token, reached: list[VenueLimits]
     ) -> VenueLimits | None:
         """The widest bounds both of whose ends are priced now."""
-        for _ in range(_ENDS_TRIED):
+        for _ in range(ENDS_TRIED):
             bounds = contiguous(reached)
             if bounds is None:
                 return None
@@ -136,12 +153,7 @@ class PrivateBounds:
             )
             if least and most:
                 return bounds
-            reached = [
-                each
-                for each in reached
-                if (least or each.minimum > bounds.minimum)
-                and (most or each.maximum < bounds.maximum)
-            ]
+            reached = drawn_in(reached, bounds, least=least, most=most)
         return None
 
     async def _takes(self, token_in: Token, token_out: Token, amount: Decimal) -> bool:
