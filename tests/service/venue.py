@@ -17,6 +17,7 @@ from pathlib import Path
 from swapdesk.service.venues.adapter import (
     FLOATING,
     Ambiguous,
+    DepositAddressesInUse,
     DepositInstruction,
     LegOrder,
     LegReport,
@@ -38,6 +39,7 @@ class Trouble:
     """Switches. ``answers_lost`` and ``rejections`` count down; the rest stay until reset."""
 
     reject: bool = False
+    addresses_held: bool = False
     rejections: int = 0
     hang: bool = False
     answers_lost: int = 0
@@ -66,12 +68,16 @@ class PlainVenue:
         path: Path | None = None,
     ) -> None:
         digits = hashlib.sha256(code.encode()).hexdigest()[:24]
-        self._provider = SwapProvider(id=digits, name=name, short_name=code, enabled=enabled)
+        self._provider = SwapProvider(
+            id=digits, name=name, short_name=code, enabled=enabled, markup_supported=True
+        )
         self._spread = Decimal(spread)
         self._bounds_usd = (Decimal(minimum_usd), Decimal(maximum_usd))
         self._minutes = Decimal(minutes)
         self._poll_seconds = poll_seconds
+        self.traits = VenueTraits()
         self.trouble = Trouble()
+        self.sent_on: dict[str, tuple[str, str | None]] = {}
         self.opened: list[LegOrder] = []
         self.asked: list[str] = []
         self._reports: dict[str, LegReport] = {}
@@ -96,10 +102,6 @@ class PlainVenue:
     @property
     def provider(self) -> SwapProvider:
         return self._provider
-
-    @property
-    def traits(self) -> VenueTraits:
-        return VenueTraits()
 
     @property
     def poll_seconds(self) -> float:
@@ -127,7 +129,8 @@ class PlainVenue:
             raise Transient("no quotes at present")
         if not limits.minimum <= amount <= limits.maximum:
             return Unavailable("amount out of bounds", limits)
-        amount_out = (amount * token_in.price / token_out.price * (1 - self._spread)).quantize(
+        kept = (1 - self._spread) * (1 - terms.markup / 100)
+        amount_out = (amount * token_in.price / token_out.price * kept).quantize(
             Decimal(1).scaleb(-token_out.decimals), ROUND_DOWN
         )
         return VenueQuote(amount, amount_out, self._minutes, limits)
@@ -139,6 +142,8 @@ class PlainVenue:
         trouble = self.trouble
         if trouble.hang:
             await trouble.released.wait()
+        if trouble.addresses_held:
+            raise DepositAddressesInUse("no free address")
         if trouble.reject or trouble.rejections > 0:
             trouble.rejections -= 1
             raise Rejected("not accepted")
@@ -165,6 +170,24 @@ class PlainVenue:
         if self.trouble.report_slowly:
             await self.trouble.released.wait()
         return known
+
+    async def send_on(self, key: str, address: str, tag: str | None) -> None:
+        self._answer(key)
+        report = self._reports.get(key)
+        before = self.sent_on.get(key)
+        if before is None and (report is None or report.status is not LegStatus.FAILED):
+            raise Rejected("nothing is held")
+        if before not in (None, (address, tag)):
+            raise Rejected("sent elsewhere")
+        self.sent_on[key] = (address, tag)
+        self.move(
+            key,
+            LegStatus.REFUNDED,
+            refund_hash=_hash(key, "refund"),
+            refund_amount=report.amount_in if report else None,
+            refund_chain="ethereum",
+            declined=False,
+        )
 
     # What tests do to it
 

@@ -40,6 +40,7 @@ _OUTBOX_KEPT = timedelta(hours=48)
 _HOUSEKEEPING_SECONDS = 60.0
 _IDLE_SECONDS = 0.5
 _NO_ANSWER = LegReport(LegStatus.WAITING)
+_HAS_ARRIVED = LegReport(LegStatus.CONFIRMING, deposit_arrived=True)
 
 _OPEN_ENDED = (OrderStatus.EXPIRED, OrderStatus.FAILED)
 _SECOND_LEG_FROM = (
@@ -156,6 +157,11 @@ class Worker:
         asked = self._clock.now()
         first, second = await self._reports(order)
         side = given_up(order, first, second)
+        if side == "out" and order.status != OrderStatus.ANONYMIZING:
+            # Nobody looked while the money went on: the order passes those states first.
+            return next_rows(order, first, _HAS_ARRIVED, self._clock.now(), asked=asked)
+        if side == "in" and order.status == OrderStatus.WAITING:
+            return next_rows(order, _HAS_ARRIVED, second, self._clock.now(), asked=asked)
         if side is not None:
             report = first if side == "in" or second is None else second
             changed = await self._recovery.begin(order, side, report)

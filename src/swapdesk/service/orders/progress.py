@@ -71,13 +71,6 @@ def next_rows(
     return kept
 
 
-def deposited(row: StoredOrder, now: datetime) -> StoredOrder:
-    """The row of an order whose deposit has arrived, whatever became of it since."""
-    if row.status != OrderStatus.WAITING:
-        return row
-    return _passing(row, OrderStatus.CONFIRMING, now)
-
-
 def rows_of_return(
     row: StoredOrder, report: LegReport, chain: str, now: datetime
 ) -> list[StoredOrder]:

@@ -19,7 +19,6 @@ from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.orders.legs import Position, leg_key, moves, next_key
 from swapdesk.service.orders.next_route import RouteFinder
-from swapdesk.service.orders.progress import deposited
 from swapdesk.service.orders.states import deposit_seen
 from swapdesk.service.orders.takeover import Takeover
 from swapdesk.service.quoting.valuation import rescaled
@@ -82,11 +81,10 @@ class Recovery:
         """
         old = order.legs[_number(side)]
         held = report.amount_in or (order.amount_in if side == "in" else order.middle_amount)
-        wanted = deposited(order, self._clock.now())
         wanted = replace(
-            wanted,
+            order,
             detail={
-                **wanted.detail,
+                **order.detail,
                 "moveFrom": old,
                 "moveKey": leg_key(order, side),
                 "moveIn": format(held or Decimal(0), "f"),

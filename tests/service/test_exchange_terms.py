@@ -1,0 +1,290 @@
+"""What a create may ask beside its quote: refunds, fixed rates, markup and leg filters."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.orders_fixtures import (
+    ALICE,
+    BTC,
+    EVM,
+    XRP,
+    XRP_TOKEN,
+    Floor,
+    caller,
+    exchange,
+    venues_at,
+)
+from service.venue import PlainVenue
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.clock import ManualClock
+from swapdesk.service.access import Caller
+from swapdesk.service.errors import ServiceError
+from swapdesk.service.store.protocol import RouteChoice, StoredQuote
+from swapdesk.service.venues.adapter import Terms, VenueTraits
+from swapdesk.wire.encoding.codec import ShapeError, validate
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+
+
+@pytest.fixture
+async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
+    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
+    for venue in floor.adapters:
+        venue.traits = VenueTraits(fixed=True)
+    yield floor
+    await floor.store.close()
+
+
+async def refused(call: Awaitable[Any]) -> ServiceError:
+    with pytest.raises(ServiceError) as error:
+        await call
+    return error.value
+
+
+async def stored(floor: Floor, *, route: str = "standard", **changes: Any) -> StoredQuote:
+    """A quote in the store that differs from a plain one."""
+    quote = replace(await floor.quote(route=route), quote_id="", **changes)
+    quote = replace(quote, quote_id=f"{floor.rng.getrandbits(96):024x}")
+    await floor.store.save_quotes([quote])
+    return quote
+
+
+async def fixed(floor: Floor, route: str = "standard", **changes: Any) -> StoredQuote:
+    rates = ("one",) if route == "standard" else ("one", "two")
+    return await stored(floor, route=route, fixed=True, rates=rates, **changes)
+
+
+def create(floor: Floor, quote: StoredQuote, of: Caller | None = None, **body: Any) -> Any:
+    return floor.desk.create(of or caller(), exchange(quote, **body), "exchange")
+
+
+# Refunds
+
+
+@pytest.mark.parametrize("terms", [{"fixed": True}, {"requires_refund_address": True}])
+async def test_a_refund_address_where_one_is_needed(floor: Floor, terms: dict[str, bool]) -> None:
+    quote = await stored(floor, **terms)
+    error = await refused(create(floor, quote))
+    assert error.code is ErrorCode.VALIDATION_ERROR
+    assert list(error.fields or {}) == ["refundAddress"]
+    for wrong in (BTC, EVM[:-1] + "b", "nowhere"):
+        error = await refused(create(floor, quote, refund_address=wrong))
+        assert list(error.fields or {}) == ["refundAddress"], wrong
+    assert floor.openings == []
+    order = await create(floor, quote, refund_address=EVM)
+    assert (order.refund_address, order.fixed) == (EVM, terms.get("fixed", False))
+
+
+async def test_a_refund_memo_belongs_to_an_address_on_a_chain_with_memos(floor: Floor) -> None:
+    quote = await floor.quote(token_in=XRP_TOKEN, amount="500")
+    alone = await refused(create(floor, quote, refund_extra_id="7"))
+    assert list(alone.fields or {}) == ["refundExtraId"]
+    wrong = await refused(create(floor, quote, refund_address=XRP, refund_extra_id="x"))
+    assert list(wrong.fields or {}) == ["refundExtraId"]
+    plain = await refused(
+        create(floor, await floor.quote(), refund_address=EVM, refund_extra_id="7")
+    )
+    assert list(plain.fields or {}) == ["refundExtraId"]
+    await create(floor, quote, refund_address=XRP, refund_extra_id="7")
+    leg = floor.venue("aa").opened[-1]
+    assert (leg.refund_address, leg.refund_tag) == (XRP, "7")
+
+
+async def test_a_payout_memo_only_where_there_are_memos(floor: Floor) -> None:
+    error = await refused(create(floor, await floor.quote(), destination_tag="7"))
+    assert list(error.fields or {}) == ["destinationTag"]
+
+
+async def test_an_intermediate_refund_address_is_for_private_routes(floor: Floor) -> None:
+    error = await refused(create(floor, await floor.quote(), intermediate_refund_address="x"))
+    assert list(error.fields or {}) == ["intermediateRefundAddress"]
+    order = await create(
+        floor, await floor.quote(route="private"), intermediate_refund_address="not of Monero"
+    )
+    assert order.intermediate_refund_address == "not of Monero"
+    legs = [leg for venue in floor.adapters for leg in venue.opened]
+    assert [leg.refund_address for leg in legs] == [None, None], "never paid to another chain"
+
+
+async def test_a_private_fixed_order_never_gives_back_the_intermediary(floor: Floor) -> None:
+    quote = await fixed(floor, "private")
+    kept = derive_address("xmr", bytes(32))
+    await create(floor, quote, refund_address=EVM, intermediate_refund_address=kept)
+    legs = {leg.key[-3:]: leg for venue in floor.adapters for leg in venue.opened}
+    assert legs[":in"].refund_address == EVM
+    assert legs["out"].refund_address is None
+
+
+# Fixed rates
+
+
+async def test_a_fixed_order_carries_its_terms_to_the_venues(floor: Floor) -> None:
+    quote = await fixed(floor, "private", receive=True, markup=Decimal("1.5"), payout_wallet=3)
+    order = await create(floor, quote, refund_address=EVM)
+    assert order.fixed
+    legs = {leg.key[-3:]: leg for venue in floor.adapters for leg in venue.opened}
+    first, second = legs[":in"], legs["out"]
+    assert (first.terms, first.rate) == (Terms(fixed=True, receive=True), "one")
+    assert (second.terms, second.rate) == (Terms(True, True, Decimal("1.5")), "two")
+    assert (first.payout_wallet, second.payout_wallet) == (None, 3)
+
+
+async def test_a_fixed_rate_ends_with_its_quote(floor: Floor) -> None:
+    promised = await fixed(floor)
+    floating = await floor.quote()
+    assert isinstance(floor.clock, ManualClock)
+    floor.clock.advance(60)
+    error = await refused(create(floor, promised, refund_address=EVM))
+    assert (error.status, error.code) == (422, ErrorCode.FIXED_RATE_QUOTE_EXPIRED)
+    assert (await refused(create(floor, floating))).code is ErrorCode.INVALID_SWAP
+    assert floor.openings == []
+
+
+async def test_a_fixed_rate_a_moment_before_its_end(floor: Floor) -> None:
+    promised = await fixed(floor)
+    assert isinstance(floor.clock, ManualClock)
+    floor.clock.advance(59.999)
+    assert (await create(floor, promised, refund_address=EVM)).fixed
+
+
+async def test_an_account_without_fixed_rates(floor: Floor) -> None:
+    quote = await fixed(floor)
+    alice = replace(ALICE, fixed_rates=False)
+    error = await refused(create(floor, quote, Caller(alice, alice.keys[0]), refund_address=EVM))
+    assert (error.status, error.code) == (403, ErrorCode.FIXED_RATE_NOT_ALLOWED)
+
+
+@pytest.mark.parametrize("route", ["standard", "private"])
+@pytest.mark.parametrize(
+    ("held", "code"),
+    [(True, ErrorCode.STATIC_DEPOSIT_IN_USE), (False, ErrorCode.PROVIDER_EXCHANGE_FAILED)],
+)
+async def test_a_fixed_order_never_falls_back(
+    floor: Floor, route: str, held: bool, code: ErrorCode
+) -> None:
+    quote = await fixed(floor, route)
+    trouble = floor.venue(quote.legs[0]).trouble
+    trouble.addresses_held, trouble.reject = held, not held
+    for _ in range(2):
+        error = await refused(create(floor, quote, refund_address=EVM))
+        assert error.code is code
+    assert [key for key in floor.openings if ":in" in key] == []
+
+
+async def test_a_floating_order_leaves_an_exchange_without_a_free_address(floor: Floor) -> None:
+    quote = await floor.quote()
+    floor.venue(quote.legs[0]).trouble.addresses_held = True
+    order = await create(floor, quote)
+    assert (order.in_, order.rerouted) == ("bb", True)
+
+
+async def test_a_fallback_needs_no_refund_address_that_was_not_given(floor: Floor) -> None:
+    floor.venue("bb").traits = VenueTraits(requires_refund_address=True)
+    floor.venue("aa").trouble.rejections = 2
+    assert (await create(floor, await floor.quote())).in_ == "cc"
+    assert (await create(floor, await floor.quote(), refund_address=EVM)).in_ == "bb"
+
+
+async def test_a_fallback_keeps_to_the_providers_asked_for(floor: Floor) -> None:
+    quote = await stored(floor, choice=RouteChoice(swaps=("aa", "cc")))
+    floor.venue("aa").trouble.reject = True
+    assert (await create(floor, quote)).in_ == "cc"
+    floor.venue("cc").trouble.reject = True
+    last = await stored(floor, choice=RouteChoice(swaps=("aa", "cc")))
+    assert (await refused(create(floor, last))).code is ErrorCode.PROVIDER_EXCHANGE_FAILED
+
+
+async def test_a_filtered_quote_is_refused(floor: Floor) -> None:
+    quote = await stored(floor, filtered=True)
+    assert (await refused(create(floor, quote))).code is ErrorCode.INVALID_SWAP
+
+
+# Markup and filters of the body
+
+
+async def test_an_equal_markup_changes_nothing(floor: Floor) -> None:
+    quote = await stored(floor, markup=Decimal("1.50"))
+    order = await create(floor, quote, markup=Decimal("1.5"))
+    assert order.out_amount == quote.amount_out
+
+
+async def test_another_markup_re_prices_a_floating_quote_on_its_venue(floor: Floor) -> None:
+    quote = await stored(floor, legs=("bb",))
+    order = await create(floor, quote, markup=Decimal(2))
+    assert order.in_ == "bb", "the venue that was chosen stays"
+    leg = floor.venue("bb").opened[0]
+    assert leg.terms == Terms(markup=Decimal(2))
+    assert order.out_amount == Decimal("0.01623533")
+    assert order.rerouted is False
+
+
+@pytest.mark.parametrize("body", [{"markup": Decimal(2)}, {"in_leg_excluded_swaps": ["cc"]}])
+async def test_a_fixed_quote_keeps_its_markup_and_filters(
+    floor: Floor, body: dict[str, Any]
+) -> None:
+    quote = await fixed(floor, "private")
+    error = await refused(create(floor, quote, refund_address=EVM, **body))
+    assert error.code is ErrorCode.INVALID_SWAP
+    assert floor.openings == []
+
+
+async def test_other_leg_filters_re_price_a_private_quote(floor: Floor) -> None:
+    quote = await floor.quote(route="private")
+    order = await create(
+        floor, quote, in_leg_excluded_swaps=[quote.legs[0]], out_leg_included_swaps=["cc"]
+    )
+    row = await floor.desk.find(ALICE.partner_id, order.service_id)
+    assert row is not None
+    assert row.legs[0] != quote.legs[0]
+    assert row.legs[1] == "cc"
+    assert order.out_amount != quote.amount_out
+    assert order.anonymous
+
+
+async def test_filters_that_leave_no_route(floor: Floor) -> None:
+    quote = await floor.quote(route="private")
+    everyone = ["aa", "bb", "cc"]
+    error = await refused(create(floor, quote, in_leg_excluded_swaps=everyone))
+    assert error.code is ErrorCode.INVALID_SWAP
+    unknown = await refused(create(floor, quote, out_leg_included_swaps=["zz"]))
+    assert list(unknown.fields or {}) == ["outLegIncludedSwaps"]
+
+
+async def test_equal_filters_in_another_order_and_filters_of_a_standard_quote(
+    floor: Floor,
+) -> None:
+    choice = RouteChoice(in_included=("aa", "bb"))
+    quote = await stored(floor, route="private", choice=choice)
+    order = await create(floor, quote, in_leg_included_swaps=["bb", "aa"])
+    assert order.out_amount == quote.amount_out
+    plain = await fixed(floor)
+    assert (
+        await create(floor, plain, refund_address=EVM, in_leg_excluded_swaps=["aa"])
+    ).in_ == "aa"
+
+
+@pytest.mark.parametrize("markup", ["-0.01", "4.01", "NaN"])
+def test_bounds_of_the_markup(markup: str) -> None:
+    body = {"quoteId": "a" * 24, "addressTo": "x"}
+    for edge in (Decimal(0), Decimal(4)):
+        assert ExchangeRequest(**body, markup=edge).markup == edge
+    with pytest.raises(ValueError, match="markup"):
+        ExchangeRequest(**body, markup=Decimal(markup))
+
+
+def test_a_body_of_the_other_kind_of_create_is_refused() -> None:
+    body = {"quoteId": "a" * 24, "addressTo": "x", "addressFrom": "y"}
+    assert validate(ExchangeRequest, body, side="service").address_from == "y"
+    with pytest.raises(ShapeError, match="addressFrom"):
+        validate(PrivateSendRequest, body, side="service")
+
+
+def test_the_venue_of_these_tests_speaks_the_whole_protocol() -> None:
+    assert PlainVenue("zz", "Zeta").traits == VenueTraits()
