@@ -98,6 +98,11 @@ class Terminal:
             self._feed()
         return list(self._screen.display)
 
+    @property
+    def display(self) -> list[str]:
+        """The screen as fed so far."""
+        return list(self._screen.display)
+
     def shows(self, text: str) -> bool:
         return any(text in line for line in self._screen.display)
 

@@ -11,7 +11,7 @@ from swapdesk.flows.folding import contradicts
 from swapdesk.flows.journal_file import JournalFile
 from swapdesk.flows.journal_records import JournaledOrder, Source
 from swapdesk.flows.standing import FOREIGN, MAY_FOLLOW, Standing, Verdict, contradiction
-from swapdesk.wire.encoding.codec import CodecError, decode, encode_json, rfc3339
+from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.orders import Order
 
 FIRST_EVENTS = 20
@@ -98,14 +98,15 @@ class OrderLog:
         What is to be paid, and to whom it goes, is written once: a state that names something
         else is kept among the events and hides the address for good.
         """
-        raw = encode_json(order).decode()
+        # The tokens of an order never change, so its events do without them.
+        lean, raw = encode_twice(order)
         now = rfc3339(self._clock.now())
         before = db.execute(
             "SELECT last FROM known_order WHERE service_id = ?", (order.service_id,)
         ).fetchone()
         known = self._last(order.service_id, before["last"]) if before is not None else None
         if known is None or _differs(known, order):
-            self._add_event(db, order, now, source)
+            self._add_event(db, order.service_id, lean, now, source)
         self._written[order.service_id] = (hash(raw), order)
         if before is None:
             db.execute(
@@ -147,13 +148,12 @@ class OrderLog:
         except CodecError:
             return Order(service_id=service_id)
 
-    def _add_event(self, db: sqlite3.Connection, order: Order, now: str, source: Source) -> None:
-        name = order.service_id
-        # The tokens of an order never change and stand in the order itself.
-        kept = order.model_copy(update={"in_token": None, "out_token": None})
+    def _add_event(
+        self, db: sqlite3.Connection, name: str, lean: str, now: str, source: Source
+    ) -> None:
         db.execute(
             "INSERT INTO event (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
-            (name, now, source, encode_json(kept).decode()),
+            (name, now, source, lean),
         )
         count = self._events.get(name)
         if count is None:

@@ -36,6 +36,7 @@ __all__ = [
     "decode",
     "decode_json",
     "encode_json",
+    "encode_twice",
     "parse_rfc3339",
     "rfc3339",
 ]
@@ -230,18 +231,37 @@ _shared_texts = SharedTexts()
 
 def _write_sharing(value: BaseModel, shared: frozenset[str], out: list[str]) -> None:
     """A model whose ``shared`` fields are written from memory, after all others."""
+    out.append(_with_shared(value, shared, _lean(value, shared)))
+
+
+def _lean(value: BaseModel, shared: frozenset[str]) -> str:
+    out: list[str] = []
     _write(value.model_dump(by_alias=True, exclude=set(shared)), out, {})
-    closing = out.pop()
-    separator = "," if closing == "}" else "{"
+    return "".join(out)
+
+
+def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
+    parts = [lean[1:-1]] if len(lean) > 2 else []
     for name in sorted(shared):
         part = getattr(value, name)
         if part is not None:
             field = type(value).model_fields[name]
             written = field.serialization_alias or field.alias or name
-            text = _shared_texts.text(part, _text)
-            out.append(f"{separator}{encode_basestring(written)}:{text}")
-            separator = ","
-    out.append("}" if separator == "," else "{}")
+            parts.append(f"{encode_basestring(written)}:{_shared_texts.text(part, _text)}")
+    return f"{{{','.join(parts)}}}"
+
+
+def encode_twice(value: BaseModel) -> tuple[str, str]:
+    """JSON of a model without the models it shares with others, and the whole of it."""
+    shared: frozenset[str] = getattr(value, "SHARED", frozenset())
+    lean = _lean(value, shared)
+    whole = _with_shared(value, shared, lean)
+    return _encoded(lean).decode(), _encoded(whole).decode()
+
+
+def _encoded(text: str) -> bytes:
+    """Half a surrogate pair becomes its escape, which inside a text is the same JSON value."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _text(value: object) -> str:
@@ -258,5 +278,4 @@ def encode_json(value: object, *, exclude_none: bool = False, exclude_unset: boo
     """
     out: list[str] = []
     _write(value, out, {"exclude_none": exclude_none, "exclude_unset": exclude_unset})
-    # Half a surrogate pair becomes its escape, which inside a text is the same JSON value.
-    return "".join(out).encode("utf-8", "backslashreplace")
+    return _encoded("".join(out))
