@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from swapdesk.flows.catalog import Catalog
     from swapdesk.flows.recent import Recent
 
+COLOURS_OFFERED = "Other colours: ctrl+p, theme. beacon for low vision, iris for colour blindness."
+
 
 class SwapLists(Vertical):
     """Recent lines, open orders, examples, and a greeting where nothing happened yet."""
@@ -79,4 +81,9 @@ class SwapLists(Vertical):
             self._welcome.show([])
             return
         said = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
-        self._welcome.show([Span(f"{said} Nothing here is real money.", "muted")])
+        self._welcome.show(
+            [
+                Span(f"{said} Nothing here is real money.", "muted"),
+                Span(COLOURS_OFFERED, "muted"),
+            ]
+        )
