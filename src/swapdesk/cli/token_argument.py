@@ -57,7 +57,7 @@ def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLi
 def usability(token: Token, desk: Desk) -> TokenCheck:
     """The state of a token now, with whatever it is drawn like."""
     row = desk.catalog.row(token.id)
-    imitates = imitated_by(row, desk.catalog.rows) if row is not None else None
+    imitates = imitated_by(row, desk.catalog.rows.drawn_like(row)) if row is not None else None
     return check_token(token, now=desk.clock.now(), imitates=imitates)
 
 

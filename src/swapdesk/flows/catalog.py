@@ -11,7 +11,6 @@ A failed refresh leaves the old list as it was; ``age`` says how old that is.
 from __future__ import annotations
 
 import gc
-from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from typing import TYPE_CHECKING
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog_file import UNLISTED, CatalogFile
 from swapdesk.flows.catalog_reading import TokenReader, read_pages
-from swapdesk.flows.token_row import CanDo, TokenRow
+from swapdesk.flows.token_list import ListedToken, ListPart, TokenList
+from swapdesk.flows.token_row import CanDo, TokenRow, row_of
 from swapdesk.wire.chains import Chain, ChainQuery
 from swapdesk.wire.encoding.codec import decode, decode_json, encode_json, validate
 from swapdesk.wire.providers import SwapProvider
@@ -56,11 +56,7 @@ class Catalog:
     def __init__(self, file: CatalogFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
-        self._rows: tuple[TokenRow, ...] = ()
-        self._by_id: dict[str, TokenRow] = {}
-        self._by_symbol: dict[str, list[TokenRow]] = {}
-        self._by_contract: dict[str, list[TokenRow]] = {}
-        self._symbols: list[str] = []
+        self._rows = TokenList([], None)
         self._chains: dict[str, Chain] = {}
         self._providers: list[SwapProvider] = []
         self._tokens: OrderedDict[str, Token] = OrderedDict()
@@ -76,7 +72,7 @@ class Catalog:
     # What is known
 
     @property
-    def rows(self) -> tuple[TokenRow, ...]:
+    def rows(self) -> TokenList:
         """Every token in the order of the list: priority, rank, symbol."""
         return self._rows
 
@@ -110,7 +106,7 @@ class Catalog:
 
     def chains(self, *, can_do: CanDo | None = None) -> list[Chain]:
         """Known chains, highest priority first; with ``can_do`` those with such a token."""
-        used = None if can_do is None else {r.chain.lower() for r in self._rows if r.can(can_do)}
+        used = None if can_do is None else self._rows.chain_names(can_do)
         found = (c for n, c in self._chains.items() if used is None or n in used)
         return sorted(found, key=lambda chain: (chain.priority, chain.name))
 
@@ -119,21 +115,23 @@ class Catalog:
         return self._chains.get(short_name.lower())
 
     def row(self, token_id: str) -> TokenRow | None:
-        return self._by_id.get(token_id.lower())
+        at = next(self._rows.ids.equal(token_id.lower()), None)
+        return None if at is None else self._rows[at]
 
     def rows_of_symbol(self, symbol: str) -> list[TokenRow]:
         """Tokens of exactly this symbol, without case, in the order of the list."""
-        return list(self._by_symbol.get(symbol.lower(), ()))
+        return [self._rows[at] for at in self._rows.symbols.equal(symbol.lower())]
 
     def rows_of_contract(self, address: str) -> list[TokenRow]:
         """Tokens with this contract, without case, on whichever chains."""
-        return list(self._by_contract.get(address.lower(), ()))
+        wanted = address.lower()
+        rows = self._rows
+        found = (rows[at] for at in rows.texts.holding(wanted) if rows.contract_is(at, wanted))
+        return list(found) if wanted else []
 
     def begins_a_symbol(self, text: str) -> bool:
         """Whether some symbol begins with ``text``, without case."""
-        wanted = text.lower()
-        at = bisect_left(self._symbols, wanted)
-        return at < len(self._symbols) and self._symbols[at].startswith(wanted)
+        return next(self._rows.symbols.beginning(text.lower()), None) is not None
 
     def token(self, token_id: str) -> Token | None:
         """The whole token, decoded on demand; None when no list has it."""
@@ -145,15 +143,18 @@ class Catalog:
         found = self._file.token_body(wanted)
         if found is None:
             return None
-        body, chain_body = found
-        value = decode_json(body)
-        assert isinstance(value, dict)  # written by this class
-        value["chainData"] = decode_json(chain_body)
-        token = validate(Token, value, side="client")
+        token = self._whole(*found)
         self._tokens[wanted] = token
         if len(self._tokens) > _KEPT_TOKENS:
             self._tokens.popitem(last=False)
         return token
+
+    @staticmethod
+    def _whole(body: bytes, chain_body: bytes) -> Token:
+        value = decode_json(body)
+        assert isinstance(value, dict)  # written by this class
+        value["chainData"] = decode_json(chain_body)
+        return validate(Token, value, side="client")
 
     # Reading the file
 
@@ -176,26 +177,21 @@ class Catalog:
             decode(SwapProvider, body, side="client") for body in self._file.provider_bodies()
         ]
         yield
-        rows: list[TokenRow] = []
-        by_id: dict[str, TokenRow] = {}
-        by_symbol: dict[str, list[TokenRow]] = {}
-        by_contract: dict[str, list[TokenRow]] = {}
-        for step in self._file.rows(now):
-            rows += step
-            for row in step:
-                by_id[row.id] = row
-                by_symbol.setdefault(row.symbol_key, []).append(row)
-                if row.contract is not None:
-                    by_contract.setdefault(row.contract.lower(), []).append(row)
+        parts: list[ListPart] = []
+        for some in self._file.listing():
+            parts += some
             yield
-        symbols = sorted(by_symbol)
+        rows = TokenList.joined(parts, now)
         yield
-        self._rows, self._by_id = tuple(rows), by_id
-        self._by_symbol, self._by_contract, self._symbols = by_symbol, by_contract, symbols
+        unlisted = [self._whole(*found) for found in self._file.unlisted()]
+        if unlisted:
+            yield
+            rows = rows.with_rows(ListedToken(row_of(token, now)) for token in unlisted)
+        self._rows = rows
         self._chains = {chain.short_name.lower(): chain for chain in chains}
         self._providers = providers
         self._tokens.clear()
-        # Tens of thousands of rows that live on would make every full collection a stall.
+        # What lives on from here would make every full collection a stall.
         gc.freeze()
 
     # Asking the service
@@ -242,7 +238,8 @@ class Catalog:
         known = {chain.short_name.lower(): chain for chain in reader.chains()}
         known.update((chain.short_name.lower(), chain) for chain in chains)
         self._file.add_chains(generation, [(n, encode_json(c)) for n, c in known.items()])
-        self._file.finish(generation, self._clock.now())
+        for _ in self._file.finish(generation, self._clock.now()):
+            await self._clock.sleep(0)
         return RefreshReport(
             count, len(known), len(providers), reader.skipped, self._clock.monotonic() - began
         )

@@ -2,35 +2,36 @@
 
 A refresh writes a new generation beside the old one and makes it current in one commit, so a
 reader sees either the old list or the new one. Generation 0 holds tokens asked for by their
-contract, which no list contains.
+contract, which no list contains. A finished generation has its list beside its tokens: in
+order and in columns, so that opening it sorts and parses nothing.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
+from heapq import merge
+from itertools import islice
 from pathlib import Path
 
+from swapdesk.flows.token_list import ListedToken, ListPart, TokenList, pack
 from swapdesk.flows.token_row import TokenRow, Verdict, row_of
-from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.tokens import Token
 
 UNLISTED = 0
-_VERSION = 1
-_SCHEMA = """
+_VERSION = 2
+_BLOCKS = ", ".join(ListPart._fields)
+_SCHEMA = f"""
 CREATE TABLE token (
-    generation INTEGER NOT NULL,
-    id TEXT NOT NULL, symbol TEXT NOT NULL, name TEXT NOT NULL,
-    chain TEXT NOT NULL, chain_name TEXT NOT NULL, kind TEXT NOT NULL,
-    priority TEXT, rank TEXT, price TEXT, change TEXT,
-    enabled INTEGER NOT NULL, unverified INTEGER NOT NULL,
-    has_cex INTEGER NOT NULL, has_dex INTEGER NOT NULL,
-    has_bundler INTEGER NOT NULL, has_self_private INTEGER NOT NULL,
-    verdict TEXT NOT NULL, contract TEXT, symbol_key TEXT NOT NULL, text_key TEXT NOT NULL,
-    scan_ends REAL, body BLOB NOT NULL,
+    generation INTEGER NOT NULL, id TEXT NOT NULL, chain TEXT NOT NULL, body BLOB NOT NULL,
     PRIMARY KEY (generation, id)
+) STRICT;
+CREATE TABLE listing (
+    generation INTEGER NOT NULL, part INTEGER NOT NULL,
+    {" BLOB NOT NULL, ".join(ListPart._fields)} BLOB NOT NULL,
+    PRIMARY KEY (generation, part)
 ) STRICT;
 CREATE TABLE chain (
     generation INTEGER NOT NULL, short_name TEXT NOT NULL, body BLOB NOT NULL,
@@ -44,18 +45,32 @@ CREATE TABLE generation (
     number INTEGER PRIMARY KEY AUTOINCREMENT, begun REAL NOT NULL, finished REAL
 ) STRICT;
 """
-_COLUMNS = ", ".join((*TokenRow._fields, "scan_ends"))
-_MARKS = ", ".join("?" * (len(TokenRow._fields) + 3))
-_INSERT = f"INSERT OR REPLACE INTO token (generation, {_COLUMNS}, body) VALUES ({_MARKS})"  # noqa: S608
-# Of a token in both lists the current generation wins: it comes last and replaces.
-_SELECT = f"""SELECT {_COLUMNS} FROM token WHERE generation = ? OR (generation = 0 AND id NOT IN
-    (SELECT id FROM token WHERE generation = ?))
-    ORDER BY priority IS NULL, CAST(priority AS REAL), rank IS NULL, CAST(rank AS REAL),
-    symbol_key, id"""  # noqa: S608
-_DECIMALS = tuple(TokenRow._fields.index(name) for name in ("priority", "rank", "price", "change"))
-_VERDICT = TokenRow._fields.index("verdict")
-_FLAGS = slice(TokenRow._fields.index("enabled"), _VERDICT)
-_STEP = 500
+_INSERT = "INSERT OR REPLACE INTO token (generation, id, chain, body) VALUES (?, ?, ?, ?)"
+_INSERT_PART = (
+    f"INSERT INTO listing (generation, part, {_BLOCKS}) "  # noqa: S608
+    f"VALUES (?, ?{', ?' * len(ListPart._fields)})"
+)
+_SELECT_PARTS = f"SELECT {_BLOCKS} FROM listing WHERE generation = ? ORDER BY part"  # noqa: S608
+_STEP = 200
+"""Tokens that are handled between two breaths of the event loop."""
+_PARTS = 20
+"""Parts of the list that are read between two breaths."""
+
+
+@dataclass
+class _Written:
+    """What was written of a generation: whether each token came once and in its order."""
+
+    ids: set[str] = field(default_factory=set)
+    last: TokenRow | None = None
+    parts: int = 0
+    tidy: bool = True
+
+    def add(self, row: TokenRow) -> None:
+        if row.id in self.ids or (self.last is not None and row.order < self.last.order):
+            self.tidy = False
+        self.ids.add(row.id)
+        self.last = row
 
 
 class CatalogFile:
@@ -63,6 +78,7 @@ class CatalogFile:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._written: dict[int, _Written] = {}
 
     @classmethod
     def open(cls, path: Path) -> CatalogFile:
@@ -97,26 +113,35 @@ class CatalogFile:
         return row.lastrowid
 
     def add_tokens(
-        self, generation: int, tokens: Iterable[tuple[Token, bytes]], now: datetime
+        self, generation: int, tokens: Sequence[tuple[Token, bytes]], now: datetime
     ) -> list[TokenRow]:
         """Store tokens with their JSON (without ``chainData``); their rows at ``now``."""
         rows: list[TokenRow] = []
-        records: list[tuple[object, ...]] = []
-        for token, body in tokens:
+        listed: list[ListedToken] = []
+        written = self._written.setdefault(generation, _Written())
+        for token, _ in tokens:
             row = row_of(token, now)
             rows.append(row)
+            written.add(row)
             # Stored without the effect of time: the scan grows old after it was stored.
             verdict = Verdict.BENIGN if row.verdict is Verdict.STALE else row.verdict
             ends = token.security_scan.expires_at.timestamp() if token.security_scan else None
-            values = [
-                plain(value) if isinstance(value, Decimal) else value
-                for value in row._replace(verdict=verdict)
-            ]
-            values[_VERDICT] = verdict.value
-            records.append((generation, *values, ends, body))
+            listed.append(ListedToken(row._replace(verdict=verdict), ends))
         with self._connection:
-            self._connection.executemany(_INSERT, records)
+            self._connection.executemany(
+                _INSERT,
+                [
+                    (generation, row.id, row.chain, body)
+                    for row, (_, body) in zip(rows, tokens, strict=True)
+                ],
+            )
+            if generation != UNLISTED and listed:
+                self._write_part(generation, written.parts, pack(listed))
+                written.parts += 1
         return rows
+
+    def _write_part(self, generation: int, number: int, part: ListPart) -> None:
+        self._connection.execute(_INSERT_PART, (generation, number, *part))
 
     def add_chains(self, generation: int, chains: Iterable[tuple[str, bytes]]) -> None:
         """``(short name, JSON)`` of chains."""
@@ -133,39 +158,89 @@ class CatalogFile:
                 [(generation, place, body) for place, body in enumerate(bodies)],
             )
 
-    def finish(self, generation: int, now: datetime) -> None:
-        """Make it current and remove the older ones, in one commit.
+    def finish(self, generation: int, now: datetime) -> Iterator[None]:
+        """Make it current in one commit, then remove the older ones, in steps.
 
         A newer one finished by another process stays current.
         """
+        written = self._written.pop(generation, _Written())
+        if not written.tidy:
+            yield from self._put_in_order(generation)
         with self._connection:
             self._connection.execute(
                 "UPDATE generation SET finished = ? WHERE number = ?",
                 (now.timestamp(), generation),
             )
-            self._remove(f"BETWEEN 1 AND {generation - 1:d}")
+        yield from self._remove(f"BETWEEN 1 AND {generation - 1:d}")
 
     def abandon(self, generation: int) -> None:
         """Remove a generation that was not finished."""
+        self._written.pop(generation, None)
+        for _ in self._remove(f"= {generation:d}"):
+            pass
+
+    def _put_in_order(self, generation: int) -> Iterator[None]:
+        """Write the list again: sorted, and of a token that came twice what came last."""
+        tokens = TokenList(list(self._parts(generation)), None)
+        latest: dict[bytes, int] = {}
+        for at, one in enumerate(tokens.ids.lines()):
+            latest[one] = at
+        places, runs = list(latest.values()), []
+        for start in range(0, len(places), _STEP):
+            some = places[start : start + _STEP]
+            runs.append(sorted((tokens[at].order, at) for at in some))
+            yield
+        ordered = (at for _, at in merge(*runs))
         with self._connection:
-            self._remove(f"= {generation:d}")
+            self._connection.execute("DELETE FROM listing WHERE generation = ?", (generation,))
+        number = 0
+        while run := list(islice(ordered, _STEP)):
+            with self._connection:
+                self._write_part(generation, number, tokens.part(run))
+            number += 1
+            yield
 
-    def _remove(self, which: str) -> None:
-        for table, column in (
-            ("token", "generation"),
-            ("chain", "generation"),
-            ("provider", "generation"),
-            ("generation", "number"),
-        ):
-            self._connection.execute(f"DELETE FROM {table} WHERE {column} {which}")  # noqa: S608
+    def _remove(self, which: str) -> Iterator[None]:
+        with self._connection:
+            for table, column in (
+                ("listing", "generation"),
+                ("chain", "generation"),
+                ("provider", "generation"),
+                ("generation", "number"),
+            ):
+                self._connection.execute(f"DELETE FROM {table} WHERE {column} {which}")  # noqa: S608
+        some = f"SELECT rowid FROM token WHERE generation {which} LIMIT {_STEP}"  # noqa: S608
+        while True:
+            with self._connection:
+                gone = self._connection.execute(f"DELETE FROM token WHERE rowid IN ({some})")  # noqa: S608
+            if not gone.rowcount:
+                return
+            yield
 
-    def rows(self, now: datetime) -> Iterator[list[TokenRow]]:
-        """The list in its order, in steps of 500 rows."""
+    def _parts(self, generation: int) -> Iterator[ListPart]:
+        cursor = self._connection.execute(_SELECT_PARTS, (generation,))
+        return map(ListPart._make, cursor)
+
+    def listing(self) -> Iterator[list[ListPart]]:
+        """The current list in its order, some parts at a time."""
         current = self.current()
-        generation = current[0] if current else UNLISTED
-        cursor = self._connection.execute(_SELECT, (generation, generation))
-        while step := cursor.fetchmany(_STEP):
-            yield [_row(record, now.timestamp()) for record in step]
+        if current is None:
+            return
+        parts = self._parts(current[0])
+        while some := list(islice(parts, _PARTS)):
+            yield some
+
+    def unlisted(self) -> list[tuple[bytes, bytes]]:
+        """The JSON of every token that no list has, each with that of its chain."""
+        current = self.current()
+        found = self._connection.execute(
+            "SELECT token.body, chain.body FROM token "
+            "JOIN chain ON chain.generation = 0 AND chain.short_name = lower(token.chain) "
+            "WHERE token.generation = 0 AND token.id NOT IN "
+            "(SELECT id FROM token WHERE generation = ?)",
+            (current[0] if current else UNLISTED - 1,),
+        )
+        return [(body, chain) for body, chain in found]
 
     def token_body(self, token_id: str) -> tuple[bytes, bytes] | None:
         """The JSON of a token and of its chain, of the newest list that has it."""
@@ -214,18 +289,3 @@ def _connect(path: Path) -> sqlite3.Connection:
         raise
     path.chmod(0o600)
     return connection
-
-
-def _row(record: tuple[object, ...], now: float) -> TokenRow:
-    values = list(record[:-1])
-    for at in _DECIMALS:
-        text = values[at]
-        if text is not None:
-            values[at] = Decimal(str(text))
-    values[_FLAGS] = [bool(flag) for flag in values[_FLAGS]]
-    verdict = Verdict(str(values[_VERDICT]))
-    ends = record[-1]
-    if verdict is Verdict.BENIGN and isinstance(ends, float) and ends <= now:
-        verdict = Verdict.STALE
-    values[_VERDICT] = verdict
-    return TokenRow._make(values)

@@ -55,4 +55,4 @@ def consent_for(board: QuoteBoard, row: RankedQuote, catalog: Catalog, now: date
 
 def _imitated(token: Token, catalog: Catalog) -> TokenRow | None:
     row = catalog.row(token.id)
-    return imitated_by(row, catalog.rows) if row is not None else None
+    return imitated_by(row, catalog.rows.drawn_like(row)) if row is not None else None

@@ -48,7 +48,4 @@ def own_deposits(journal: Journal) -> frozenset[str]:
 
 def token_contracts(catalog: Catalog, token: Token) -> frozenset[str]:
     """Token contracts on the chain of ``token``: what is sent to one of them is lost."""
-    chain = token.chain_data.short_name
-    return frozenset(
-        row.contract for row in catalog.rows if row.chain == chain and row.contract is not None
-    )
+    return catalog.rows.contracts_on(token.chain_data.short_name)

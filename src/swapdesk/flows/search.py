@@ -7,13 +7,14 @@ the fingers away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
-from heapq import nsmallest
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain as chain_of
 from itertools import islice
 from typing import Literal
 
 from swapdesk.flows.confusables import draws_like, is_plain, skeleton
+from swapdesk.flows.token_columns import needle
+from swapdesk.flows.token_list import TokenList
 from swapdesk.flows.token_row import CanDo, TokenRow, Verdict, row_of, verdict_of
 
 __all__ = [
@@ -50,73 +51,113 @@ def search(
 
     ``chain`` is a short name, compared without case. Every word of ``text`` must occur.
     """
-    found = _filtered(rows, chain, can_do)
+    tokens = rows if isinstance(rows, TokenList) else TokenList.of(rows)
+    kept = _filter(tokens, chain, can_do)
     typed = " ".join(text[:_MOST_TYPED].lower().split())
     if not typed:
-        return list(islice(found, limit)) if sort == "rank" else _sorted(found, sort, limit)
-    hits = _containing(found, typed)
-    if not hits and "." in typed:
-        hits = _containing(found, typed.replace(".", " "))
+        everywhere: Iterator[int] = iter(range(len(tokens)))
+        if chain is not None:
+            everywhere = tokens.chains.equal(chain.lower())
+        places = (at for at in everywhere if kept(at))
+        return _rows(tokens, places if sort == "rank" else _sorted(tokens, places, sort), limit)
     if sort != "rank":
-        return _sorted(hits, sort, limit)
-    ranked = _ranked(hits, typed, limit)
+        hits = _holding(tokens, typed, kept)
+        return _rows(tokens, _sorted(tokens, hits, sort), limit)
+    ranked = list(islice(_ranked(tokens, typed, kept), limit))
     if len(ranked) < _ENOUGH and " " not in typed and 3 <= len(typed) <= 10:
-        near = _one_slip(typed)
-        known = {row.id for row in ranked}
-        ranked += [r for r in found if r.symbol_key in near and r.id not in known]
-    return ranked[:limit]
+        near = {word.encode("utf-8", "surrogatepass") for word in _one_slip(typed)}
+        known = set(ranked)
+        ranked += [
+            at
+            for at, symbol in enumerate(tokens.symbols.lines())
+            if symbol in near and at not in known and kept(at)
+        ]
+    return _rows(tokens, ranked, limit)
 
 
-def _filtered(
-    rows: Sequence[TokenRow], chain: str | None, can_do: CanDo | None
-) -> Sequence[TokenRow]:
-    if chain is not None:
-        wanted = chain.lower()
-        rows = [row for row in rows if row.chain.lower() == wanted]
-    if can_do is not None:
-        rows = [row for row in rows if row.can(can_do)]
-    return rows
+_Kept = Callable[[int], bool]
+"""Whether the token of this number passes the filters."""
 
 
-def _containing(rows: Iterable[TokenRow], typed: str) -> list[TokenRow]:
-    first, *others = sorted(typed.split(), key=len, reverse=True)
-    hits = [row for row in rows if first in row.text_key]
-    for word in others:
-        hits = [row for row in hits if word in row.text_key]
-    return hits
+def _rows(tokens: TokenList, places: Iterable[int], limit: int) -> list[TokenRow]:
+    return [tokens[at] for at in islice(places, limit)]
 
 
-def _ranked(hits: list[TokenRow], typed: str, limit: int) -> list[TokenRow]:
-    """Each class is one pass, and only as long as rows are missing: a letter hits them all."""
-    first = typed.split()[0]
-    exact = [row for row in hits if row.symbol_key == first]
-    if len(typed) >= _CONTRACT_LENGTH:
-        exact += [row for row in hits if row.contract is not None and row.contract.lower() == typed]
-    begins = [row for row in hits if row.symbol_key.startswith(first)]
-    ranked = exact + [row for row in begins if row.symbol_key != first]
-    if len(ranked) >= limit:
-        return ranked[:limit]
-    known = {row.id for row in ranked}
-    others = [row for row in hits if row.id not in known]
-    named = [row for row in others if row.name.lower().startswith(first)]
-    ranked += named
-    known.update(row.id for row in named)
-    rest = (row for row in others if row.id not in known)
-    return (ranked + list(islice(rest, limit)))[:limit]
+def _filter(tokens: TokenList, chain: str | None, can_do: CanDo | None) -> _Kept:
+    wanted = None if chain is None else needle(chain.lower())
+
+    def kept(at: int) -> bool:
+        on_chain = wanted is None or tokens.chains.line(at) == wanted
+        return on_chain and (can_do is None or tokens.can(at, can_do))
+
+    return kept if chain is not None or can_do is not None else _everything
 
 
-def _sorted(rows: Iterable[TokenRow], sort: SortBy, limit: int) -> list[TokenRow]:
-    return nsmallest(limit, rows, key=_KEYS[sort])
+def _everything(at: int) -> bool:
+    return True
 
 
-_NOTHING = Decimal(0)
-_KEYS: dict[SortBy, Callable[[TokenRow], tuple[object, ...]]] = {
-    "rank": lambda row: row.order,
-    "symbol": lambda row: (row.symbol_key, row.chain),
-    # Largest first; a price that is not known is no price of zero.
-    "price": lambda row: (row.price is None, -(row.price or _NOTHING)),
-    "change": lambda row: (row.change is None, -(row.change or _NOTHING)),
-}
+def _holding(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
+    """Tokens whose text holds every word; a dot parts words if nothing is found otherwise."""
+    found = _with_words(tokens, typed.split(), kept)
+    first = next(found, None)
+    if first is not None:
+        return chain_of((first,), found)
+    return _with_words(tokens, _parted(typed), kept)
+
+
+def _parted(typed: str) -> list[str]:
+    return typed.replace(".", " ").split() if "." in typed else []
+
+
+def _with_words(tokens: TokenList, words: Sequence[str], kept: _Kept) -> Iterator[int]:
+    if not words:
+        return iter(())
+    longest, *others = sorted(words, key=len, reverse=True)
+    return _also(tokens, tokens.texts.holding(longest), others, kept)
+
+
+def _also(
+    tokens: TokenList, places: Iterable[int], words: Sequence[str], kept: _Kept
+) -> Iterator[int]:
+    """Those of ``places`` that pass the filters and hold all ``words``."""
+    line, wanted = tokens.texts.line, [needle(word) for word in words]
+    if not wanted:
+        return (at for at in places if kept(at))
+    return (at for at in places if kept(at) and all(word in line(at) for word in wanted))
+
+
+def _ranked(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
+    """Class by class, each only as far as rows are asked for: a letter is in them all."""
+    words = typed.split()
+    if next(_with_words(tokens, words, kept), None) is None:
+        words = _parted(typed)
+        if not words:
+            return
+    # The words whose hits are ranked; the class is told by the first one as it was typed.
+    first, known = typed.split()[0], set[int]()
+    classes = (
+        tokens.symbols.equal(first),
+        _of_contract(tokens, typed),
+        tokens.symbols.beginning(first),
+        tokens.names.beginning(first),
+    )
+    for places in classes:
+        for at in _also(tokens, places, words, kept):
+            if at not in known:
+                known.add(at)
+                yield at
+    yield from (at for at in _with_words(tokens, words, kept) if at not in known)
+
+
+def _of_contract(tokens: TokenList, typed: str) -> Iterator[int]:
+    if len(typed) < _CONTRACT_LENGTH:
+        return iter(())
+    return (at for at in tokens.texts.holding(typed) if tokens.contract_is(at, typed))
+
+
+def _sorted(tokens: TokenList, places: Iterable[int], sort: SortBy) -> list[int]:
+    return sorted(places, key=tokens.sequence(sort).__getitem__)
 
 
 def _one_slip(typed: str) -> frozenset[str]:

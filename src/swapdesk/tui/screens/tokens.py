@@ -141,7 +141,7 @@ class TokensScreen(Page):
         if row is None or token is None:
             self._pane.show([])
             return
-        alike = lookalikes(row, self.desk.catalog.rows)
+        alike = lookalikes(row, self.desk.catalog.rows.drawn_like(row))
         legend = self.app.size.width >= NORMAL
         self._pane.show(token_pane(row, token, alike, self.now(), legend=legend))
         self.refresh_keys()

@@ -1,0 +1,158 @@
+"""The list of tokens in columns: nothing is lost in them, and a search in them finds the same."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from swapdesk.clock import ManualClock
+from swapdesk.flows.catalog_file import CatalogFile
+from swapdesk.flows.confusables import skeleton
+from swapdesk.flows.search import imitated_by, lookalikes, search
+from swapdesk.flows.token_columns import Column
+from swapdesk.flows.token_list import ListedToken, TokenList, pack
+from swapdesk.flows.token_row import CanDo, TokenRow, Verdict, row_of
+from swapdesk.sandbox.world_generator import build_catalog
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.tokens import Token
+
+NOW = ManualClock().now()
+CHAINS, TOKENS = build_catalog(7, 1_500, NOW)
+ROWS = sorted((row_of(token, NOW) for token in TOKENS), key=lambda row: row.order)
+LIST = TokenList.of(ROWS)
+LINES = st.lists(st.text(st.characters(exclude_characters="\x1e\x1f", codec="utf-8")), max_size=8)
+
+
+@given(LINES)
+def test_lines_come_back_as_they_were(lines: list[str]) -> None:
+    column = Column.of(lines)
+    assert [column.text(at) for at in range(len(column))] == lines
+    assert len(column.lines()) == len(lines)
+
+
+@given(st.lists(st.text("abé\n", max_size=6), max_size=12), st.text("abé", min_size=1, max_size=3))
+def test_a_column_finds_what_a_walk_finds(lines: list[str], wanted: str) -> None:
+    column = Column.of(lines)
+    numbers = range(len(lines))
+    assert list(column.holding(wanted)) == [at for at in numbers if wanted in lines[at]]
+    assert list(column.beginning(wanted)) == [at for at in numbers if lines[at].startswith(wanted)]
+    assert list(column.equal(wanted)) == [at for at in numbers if lines[at] == wanted]
+
+
+def test_rows_come_out_of_the_columns_as_they_went_in() -> None:
+    assert list(LIST) == ROWS
+    assert LIST[3:700:50] == ROWS[3:700:50]
+    assert LIST[-1] == ROWS[-1]
+    assert TokenList.of(ROWS) == LIST
+    assert TokenList.of(ROWS[1:]) != LIST
+    with pytest.raises(IndexError):
+        LIST[len(ROWS)]
+
+
+def test_rows_are_added_at_their_places() -> None:
+    some = random.Random(5).sample(ROWS, 40)
+    rest = TokenList.of(row for row in ROWS if row not in some)
+    assert list(rest.with_rows(map(ListedToken, some))) == ROWS
+    assert list(TokenList([], None).with_rows([ListedToken(ROWS[0])])) == ROWS[:1]
+
+
+def test_a_benign_scan_grows_old_and_no_other() -> None:
+    benign = next(row for row in ROWS if row.verdict is Verdict.BENIGN)
+    warned = next(row for row in ROWS if row.verdict is Verdict.WARNING)
+    part = pack([ListedToken(benign, 1000.0), ListedToken(warned, 1000.0)])
+    assert [row.verdict for row in TokenList([part], 999.9)] == [Verdict.BENIGN, Verdict.WARNING]
+    assert [row.verdict for row in TokenList([part], 1000.0)] == [Verdict.STALE, Verdict.WARNING]
+
+
+def walked(text: str, chain: str | None, can_do: CanDo | None) -> set[str]:
+    """Ids of all rows that hold every word and pass the filters."""
+    return {
+        row.id
+        for row in ROWS
+        if all(word in row.text_key for word in text.split())
+        and (chain is None or row.chain == chain)
+        and (can_do is None or row.can(can_do))
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(ROWS),
+    st.integers(1, 5),
+    st.sampled_from(["", " usd", " base", " inu"]),
+    st.sampled_from([None, "ethereum", "solana"]),
+    st.sampled_from([None, *CanDo]),
+)
+def test_a_search_finds_every_row_that_a_walk_finds(
+    row: TokenRow, length: int, more: str, chain: str | None, can_do: CanDo | None
+) -> None:
+    text = row.symbol_key[:length].strip() + more
+    found = [hit.id for hit in search(LIST, text, chain=chain, can_do=can_do, limit=10_000)]
+    whole = walked(text, chain, can_do)
+    assert len(set(found)) == len(found)
+    assert set(found[: len(whole)]) == whole
+    assert len(found) == len(whole) or len(whole) < 8
+    by_price = search(LIST, text, chain=chain, can_do=can_do, sort="price", limit=10_000)
+    assert {hit.id for hit in by_price} == whole
+    prices = [hit.price for hit in by_price if hit.price is not None]
+    assert prices == sorted(prices, reverse=True)
+
+
+def test_a_limit_keeps_the_best() -> None:
+    for text in ("u", "eth", "moon inu", "usdc"):
+        whole = search(LIST, text, limit=10_000)
+        assert search(LIST, text, limit=5) == whole[:5]
+
+
+def test_what_draws_alike_is_all_that_a_search_for_copies_needs() -> None:
+    for row in ROWS[::7]:
+        alike = LIST.drawn_like(row)
+        assert row in alike
+        assert lookalikes(row, alike) == lookalikes(row, ROWS)
+        assert imitated_by(row, alike) == imitated_by(row, ROWS)
+        assert all(
+            skeleton(row.symbol) & skeleton(one.symbol) or skeleton(row.name) & skeleton(one.name)
+            for one in alike
+        )
+
+
+def test_facts_of_a_chain() -> None:
+    assert LIST.contracts_on("Base") == {
+        row.contract for row in ROWS if row.chain == "base" and row.contract
+    }
+    assert LIST.chain_names(CanDo.CEX) == {row.chain for row in ROWS if row.has_cex}
+
+
+def stored(path: Path, steps: list[list[Token]]) -> TokenList:
+    """What a file holds after a refresh that brought these steps."""
+    file = CatalogFile.open(path)
+    generation = file.begin(NOW)
+    for step in steps:
+        file.add_tokens(generation, [(token, encode_json(token)) for token in step], NOW)
+    for _ in file.finish(generation, NOW):
+        pass
+    parts = [part for some in file.listing() for part in some]
+    file.close()
+    return TokenList.joined(parts, NOW)
+
+
+def test_a_list_out_of_order_is_put_in_order(tmp_path: Path) -> None:
+    tokens = sorted(TOKENS[:900], key=lambda token: row_of(token, NOW).order)
+    tidy = stored(tmp_path / "tidy.db", [tokens[:450], tokens[450:]])
+    assert list(tidy) == [row_of(token, NOW) for token in tokens]
+    mixed = random.Random(3).sample(tokens, len(tokens))
+    assert stored(tmp_path / "mixed.db", [mixed[:450], mixed[450:]]) == tidy
+
+
+def test_of_a_token_that_comes_twice_the_later_one_is_listed(tmp_path: Path) -> None:
+    """Pages shift while they are read."""
+    tokens = sorted(TOKENS[:30], key=lambda token: row_of(token, NOW).order)
+    dearer = tokens[9].model_copy(update={"price": Decimal(77)})
+    found = stored(tmp_path / "catalog.db", [tokens[:10], [dearer, *tokens[10:]]])
+    assert [row.id for row in found] == [token.id for token in tokens]
+    assert found[9].price == 77
