@@ -156,3 +156,17 @@ async def test_a_create_and_its_twin_end_within_25_seconds(floor: Floor) -> None
     assert floor.clock.monotonic() - begin < 25
     assert (await refused(creating)).code is ErrorCode.SERVICE_UNAVAILABLE
     assert (await refused(twin)).code is ErrorCode.SERVICE_UNAVAILABLE
+
+
+async def test_an_order_between_two_venues_is_new(floor: Floor) -> None:
+    floor.venue("aa").trouble.reject = True
+    floor.venue("bb").trouble.answers_lost = 1
+    quote = await floor.quote()
+    error = await refused(floor.desk.create(caller(), exchange(quote), "exchange"))
+    assert error.code is ErrorCode.SERVICE_UNAVAILABLE
+    order = await only_order(floor)
+    assert (order.status, order.status_label, order.in_status) == (-1, "NEW", 0)
+    assert (order.display_status, order.deposit_address) == ("WAITING_FOR_DEPOSIT", None)
+    await floor.work(12)
+    assert (await only_order(floor)).status == 0
+    assert [row.status for row in await floor.store.read_outbox(0, 10)] == [-1, 0]

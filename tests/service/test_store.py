@@ -191,13 +191,6 @@ async def test_a_state_moves_by_compare_and_set_and_never_back(store: SqliteStor
     assert [(r.version, r.status, r.rank) for r in await store.read_outbox(0, 10)] == [(2, 2, 2)]
 
 
-async def test_a_quiet_change_is_not_announced(store: SqliteStore) -> None:
-    row = await begun(store, 1)
-    assert await store.advance_order(replace(row, legs=("bb",)), expected_version=1, announce=False)
-    assert await store.read_outbox(0, 10) == []
-    assert await store.last_outbox() == 0
-
-
 async def test_the_outbox_wakes_and_keeps_the_order_of_commits(store: SqliteStore) -> None:
     rows = [await begun(store, n) for n in range(1, 31)]
     waiting = asyncio.create_task(store.outbox_beyond(0))

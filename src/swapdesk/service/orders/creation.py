@@ -214,7 +214,7 @@ class OrderDesk:
             )
         deadline = self._clock.monotonic() + CARRY_SECONDS
         looks = 0
-        while order.status == OrderStatus.INITIALIZING:
+        while order.status < OrderStatus.WAITING:
             landed = self._in_flight.get(order.service_id)
             left = deadline - self._clock.monotonic()
             if left <= 0:
@@ -228,7 +228,7 @@ class OrderDesk:
             found = await self._store.get_order(order.partner_id, order.service_id)
             if found is None:
                 raise unusable()
-            if landed is not None and found.status == OrderStatus.INITIALIZING:
+            if landed is not None and found.status < OrderStatus.WAITING:
                 raise _outcome_unknown()
             order = found
         return self._answer(order)
@@ -237,7 +237,7 @@ class OrderDesk:
         if order.failure_code is not None:
             code = ErrorCode(order.failure_code)
             raise ServiceError(code, _FAILURES.get(code, _NOT_OPENED))
-        if order.status == OrderStatus.INITIALIZING:
+        if order.status < OrderStatus.WAITING:
             raise _outcome_unknown()
         return self.presentation.order(order)
 

@@ -129,7 +129,7 @@ class Worker:
 
     async def _work_on(self, order: StoredOrder) -> None:
         try:
-            if order.status == OrderStatus.INITIALIZING:
+            if order.status < OrderStatus.WAITING:
                 await self._desk.opening.carry(order, ask_first=True)
             else:
                 await self._follow(order)

@@ -12,6 +12,7 @@ from swapdesk.service.orders.legs import Position, opened_in_vain, refusals, rou
 from swapdesk.service.quoting.routes import PricedRoute
 from swapdesk.service.store.protocol import RouteChoice, StoredOrder
 from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.orders import OrderStatus
 from swapdesk.wire.tokens import Token
 
 
@@ -47,7 +48,7 @@ class NextRoute:
         self._clock = clock
 
     async def after(self, order: StoredOrder, position: Position, code: str) -> StoredOrder | None:
-        """The order on its next best route, or None when no venue is left.
+        """The order on its next best route, at -1 until it is open; None when no venue is left.
 
         ``code`` is the venue that refused the leg at ``position``.
         """
@@ -76,6 +77,8 @@ class NextRoute:
             return None
         return replace(
             order,
+            status=int(OrderStatus.NEW),
+            modified=self._clock.now(),
             legs=route.legs,
             amount_in=route.amount_in,
             amount_out=route.amount_out,

@@ -84,7 +84,7 @@ class Opening:
         self._clock = clock
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
-        """Bring an order at -2 to waiting, or to failed when no venue opens.
+        """Bring an order at -2 or -1 to waiting, or to failed when no venue opens.
 
         ``ask_first`` asks each venue what the key already stands for. Raises OutcomeUnknown,
         at the latest after CARRY_SECONDS. Returns the row as it stands, also when someone
@@ -111,9 +111,7 @@ class Opening:
                 return await self._commit(order, self._waiting(order, *opened))
             if rerouted is None:
                 return await self._commit(order, self._failed(order, code))
-            if not await self._store.advance_order(
-                rerouted, expected_version=order.version, announce=False
-            ):
+            if not await self._store.advance_order(rerouted, expected_version=order.version):
                 return await self._current(order)
             order = replace(rerouted, version=order.version + 1)
             if self._clock.monotonic() >= until:

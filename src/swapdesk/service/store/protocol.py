@@ -218,13 +218,10 @@ class Store(Protocol):
         """The one order a quote became, also after the quote itself was dropped."""
         ...
 
-    async def advance_order(
-        self, order: StoredOrder, *, expected_version: int, announce: bool = True
-    ) -> bool:
+    async def advance_order(self, order: StoredOrder, *, expected_version: int) -> bool:
         """Write the new state, its outbox row and ``expected_version + 1``, and end the lease.
 
-        False when someone was first or the rank would fall. ``announce=False`` leaves out the
-        outbox row: for a change nobody outside sees.
+        False when someone was first or the rank would fall.
         """
         ...
 

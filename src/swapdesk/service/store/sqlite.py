@@ -143,9 +143,7 @@ class SqliteStore:
             ]
         )
 
-    async def advance_order(
-        self, order: StoredOrder, *, expected_version: int, announce: bool = True
-    ) -> bool:
+    async def advance_order(self, order: StoredOrder, *, expected_version: int) -> bool:
         values = values_of(order, ORDER_COLUMNS) | {
             "amount_key": amount_key(order.amount_in),
             "expected": expected_version,
@@ -155,8 +153,7 @@ class SqliteStore:
         def advance(db: sqlite3.Connection) -> bool:
             if not db.execute(ADVANCE, values).rowcount:
                 return False
-            if announce:
-                db.execute(ANNOUNCE, values)
+            db.execute(ANNOUNCE, values)
             return True
 
         return await self._write(advance)
