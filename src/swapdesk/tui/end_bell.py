@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from swapdesk.flows.order_account import symbols
-from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.spans import printable
+
+if TYPE_CHECKING:
+    from swapdesk.flows.tracked_order import TrackedOrder
 
 LONGEST = 120
 
@@ -58,6 +59,10 @@ class EndBell:
 
 def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
     """``Order m1Xc7D, BTC to ETH: completed.`` Amounts stay on the screen."""
+    # Orders and their models load after the first frame.
+    from swapdesk.flows.order_account import symbols
+    from swapdesk.flows.order_summary import summarise
+
     sent, received = symbols(tracked.order)
     word = summarise(tracked, now).word
     return f"Order {tracked.short_id}, {sent} to {received}: {word[:1].lower()}{word[1:]}."
