@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 import httpx
 import pytest
 
+from swapdesk.tui.messages import QuotesArrived
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
+from swapdesk.tui.screens.waterfall import WaterfallScreen
 from tui.desk_run import SIZES, DeskRun, Market
+from tui.quote_rows import FIXED, MERIDIAN, SUNK, fixed_are, quotes_with
 
 Golden = Callable[[str, str], None]
 
@@ -156,6 +160,141 @@ async def test_an_error_leaves_the_rows_and_marks_them(market: Market) -> None:
         await run.later("The service had an internal error.")
         assert "Alder" in run.text
         assert "◌ 14:02:11 UTC" in run.text
+
+
+async def test_an_answer_outlives_its_screen(market: Market) -> None:
+    """Before a screen is composed and after it is removed an answer is kept, nothing drawn."""
+    async with market.desk() as run:
+        await run.to_quotes()
+        screen = run.screen(QuotesScreen)
+        board = screen.board
+        assert board is not None
+        early = QuotesScreen(run.app.session, board.wish)
+        assert not early.composed
+        early.take(board)
+        assert early.board is board
+        await run.press("escape")
+        await run.settle(lambda: not screen.composed, "the screen to go")
+        for late in (
+            lambda: screen.take(board),
+            lambda: screen._arrived(QuotesArrived(board)),
+            screen._forget_former,
+            screen.on_tick,
+            screen.on_resize,
+        ):
+            late()
+        assert screen.board is board
+
+
+async def test_an_on_chain_route_is_compared_and_not_created(market: Market) -> None:
+    market.network.after = quotes_with(MERIDIAN, SUNK)
+    async with market.desk() as run:
+        await run.to_quotes()
+        screen = run.screen(QuotesScreen)
+        await run.press("down")
+        assert screen.row is not None
+        assert screen.row.quote.swap == "me"
+        assert "e explain" in run.text
+        await run.press("enter")
+        run.screen(QuotesScreen)
+        assert "On-chain routes are compared here and not created yet." in run.text
+        await run.press("d")
+        assert "dex only" in run.text
+        assert "Alder" not in run.text
+        await run.press("3")
+        assert "Alder" in run.text
+        await run.press("2")
+        assert "two legs" in run.text
+        assert "Alder" not in run.text
+        await run.press("0")
+        assert "Alder" in run.text
+
+
+async def test_the_best_mark_and_the_cursor_start_on_what_can_be_created(market: Market) -> None:
+    market.network.after = quotes_with(MERIDIAN | {"amountOut": 15, "netAmountOut": 14.98})
+    async with market.desk() as run:
+        await run.to_quotes()
+        row = next(line for line in run.text.split("\n") if line.startswith("▌"))
+        assert "Alder" in row
+        best = next(line for line in run.text.split("\n") if " best " in line and "vs" not in line)
+        assert "Meridian" in best
+
+
+async def test_the_waterfall_walks_the_quotes_and_reviews(market: Market) -> None:
+    market.network.after = quotes_with(MERIDIAN)
+    async with market.desk() as run:
+        await run.to_quotes()
+        await run.press("e")
+        run.screen(WaterfallScreen)
+        assert "inside the rate" in run.text
+        await run.press("right_square_bracket")
+        await run.see("$61.12 ÷ $3,311.06")
+        await run.press("u")
+        assert "u net ranking" in run.text
+        await run.press("left_square_bracket", "enter")
+        assert run.screen(CreateScreen).row.quote.swap == "aa"
+        await run.press("escape")
+        run.screen(QuotesScreen)
+
+
+async def test_fixed_rates_come_by_a_second_call_and_are_merged(market: Market) -> None:
+    market.network.after = fixed_are(FIXED)
+    async with market.desk() as run:
+        await run.to_quotes()
+        assert "f fixed too, 1 quote" in run.text
+        await run.press("f")
+        await run.see("fixed and floating")
+        assert quotes_asked(market) == 2
+        rows = [line for line in run.text.split("\n") if "Alder" in line]
+        assert len(rows) == 2
+        assert "10:00" in rows[1]
+        assert "fixed" in rows[1]
+        assert "r refresh, 2 quotes" in run.text
+        assert "f fixed too" not in run.text
+
+
+async def test_an_account_without_fixed_rates_keeps_its_floating_ones(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_quotes()
+        market.network.after = failing(403, ERROR % b"FIXED_RATE_NOT_ALLOWED")
+        await run.press("f")
+        await run.see("FIXED_RATE_NOT_ALLOWED")
+        assert "Alder" in run.text
+        assert "f fixed too, 1 quote" in run.text
+
+
+async def test_a_stated_amount_to_arrive_is_asked_for_at_a_fixed_rate(market: Market) -> None:
+    takes = FIXED | {"amountIn": 0.069, "amountOut": 2, "netAmountOut": 2}
+    market.network.after = fixed_are(takes)
+    async with market.desk() as run:
+        await run.to_quotes("=2 btc eth")
+        assert "Receive 2 ETH on Ethereum" in run.text
+        assert "You send" in run.text
+        assert "ranked by what you send" in run.text
+        assert "0.069" in next(line for line in run.text.split("\n") if line.startswith("▌"))
+
+
+async def test_options_ask_only_when_a_key_says_so(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_quotes()
+        await run.press("f2")
+        await run.see("How to ask for quotes")
+        await run.press("ctrl+n", "down", "down")
+        await run.type("5")
+        await run.press("enter")
+        assert "A markup is 0 to 4 percent." in run.text
+        await run.press("backspace")
+        await run.type("0.5")
+        await run.press("up", "up", *["down"] * 8)
+        await run.type("mine")
+        await run.press("ctrl+s")
+        assert "Kept as mine." in run.text
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, QuotesScreen), "the table")
+        assert "Options changed. r asks with them, 1 quote." in run.text
+        assert quotes_asked(market) == 1
+        wish = run.screen(QuotesScreen).question.wish
+        assert (wish.fixed, wish.floating, wish.markup) == (True, False, Decimal("0.5"))
 
 
 async def ask(run: DeskRun) -> None:

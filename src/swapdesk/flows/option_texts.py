@@ -37,9 +37,7 @@ OPTIONS: dict[str, OptionText] = {
     "in leg": OptionText("First leg", "private routes: aa bb only these, -cc never"),
     "out leg": OptionText("Second leg", "private routes: aa bb only these, -cc never"),
     "xmr": OptionText("Hop", "private routes: xmr pins the hop to XMR", ("", "xmr")),
-    "rotation": OptionText(
-        "Rotation", "payout wallets in turn: on, strict, or 10 5% for last 10, 5% worse"
-    ),
+    "rotation": OptionText("Rotation", "payout wallets in turn: on, strict, or as 10 5%"),
 }
 """By the names that :class:`WishRefused` uses."""
 

@@ -20,7 +20,7 @@ from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote, UnusableQuote
 from swapdesk.flows.wish_words import cost_in_words, options_in_words
 from swapdesk.tui.glyphs import REFUSED, STALE
-from swapdesk.tui.spans import Line, LineLike, Span
+from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.quote_table import badge_notes, reason_text, route_word, unusable_at
 
 SAY_ASKING_AFTER = 0.3
@@ -123,11 +123,15 @@ def value_rows(
             Span(" with fees."),
         ]
     rows: list[LineLike] = [[Span("Value  ", "muted"), *sentence]]
-    if any("gross" in one.badges for one in ranking.rows):
-        said = f"No USD price for {board.token_out.symbol}: on-chain fees are not in the ranking."
+    gross = [one.quote for one in ranking.rows if "gross" in one.badges]
+    if gross:
+        said = "The fees of gross routes are not in the ranking."
+        if all(quote.amount_out_usd is None for quote in gross):
+            said = f"No USD price for {board.token_out.symbol}: its fees are not in the ranking."
         rows.append(Span(said, "status-waiting"))
     if notes:
-        rows += [[Span("Notes  ", "muted"), *note] for note in badge_notes(ranking.rows)]
+        found = badge_notes(ranking.rows)
+        rows += [[Span("Notes  ", "muted"), *joined(found)]] if found else []
     return rows
 
 

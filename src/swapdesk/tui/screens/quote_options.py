@@ -61,7 +61,7 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
             for name, field in self._fields.items()
         ]
         name = Horizontal(TextRows([Span("Preset", "muted")], classes="label"), self._preset)
-        title = TextRows([Span("How to ask for quotes", bold=True), []])
+        title = TextRows([Span("How to ask for quotes", bold=True)])
         return (title, *rows, name, self._said)
 
     def on_mount(self) -> None:
@@ -134,7 +134,7 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         except WishRefused as refused:
             line = [Span(f"{REFUSED} {refused.message}", "status-trouble")]
         role = "status-done" if good else "status-trouble"
-        self._said.show([[], line, Span(said, role)])
+        self._said.show([line, Span(said, role)])
 
 
 def open_options(

@@ -227,7 +227,7 @@ class QuotesScreen(Page):
                 quote_rows(
                     board,
                     self.now(),
-                    self._table.container_size.width - 2 * MARGIN,
+                    self._columns,
                     arrangement=self.arrangement,
                     former=self._former,
                 )
@@ -269,9 +269,7 @@ class QuotesScreen(Page):
         body = self._table.parent
         if not isinstance(body, Widget) or not self.composed:
             return
-        width = body.container_size.width - 2 * MARGIN
-        if self._panel_open:
-            width -= PANEL
+        width = self._columns
         sentences = len(self._below.lines(width)) + 1 if self._below.rows else 0
         if self.has_class("-tall"):
             ways = self._ways.lines(width)
@@ -319,6 +317,11 @@ class QuotesScreen(Page):
     def _panel_open(self) -> bool:
         width = self.app.size.width
         return self.board is not None and (width >= WIDE or (self._explained and width >= ROOMY))
+
+    @property
+    def _columns(self) -> int:
+        """Cells of a row beside the panel."""
+        return self.app.size.width - 2 * MARGIN - (PANEL if self._panel_open else 0)
 
     def _wait(self) -> float | None:
         return self.link.api.budget.wait_for("quote") if self.link is not None else None
@@ -403,6 +406,9 @@ class QuotesScreen(Page):
         said = f"Options changed. r asks with them, {cost_in_words(wish)}."
         self.show_notice(said)
         self._show()
+
+    def do_back(self) -> None:
+        self.post_message(self.Go(Back))
 
     def do_review(self) -> None:
         self._table.action_choose()

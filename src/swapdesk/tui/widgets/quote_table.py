@@ -35,6 +35,7 @@ UNUSABLE = "unusable-"
 BEFORE_REASON = 26
 """Cells of place, route and provider with their gaps, before a reason begins."""
 REASON_ROWS = 3
+WIDEST_PERCENT = 8
 
 
 def compared_symbol(wish: QuoteWish) -> str:
@@ -51,7 +52,7 @@ def quote_columns(wish: QuoteWish, *, all_in: bool = False) -> list[Column]:
         Column("route", "Route", 8),
         Column("provider", "Provider", 10),
         Column("net", head, 11, "point"),
-        Column("best", "vs best", 7, "right", role="muted"),
+        Column("best", "vs best", 8, "right", role="muted", gap=1),
         Column("difference", f"in {short}", 9, "point", priority=1, role="muted"),
         Column("fees", "Fees", 8, "right", priority=3, role="muted"),
         Column("gas", "Gas", 5, "right", priority=2, role="muted"),
@@ -158,7 +159,10 @@ def _percent(one: PlacedQuote, expired: bool) -> Cell:
     percentage = one.vs_best_percent
     worse = percentage if not one.row.reverse or percentage is None else -percentage
     deep = worse is not None and worse <= -1
-    return Span(percent(percentage), "amount-down" if deep and not expired else "muted")
+    text = percent(percentage)
+    if len(text) > WIDEST_PERCENT:
+        text = "<−999%" if percentage is not None and percentage < 0 else ">+999%"
+    return Span(text, "amount-down" if deep and not expired else "muted")
 
 
 def _fees(row: RankedQuote) -> str:
@@ -201,7 +205,7 @@ def badge_notes(rows: Sequence[RankedQuote]) -> list[Line]:
     if any(row.quote.fixed for row in rows):
         found.discard("refund address")
     return [
-        [Span(meaning_word(badge)), Span(f"  {text}", "muted")]
+        [Span(meaning_word(badge)), Span(f" {text}", "muted")]
         for badge, text in MEANINGS.items()
         if badge in found
     ]

@@ -11,7 +11,7 @@ from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, cut, fill, push_right
 from swapdesk.tui.widgets.section_label import section_line
 
-_KIND, _AMOUNT, _TAKES = 10, 18, 8
+_KIND, _AMOUNT, _TAKES = 9, 18, 8
 _KNOWS_FROM = 104
 
 
@@ -41,13 +41,13 @@ class WaysView(LinesView):
 def ways_lines(ways: Sequence[Way], head: str, symbol: str, width: int) -> list[Line]:
     """A label, heads, one row a way; who knows whom goes first on narrow screens."""
     knows = width >= _KNOWS_FROM
-    rest = width - _KIND - _AMOUNT - _TAKES - 4
+    rest = width - _KIND - _AMOUNT - _TAKES - 3
     holds = rest // 2 + 4 if knows else rest
     heads: Line = [
         Span(" " * _KIND),
         *push_right(Span(head, "muted"), _AMOUNT),
         *push_right(Span("Takes", "muted"), _TAKES),
-        Span("    "),
+        Span("   "),
         *fill(Span("Holds your money meanwhile", "muted"), holds),
     ]
     if knows:
@@ -60,7 +60,7 @@ def ways_lines(ways: Sequence[Way], head: str, symbol: str, width: int) -> list[
             continue
         line += push_right(Span(f"{table_amount(way.best.figure)} {symbol}"), _AMOUNT)
         line += push_right(Span(expected_minutes(way.best.quote.duration)), _TAKES)
-        line += [Span("    "), *fill(Span(way.holds), holds)]
+        line += [Span("   "), *fill(Span(way.holds), holds)]
         if knows:
             line += cut(Span(way.knows), rest - holds)
         rows.append(line)

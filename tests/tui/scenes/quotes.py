@@ -1,0 +1,108 @@
+"""The comparison with every kind of row, its waterfall, its options, and tokens to choose."""
+
+from __future__ import annotations
+
+from swapdesk.tui.base_screen import DeskScreen
+from tui.desk_run import DeskRun, Market
+from tui.quote_rows import (
+    BASALT,
+    FATHOM,
+    FIXED,
+    ISTHMUS,
+    MERIDIAN,
+    SUNK,
+    fixed_are,
+    only_these,
+    quotes_with,
+)
+from tui.scenes import scene
+
+
+def on_chain(market: Market) -> None:
+    """The service answers with on-chain routes too."""
+    market.network.after = quotes_with(MERIDIAN, ISTHMUS, SUNK, FATHOM, BASALT)
+
+
+def fixed_rates(market: Market) -> None:
+    """The service has one fixed rate."""
+    market.network.after = fixed_are(FIXED)
+
+
+def takes_two(market: Market) -> None:
+    """A fixed rate for a stated amount to arrive."""
+    market.network.after = fixed_are(
+        FIXED | {"amountIn": 0.069, "amountOut": 2, "netAmountOut": 2, "amountOutUsd": 6622.12},
+        FIXED | {"quoteId": "b" * 24, "swap": "bb", "swapName": "Birch", "amountIn": 0.0692,
+                 "amountOut": 2, "netAmountOut": 2, "amountOutUsd": 6622.12},
+    )  # fmt: skip
+
+
+def nothing_usable(market: Market) -> None:
+    """Every route has a reason not to be used."""
+    gantry = {"type": "standard", "swap": "ga", "swapName": "Gantry", "error": "x", "min": 0.75}
+    market.network.after = only_these(gantry, FATHOM, BASALT)
+
+
+async def _calm(run: DeskRun) -> None:
+    run.screen(DeskScreen).clear_notice()
+    await run.pilot.pause()
+
+
+@scene("quotes-all-kinds", prepare=on_chain, fed=False)
+async def all_kinds(run: DeskRun) -> None:
+    await run.to_quotes()
+    await _calm(run)
+
+
+@scene("quotes-explained", prepare=on_chain, fed=False)
+async def explained(run: DeskRun) -> None:
+    await run.to_quotes()
+    await run.pilot.resize_terminal(120, 40)
+    await run.pilot.pause()
+    await run.press("down", "e")
+    await run.see("Provider pays out")
+    await _calm(run)
+
+
+@scene("waterfall", prepare=on_chain, fed=False)
+async def waterfall(run: DeskRun) -> None:
+    await run.to_quotes()
+    await run.press("down", "e")
+    await run.see("Provider pays out")
+
+
+@scene("quotes-fixed-too", prepare=fixed_rates, fed=False)
+async def fixed_too(run: DeskRun) -> None:
+    await run.to_quotes()
+    await run.press("f")
+    await run.see("fixed and floating")
+    # Former ranks stand for a second of the machine's time.
+    await run.settle(lambda: "was 2" not in run.text, "the ranks to be settled")
+    await _calm(run)
+
+
+@scene("quotes-reverse", prepare=takes_two, fed=False)
+async def reverse(run: DeskRun) -> None:
+    await run.to_quotes("=2 btc eth")
+    await _calm(run)
+
+
+@scene("quotes-nothing-usable", prepare=nothing_usable, fed=False)
+async def unusable(run: DeskRun) -> None:
+    await run.to_quotes()
+    await _calm(run)
+
+
+@scene("quote-options")
+async def options(run: DeskRun) -> None:
+    await run.to_quotes()
+    await _calm(run)
+    await run.press("f2")
+    await run.see("How to ask for quotes")
+
+
+@scene("swap-reverse")
+async def swap_reverse(run: DeskRun) -> None:
+    await run.ready()
+    await run.type("=2 btc eth")
+    await run.see("fixed rate")
