@@ -114,6 +114,8 @@ def _next(summary: OrderSummary) -> Line:
 
 
 def _by(summary: OrderSummary, *, sentence: bool = False) -> Line:
+    if summary.actor == "nobody":
+        return []
     text = f"{summary.by[:1].upper()}{summary.by[1:]}."
     return [Span(f" {text}" if sentence else text, "muted")]
 
