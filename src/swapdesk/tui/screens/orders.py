@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -13,14 +12,6 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.announcements import code_and_request, failure_of_error
-from swapdesk.flows.order_export import (
-    ExportForm,
-    export_bytes,
-    export_directory,
-    export_name,
-    form_of,
-    write_export,
-)
 from swapdesk.flows.order_filter import EVERYTHING, FilterProblem, OrderFilter, read_filter
 from swapdesk.flows.order_sentence import order_sentence
 from swapdesk.flows.order_sorting import Sorting, sort_orders
@@ -40,13 +31,13 @@ from swapdesk.tui.commands.orders import (
     SortRows,
 )
 from swapdesk.tui.messages import OrdersRead
+from swapdesk.tui.order_taking import ask_export
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.funding import NOT_THIS_ONE, fund_standing
 from swapdesk.tui.screens.order_facts import order_facts
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.export_overlay import ExportOverlay
 from swapdesk.tui.widgets.filter_field import FilterField
-from swapdesk.tui.widgets.line_table import MARGIN, LineTable
+from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.order_list import STEP, OrderList, Shown
 from swapdesk.tui.widgets.order_pane import OrderPane, OrderSide
 from swapdesk.tui.widgets.section_label import SectionLabel
@@ -375,32 +366,7 @@ class OrdersScreen(Page):
     # taking them along
 
     def do_export_rows(self) -> None:
-        home = self.session.settings.home
-        name = export_name(self.now(), ExportForm.CSV)
-        shown = self._table.shown
-        asked = ExportOverlay(len(shown), export_directory(home, Path.home()) / name)
-
-        def chosen(path: Path | None) -> None:
-            if path is not None:
-                self._export(shown, path)
-
-        self.app.push_screen(asked, chosen)
-
-    def _export(self, orders: list[TrackedOrder], path: Path) -> None:
-        content = export_bytes(orders, self.now(), form_of(path))
-        try:
-            written = write_export(path, content)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            self.show_notice(f"{path} was not written: {reason}.", "error")
-            return
-        noun = "order" if len(orders) == 1 else "orders"
-        said = f"{len(orders)} {noun} written to {written}"
-        if len(said) <= self.app.size.width - 2 * MARGIN:
-            self.show_notice(said)
-        else:
-            # A path is of no use when it is cut.
-            self.app.push_screen(SpokenOverlay(said))
+        ask_export(self, self._table.shown, self.now())
 
     # reading again
 
