@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OPEN = "section open"
 NONE_YET = Nothing("No orders yet.", "n", "starts a swap")
-STEP = 150
+STEP = 100
 """Rows laid out between two breaths of the event loop: a few milliseconds."""
 
 
