@@ -58,15 +58,16 @@ def test_rows_are_added_at_their_places() -> None:
     some = random.Random(5).sample(ROWS, 40)
     rest = TokenList.of(row for row in ROWS if row not in some)
     assert list(rest.with_rows(map(ListedToken, some))) == ROWS
-    assert list(TokenList([], None).with_rows([ListedToken(ROWS[0])])) == ROWS[:1]
+    assert list(TokenList.of([]).with_rows([ListedToken(ROWS[0])])) == ROWS[:1]
 
 
 def test_a_benign_scan_grows_old_and_no_other() -> None:
     benign = next(row for row in ROWS if row.verdict is Verdict.BENIGN)
     warned = next(row for row in ROWS if row.verdict is Verdict.WARNING)
     part = pack([ListedToken(benign, 1000.0), ListedToken(warned, 1000.0)])
-    assert [row.verdict for row in TokenList([part], 999.9)] == [Verdict.BENIGN, Verdict.WARNING]
-    assert [row.verdict for row in TokenList([part], 1000.0)] == [Verdict.STALE, Verdict.WARNING]
+    young, old = TokenList.joined([part], 999.9), TokenList.joined([part], 1000.0)
+    assert [row.verdict for row in young] == [Verdict.BENIGN, Verdict.WARNING]
+    assert [row.verdict for row in old] == [Verdict.STALE, Verdict.WARNING]
 
 
 def walked(text: str, chain: str | None, can_do: CanDo | None) -> set[str]:
@@ -136,9 +137,14 @@ def stored(path: Path, steps: list[list[Token]]) -> TokenList:
         file.add_tokens(generation, [(token, encode_json(token)) for token in step], NOW)
     for _ in file.finish(generation, NOW):
         pass
-    parts = [part for some in file.listing() for part in some]
-    file.close()
-    return TokenList.joined(parts, NOW)
+    steps_of_reading = file.listing(NOW)
+    while True:
+        try:
+            next(steps_of_reading)
+        except StopIteration as end:
+            file.close()
+            found: TokenList = end.value
+            return found
 
 
 def test_a_list_out_of_order_is_put_in_order(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog_file import UNLISTED, CatalogFile
 from swapdesk.flows.catalog_reading import TokenReader, read_pages
-from swapdesk.flows.token_list import ListedToken, ListPart, TokenList
+from swapdesk.flows.token_list import ListedToken, TokenList
 from swapdesk.flows.token_row import CanDo, TokenRow, row_of
 from swapdesk.wire.chains import Chain, ChainQuery
 from swapdesk.wire.encoding.codec import decode, decode_json, encode_json, validate
@@ -56,7 +56,7 @@ class Catalog:
     def __init__(self, file: CatalogFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
-        self._rows = TokenList([], None)
+        self._rows = TokenList.of([])
         self._chains: dict[str, Chain] = {}
         self._providers: list[SwapProvider] = []
         self._tokens: OrderedDict[str, Token] = OrderedDict()
@@ -172,16 +172,15 @@ class Catalog:
 
     def _load_steps(self) -> Iterator[None]:
         now = self._clock.now()
-        chains = [decode(Chain, body, side="client") for body in self._file.chain_bodies()]
+        chains: list[Chain] = []
+        for body in self._file.chain_bodies():
+            chains.append(decode(Chain, body, side="client"))
+            yield
         providers = [
             decode(SwapProvider, body, side="client") for body in self._file.provider_bodies()
         ]
         yield
-        parts: list[ListPart] = []
-        for some in self._file.listing():
-            parts += some
-            yield
-        rows = TokenList.joined(parts, now)
+        rows = yield from self._file.listing(now)
         yield
         unlisted = [self._whole(*found) for found in self._file.unlisted()]
         if unlisted:

@@ -9,29 +9,29 @@ order and in columns, so that opening it sorts and parses nothing.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import merge
 from itertools import islice
 from pathlib import Path
 
+from swapdesk.flows.token_columns import Column
 from swapdesk.flows.token_list import ListedToken, ListPart, TokenList, pack
 from swapdesk.flows.token_row import TokenRow, Verdict, row_of
 from swapdesk.wire.tokens import Token
 
 UNLISTED = 0
 _VERSION = 2
-_BLOCKS = ", ".join(ListPart._fields)
-_SCHEMA = f"""
+_SCHEMA = """
 CREATE TABLE token (
     generation INTEGER NOT NULL, id TEXT NOT NULL, chain TEXT NOT NULL, body BLOB NOT NULL,
     PRIMARY KEY (generation, id)
 ) STRICT;
 CREATE TABLE listing (
-    generation INTEGER NOT NULL, part INTEGER NOT NULL,
-    {" BLOB NOT NULL, ".join(ListPart._fields)} BLOB NOT NULL,
-    PRIMARY KEY (generation, part)
+    generation INTEGER NOT NULL, field INTEGER NOT NULL, part INTEGER NOT NULL,
+    block BLOB NOT NULL,
+    PRIMARY KEY (generation, field, part)
 ) STRICT;
 CREATE TABLE chain (
     generation INTEGER NOT NULL, short_name TEXT NOT NULL, body BLOB NOT NULL,
@@ -46,15 +46,9 @@ CREATE TABLE generation (
 ) STRICT;
 """
 _INSERT = "INSERT OR REPLACE INTO token (generation, id, chain, body) VALUES (?, ?, ?, ?)"
-_INSERT_PART = (
-    f"INSERT INTO listing (generation, part, {_BLOCKS}) "  # noqa: S608
-    f"VALUES (?, ?{', ?' * len(ListPart._fields)})"
-)
-_SELECT_PARTS = f"SELECT {_BLOCKS} FROM listing WHERE generation = ? ORDER BY part"  # noqa: S608
+_FIELDS = range(len(ListPart._fields))
 _STEP = 200
 """Tokens that are handled between two breaths of the event loop."""
-_PARTS = 20
-"""Parts of the list that are read between two breaths."""
 
 
 @dataclass
@@ -141,7 +135,10 @@ class CatalogFile:
         return rows
 
     def _write_part(self, generation: int, number: int, part: ListPart) -> None:
-        self._connection.execute(_INSERT_PART, (generation, number, *part))
+        self._connection.executemany(
+            "INSERT INTO listing VALUES (?, ?, ?, ?)",
+            [(generation, at, number, block) for at, block in enumerate(part)],
+        )
 
     def add_chains(self, generation: int, chains: Iterable[tuple[str, bytes]]) -> None:
         """``(short name, JSON)`` of chains."""
@@ -181,7 +178,7 @@ class CatalogFile:
 
     def _put_in_order(self, generation: int) -> Iterator[None]:
         """Write the list again: sorted, and of a token that came twice what came last."""
-        tokens = TokenList(list(self._parts(generation)), None)
+        tokens = yield from self._list_of(generation, None)
         latest: dict[bytes, int] = {}
         for at, one in enumerate(tokens.ids.lines()):
             latest[one] = at
@@ -217,18 +214,26 @@ class CatalogFile:
                 return
             yield
 
-    def _parts(self, generation: int) -> Iterator[ListPart]:
-        cursor = self._connection.execute(_SELECT_PARTS, (generation,))
-        return map(ListPart._make, cursor)
-
-    def listing(self) -> Iterator[list[ListPart]]:
-        """The current list in its order, some parts at a time."""
+    def listing(self, now: datetime) -> Generator[None, None, TokenList]:
+        """The current list as it is at ``now``, read in steps."""
         current = self.current()
-        if current is None:
-            return
-        parts = self._parts(current[0])
-        while some := list(islice(parts, _PARTS)):
-            yield some
+        generation = UNLISTED if current is None else current[0]
+        return (yield from self._list_of(generation, now.timestamp()))
+
+    def _list_of(self, generation: int, now: float | None) -> Generator[None, None, TokenList]:
+        # Column by column: all blocks of all columns at once would be held twice.
+        columns: list[Column] = []
+        for at in _FIELDS[:-1]:
+            columns.append(Column(self._blocks(generation, at)))
+            yield
+        return TokenList(columns, b"".join(self._blocks(generation, _FIELDS[-1])), now)
+
+    def _blocks(self, generation: int, at: int) -> Iterator[bytes]:
+        cursor = self._connection.execute(
+            "SELECT block FROM listing WHERE generation = ? AND field = ? ORDER BY part",
+            (generation, at),
+        )
+        return (block for (block,) in cursor)
 
     def unlisted(self) -> list[tuple[bytes, bytes]]:
         """The JSON of every token that no list has, each with that of its chain."""

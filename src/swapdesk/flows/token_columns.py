@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 _FLAT = str.maketrans("\n\r", "\x1e\x1f")
@@ -17,15 +17,23 @@ _WHOLE = str.maketrans("\x1e\x1f", "\n\r")
 
 
 class Column:
-    """Lines of UTF-8. ``data`` begins and ends with a line feed and has one after each line."""
+    """Lines of UTF-8, with a line feed before the first and after each one."""
 
-    def __init__(self, data: bytes = b"\n") -> None:
-        self._data = data
-        self._starts = array("I", accumulate(map(len, data[1:].splitlines(True)), initial=1))
+    def __init__(self, blocks: Iterable[bytes] = ()) -> None:
+        """``blocks`` one after the other, each as :func:`block_of` makes it."""
+        kept, starts, end = [b"\n"], array("I", [1]), 1
+        for block in blocks:
+            kept.append(block)
+            starts.extend(accumulate(map(len, block.splitlines(True)), initial=end))
+            # The start of a block is the end of the one before, which is there already.
+            del starts[-block.count(b"\n") - 1]
+            end += len(block)
+        self._data = b"".join(kept)
+        self._starts = starts
 
     @classmethod
     def of(cls, lines: Iterable[str]) -> Column:
-        return cls(b"\n" + block_of(lines))
+        return cls([block_of(lines)])
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -76,11 +84,6 @@ class Column:
 def block_of(lines: Iterable[str]) -> bytes:
     """The lines as they stand in a column, each with its line feed."""
     return "".join(f"{line.translate(_FLAT)}\n" for line in lines).encode("utf-8", "surrogatepass")
-
-
-def joined(blocks: Sequence[bytes]) -> Column:
-    """One column of the blocks of its parts."""
-    return Column(b"".join((b"\n", *blocks)))
 
 
 def needle(text: str) -> bytes:

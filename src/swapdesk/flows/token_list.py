@@ -1,6 +1,6 @@
 """The list of tokens in columns: small in memory, searched in place, rows made on demand.
 
-tokens = TokenList.of(rows)          # or TokenList.joined(parts, now) from disk
+tokens = TokenList.of(rows)          # or CatalogFile.listing from disk
 tokens[0].symbol
 list(tokens.symbols.beginning("us"))
 """
@@ -11,12 +11,11 @@ import json
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple, overload
 
 from swapdesk.flows.confusables import skeleton
-from swapdesk.flows.token_columns import block_of, joined, needle
+from swapdesk.flows.token_columns import Column, block_of, needle
 from swapdesk.flows.token_row import CanDo, TokenRow, Verdict
 from swapdesk.wire.encoding.numbers import plain
 
@@ -58,17 +57,15 @@ class ListPart(NamedTuple):
 
 
 _COLUMNS = len(ListPart._fields) - 1
-"""All but the flags."""
+"""All but the flags, which come last."""
 
 
 class TokenList(Sequence[TokenRow]):
     """Tokens in their order. Equal to another one with the same rows."""
 
-    def __init__(self, parts: Sequence[ListPart], now: float | None) -> None:
+    def __init__(self, columns: Sequence[Column], flags: bytes, now: float | None) -> None:
         """Scans that end before ``now`` (seconds of the epoch) are old; None for never."""
-        blocks = list(zip(*parts, strict=True)) or [()] * len(ListPart._fields)
-        *columns, flags = blocks
-        self._columns = [joined(column) for column in columns]
+        self._columns = tuple(columns)
         (
             self.ids,
             self.symbols,
@@ -81,7 +78,7 @@ class TokenList(Sequence[TokenRow]):
             self._likenesses,
             self._rest,
         ) = self._columns
-        self._flags = b"".join(flags)
+        self._flags = flags
         self._now = now
         self._made: dict[int, TokenRow] = {}
         self._sequences: dict[str, array[int]] = {}
@@ -89,11 +86,13 @@ class TokenList(Sequence[TokenRow]):
     @classmethod
     def of(cls, rows: Iterable[TokenRow]) -> TokenList:
         """A list of rows as they are."""
-        return cls([pack(map(ListedToken, rows))], None)
+        return cls.joined([pack(map(ListedToken, rows))], None)
 
     @classmethod
-    def joined(cls, parts: Sequence[ListPart], now: datetime) -> TokenList:
-        return cls(parts, now.timestamp())
+    def joined(cls, parts: Sequence[ListPart], now: float | None) -> TokenList:
+        blocks = list(zip(*parts, strict=True)) or [()] * len(ListPart._fields)
+        *columns, flags = blocks
+        return cls([Column(column) for column in columns], b"".join(flags), now)
 
     def __len__(self) -> int:
         return len(self._flags)
@@ -174,7 +173,7 @@ class TokenList(Sequence[TokenRow]):
         for place, one in added:
             parts += [self._block(start, place), pack([one])]
             start = place
-        return TokenList([*parts, self._block(start, len(self))], self._now)
+        return TokenList.joined([*parts, self._block(start, len(self))], self._now)
 
     def part(self, places: Iterable[int]) -> ListPart:
         """These tokens, packed."""
