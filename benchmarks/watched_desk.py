@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-
 from swapdesk.cli.main import main
 
 WORTH_KEEPING = 0.010

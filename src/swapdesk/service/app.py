@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import random
 import uuid
@@ -18,7 +17,6 @@ from email.utils import format_datetime
 from typing import Protocol
 
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
@@ -36,8 +34,8 @@ from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, refusal
-from swapdesk.service.rate_windows import Admission
 from swapdesk.service.request_counts import RequestCounter
+from swapdesk.service.request_line import Seen
 from swapdesk.service.requests import NOT_A_CREDENTIAL, NoParameters, body, parameters, query_pairs
 from swapdesk.service.router import Found, Router
 from swapdesk.service.store.protocol import Store, StoreUnavailable
@@ -50,7 +48,6 @@ PREFIX = "/v2"
 _RESTART_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
-_requests = logging.getLogger("swapdesk.service.requests")
 
 
 class Running(Protocol):
@@ -80,17 +77,6 @@ class ServiceParts:
     version: str
 
 
-@dataclass
-class _Seen:
-    """What the log line of a request needs to know."""
-
-    request_id: str
-    route: str = "-"
-    partner: str | None = None
-    status: int = 0
-    admission: Admission | None = None
-
-
 class _Everything(BaseRoute):
     """Hands every path over, also one with a line break, which no pattern of a Mount matches."""
 
@@ -113,7 +99,7 @@ class _Surface:
         self._handlers = Handlers(parts).table()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        seen = _Seen(str(uuid.UUID(int=self._parts.rng.getrandbits(128), version=4)))
+        seen = Seen(str(uuid.UUID(int=self._parts.rng.getrandbits(128), version=4)))
         scope.setdefault("state", {})["request_id"] = seen.request_id
         begin = self._parts.clock.monotonic()
 
@@ -123,13 +109,15 @@ class _Surface:
                 "websocket.http.response.start",
                 "websocket.accept",
             ):
-                message.setdefault("headers", [])
-                headers = MutableHeaders(raw=message["headers"])
-                headers["x-request-id"] = seen.request_id
-                if seen.admission is not None:
-                    headers.update(seen.admission.headers)
-                headers["date"] = format_datetime(self._parts.clock.now(), usegmt=True)
-                message["headers"] = headers.raw
+                named = {
+                    "x-request-id": seen.request_id,
+                    "date": format_datetime(self._parts.clock.now(), usegmt=True),
+                    **(seen.admission.headers if seen.admission is not None else {}),
+                }
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    *((name.encode(), value.encode()) for name, value in named.items()),
+                ]
                 seen.status = message.get("status", 101)
             await send(message)
 
@@ -140,20 +128,9 @@ class _Surface:
                 answer = await self._answer(Request(scope, receive), seen)
                 await answer(scope, receive, stamped)
         finally:
-            _requests.info(
-                json.dumps(
-                    {
-                        "method": scope.get("method", "WS"),
-                        "route": seen.route,
-                        "status": seen.status,
-                        "ms": round((self._parts.clock.monotonic() - begin) * 1000, 1),
-                        "requestId": seen.request_id,
-                        "partner": seen.partner,
-                    }
-                )
-            )
+            seen.log(scope.get("method", "WS"), self._parts.clock.monotonic() - begin)
 
-    async def _stream(self, scope: Scope, receive: Receive, send: Send, seen: _Seen) -> None:
+    async def _stream(self, scope: Scope, receive: Receive, send: Send, seen: Seen) -> None:
         websocket = WebSocket(scope, receive, send)
         if _path(scope) != PREFIX + STREAM_PATH:
             error = ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
@@ -162,7 +139,7 @@ class _Surface:
         seen.route = STREAM_PATH
         await self._parts.stream(websocket)
 
-    async def _answer(self, request: Request, seen: _Seen) -> Response:
+    async def _answer(self, request: Request, seen: Seen) -> Response:
         try:
             result = await self._handled(request, seen)
             data = result.data if isinstance(result, Encoded) else encode_json(result)
@@ -183,7 +160,7 @@ class _Surface:
             refused = ServiceError(code, "Something went wrong. Quote the request id to support.")
             return _refusal(refused, seen.request_id)
 
-    async def _handled(self, request: Request, seen: _Seen) -> object:
+    async def _handled(self, request: Request, seen: Seen) -> object:
         path = _path(request.scope)
         if path == PREFIX + STREAM_PATH:
             seen.route = STREAM_PATH
@@ -209,7 +186,7 @@ class _Surface:
         )
         return await self._handlers[operation.name](call)
 
-    async def _admit(self, caller: Caller, rate_class: RateClass, seen: _Seen) -> None:
+    async def _admit(self, caller: Caller, rate_class: RateClass, seen: Seen) -> None:
         seen.admission = await self._parts.rates.admit(caller, rate_class)
         if seen.admission is not None and seen.admission.retry_after is not None:
             raise refusal(rate_class, seen.admission)

@@ -113,8 +113,8 @@ class Handlers:
     async def create_private_send(self, call: Call) -> Order:
         return await self._parts.orders.create(call.by, call.body, "private_send")
 
-    async def get_order(self, call: Call) -> Order:
-        return await self._parts.orders.get(call.by, call.path.service_id)
+    async def get_order(self, call: Call) -> Encoded:
+        return Encoded(await self._parts.orders.encoded(call.by, call.path.service_id))
 
     async def list_orders(self, call: Call) -> OrderList:
         return await self._parts.orders.list(call.by, call.query)

@@ -7,18 +7,15 @@ gets is the latest state, and what is kept for it is bounded by the orders it wa
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from typing import Protocol
 
 from swapdesk.clock import Clock
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.store.protocol import Store, StoredOrder, StoreUnavailable
-from swapdesk.wire.encoding.codec import encode_json
 
 log = logging.getLogger(__name__)
 
 _ROWS_AT_ONCE = 500
-_FRAMES_KEPT = 1024
 _RETRY_SECONDS = 0.5
 
 
@@ -45,7 +42,6 @@ class Hub:
         self._desk = desk
         self._clock = clock
         self._subscribers: dict[str, set[Subscriber]] = {}
-        self._frames: OrderedDict[tuple[str, int], str] = OrderedDict()
         self.delivered: int | None = None
         """The newest sequence every subscriber was told of; None before the first look."""
 
@@ -101,14 +97,7 @@ class Hub:
     def frame(self, order: StoredOrder) -> str:
         """The ``order_update`` of an order; ``data`` is the object of ``GET /orders/{id}``.
 
-        Encoded once per version, whoever it goes to: only the owner may ever ask for it.
+        Only the owner may ever ask for it.
         """
-        key = (order.service_id, order.version)
-        frame = self._frames.get(key)
-        if frame is None:
-            data = encode_json(self._desk.presentation.order(order)).decode()
-            frame = f'{{"type":"order_update","data":{data}}}'
-            self._frames[key] = frame
-            if len(self._frames) > _FRAMES_KEPT:
-                self._frames.popitem(last=False)
-        return frame
+        data = self._desk.presentation.encoded(order).decode()
+        return f'{{"type":"order_update","data":{data}}}'

@@ -123,10 +123,17 @@ class OrderDesk:
 
     async def get(self, caller: Caller, service_id: str) -> Order:
         """One order of the caller; raises NOT_FOUND alike for unknown, foreign and too old."""
+        return self.presentation.order(await self._found(caller, service_id))
+
+    async def encoded(self, caller: Caller, service_id: str) -> bytes:
+        """As :meth:`get`, as the JSON of the answer."""
+        return self.presentation.encoded(await self._found(caller, service_id))
+
+    async def _found(self, caller: Caller, service_id: str) -> StoredOrder:
         order = await self.find(caller.partner.partner_id, service_id)
         if order is None:
             raise ServiceError(ErrorCode.NOT_FOUND, "There is no such order.")
-        return self.presentation.order(order)
+        return order
 
     async def find(self, partner_id: str, service_id: str) -> StoredOrder | None:
         """The row of an order the partner may see now."""

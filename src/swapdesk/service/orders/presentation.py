@@ -6,6 +6,8 @@ what the route hides.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from urllib.parse import quote
@@ -15,8 +17,20 @@ from swapdesk.service.orders.states import non_refundable
 from swapdesk.service.store.protocol import StoredOrder
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
 from swapdesk.wire.orders import LegStatus, Order, OrderStatus
+from swapdesk.wire.tokens import Token
+
+_KEPT = 1_024
+"""Orders whose last answer is remembered, some 4 kB each."""
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    version: int
+    tokens: tuple[Token | None, Token | None]
+    body: bytes
 
 
 class Presentation:
@@ -25,6 +39,24 @@ class Presentation:
     def __init__(self, catalog: Catalog, venues: Venues) -> None:
         self._catalog = catalog
         self._venues = venues
+        self._encoded: OrderedDict[str, _Encoded] = OrderedDict()
+
+    def encoded(self, row: StoredOrder) -> bytes:
+        """:meth:`order` as JSON, written once for a version of the row and of its tokens."""
+        tokens = (self._catalog.token(row.token_in_id), self._catalog.token(row.token_out_id))
+        known = self._encoded.get(row.service_id)
+        if (
+            known is not None
+            and known.version == row.version
+            and all(old is new for old, new in zip(known.tokens, tokens, strict=True))
+        ):
+            self._encoded.move_to_end(row.service_id)
+            return known.body
+        body = encode_json(self.order(row))
+        self._encoded[row.service_id] = _Encoded(row.version, tokens, body)
+        if len(self._encoded) > _KEPT:
+            self._encoded.popitem(last=False)
+        return body
 
     def order(self, row: StoredOrder) -> Order:
         """The one object of order details, the list, create and the stream.

@@ -1,0 +1,172 @@
+"""The service against ``@stoplight/prism-cli``, which mocks the very same document.
+
+Server and client are pinned to one core each; runs alternate and the best of three counts.
+prism answers with a stored example of the same size and searches nothing; ours searches
+5,000 tokens. It is installed with npm into a scratch directory when it is not given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import load
+from benchmarks.report import Case
+from benchmarks.served import SERVER_CORE
+from benchmarks.service_world import AUTHORIZATION
+
+PRISM = "@stoplight/prism-cli@5.16.0"
+TOKENS = 5_000
+TERMS = 200
+PAGE = 100
+CONNECTIONS = 16
+SECONDS = 4.0
+ROUNDS = 3
+FASTER = 3.0
+_CLIENT_CORE = 1
+_HEADERS = {"authorization": AUTHORIZATION, "accept": "application/json"}
+
+
+def run(prism: str | None = None, *, seconds: float = SECONDS) -> list[Case]:
+    """Requests a second of both; empty, with a word why, where prism cannot be run."""
+    with tempfile.TemporaryDirectory() as scratch:
+        command = _prism(Path(scratch), prism)
+        if command is None:
+            print("service: skipped, prism needs node and npm")
+            return []
+        os.sched_setaffinity(0, {_CLIENT_CORE})
+        own_port, prism_port = _free_port(), _free_port()
+        own = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.served", str(own_port), str(TOKENS)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        mock = None
+        try:
+            assert own.stdout is not None
+            orders = json.loads(own.stdout.readline())["orders"]
+            document = Path(scratch) / "openapi.json"
+            document.write_text(json.dumps(_with_examples(own_port, orders[0])))
+            mock = subprocess.Popen(
+                [*command, "mock", "-p", str(prism_port), "-h", "127.0.0.1", str(document)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                preexec_fn=lambda: os.sched_setaffinity(0, {SERVER_CORE}),
+            )
+            _wait(prism_port)
+            return _compare(own_port, prism_port, orders, seconds)
+        finally:
+            for process in (own, mock):
+                if process is not None:
+                    process.terminate()
+                    process.wait(10)
+
+
+def _compare(own: int, mock: int, orders: Sequence[str], seconds: float) -> list[Case]:
+    cases = []
+    token_targets = _searches(own)
+    order_targets = [f"/orders/{name}" for name in orders]
+    for name, targets in (("GET /tokens", token_targets), ("GET /orders/{id}", order_targets)):
+        best: dict[str, load.Load] = {}
+        for _ in range(ROUNDS):
+            for who, port, prefix in (("service", own, "/v2"), ("prism", mock, "")):
+                requests = [load.request(port, prefix + target, _HEADERS) for target in targets]
+                seen = load.run(port, requests, connections=CONNECTIONS, seconds=seconds)
+                if seen.refused:
+                    raise RuntimeError(f"{who} refused {seen.refused} of {name}")
+                if who not in best or seen.per_second > best[who].per_second:
+                    best[who] = seen
+        for who, seen in best.items():
+            print(
+                f"{name:18s} {who:8s} {seen.per_second:8.0f}/s"
+                f"  p50 {seen.quantile(0.5) * 1e3:6.2f} ms  p99 {seen.quantile(0.99) * 1e3:6.2f} ms"
+                f"  {seen.bytes / seen.answers:9.0f} bytes"
+            )
+        cases.append(
+            Case(
+                name=f"{name}, time per answer",
+                subject="service",
+                baseline="prism",
+                value=1 / best["service"].per_second,
+                base=1 / best["prism"].per_second,
+                demand=1 / FASTER,
+                count=best["service"].answers,
+            )
+        )
+    return cases
+
+
+def _searches(port: int) -> list[str]:
+    """Two thousand searches for 200 terms of the world, the first ones far more often (Zipf)."""
+    rng = random.Random(1)
+    tokens = _ask(port, "/tokens?pageSize=1000")["tokens"]
+    words = sorted(
+        {word.lower() for token in tokens for word in token["name"].split() if word.isalnum()}
+    )
+    terms = rng.sample(words, TERMS)
+    weights = [1 / rank for rank in range(1, TERMS + 1)]
+    return [
+        f"/tokens?pageSize={PAGE}&term={urllib.parse.quote(term)}"
+        for term in rng.choices(terms, weights, k=2_000)
+    ]
+
+
+def _with_examples(port: int, order: str) -> dict[str, Any]:
+    """The service's document with an example for each of the two answers."""
+    document = _ask(port, "/openapi.json")
+    for path, target in (
+        ("/tokens", f"/tokens?pageSize={PAGE}"),
+        ("/orders/{serviceId}", f"/orders/{order}"),
+    ):
+        answer = document["paths"][path]["get"]["responses"]["200"]
+        answer["content"]["application/json"]["example"] = _ask(port, target)
+    return document
+
+
+def _ask(port: int, target: str) -> dict[str, Any]:
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}/v2{target}", headers=_HEADERS)
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        read: dict[str, Any] = json.load(answer)
+        return read
+
+
+def _prism(scratch: Path, given: str | None) -> list[str] | None:
+    if given is not None:
+        return [given]
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        return None
+    installing = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(scratch), PRISM]
+    if subprocess.run(installing, capture_output=True, check=False).returncode:
+        return None
+    return [str(scratch / "node_modules" / ".bin" / "prism")]
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+def _wait(port: int) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError("prism did not come up")
