@@ -176,3 +176,69 @@ def test_the_starters_are_valid_toml_for_people(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# ")
     assert set(tomllib.loads(text)) == {name for name, *_ in STARTERS}
+
+
+HAND = f"""# my people
+[bob]  # the one from work
+address = "{EVM}"
+kind = "evm"
+note = "rent"
+
+# an exchange
+[rita]
+address = "rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh"
+kind = "xrp"
+memo = "7"
+"""
+
+
+def test_a_change_leaves_every_other_byte_of_the_file(path: Path) -> None:
+    book = write(path, HAND)
+    book.rename("@bob", "robert")
+    text = path.read_text()
+    assert text.startswith("# my people\n[robert]\n")
+    assert text[text.index("\n# an exchange") :] == HAND[HAND.index("\n# an exchange") :]
+    assert [entry.name for entry in book.entries()] == ["robert", "rita"]
+    book.mark_own("rita", True)
+    assert AddressBook.load(path).entry("rita") == book.entry("rita")
+    assert tomllib.loads(path.read_text())["rita"]["own"] is True
+    book.remove("robert")
+    assert [entry.name for entry in AddressBook.load(path).entries()] == ["rita"]
+    assert "# an exchange" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("fresh", "said"),
+    [("rita", "already"), ("a b", "A name has"), ("", "A name has"), ("x" * 33, "A name has")],
+)
+def test_a_name_that_cannot_be_is_no_name(path: Path, fresh: str, said: str) -> None:
+    book = write(path, HAND)
+    with pytest.raises(AddressBookError, match=said):
+        book.rename("bob", fresh)
+    assert path.read_text() == HAND
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'bob = {{ address = "{EVM}", kind = "evm" }}\n',
+        f'bob.address = "{EVM}"\nbob.kind = "evm"\n',
+        f'[x]\naddress = "{EVM}"\nkind = "evm"\nnote = """\n[bob]\n"""\n'
+        f'[bob]\naddress = "{EVM}"\nkind = "evm"\n',
+    ],
+)
+def test_a_file_written_otherwise_is_left_to_its_owner(path: Path, text: str) -> None:
+    book = write(path, text)
+    with pytest.raises(AddressBookError, match="by hand"):
+        book.remove("bob")
+    assert path.read_text() == text
+    assert book.entry("bob") is not None
+
+
+def test_what_is_not_there_cannot_be_changed(path: Path) -> None:
+    book = write(path, HAND)
+    with pytest.raises(AddressBookError, match="not in the address book"):
+        book.remove("nobody")
+    locked = write(path, "[bob\n")
+    with pytest.raises(AddressBookError):
+        locked.remove("bob")

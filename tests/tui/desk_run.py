@@ -35,7 +35,6 @@ from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 from swapdesk.settings import Settings, load_settings
 from swapdesk.tui.app import DeskApp
-from swapdesk.tui.widgets.qr_code import QrCode
 from swapdesk.tui.widgets.typed_confirm import TypedConfirm
 from tui.screen_text import screen_text
 
@@ -254,14 +253,15 @@ def without_ids(text: str) -> str:
     return re.sub(r"order \w{6}", "order XXXXXX", text)
 
 
-def without_code(run: DeskRun, text: str) -> str:
-    """The text of the screen, or of all but its first row, with every code to scan blotted out:
-    it is drawn from what is drawn at random."""
+def without_code(text: str) -> str:
+    """The text with a code to scan blotted out: it is made of what is drawn at random."""
     rows = text.split("\n")
-    above = run.app.size.height - len(rows)
-    for code in run.app.screen.query(QrCode):
-        area = code.region
-        for y in range(area.y - above, area.bottom - above):
-            row = rows[y].ljust(area.right)
-            rows[y] = row[: area.x] + "▒" * area.width + row[area.right :]
+    inked = [at for at, row in enumerate(rows) if re.search("[█▀▄]", row)]
+    if not inked:
+        return text
+    left = min(re.search("[█▀▄]", rows[at]).start() for at in inked)  # type: ignore[union-attr]
+    right = max(found.end() for at in inked for found in re.finditer("[█▀▄]", rows[at]))
+    for at in range(inked[0], inked[-1] + 1):
+        row = rows[at].ljust(right)
+        rows[at] = row[:left] + "▒" * (right - left) + row[right:]
     return "\n".join(rows)

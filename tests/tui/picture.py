@@ -61,6 +61,8 @@ async def take(run: DeskRun, size: tuple[int, int], glyphs: GlyphSet = GlyphSet.
         for screen in run.app.screen_stack:
             for widget in screen.walk_children():
                 widget.refresh()
+        # What depends on the glyphs for its size is drawn anew with the next second.
+        run.app.tick()
     return Picture(tuple((await settled(run)).split("\n")), size, glyphs)
 
 

@@ -31,7 +31,7 @@ async def test_the_card_of_a_chain_with_tags(
         screen = await from_xrp(run)
         screen.clear_notice()
         await run.pilot.pause()
-        shown = without_code(run, run.body)
+        shown = without_code(run.body)
         assert shown.index("Destination tag") < shown.index("Amount") < shown.index("Address")
         payment = screen.tracked and payment_of(screen.tracked, screen.now())
         assert payment is not None

@@ -17,7 +17,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from swapdesk.chain.addresses.decoding import KINDS, check_address
@@ -145,6 +145,50 @@ class AddressBook:
         _write(self.path, before + gap + _toml(checked))
         self._entries[checked.name] = checked
 
+    def rename(self, name: str, fresh: str) -> Entry:
+        """Give an entry another name; nothing else of the file changes. AddressBookError."""
+        entry = self._known(name)
+        wanted = fresh.removeprefix("@").lower()
+        if NAME.fullmatch(wanted) is None:
+            raise AddressBookError("A name has up to 32 letters, digits, - and _.")
+        if wanted != entry.name and self.entry(wanted) is not None:
+            raise AddressBookError(f"@{wanted} is in the address book already.")
+        renamed = replace(entry, name=wanted)
+        self._change(entry, renamed)
+        return renamed
+
+    def mark_own(self, name: str, own: bool) -> Entry:
+        """Say whether this is the user's own wallet. AddressBookError."""
+        entry = self._known(name)
+        marked = replace(entry, own=own)
+        self._change(entry, marked)
+        return marked
+
+    def remove(self, name: str) -> None:
+        """Take an entry out of the file. AddressBookError."""
+        self._change(self._known(name), None)
+
+    def _known(self, name: str) -> Entry:
+        entry = self.entry(name)
+        if entry is None:
+            raise AddressBookError(f"{name[:40]} is not in the address book.")
+        if self._locked:
+            raise AddressBookError(f"Nothing is changed. {self.problems[0]}")
+        return entry
+
+    def _change(self, entry: Entry, changed: Entry | None) -> None:
+        """Write the table of one entry anew, or leave it out; every other byte stays."""
+        text = _read(self.path)
+        edited = _with_table(text, entry.name, "" if changed is None else _toml(changed))
+        if edited is None:
+            raise AddressBookError(
+                f"{entry.label} stands in {self.path.name} in a way the desk does not change."
+                " Change it there by hand."
+            )
+        _write(self.path, edited)
+        kept = [(changed if one is entry else one) for one in self._entries.values()]
+        self._entries = {one.name: one for one in kept if one is not None}
+
 
 STARTERS: tuple[tuple[str, str, str | None, str], ...] = (
     ("bob", "evm", None, "a friend with an Ethereum wallet"),
@@ -236,6 +280,29 @@ def _toml(entry: Entry) -> str:
         # A JSON text of safe characters is a TOML basic string.
         lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
     return "\n".join(lines) + "\n"
+
+
+def _with_table(text: str, name: str, table: str) -> str | None:
+    """The file with the table of ``name`` replaced by ``table``, empty for none; None when the
+    table is not written as one block, or anything else would change with it."""
+    lines = text.splitlines(keepends=True)
+    heads = {f"[{name}]", f'["{name}"]', f"['{name}']"}
+    starts = [at for at, line in enumerate(lines) if line.split("#")[0].strip().lower() in heads]
+    if len(starts) != 1:
+        return None
+    start = starts[0]
+    end = next((at for at in range(start + 1, len(lines)) if lines[at].startswith("[")), len(lines))
+    # Empty rows and remarks before the next table belong to that one.
+    while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].startswith("#")):
+        end -= 1
+    edited = "".join([*lines[:start], table, *lines[end:]])
+    try:
+        before, after = tomllib.loads(text), tomllib.loads(edited)
+        wanted = tomllib.loads(table)
+    except tomllib.TOMLDecodeError:
+        return None
+    others = {key: value for key, value in before.items() if key.lower() != name}
+    return edited if after == {**others, **wanted} else None
 
 
 def _line_of(text: str, name: str) -> int:

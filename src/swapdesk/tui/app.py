@@ -223,6 +223,8 @@ class DeskApp(Creating, Discreet, SafeApp[int]):
             self.open_tokens()
         elif verb is everywhere.Orders:
             self.open_orders()
+        elif verb is everywhere.AddressBook:
+            self.open_address_book()
         elif verb is everywhere.Requests:
             self.open_requests()
 
@@ -268,6 +270,11 @@ class DeskApp(Creating, Discreet, SafeApp[int]):
         from swapdesk.tui.screens.tokens import TokensScreen
 
         self.push_screen(TokensScreen(self.session))
+
+    def open_address_book(self) -> None:
+        from swapdesk.tui.screens.address_book import AddressBookScreen
+
+        self.push_screen(AddressBookScreen(self.session))
 
     def open_orders(self) -> None:
         from swapdesk.tui.screens.orders import OrdersScreen

@@ -6,9 +6,9 @@ import re
 
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.screens.deposit import DepositScreen
-from swapdesk.tui.screens.deposit_facts import payment_of
+from swapdesk.tui.screens.deposit_page import DepositPage
 from swapdesk.tui.widgets.typed_confirm import TypedConfirm
-from tui.desk_run import DeskRun, without_ids
+from tui.desk_run import DeskRun, without_code, without_ids
 from tui.scenes import scene
 
 
@@ -54,10 +54,9 @@ async def frozen(run: DeskRun) -> None:
 
 
 def masked(run: DeskRun, text: str) -> str:
-    """Without what is drawn at random: the order's id, its tag and its deposit address."""
-    screen = run.screen(DepositScreen)
-    payment = payment_of(screen.tracked, screen.now()) if screen.tracked is not None else None
-    text = without_ids(text)
+    """Without what is drawn at random: the order's id, its tag, its address and their code."""
+    payment = run.screen(DepositPage).payment()
+    text = without_ids(without_code(text))
     if payment is None:
         return text
     if payment.memo is not None:

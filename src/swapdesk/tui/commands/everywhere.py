@@ -40,6 +40,14 @@ class Orders(_Everywhere):
     VERB = "orders"
 
 
+class AddressBook(_Everywhere):
+    """Names for addresses: who was paid, how often and when."""
+
+    KEY = "at"
+    SHOWN_KEY = "@"
+    VERB = "address book"
+
+
 class Requests(_Everywhere):
     """Every call to the service and its answer, and what the desk said."""
 
@@ -97,6 +105,7 @@ EVERYWHERE: tuple[type[Command], ...] = (
     PrivateSend,
     Tokens,
     Orders,
+    AddressBook,
     Requests,
     HideAmounts,
     ReleaseMouse,

@@ -65,11 +65,7 @@ class CreateScreen(Sending):
         self, session: Session, board: QuoteBoard, row: RankedQuote, typed: TypedBefore
     ) -> None:
         """``typed`` is what the form begins with; it is kept up to date for the next form."""
-        between = f"{board.token_in.symbol} → {board.token_out.symbol}"
-        if board.private_send:
-            between = f"{board.token_in.symbol} privately"
-        stated = "=" if board.wish.receive else ""
-        super().__init__(session, context=f"{stated}{copied_amount(board.amount)} {between}")
+        super().__init__(session, context=_what(board))
         self.board, self.row = board, row
         self._was: Decimal | None = None
         self._hidden: frozenset[int] = frozenset()
@@ -319,3 +315,17 @@ class CreateScreen(Sending):
         self._asking = False
         if group == "create" and self.step is Step.SENT:
             self.waiting()
+
+
+def _what(board: QuoteBoard) -> str:
+    """``0.5 BTC → ETH``; the amount stands at the side that was stated."""
+    sold, bought, amount = (
+        board.token_in.symbol,
+        board.token_out.symbol,
+        copied_amount(board.amount),
+    )
+    if board.private_send:
+        return f"{amount} {sold} privately"
+    if board.wish.receive:
+        return f"{sold} → {amount} {bought}"
+    return f"{amount} {sold} → {bought}"

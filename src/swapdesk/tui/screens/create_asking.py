@@ -12,6 +12,8 @@ from swapdesk.flows.first_use import Challenge
 from swapdesk.tui.live_guard import LiveGuard
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 
+FIRST_PAYMENT = "First payment to this address"
+
 
 def ask_before_sending(
     app: App[Any],
@@ -56,7 +58,7 @@ def ask_before_sending(
             if yes and stands():
                 consented()
 
-        app.push_screen(TypedConfirm(_first_payment(challenge)), typed)
+        app.push_screen(TypedConfirm(first_payment(challenge)), typed)
 
     def live() -> None:
         guard.agree()
@@ -68,9 +70,10 @@ def ask_before_sending(
         challenged()
 
 
-def _first_payment(challenge: Challenge) -> Question:
+def first_payment(challenge: Challenge, title: str = FIRST_PAYMENT) -> Question:
+    """The question for a group that is hidden on the screen."""
     return Question(
-        "First payment to this address",
+        title,
         challenge.question,
         challenge.answer,
         "compare",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from math import ceil
 
 from swapdesk.flows.first_use import without
 from swapdesk.flows.intent import Intent
@@ -80,8 +81,9 @@ def _needed(fact: Fact) -> bool:
 
 
 def intent_state(draft: Draft, now: datetime) -> IntentState:
-    left = (draft.row.expires_at - now).total_seconds()
-    total = (draft.row.expires_at - draft.board.asked_at).total_seconds()
+    # Whole seconds, as the number beside the bar counts them.
+    left = ceil((draft.row.expires_at - now).total_seconds())
+    total = ceil((draft.row.expires_at - draft.board.asked_at).total_seconds())
     frozen = clock_time(draft.intent.frozen_at) if draft.intent is not None else ""
     return IntentState(
         intent_facts(draft),

@@ -1,0 +1,205 @@
+"""A new name for an address, or another name for an old one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.widget import Widget
+
+from swapdesk.chain.addresses.recognition import FAMILIES
+from swapdesk.flows.address_book import AddressBookError, Entry
+from swapdesk.flows.book_entry import EntryCheck, check_entry
+from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.exchange import new_intent_id
+from swapdesk.flows.first_use import challenge_for
+from swapdesk.flows.payees import paid_addresses
+from swapdesk.flows.recipients import RecipientCheck
+from swapdesk.tui.commands import everywhere
+from swapdesk.tui.commands.address_book import NextKind, SaveEntry
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.create import Back, FieldAbove, FieldBelow
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.create_asking import first_payment
+from swapdesk.tui.session import Session
+from swapdesk.tui.widgets.address_input import AddressInput
+from swapdesk.tui.widgets.check_line import Check, Verdict
+from swapdesk.tui.widgets.labelled_field import LabelledField
+from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.typed_confirm import TypedConfirm
+
+_VERDICTS = {
+    "ok": Verdict.VALID,
+    "note": Verdict.NOTE,
+    "warn": Verdict.WARNING,
+    "refuse": Verdict.REFUSED,
+}
+
+
+class BookEntryScreen(Page):
+    """``renamed``: only the name is asked for."""
+
+    NAME = "Address book"
+    SPENDS = "quote"
+    VERBS = (SaveEntry, NextKind, FieldBelow, FieldAbove, Back)
+    AUTO_FOCUS: ClassVar[str | None] = "TextField"
+    DEFAULT_CSS = """
+    BookEntryScreen LabelledField { margin: 0 0 1 0; }
+    BookEntryScreen.-short LabelledField { margin: 0; }
+    """
+
+    def __init__(self, session: Session, *, renamed: Entry | None = None) -> None:
+        super().__init__(session, context=f"rename {renamed.label}" if renamed else "a new name")
+        self._renamed = renamed
+        self._kind = ""
+        name = TextField(renamed.name if renamed is not None else "", limit=33)
+        self._naming = LabelledField("Name", name, note="write it as @name afterwards")
+        self._placing = AddressInput("Address", note="paste it; the chain is found from it")
+        self._tagging = LabelledField(
+            "Memo", TextField(limit=64), note="where the wallet is an account of an exchange"
+        )
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._naming
+        if self._renamed is None:
+            yield self._placing
+            yield self._tagging
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.show()
+
+    @on(TextField.Changed)
+    def _changed(self) -> None:
+        self.settle_notice(self._values())
+        self.show()
+
+    @on(TextField.Refused)
+    def _refused(self, event: TextField.Refused) -> None:
+        self.show_notice(event.reason, "warning", about=self._values())
+
+    @on(TextField.Submitted)
+    def _submitted(self) -> None:
+        self.do_save_entry()
+
+    def _values(self) -> tuple[str, ...]:
+        return tuple(field.value for field in self._fields())
+
+    def _fields(self) -> list[TextField]:
+        if self._renamed is not None:
+            return [self._naming.field]
+        return [self._naming.field, self._placing.field, self._tagging.field]
+
+    def _checked(self) -> EntryCheck:
+        return check_entry(
+            self.desk.book,
+            self._naming.value.strip(),
+            self._placing.value.strip(),
+            self._tagging.value.strip(),
+            self._kind,
+        )
+
+    def show(self) -> None:
+        self.set_money("in your wallet.", "you: name the address")
+        if self._renamed is None:
+            check = self._checked()
+            self._naming.show_checks(_checks(check.name) if self._naming.value else [])
+            address = _checks(check.address) if self._placing.value else []
+            if check.kinds and len(check.kinds) > 1:
+                chosen = self._kind if self._kind in check.kinds else check.kinds[0]
+                said = f"Taken as an address on {FAMILIES[chosen].chain}."
+                address.append(Check(Verdict.NOTE, said, "tab takes another chain."))
+            self._placing.show_result(address)
+            self._tagging.show_checks(_checks(check.memo))
+        self.refresh_keys()
+
+    # keys
+
+    def verb_standing(self, verb: type[Command]) -> Standing:
+        if verb is NextKind:
+            several = self._renamed is None and len(self._checked().kinds) > 1
+            return READY if several else HIDDEN
+        if verb in (FieldBelow, FieldAbove):
+            return READY if self._renamed is None else HIDDEN
+        if verb is SaveEntry and self._fields()[-1].has_focus:
+            return Standing(verb="save")
+        return READY
+
+    def do_next_kind(self) -> None:
+        kinds = self._checked().kinds
+        if kinds:
+            at = kinds.index(self._kind) + 1 if self._kind in kinds else 1
+            self._kind = kinds[at % len(kinds)]
+            self.show()
+
+    def do_field_below(self) -> None:
+        self._step(1)
+
+    def do_field_above(self) -> None:
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        fields = self._fields()
+        at = next((i for i, field in enumerate(fields) if field.has_focus), 0)
+        fields[(at + by) % len(fields)].focus()
+
+    def do_save_entry(self) -> None:
+        fields = self._fields()
+        if self._renamed is None and not fields[-1].has_focus:
+            self._step(1)
+            self.refresh_keys()
+            return
+        if self._renamed is not None:
+            self._rename(self._renamed)
+            return
+        check = self._checked()
+        if check.entry is None:
+            said = check.problem or "The entry is not complete."
+            self.show_notice(said, "warning", about=self._values())
+            return
+        self._compare(check.entry)
+
+    def _rename(self, entry: Entry) -> None:
+        try:
+            self.desk.book.rename(entry.name, self._naming.value.strip())
+        except (AddressBookError, OSError) as error:
+            self.show_notice(str(error), "warning", about=self._values())
+            return
+        self._leave()
+
+    def _compare(self, entry: Entry) -> None:
+        """A name is trusted afterwards, so its address is compared once, here."""
+        paid = paid_addresses(self.desk.journal)
+        seen = RecipientCheck(
+            entry.address, entry.address, None, True, (), first_use=not paid.get(entry.address)
+        )
+        challenge = challenge_for(seen, new_intent_id())
+        if challenge is None:
+            self._write(entry)
+            return
+        self._placing.field.hide(challenge.hidden)
+
+        def typed(yes: bool | None) -> None:
+            self._placing.field.hide(frozenset())
+            if yes:
+                self._write(entry)
+
+        self.app.push_screen(
+            TypedConfirm(first_payment(challenge, "A name for this address")), typed
+        )
+
+    def _write(self, entry: Entry) -> None:
+        try:
+            self.desk.book.add(entry)
+        except (AddressBookError, OSError) as error:
+            self.show_notice(str(error), "warning", about=self._values())
+            return
+        self._leave()
+
+    def _leave(self) -> None:
+        self.post_message(self.Go(everywhere.Back))
+
+
+def _checks(lines: Iterable[CheckLine]) -> list[Check]:
+    return [Check(_VERDICTS[line.level], line.text) for line in lines]

@@ -1,0 +1,104 @@
+"""The form for every kind of quote, the code of a deposit, the address book."""
+
+from __future__ import annotations
+
+from swapdesk.tui.base_screen import DeskScreen
+from swapdesk.tui.screens.create import CreateScreen
+from swapdesk.tui.screens.create_words import Step
+from tui.desk_run import DeskRun
+from tui.scenes import scene
+from tui.scenes.quotes import takes_two
+from tui.scenes.swap import masked
+
+STRANGER = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+MISTYPED = "bc1qar0srrr7xfkvy5l643oydnw9re59gtzzwf5mdq"
+
+
+async def calm(run: DeskRun) -> None:
+    run.screen(DeskScreen).clear_notice()
+    await run.pilot.pause()
+
+
+@scene("create-reverse", prepare=takes_two, decides=True, fed=False)
+async def reverse(run: DeskRun) -> None:
+    await run.to_quotes("=2 btc eth")
+    await run.press("enter")
+    await run.type(STRANGER)
+    await run.press("enter")
+    await run.type(MISTYPED)
+    await run.see('character 23 is "o"')
+
+
+@scene("create-fixed-frozen", prepare=takes_two, decides=True, fed=False)
+async def fixed_frozen(run: DeskRun) -> None:
+    await run.to_quotes("=2 btc eth")
+    await run.press("enter")
+    await run.type("@bob")
+    await run.press("enter")
+    await run.type("@cold")
+    await run.press("enter")
+    await run.settle(lambda: run.screen(CreateScreen).step is Step.READY, "a frozen intent")
+    await calm(run)
+
+
+@scene("create-alike", decides=True)
+async def alike(run: DeskRun) -> None:
+    await run.to_form()
+    entry = run.app.session.desk.book.entry("bob")
+    assert entry is not None
+    known = entry.address.lower()
+    middle = "".join("f" if char == "0" else "0" for char in known[10:30])
+    await run.type(known[:10] + middle + known[30:])
+    await run.see("looks like @bob and is not")
+
+
+@scene("create-tag", decides=True)
+async def tag(run: DeskRun) -> None:
+    await run.to_form("0.5 btc xrp")
+    await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
+    await run.press("enter", "enter")
+    await run.see('Type "NO MEMO"')
+    await calm(run)
+
+
+@scene("create-expired", decides=True)
+async def expired(run: DeskRun) -> None:
+    await run.to_frozen()
+    assert run.clock is not None
+    run.clock.advance(70)
+    run.app.tick()
+    await run.see("This quote ended at 14:03.")
+    await calm(run)
+
+
+@scene("deposit-code", decides=True, mask=masked)
+async def code(run: DeskRun) -> None:
+    await run.to_deposit("2500 xrp eth")
+    await run.press("v")
+    await run.see("In code")
+    await calm(run)
+
+
+@scene("deposit-code-address", decides=True, mask=masked)
+async def code_address(run: DeskRun) -> None:
+    await run.to_deposit("2500 xrp eth")
+    await run.press("v", "v")
+    await run.see("not in the code")
+    await calm(run)
+
+
+@scene("address-book")
+async def address_book(run: DeskRun) -> None:
+    await run.ready()
+    await run.press("at")
+    await run.see("@cold")
+
+
+@scene("address-book-add", decides=True)
+async def book_entry(run: DeskRun) -> None:
+    await run.ready()
+    await run.press("at", "plus")
+    await run.type("carol")
+    await run.press("enter")
+    await run.type(STRANGER)
+    await run.see("checksum correct")

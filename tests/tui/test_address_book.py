@@ -1,0 +1,142 @@
+"""The address book on its screens: add with a comparison, rename, own wallet, delete."""
+
+from __future__ import annotations
+
+import tomllib
+
+from flows.orders import order
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.tui.screens.address_book import AddressBookScreen
+from swapdesk.tui.screens.book_entry import BookEntryScreen
+from swapdesk.tui.widgets.typed_confirm import TypedConfirm
+from swapdesk.wire.orders import DisplayStatus
+from tui.desk_run import DeskRun, Market
+
+CAROL = derive_address("evm", b"c" * 32)
+
+
+async def to_book(run: DeskRun) -> AddressBookScreen:
+    await run.ready()
+    await run.press("at")
+    return run.screen(AddressBookScreen)
+
+
+async def compare_name(run: DeskRun) -> None:
+    await run.see("A name for this address")
+    asked = run.screen(TypedConfirm)
+    assert asked.question.phrase not in run.text
+    await run.type(asked.question.phrase)
+    await run.press("enter")
+
+
+async def test_the_list_says_how_often_and_when_somebody_was_paid(market: Market) -> None:
+    async with market.desk((120, 40)) as run:
+        await run.ready()
+        book = run.app.session.desk.book
+        bob = book.entry("bob")
+        assert bob is not None
+        done = DisplayStatus.SWAP_COMPLETED.value
+        paid = order(receiver_address=bob.address, display_status=done, modified=market.clock.now())
+        run.app.session.desk.journal.orders.record([(paid, "list", False)])
+        await to_book(run)
+        row = next(line for line in run.text.split("\n") if "@bob" in line)
+        assert "once" in row
+        assert "today 14:02" in row
+        assert " ".join(run.text.split()).count(bob.address[-4:]) >= 1
+        cold = next(line for line in run.text.split("\n") if "@cold" in line)
+        assert "never" in cold
+
+
+async def test_a_name_is_added_after_the_address_was_compared(market: Market) -> None:
+    async with market.desk() as run:
+        await to_book(run)
+        await run.press("plus")
+        run.screen(BookEntryScreen)
+        await run.type("carol")
+        await run.press("enter")
+        await run.type(CAROL)
+        assert "checksum correct" in run.text
+        await run.press("enter", "enter")
+        await compare_name(run)
+        await run.settle(lambda: isinstance(run.app.screen, AddressBookScreen), "the list")
+        assert "@carol" in run.text
+        entry = run.app.session.desk.book.entry("carol")
+        assert entry is not None
+        assert (entry.address, entry.kind) == (CAROL, "evm")
+
+
+async def test_leaving_the_comparison_writes_nothing(market: Market) -> None:
+    async with market.desk() as run:
+        await to_book(run)
+        await run.press("plus")
+        await run.type("carol")
+        await run.press("enter")
+        await run.type(CAROL)
+        await run.press("enter", "enter")
+        await run.see("A name for this address")
+        await run.type("no")
+        await run.press("enter", "escape")
+        assert run.app.session.desk.book.entry("carol") is None
+        assert "•" not in run.text
+
+
+async def test_bad_names_addresses_and_memos_say_why(market: Market) -> None:
+    async with market.desk() as run:
+        await to_book(run)
+        bob = run.app.session.desk.book.entry("bob")
+        assert bob is not None
+        await run.press("plus")
+        await run.type("bob")
+        assert "@bob is in the address book already." in run.text
+        await run.press("ctrl+u")
+        await run.type("a b")
+        assert "A name has up to 32 letters" in run.text
+        await run.press("enter")
+        await run.type("0x12")
+        assert "This is no address of a chain the desk knows." in run.text
+        await run.press("ctrl+u")
+        await run.type(bob.address)
+        assert "This address has a name already: @bob." in run.text
+        await run.press("ctrl+u")
+        known = bob.address.lower()
+        middle = "".join("f" if char == "0" else "0" for char in known[10:30])
+        await run.type(known[:10] + middle + known[30:])
+        assert "This address looks like @bob and is not." in run.text
+        await run.press("enter", "enter")
+        assert isinstance(run.app.screen, BookEntryScreen)
+
+
+async def test_renaming_and_the_own_wallet_change_one_table_of_the_file(market: Market) -> None:
+    async with market.desk() as run:
+        screen = await to_book(run)
+        path = screen.desk.book.path
+        path.write_text(f"# mine\n{path.read_text()}", encoding="utf-8")
+        await run.press("e")
+        await run.press("ctrl+u")
+        await run.type("robert")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, AddressBookScreen), "the list")
+        assert "@robert" in run.text
+        assert "@bob " not in run.text
+        await run.press("u")
+        assert "own wallet" in run.text
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith("# mine\n")
+        assert tomllib.loads(text)["robert"]["own"] is True
+        await run.press("u")
+        assert "own" not in tomllib.loads(path.read_text(encoding="utf-8"))["robert"]
+
+
+async def test_a_name_is_deleted_after_it_was_typed(market: Market) -> None:
+    async with market.desk() as run:
+        await to_book(run)
+        await run.press("d")
+        await run.type("bo")
+        await run.press("enter", "escape")
+        assert run.app.session.desk.book.entry("bob") is not None
+        await run.press("d")
+        await run.type("bob")
+        await run.press("enter")
+        await run.see("@bob is deleted.")
+        assert run.app.session.desk.book.entry("bob") is None
+        assert "bob" not in tomllib.loads(run.app.session.desk.book.path.read_text())
