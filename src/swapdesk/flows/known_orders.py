@@ -7,6 +7,7 @@ be paid is refused. What follows from a sighting is for the caller to do (:class
 from __future__ import annotations
 
 import asyncio
+import heapq
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -88,6 +89,14 @@ class KnownOrders:
         running.sort(key=lambda o: (o.order.expires or late, o.service_id))
         over.sort(key=lambda o: (o.order.created or early, o.service_id), reverse=True)
         return running + over
+
+    def nearest(self, count: int) -> list[TrackedOrder]:
+        """Open orders with the nearest deadline first, at most ``count``."""
+        late = datetime.max.replace(tzinfo=self._clock.now().tzinfo)
+        running = (self._known[name] for name in self._open)
+        return heapq.nsmallest(
+            count, running, key=lambda o: (o.order.expires or late, o.service_id)
+        )
 
     def see(self, order: Order, source: Source, before: TrackedOrder | None) -> Sighted:
         """What ``order`` makes of ``before``, which is the newest that is known of it."""

@@ -82,6 +82,10 @@ class Tracker:
         """Open orders with the nearest deadline first, then ended ones, newest first."""
         return self._known.sorted()
 
+    def nearest(self, count: int) -> list[TrackedOrder]:
+        """The first of :meth:`orders` that are open."""
+        return self._known.nearest(count)
+
     def get(self, service_id: str) -> TrackedOrder | None:
         return self._known.get(service_id)
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 LIMITS_AFTER = 0.3
 """Seconds without a key before the limits of the pair are asked for."""
+UPDATE_SECONDS = 0.1
+"""Changes of orders within this time are shown as one."""
 SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
 SEND_HINT = "amount   token   @name or address"
@@ -60,6 +62,7 @@ class SwapScreen(Page):
         self._lists = SwapLists()
         self._read = SwapLine()
         self._limits_timer: Timer | None = None
+        self._filling: Timer | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._label
@@ -94,11 +97,12 @@ class SwapScreen(Page):
         self._fill_lists()
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        self._fill_lists()
+        if self._filling is None:
+            self._filling = self.set_timer(UPDATE_SECONDS, self._fill_lists)
 
     def on_tick(self) -> None:
-        if self.session.opened:
-            self._lists.show_open(self._tracked(), self.now())
+        if self.session.opened and self.link is not None:
+            self._lists.show_open(self.link.tracker, self.now())
 
     @property
     def counting(self) -> bool:
@@ -297,16 +301,13 @@ class SwapScreen(Page):
 
     # what stands below
 
-    def _tracked(self) -> list[object]:
-        link = self.link
-        return list(link.tracker.orders()) if link is not None else []
-
     def _fill_lists(self) -> None:
+        self._filling = None
         if not self.session.opened:
             return
-        tracked = self._tracked()
-        self._lists.fill(tracked, self.desk.catalog, self.now())
-        empty = not tracked and self.session.ready and not self.session.live
+        tracker = self.link.tracker if self.link is not None else None
+        known = self._lists.fill(tracker, self.desk.catalog, self.now())
+        empty = not known and self.session.ready and not self.session.live
         self.set_class(empty, "-empty")
         self._lists.greet(self.desk.catalog if empty else None)
         self.refresh_keys()

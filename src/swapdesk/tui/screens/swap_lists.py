@@ -16,12 +16,14 @@ from swapdesk.tui.widgets.section_label import SectionLabel
 from swapdesk.tui.widgets.text_rows import TextRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from swapdesk.flows.catalog import Catalog
     from swapdesk.flows.recent import Recent
+    from swapdesk.flows.tracking import Tracker
 
 COLOURS_OFFERED = "Other colours: ctrl+p, theme. beacon for low vision, iris for colour blindness."
+
+MOST_OPEN = 50
+"""Open orders listed here; the order table has them all."""
 
 
 class SwapLists(Vertical):
@@ -65,15 +67,19 @@ class SwapLists(Vertical):
         """The recent line of a row."""
         return self._recent.chosen(key)
 
-    def fill(self, tracked: Sequence[object], catalog: Catalog, now: datetime) -> None:
-        """All rows anew."""
+    def fill(self, tracker: Tracker | None, catalog: Catalog, now: datetime) -> int:
+        """All rows anew; how many orders are known."""
+        tracked = [] if tracker is None else tracker.orders()
         self._recent.fill(tracked, catalog, now)
-        self.show_open(tracked, now)
-        self._open_label.show("Open orders", str(self.open_count) if self.open_count else "")
+        if tracker is not None:
+            self.show_open(tracker, now)
+        count = 0 if tracker is None else tracker.open_count
+        self._open_label.show("Open orders", f"{count:,}" if count else "")
+        return len(tracked)
 
-    def show_open(self, tracked: Sequence[object], now: datetime) -> None:
+    def show_open(self, tracker: Tracker, now: datetime) -> None:
         """The open orders alone: their countdowns."""
-        self._open.show(tracked, now)
+        self._open.show(tracker.nearest(MOST_OPEN), now)
 
     def greet(self, catalog: Catalog | None) -> None:
         """A sentence where nothing was asked yet; None for none."""
