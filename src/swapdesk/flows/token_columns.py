@@ -46,7 +46,8 @@ class Column:
         return self._data[self._starts[at] : self._starts[at + 1]]
 
     def text(self, at: int) -> str:
-        return self.line(at).decode("utf-8", "surrogatepass").translate(_WHOLE)
+        text = self.line(at).decode("utf-8", "surrogatepass")
+        return text.translate(_WHOLE) if "\x1e" in text or "\x1f" in text else text
 
     def block(self, start: int, end: int) -> bytes:
         """The lines from ``start`` up to ``end``, each with its line feed."""

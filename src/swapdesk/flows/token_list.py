@@ -27,6 +27,9 @@ _CAN = {
     CanDo.BUNDLE: _BIT["has_bundler"],
     CanDo.SELF_PRIVATE: _BIT["has_self_private"],
 }
+_BITS_SET = [tuple(bool(flags & bit) for bit in _BIT.values()) for flags in range(1 << len(_FLAGS))]
+_VERDICTS = {verdict.value: verdict for verdict in Verdict}
+_BENIGN, _STALE = Verdict.BENIGN.value, Verdict.STALE.value
 _SYMBOL, _NAME = "\x1ds", "\x1dn"
 """What stands before a reading of a symbol or a name in the column of likenesses."""
 _END = "\x1d"
@@ -199,25 +202,26 @@ class TokenList(Sequence[TokenRow]):
     def _make(self, at: int) -> TokenRow:
         rest: list[Any] = json.loads(self._rest.line(at))
         symbol, name, chain, chain_name, kind, priority, rank, verdict, ends = rest
-        flags = self._flags[at]
-        if verdict == Verdict.BENIGN and ends is not None and self._now is not None:
-            verdict = Verdict.STALE if ends <= self._now else verdict
-        return TokenRow(
-            id=self.ids.text(at),
-            symbol=symbol,
-            name=name,
-            chain=chain,
-            chain_name=chain_name,
-            kind=kind,
-            priority=_decimal(priority),
-            rank=_decimal(rank),
-            price=_decimal(self._prices.text(at)),
-            change=_decimal(self._changes.text(at)),
-            verdict=Verdict(verdict),
-            contract=self.contracts.text(at) or None,
-            symbol_key=self.symbols.text(at),
-            text_key=self.texts.text(at),
-            **{name: bool(flags & bit) for name, bit in _BIT.items()},
+        if verdict == _BENIGN and ends is not None and self._now is not None:
+            verdict = _STALE if ends <= self._now else verdict
+        return TokenRow._make(
+            (
+                self.ids.text(at),
+                symbol,
+                name,
+                chain,
+                chain_name,
+                kind,
+                _decimal(priority),
+                _decimal(rank),
+                _decimal(self._prices.text(at)),
+                _decimal(self._changes.text(at)),
+                *_BITS_SET[self._flags[at]],
+                _VERDICTS[verdict],
+                self.contracts.text(at) or None,
+                self.symbols.text(at),
+                self.texts.text(at),
+            )
         )
 
 
