@@ -43,12 +43,14 @@ def quit_warning(
 
 @dataclass(frozen=True)
 class Finding:
-    """One intent of an earlier run: ``service_id`` when it became an order."""
+    """One intent of an earlier run: ``service_id`` when it became an order, ``intent_id`` while
+    it is not known whether it did."""
 
     kind: Literal["found", "withheld", "not_created", "unknown", "elsewhere"]
     what: str
     said: str
     service_id: str | None = None
+    intent_id: str | None = None
 
 
 def findings(report: ResumeReport) -> list[Finding]:
@@ -63,7 +65,12 @@ def findings(report: ResumeReport) -> list[Finding]:
         for intent, created in report.found
     ]
     unknown = [
-        Finding("unknown", intent_words(intent), f"{OUTCOME_UNKNOWN.cause} Nothing was paid.")
+        Finding(
+            "unknown",
+            intent_words(intent),
+            f"{OUTCOME_UNKNOWN.cause} Nothing was paid.",
+            intent_id=intent.id,
+        )
         for intent, _ in report.unknown
     ]
     gone = [

@@ -79,7 +79,7 @@ class UnfinishedScreen(Page):
     def _say_money(self) -> None:
         kinds = {one.kind for one in self._found.values()}
         if "unknown" in kinds:
-            next_ = "the desk: it looks again at the next start"
+            next_ = "the desk: it looks again; enter shows what it found"
         elif kinds & {"found", "withheld"}:
             next_ = "you: look at the order"
         else:
@@ -101,12 +101,19 @@ class UnfinishedScreen(Page):
     def verb_standing(self, verb: type[Command]) -> Standing:
         if verb is OpenFound:
             current = self.current
+            if current is not None and current.intent_id is not None:
+                return Standing(verb="compare the orders")
             return READY if current is not None and current.service_id else HIDDEN
         return HIDDEN if verb is everywhere.Orders else READY
 
     def do_open_found(self) -> None:
         current = self.current
         opened = getattr(self.app, "open_order", None)
+        if current is not None and current.intent_id is not None:
+            from swapdesk.tui.screens.candidates import CandidatesScreen
+
+            self.app.push_screen(CandidatesScreen(self.session, current.intent_id))
+            return
         if current is not None and current.service_id is not None and opened is not None:
             opened(current.service_id)
 
