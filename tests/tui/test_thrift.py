@@ -18,7 +18,9 @@ PIECES = st.lists(
         st.tuples(STYLES, st.text(alphabet="ab ○", min_size=1, max_size=6)).map(
             lambda piece: f"\x1b[{piece[0]}m{piece[1]}\x1b[0m"
         ),
-        st.sampled_from(["plain", "\x1b[3;4H", "\x1b[0m", "\x1b[?2026h"]),
+        st.sampled_from(
+            ["plain", "\x1b[3;4H", "\n\x1b[5;9H", "\x1b[1;1H", "\x1b[0m", "\x1b[?2026h"]
+        ),
     ),
     max_size=12,
 )
@@ -42,3 +44,10 @@ def test_only_what_differs_is_written() -> None:
     one, two = "\x1b[38;2;1;2;3;48;2;9;9;9mA\x1b[0m", "\x1b[1;38;2;4;5;6;48;2;9;9;9mB\x1b[0m"
     assert thrifty(one + two) == "\x1b[38;2;1;2;3;48;2;9;9;9mA\x1b[1;38;2;4;5;6mB\x1b[0m"
     assert thrifty(one + one) == "\x1b[38;2;1;2;3;48;2;9;9;9mAA\x1b[0m"
+
+
+def test_a_style_goes_on_in_the_next_row() -> None:
+    one, two = "\x1b[38;2;1;2;3;48;2;9;9;9mA\x1b[0m", "\x1b[38;2;1;2;3;48;2;7;7;7mB\x1b[0m"
+    data = f"{one}\n\x1b[2;1H{two}\x1b[1;1H"
+    assert thrifty(data) == ("\x1b[38;2;1;2;3;48;2;9;9;9mA\x1b[2;1H\x1b[48;2;7;7;7mB\x1b[0m\x1b[H")
+    assert picture(thrifty(data)) == picture(data)

@@ -12,11 +12,16 @@ from functools import lru_cache
 from textual.driver import Driver
 
 _NEXT_SET = re.compile(r"\x1b\[([0-9;]*)m")
+_JOINT = re.compile(r"(?:\n?(\x1b\[\d+;\d+H))?\x1b\[([0-9;]*)m")
+"""A style that follows a reset, perhaps in another row: a place makes the line feed needless."""
+_HOME, _SHORT_HOME = "\x1b[1;1H", "\x1b[H"
 
 
 def thrifty(data: str) -> str:
-    """The same picture; only resets that are directly followed by a new style disappear."""
-    if "\x1b[0m\x1b[" not in data:
+    """The same picture; only resets that are followed by a new style disappear, there or at
+    another place, and line feeds before a place."""
+    data = data.replace(_HOME, _SHORT_HOME)
+    if "\x1b[0m" not in data:
         return data
     pieces: list[str] = []
     at = 0
@@ -28,10 +33,11 @@ def thrifty(data: str) -> str:
         codes = found[1]
         at = found.end()
         if codes in ("", "0"):
-            following = _NEXT_SET.match(data, at)
-            if current and following and following[1] not in ("", "0"):
-                pieces.append(_change(current, following[1]))
-                current = following[1]
+            following = _JOINT.match(data, at)
+            if current and following and following[2] not in ("", "0"):
+                pieces.append(following[1] or "")
+                pieces.append(_change(current, following[2]))
+                current = following[2]
                 at = following.end()
                 continue
             current = ""
