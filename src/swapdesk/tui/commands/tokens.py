@@ -64,6 +64,24 @@ class Down(Command):
     FOOTER = False
 
 
+class PageDown(Command):
+    """A page of tokens further down."""
+
+    KEY = "pagedown"
+    SHOWN_KEY = "pgdn"
+    VERB = "page down"
+    FOOTER = False
+
+
+class PageUp(Command):
+    """A page of tokens back up."""
+
+    KEY = "pageup"
+    SHOWN_KEY = "pgup"
+    VERB = "page up"
+    FOOTER = False
+
+
 class Back(Command):
     """Clear the search, then go back."""
 

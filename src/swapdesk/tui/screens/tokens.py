@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.widget import Widget
@@ -24,6 +24,8 @@ from swapdesk.tui.commands.tokens import (
     NextCanDo,
     NextChain,
     NextSort,
+    PageDown,
+    PageUp,
     Up,
 )
 from swapdesk.tui.messages import TokenChosen, UnlistedFound
@@ -35,7 +37,12 @@ from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.text_rows import RuleRow, TextRows
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
 LIMIT = 200
+SETTLE_SECONDS = 0.06
+"""How long the cursor rests on a row before the pane speaks of it."""
 CONTRACT_LENGTH = 26
 NORMAL = 100
 
@@ -54,6 +61,8 @@ class TokensScreen(Page):
         FetchUnlisted,
         CopyContract,
         Down,
+        PageDown,
+        PageUp,
         Back,
     )
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
@@ -67,6 +76,7 @@ class TokensScreen(Page):
         self._chain: str | None = None
         self._can_do: CanDo | None = None
         self._sort = 0
+        self._settle: Timer | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -93,7 +103,9 @@ class TokensScreen(Page):
 
     @on(LineTable.Highlighted)
     def _moved(self) -> None:
-        self._show_pane()
+        if self._settle is not None:
+            self._settle.stop()
+        self._settle = self.set_timer(SETTLE_SECONDS, self._show_pane)
 
     def _fill(self) -> None:
         catalog = self.desk.catalog
@@ -167,6 +179,12 @@ class TokensScreen(Page):
 
     def do_down(self) -> None:
         self._table.action_move(1)
+
+    def do_page_down(self) -> None:
+        self._table.action_page(1)
+
+    def do_page_up(self) -> None:
+        self._table.action_page(-1)
 
     def do_next_chain(self) -> None:
         names = [chain.short_name for chain in self.desk.catalog.chains()]
