@@ -51,7 +51,7 @@ async def test_without_a_countdown_nothing_is_written(market: Market, name: str)
         assert await bytes_of_ten_seconds(run) == 0
 
 
-@pytest.mark.parametrize("name", ["deposit-tag", "create-frozen"])
+@pytest.mark.parametrize("name", ["deposit-tag", "create-frozen", "quotes", "orders"])
 async def test_a_countdown_costs_its_cells(market: Market, name: str) -> None:
     one = SCENES[name]
     one.prepare(market)

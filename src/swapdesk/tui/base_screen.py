@@ -20,6 +20,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from swapdesk.clock import Clock
+from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.commands.command import READY, Command, Standing
 from swapdesk.tui.commands.everywhere import EVERYWHERE, Keys
 from swapdesk.tui.commands.key_names import shown_key, split_keys
@@ -96,6 +97,7 @@ class DeskScreen(Screen[None]):
         **place: Any,
     ) -> None:
         super().__init__(**place)
+        self._compositor = CellCompositor()
         self.guard = StillnessGuard(clock)
         self._frame = Frame(frame)
         self._money = MoneyLine(money or MoneyState(""))

@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
+from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.terminal import bind_keys
 from swapdesk.tui.widgets.key_bar import KeyBar, KeyHint
 
@@ -41,6 +42,7 @@ class Overlay(ModalScreen[ScreenResultType]):
 
     def __init__(self, hints: Sequence[KeyHint], **place: Any) -> None:
         super().__init__(**place)
+        self._compositor = CellCompositor()
         self._hints = (*hints, KeyHint("esc", "close"))
 
     def on_mount(self) -> None:

@@ -1,0 +1,67 @@
+"""Updates of a screen that write the cells that changed and no others.
+
+Textual writes a row from the left edge of its widget up to the last changed cell, so that a
+countdown at the right end of a table costs its whole row every second.
+"""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.control import Control
+from textual._compositor import ChopsUpdate, Compositor
+from textual.strip import Strip
+
+
+class CellsUpdate(ChopsUpdate):
+    """The same changes, each cut at both of its ends."""
+
+    def render_segments(self, console: Console) -> str:
+        written: list[str] = []
+        for y, first, last in self.spans:
+            for end, (start, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
+                if strip is None or start >= last or end <= first:
+                    continue
+                left, part = _part(strip, start, first, min(end, last))
+                written.append(Control.move_to(left, y).segment.text)
+                written.append(part.render(console))
+        return "".join(written)
+
+
+class CellCompositor(Compositor):
+    """A compositor whose partial updates are :class:`CellsUpdate`."""
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        update = super().render_partial_update()
+        if update is None:
+            return None
+        return CellsUpdate(update.chops, update.spans, update.chop_ends)
+
+
+def _part(strip: Strip, start: int, first: int, last: int) -> tuple[int, Strip]:
+    """The cells of ``strip``, which begins in column ``start``, from ``first`` up to ``last``,
+    and where they begin. A character two cells wide is never cut in half."""
+    left, right = max(0, first - start), last - start
+    if left and _cuts(strip, left):
+        left -= 1
+    if _cuts(strip, right):
+        right += 1
+    return start + left, strip.crop(left, right)
+
+
+def _cuts(strip: Strip, cell: int) -> bool:
+    """Whether ``cell`` is the second half of a character."""
+    at = 0
+    for text, *_ in strip:
+        size = cell_len(text)
+        if at + size <= cell:
+            at += size
+            continue
+        if size == len(text):
+            return False
+        for char in text:
+            if at >= cell:
+                return at > cell
+            at += cell_len(char)
+        return at > cell
+    return False
