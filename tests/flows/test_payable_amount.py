@@ -8,9 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.orders import NOW, intent, order
-from swapdesk.flows.payable_amount import PayableAmount, amount_to_pay, payable_amount
+from flows.orders import BTC, NOW, intent, order
+from service.world import BITCOIN
+from service.world import BTC as LISTED
+from swapdesk.cli.order_document import deposit_json
+from swapdesk.flows.order_check import check_order
+from swapdesk.flows.payable_amount import (
+    PayableAmount,
+    amount_to_pay,
+    payable_amount,
+)
 from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.tui.screens.deposit_facts import payment_of
 from swapdesk.wire.encoding.numbers import as_double, to_base_units
 
 UNIT = Decimal("0.000001")
@@ -75,3 +84,21 @@ def test_the_decimals_are_those_of_the_confirmed_token() -> None:
     found = amount_to_pay(tracked)
     assert found is not None
     assert str(found.exact) == "0.50000001"
+
+
+def test_the_token_and_its_chain_are_called_as_they_were_confirmed() -> None:
+    """The id of a token is compared; the words an order writes beside it are not believed."""
+    chain = BITCOIN.model_copy(update={"short_name": BTC.chain, "name": "Litecoin"})
+    token = LISTED.model_copy(
+        update={"id": BTC.id, "symbol": "USDT", "address": None, "chain_data": chain}
+    )
+    renamed = order(in_token=token, in_symbol="USDT", in_amount=Decimal("0.5000000001"))
+    assert check_order(intent(), renamed, now=NOW).verdict.payable
+    tracked = TrackedOrder(renamed, intent(), None, False, NOW, "create")
+    payment = payment_of(tracked, NOW)
+    assert payment is not None
+    assert (payment.amount, payment.network) == ("0.50000001 BTC", "Bitcoin")
+    assert "USDT" not in payment.note
+    deposit = deposit_json(tracked, NOW)
+    assert deposit is not None
+    assert (deposit["symbol"], deposit["chain"]) == ("BTC", "bitcoin")

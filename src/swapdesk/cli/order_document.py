@@ -12,7 +12,7 @@ from swapdesk.flows.notation import day, elapsed, grouped_address, tracker_amoun
 from swapdesk.flows.order_sentence import next_actor, order_sentence, sent_amount
 from swapdesk.flows.order_state import symbols
 from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.payable_amount import amount_to_pay
+from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
@@ -68,7 +68,7 @@ def deposit_json(tracked: TrackedOrder, now: datetime) -> dict[str, Any] | None:
     return {
         "amount": pay.exact,
         "note": pay.note,
-        "symbol": symbols(order)[0],
+        "symbol": symbol_to_pay(tracked),
         "chain": _chain(tracked),
         "address": order.deposit_address,
         "memo": order.deposit_tag,
@@ -143,10 +143,9 @@ def order_row(tracked: TrackedOrder, now: datetime) -> tuple[str, ...]:
 
 
 def _chain(tracked: TrackedOrder) -> str | None:
-    """Where to pay: as the order says, else as it was confirmed."""
-    if tracked.order.in_token is not None:
-        return tracked.order.in_token.chain_data.short_name
-    return tracked.intent.token_in.chain if tracked.intent is not None else None
+    """Where to pay: as it was confirmed, else as the order says."""
+    token = token_to_pay(tracked)
+    return token.chain if token is not None else None
 
 
 def _side(amount: Decimal | None, symbol: str, token: Token | None) -> str:

@@ -2,6 +2,9 @@
 
 A service that keeps doubles may return more digits than the token has. Noise is taken away
 and anything else is rounded up, because a deposit that is too small is not credited.
+
+What is paid, and on which chain, is called as it was confirmed: an order names its token by id,
+and the words beside it are not what is compared.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
+from swapdesk.flows.intent import TokenFacts
 from swapdesk.flows.notation import copied_amount, exact_amount
 from swapdesk.flows.order_state import symbols
 from swapdesk.flows.tracked_order import TrackedOrder
@@ -31,9 +35,11 @@ class PayableAmount:
     note: str | None
 
 
-def payable_amount(order: Order, decimals: int | None) -> PayableAmount | None:
+def payable_amount(
+    order: Order, decimals: int | None, symbol: str | None = None
+) -> PayableAmount | None:
     """What to send for ``order``, whose token has ``decimals``; as returned when they are not
-    known. None while the service names no amount."""
+    known. None while the service names no amount. ``symbol`` stands in the note."""
     amount = order.in_amount
     if amount is None:
         return None
@@ -42,7 +48,7 @@ def payable_amount(order: Order, decimals: int | None) -> PayableAmount | None:
     unit = Decimal(1).scaleb(-decimals)
     nearest = amount.quantize(unit, ROUND_HALF_EVEN, context=_WIDE)
     away = abs(_WIDE.subtract(amount, nearest))
-    symbol = symbols(order)[0]
+    symbol = symbol or symbols(order)[0]
     if nearest > 0 and away <= _WIDE.multiply(unit, NOISE):
         exact, how = nearest, "this is the same amount without the noise"
     else:
@@ -56,10 +62,24 @@ def payable_amount(order: Order, decimals: int | None) -> PayableAmount | None:
 def amount_to_pay(tracked: TrackedOrder) -> PayableAmount | None:
     """What to send for a tracked order, in units of the token that was confirmed, else of the
     one the order names."""
+    token = token_to_pay(tracked)
+    if token is None:
+        return payable_amount(tracked.order, None)
+    return payable_amount(tracked.order, token.decimals, token.symbol)
+
+
+def token_to_pay(tracked: TrackedOrder) -> TokenFacts | None:
+    """The token to send and its chain: what was confirmed, else what the order names."""
     if tracked.intent is not None:
-        return payable_amount(tracked.order, tracked.intent.token_in.decimals)
+        return tracked.intent.token_in
     token = tracked.order.in_token
-    return payable_amount(tracked.order, token.decimals if token is not None else None)
+    return TokenFacts.of(token) if token is not None else None
+
+
+def symbol_to_pay(tracked: TrackedOrder) -> str:
+    """What the token to send is called."""
+    token = token_to_pay(tracked)
+    return token.symbol if token is not None else symbols(tracked.order)[0]
 
 
 def _whole(amount: Decimal, decimals: int) -> bool:

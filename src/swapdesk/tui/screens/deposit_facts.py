@@ -18,7 +18,7 @@ from swapdesk.flows.notation import (
     table_amount,
 )
 from swapdesk.flows.order_state import OrderState, symbols
-from swapdesk.flows.payable_amount import amount_to_pay
+from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID
 from swapdesk.tui.memo_words import short_memo_label
@@ -54,10 +54,9 @@ def payment_of(tracked: TrackedOrder, now: datetime) -> Payment | None:
     payable = amount_to_pay(tracked)
     if order.deposit_address is None or payable is None:
         return None
-    sent, _ = symbols(order)
     return Payment(
         network=network_of(tracked),
-        amount=f"{payable.shown} {sent}",
+        amount=f"{payable.shown} {symbol_to_pay(tracked)}",
         address=order.deposit_address,
         memo=order.deposit_tag or None,
         memo_label=memo_label_of(tracked),
@@ -74,10 +73,8 @@ def memo_label_of(tracked: TrackedOrder) -> str:
 
 def network_of(tracked: TrackedOrder) -> str:
     """The chain to pay on, in words."""
-    order = tracked.order
-    if order.in_token is not None:
-        return order.in_token.chain_data.name
-    return tracked.intent.token_in.chain_name if tracked.intent else "?"
+    token = token_to_pay(tracked)
+    return token.chain_name if token is not None else "?"
 
 
 def deposit_state(tracked: TrackedOrder, now: datetime) -> DepositState:
