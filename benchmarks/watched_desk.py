@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import sys
 import time
@@ -19,7 +20,7 @@ WORTH_KEEPING = 0.010
 
 
 def watch(stalls: list[tuple[float, float, str]]) -> None:
-    """Time every callback of every loop of this process."""
+    """Time every callback of every loop of this process, and every garbage collection."""
     run = asyncio.events.Handle._run
 
     def timed(handle: Any) -> None:
@@ -29,6 +30,17 @@ def watch(stalls: list[tuple[float, float, str]]) -> None:
         if took >= WORTH_KEEPING:
             stalls.append((begin, took, _named(handle)))
 
+    collecting = 0.0
+
+    def collected(phase: str, info: dict[str, int]) -> None:
+        nonlocal collecting
+        now = time.perf_counter()
+        if phase == "start":
+            collecting = now
+        elif now - collecting >= WORTH_KEEPING:
+            stalls.append((collecting, now - collecting, f"collection {info['generation']}"))
+
+    gc.callbacks.append(collected)
     asyncio.events.Handle._run = timed  # type: ignore
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.events import Event
+from textual.events import Key as KeyPressed
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
@@ -17,6 +19,7 @@ from swapdesk.tui.commands.keymap import checked_keymap
 from swapdesk.tui.creating import Creating
 from swapdesk.tui.discreet import Discreet
 from swapdesk.tui.end_bell import EndBell, Notify, terminal_notice
+from swapdesk.tui.garbage import GarbageRounds
 from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.leaving import LeavingGuard, brief_warning
 from swapdesk.tui.messages import Connected, OrdersChanged, StartMoved, TokenChosen
@@ -63,6 +66,7 @@ class DeskApp(Creating, Discreet, SafeApp[int]):
         self.session = Session(settings, start_sandbox, clock=clock, transport=transport)
         self._home = SwapScreen(self.session)
         self._leaving = LeavingGuard(self.session.clock)
+        self._garbage = GarbageRounds(self.session.clock)
         self._ends = EndBell(Notify(settings.notify.value), self._tell_terminal)
         self._key_problems = self._take_keymap()
 
@@ -77,6 +81,7 @@ class DeskApp(Creating, Discreet, SafeApp[int]):
     # the connection
 
     def on_mount(self) -> None:
+        self._garbage.begin()
         self.set_interval(TICK_SECONDS, self.tick)
         self.call_after_refresh(self.start)
 
@@ -87,6 +92,7 @@ class DeskApp(Creating, Discreet, SafeApp[int]):
         )
 
     async def on_unmount(self) -> None:
+        self._garbage.end()
         await self.session.close()
 
     async def _keep_connected(self) -> None:
@@ -169,6 +175,11 @@ class DeskApp(Creating, Discreet, SafeApp[int]):
         if self._driver is not None:
             self._driver.write(terminal_notice(text))
 
+    async def on_event(self, event: Event) -> None:
+        if isinstance(event, KeyPressed):
+            self._garbage.key()
+        await super().on_event(event)
+
     def on_app_focus(self) -> None:
         self._ends.focused = True
 
@@ -183,6 +194,7 @@ class DeskApp(Creating, Discreet, SafeApp[int]):
             self.tell_problems(self.palette_problems)
         if (page := self.page) is not None:
             page.tick()
+        self._garbage.tick()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A worker that failed says so; the desk and its orders go on."""
