@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.orders import NOW, order
+from service.world import BTC, ETH
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.flows.folding import PROGRESS, contradicts, display_of, ended, fold, may_follow
 from swapdesk.wire.orders import DisplayStatus, Order
@@ -98,3 +100,43 @@ def test_an_unknown_state_ranks_nowhere() -> None:
     fresh = Order(service_id="x")
     assert fold(fresh, order(display_status="SOMETHING_NEW")) is not None
     assert fold(order(), order(display_status="SOMETHING_NEW")) is None
+
+
+def test_the_tokens_of_an_order_keep_their_names() -> None:
+    known = order(in_token=BTC, out_token=ETH)
+    seen = order(in_token=ETH, in_symbol="ETH", out_token=BTC, out_symbol="BTC", in_status=2)
+    kept = fold(known, seen)
+    assert kept is not None
+    assert (kept.in_token, kept.out_token) == (BTC, ETH)
+    assert (kept.in_symbol, kept.out_symbol) == ("BTC", "ETH")
+    late = fold(order(in_token=None), order(in_token=BTC))
+    assert late is not None
+    assert late.in_token == BTC
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"out_amount": Decimal("14.5")}, "the service now pays out less than the fixed amount"),
+        ({"fixed": False}, "the service now says that the rate is not fixed"),
+    ],
+)
+def test_a_fixed_rate_is_a_promise_until_the_deposit_arrives(
+    change: dict[str, Any], said: str
+) -> None:
+    known = order(fixed=True)
+    assert contradicts(known, order(**{"fixed": True, **change})) == said
+    assert contradicts(known, order(**{"fixed": True, "in_status": 2, **change})) is None
+    arrived = order(**{"fixed": True, "display_status": "DEPOSIT_DETECTED", **change})
+    assert contradicts(known, arrived) is None
+
+
+def test_what_a_fixed_rate_leaves_open() -> None:
+    known = order(fixed=True)
+    absent = order()
+    assert "fixed" not in absent.model_fields_set
+    assert contradicts(known, absent) is None
+    assert contradicts(known, order(fixed=True, out_amount=Decimal(15))) is None
+    noise = known.out_amount * (1 - Decimal("1e-16")) if known.out_amount else None
+    assert contradicts(known, order(fixed=True, out_amount=noise)) is None
+    assert contradicts(order(fixed=False), order(fixed=False, out_amount=Decimal(1))) is None

@@ -8,8 +8,9 @@ transitions allow it (expired or failed orders may be refunded or deleted later)
 from __future__ import annotations
 
 import re
+from decimal import Context
 
-from swapdesk.wire.orders import DisplayStatus, Order
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 PROGRESS: tuple[DisplayStatus, ...] = (
     DisplayStatus.WAITING_FOR_DEPOSIT,
@@ -41,10 +42,21 @@ PINNED: dict[str, str] = {
     "out_token_id": "token to receive",
     "anonymous": "route",
     "created": "",
+    "in_token": "",
+    "in_symbol": "",
+    "out_token": "",
+    "out_symbol": "",
 }
-"""Fields that never change once known, and what each is called; unnamed ones do not matter."""
+"""Fields that never change once known, and what each is called; of unnamed ones another value is
+overlooked."""
 
 TO_PAY = frozenset({"deposit_address", "deposit_tag", "in_amount"})
+
+DOUBLE = Context(prec=15)
+"""Digits that survive a service that keeps doubles: two writings of one promise agree in them."""
+
+_UNTOUCHED = (None, LegStatus.NEW, LegStatus.WAITING)
+"""States of the first leg in which nothing was paid."""
 
 _HEX_ID = re.compile(r"[0-9a-fA-F]{24}")
 
@@ -130,6 +142,18 @@ def contradicts(known: Order, seen: Order) -> str | None:
         before, after = getattr(known, name), getattr(seen, name)
         if said and before is not None and after is not None and not _same(before, after):
             return f"the service now names another {said}"
+    return _broken_promise(known, seen) if waiting else None
+
+
+def _broken_promise(known: Order, seen: Order) -> str | None:
+    """What became worse of a fixed rate before anything was paid."""
+    if not known.fixed or seen.in_status not in _UNTOUCHED:
+        return None
+    if "fixed" in seen.model_fields_set and not seen.fixed:
+        return "the service now says that the rate is not fixed"
+    before, after = known.out_amount, seen.out_amount
+    if before is not None and after is not None and DOUBLE.plus(after) < DOUBLE.plus(before):
+        return "the service now pays out less than the fixed amount"
     return None
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Context, Decimal
+from decimal import Decimal
 
 from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address
+from swapdesk.flows.folding import DOUBLE
 from swapdesk.flows.intent import Intent, TokenFacts
 from swapdesk.flows.standing import RELEASED, Standing, Verdict
 from swapdesk.wire.encoding.numbers import ROUGH, plain
@@ -26,9 +27,6 @@ LOWER_TOLERANCE = Decimal(1)
 """Percent of the confirmed output that may be missing without asking again."""
 
 SHORTEST_DEADLINE = timedelta(seconds=30)
-
-_DOUBLE = Context(prec=15)
-"""Digits that survive a service that keeps doubles: two writings of one promise agree in them."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ def check_order(
         )
     if order.out_amount is None:
         hard.append("it does not say what you get")
-    elif intent.fixed and _DOUBLE.plus(order.out_amount) < _DOUBLE.plus(intent.amount_out):
+    elif intent.fixed and DOUBLE.plus(order.out_amount) < DOUBLE.plus(intent.amount_out):
         hard.append(
             f"it pays {plain(order.out_amount)} {intent.token_out.symbol}"
             f" instead of the fixed {plain(intent.amount_out)}"
@@ -138,7 +136,7 @@ def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
 
 def _asks_more(intent: Intent, in_amount: Decimal) -> bool:
     if intent.fixed:
-        return _DOUBLE.plus(in_amount) > _DOUBLE.plus(intent.amount_in)
+        return DOUBLE.plus(in_amount) > DOUBLE.plus(intent.amount_in)
     return in_amount > intent.amount_in * (1 + AMOUNT_TOLERANCE)
 
 
