@@ -8,7 +8,7 @@ from swapdesk.tui.screens.create_words import Step
 from tui.desk_run import DeskRun
 from tui.scenes import scene
 from tui.scenes.quotes import takes_two
-from tui.scenes.swap import masked
+from tui.scenes.swap import masked, to_card
 
 STRANGER = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 MISTYPED = "bc1qar0srrr7xfkvy5l643oydnw9re59gtzzwf5mdq"
@@ -73,7 +73,7 @@ async def expired(run: DeskRun) -> None:
 
 @scene("deposit-code", decides=True, mask=masked)
 async def code(run: DeskRun) -> None:
-    await run.to_deposit("2500 xrp eth")
+    await to_card(run, "2500 xrp eth")
     await run.press("v")
     await run.see("In code")
     await calm(run)
@@ -81,7 +81,7 @@ async def code(run: DeskRun) -> None:
 
 @scene("deposit-code-address", decides=True, mask=masked)
 async def code_address(run: DeskRun) -> None:
-    await run.to_deposit("2500 xrp eth")
+    await to_card(run, "2500 xrp eth")
     await run.press("v", "v")
     await run.see("not in the code")
     await calm(run)
