@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import random
+import ssl
 import time
 from dataclasses import replace
 
@@ -34,7 +35,7 @@ from swapdesk.client.errors import (
     ValidationFailed,
 )
 from swapdesk.client.exchange_log import ExchangeLog
-from swapdesk.client.transport import ApiTransport
+from swapdesk.client.transport import ApiTransport, certificates
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.operations import BY_NAME
 
@@ -531,3 +532,11 @@ async def test_any_httpx_transport_can_stand_in_for_the_network() -> None:
     )
     async with api:
         assert (await api.get_order("abc")).service_id == "abc"
+
+
+def test_plain_http_reads_no_authorities_and_trusts_none() -> None:
+    context = certificates(httpx.URL("http://127.0.0.1:8080/v2"))
+    assert isinstance(context, ssl.SSLContext)
+    assert context.get_ca_certs() == []
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert certificates(httpx.URL("https://api.example/v2")) is True

@@ -21,6 +21,7 @@ from swapdesk.client.errors import (
     Unreachable,
     api_error,
 )
+from swapdesk.client.transport import certificates
 from swapdesk.settings import Secret
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.text import safe_text
@@ -42,6 +43,7 @@ class SandboxControl:
             base_url=url,
             headers={"sandbox-token": token.reveal(), "accept-encoding": "identity"},
             timeout=DEADLINE,
+            verify=certificates(httpx.URL(url)),
             trust_env=False,
             transport=transport,
         )
