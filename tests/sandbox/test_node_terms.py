@@ -254,6 +254,21 @@ def test_a_fixed_leg_swaps_what_was_asked_and_returns_the_rest(node: Node) -> No
     assert audit(node) == []
 
 
+@pytest.mark.parametrize("name", ["refund", "reroute"])
+def test_an_excess_that_went_back_does_not_go_back_again(node: Node, name: str) -> None:
+    leg, to = open_leg(node, fixed=True, refund_address=REFUND)
+    exchanging(node, leg, to, PAID + 4_000)
+    assert balance(node, BTC, REFUND) == 4_000
+    fault(node, leg, name)
+    if name == "reroute":
+        node.call(Method.VENUE_SEND_ON, SendOn(venue="cb", key=leg.key, address=REFUND))
+    advance(node, HOUR)
+    seen = report(node, leg)
+    assert (seen["status"], seen["refundUnits"]) == (LegStatus.REFUNDED, str(PAID + 4_000))
+    assert balance(node, BTC, REFUND) == PAID + 4_000
+    assert audit(node) == []
+
+
 def test_a_fixed_leg_swaps_less_at_the_same_rate(node: Node) -> None:
     leg, to = open_leg(node, fixed=True, refund_address=REFUND)
     pay(node, BTC, to, PAID // 2)

@@ -97,8 +97,8 @@ class Settlement:
         """Back to the refund address, less the venue's fee; without one the venue keeps it."""
         refund = None
         if row["refund_address"] is not None:
-            source = self._holder(row)
-            refund = self._refund(row, source, _way_back(row), arrived, f"refund:{row['id']}", at)
+            source, held = self._holder(row), self._held(row, arrived)
+            refund = self._refund(row, source, _way_back(row), held, f"refund:{row['id']}", at)
         if refund is None:
             self._rows.settle(row, status=LegStatus.FAILED, arrived=str(arrived))
             return
@@ -107,7 +107,7 @@ class Settlement:
             status=LegStatus.REFUNDED,
             arrived=str(arrived),
             refund_hash=refund.hash,
-            refunded=str(refund.units),
+            refunded=_refunded(row, refund),
         )
 
     def send_on(self, row: sqlite3.Row, address: str, tag: str | None, at: Moment) -> Transfer:
@@ -120,12 +120,15 @@ class Settlement:
             return done
         if row["status"] != LegStatus.FAILED or row["arrived"] is None:
             raise LedgerRefusal("the exchange holds no deposit of this leg to send on")
-        source = self._holder(row)
-        sent = self._refund(row, source, (address, tag), int(row["arrived"]), cause, at)
+        source, held = self._holder(row), self._held(row, int(row["arrived"]))
+        sent = self._refund(row, source, (address, tag), held, cause, at)
         if sent is None:
             raise LedgerRefusal("what arrived is too little to be sent on")
         self._rows.settle(
-            row, status=LegStatus.REFUNDED, refund_hash=sent.hash, refunded=str(sent.units)
+            row,
+            status=LegStatus.REFUNDED,
+            refund_hash=sent.hash,
+            refunded=_refunded(row, sent),
         )
         return sent
 
@@ -155,6 +158,12 @@ class Settlement:
             return str(row["address"])
         chain = chains_by_name()[row["chain"]]
         return self._ledger.hot_wallet(row["venue"], chain)
+
+    def _held(self, row: sqlite3.Row, arrived: int) -> int:
+        """What the venue still has of a deposit: an excess that went back is gone."""
+        if self._ledger.by_cause(f"excess:{row['id']}") is None:
+            return arrived
+        return _swapped(row, arrived)[0]
 
     # Payout
 
@@ -273,6 +282,11 @@ def _swapped(row: sqlite3.Row, arrived: int) -> tuple[int, int]:
     asked = int(row["asked_in"])
     swapped = min(arrived, asked) if row["fixed"] else arrived
     return swapped, int(row["asked_out"]) * swapped // asked
+
+
+def _refunded(row: sqlite3.Row, refund: Transfer) -> str:
+    """Everything that went back, an excess before it included."""
+    return str(int(row["refunded"] or 0) + refund.units)
 
 
 def _way_back(row: sqlite3.Row) -> tuple[str, str | None]:
