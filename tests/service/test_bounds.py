@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from swapdesk.service.openapi import document
 from swapdesk.wire.encoding.codec import ShapeError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.numbers import MONEY, plain
-from swapdesk.wire.encoding.query import QueryError, parse_query
+from swapdesk.wire.encoding.query import QueryError, parse_query, wire_names
 from swapdesk.wire.operations import BY_NAME, OPERATIONS, Operation
 
 DOCUMENT: dict[str, Any] = document("1")
@@ -47,6 +48,20 @@ class Case:
 
     def __repr__(self) -> str:
         return f"{self.operation.name}-{self.place}-{self.name}"
+
+    @property
+    def field(self) -> FieldInfo:
+        """The field of the model that reads the input."""
+        of = self.operation
+        places = {"path": of.path_parameters, "query": of.query, "body": of.body}
+        model = places[self.place]
+        assert model is not None
+        (found,) = [
+            each
+            for name, each in model.model_fields.items()
+            if wire_names(name, each)[0] == self.name
+        ]
+        return found
 
     def read(self, *values: Any) -> Any:
         """Read a request with the input at these values; raises when it is refused."""
@@ -144,6 +159,8 @@ def entries(schema: dict[str, Any], count: int) -> list[Any]:
 def test_both_sides_of_every_bound(case: Case) -> None:
     body = case.place == "body"
     schema = case.schema
+    if body:
+        assert case.refused(None) == (set() if schema.get("nullable") else {case.name})
     if schema["type"] != "array":
         inside, outside = values(schema, body=body)
         assert inside
@@ -182,6 +199,29 @@ def test_defaults_are_those_of_the_document(case: Case) -> None:
     read = parse_query(model, list(required.items())) if other else parse_query(model, [])
     written = read.model_dump(by_alias=True)
     assert written[case.name] == case.schema.get("default")
+
+
+def constraints(annotation: Any) -> Iterator[Any]:
+    """Whatever an annotation carries, in every one of its parts."""
+    yield from getattr(annotation, "__metadata__", ())
+    for part in get_args(annotation):
+        yield from constraints(part)
+
+
+@pytest.mark.parametrize("case", CASES, ids=repr)
+def test_no_bound_of_a_model_is_kept_from_the_document(case: Case) -> None:
+    """What the parsers check beyond the document would be proven by nothing above."""
+    field = case.field
+    written = {"ge": "minimum", "gt": "minimum", "le": "maximum", "max_length": "maxLength"}
+    lists = {"min_length": "minItems", "max_length": "maxItems"}
+    schemas = [case.schema, case.schema.get("items", {})]
+    for constraint in (*field.metadata, *constraints(field.annotation)):
+        for name in ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern"):
+            stated = getattr(constraint, name, None)
+            if stated is not None:
+                under = {written.get(name, name), lists.get(name, name)}
+                found = [schema.get(each) for schema in schemas for each in under]
+                assert stated in found, (name, stated)
 
 
 def bound(operation: str, name: str, place: str = "query") -> Any:

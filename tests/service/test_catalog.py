@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from service.price_venue import PriceVenue
 from service.world import (
+    AS_FIRST,
     BTC,
     CHAIN_ONLY,
     CHAINS,
@@ -17,7 +20,9 @@ from service.world import (
     DISABLED,
     ETH,
     ETHEREUM,
+    INTERMEDIARIES,
     ON_DARK,
+    PARTNERS,
     SOL,
     TOKENS,
     UNKNOWN_TOKEN,
@@ -28,10 +33,14 @@ from service.world import (
     XRP,
     token,
 )
-from swapdesk.service.app import ServiceParts
+from swapdesk.clock import ManualClock
+from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.service.assembly import assemble
 from swapdesk.service.catalog import Catalog, page_count
+from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
 
 VERIFIED = [one for one in TOKENS if not one.unverified]
@@ -237,13 +246,38 @@ def venue_list() -> list[CentralizedVenue]:
 async def test_all_providers_are_listed(api: httpx.AsyncClient) -> None:
     rows = (await api.get("/swaps")).json()
     assert [(row["shortName"], row["enabled"]) for row in rows] == [("aa", False), ("bb", True)]
-    for parameters, count in (
-        ({"isDex": "true"}, 0),
-        ({"isDex": "false"}, 2),
-        ({"markupSupported": "true"}, 0),
-        ({"slippageSupported": "false"}, 2),
-    ):
-        assert len((await api.get("/swaps", params=parameters)).json()) == count
+
+
+@dataclass
+class DescribedVenue(PriceVenue):
+    """A venue whose entry in the list a test states."""
+
+    entry: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def provider(self) -> SwapProvider:
+        return super().provider.model_copy(update=self.entry)
+
+
+@pytest.mark.parametrize("name", ["isDex", "markupSupported", "slippageSupported"])
+async def test_filters_of_providers(clock: ManualClock, store: SqliteStore, name: str) -> None:
+    names = {
+        "isDex": "is_dex",
+        "markupSupported": "markup_supported",
+        "slippageSupported": "slippage_supported",
+    }
+    venues = [PriceVenue("no"), DescribedVenue("ya", entry={names[name]: True})]
+    parts = assemble(
+        clock, random.Random(1), store, CHAINS, TOKENS, venues, PARTNERS, INTERMEDIARIES
+    )
+    transport = httpx.ASGITransport(app=build_service(parts))
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://service/v2", headers=AS_FIRST
+    ) as api:
+        for wanted, codes in ((None, ["no", "ya"]), ("true", ["ya"]), ("false", ["no"])):
+            parameters = {} if wanted is None else {name: wanted}
+            rows = (await api.get("/swaps", params=parameters)).json()
+            assert [row["shortName"] for row in rows] == codes
 
 
 def test_two_tokens_of_one_cex_id(service: ServiceParts) -> None:

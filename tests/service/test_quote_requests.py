@@ -159,6 +159,19 @@ async def test_private_send_needs_the_token_to_support_it(api: httpx.AsyncClient
         assert body["fields"].keys() == {"from"}
 
 
+async def test_a_quote_is_for_the_tokens_that_were_named(
+    api: httpx.AsyncClient, service: ServiceParts
+) -> None:
+    for from_, to in ((BTC, ETH), (BTC, SOL), (SOL, BTC)):
+        parameters = {"amount": "5", "from": from_.id, "to": to.id}
+        for row in await quotes(api, parameters):
+            if row.quote_id is None:
+                continue
+            stored = await service.store.get_quote(FIRST.partner_id, row.quote_id)
+            assert stored is not None
+            assert (stored.token_in_id, stored.token_out_id) == (from_.id, to.id)
+
+
 async def test_tokens_without_centralized_routes(api: httpx.AsyncClient) -> None:
     assert await quotes(api, asked("100", ETH.id, CHAIN_ONLY.id)) == []
     answer = await api.get("/minMax", params={"tokenIdFrom": ETH.id, "tokenIdTo": CHAIN_ONLY.id})
@@ -208,3 +221,14 @@ async def test_parameters_of_private_send(api: httpx.AsyncClient, name: str, val
     body = await refusal(api, "/quotes/private-send", parameters)
     assert (body["status"], body["code"]) == (422, "VALIDATION_ERROR")
     assert body["fields"].keys() == {name}
+
+
+async def test_a_refund_address_changes_no_private_send(api: httpx.AsyncClient) -> None:
+    async def rows(**more: str) -> list[Any]:
+        parameters = {"amount": "0.5", "from": BTC.id, **more}
+        found = (await api.get("/quotes/private-send", params=parameters)).json()["quotes"]
+        return [{name: row[name] for name in row.keys() - {"quoteId"}} for row in found]
+
+    plainly = await rows()
+    assert len(plainly) == 6
+    assert await rows(refundAddress="a" * 200) == plainly

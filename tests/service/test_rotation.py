@@ -229,6 +229,43 @@ async def test_private_sends_are_rotated(
     assert answer.json() == {"total": 0, "quotes": []}
 
 
+@pytest.mark.parametrize(
+    ("more", "left"),
+    [
+        ({}, {"bb"}),
+        ({"deviationThreshold": "1"}, set()),
+        ({"deviationThreshold": "3"}, {"bb"}),
+        ({"deviationThreshold": "1", "rotateFallback": "true"}, {"aa", "bb", "cc"}),
+        ({"rotationLookback": "1"}, {"aa", "bb"}),
+        ({"rotationLookback": "2"}, {"bb"}),
+    ],
+)
+async def test_bounds_of_the_rotation_of_private_sends(
+    api: httpx.AsyncClient,
+    service: ServiceParts,
+    store: RememberingStore,
+    clock: ManualClock,
+    bb: PriceVenue,
+    more: dict[str, str],
+    left: set[str],
+) -> None:
+    """bb pays about two percent less than aa, whose two wallets paid the last two orders."""
+    bb.fee = Decimal("0.024")
+    store.orders += [
+        ("aa", 0, clock.now() - timedelta(minutes=2)),
+        ("aa", 1, clock.now() - timedelta(minutes=1)),
+    ]
+    parameters = {"amount": "0.5", "from": BTC.id, "rotatePayoutWallets": "true", **more}
+    parameters["inLegExcludedSwaps"] = "bb"
+    answer = await api.get("/quotes/private-send", params=parameters)
+    paid_by = set()
+    for item in answer.json()["quotes"]:
+        stored = await service.store.get_quote(FIRST.partner_id, item["quoteId"])
+        assert stored is not None
+        paid_by.add(stored.legs[-1])
+    assert paid_by == left
+
+
 async def test_another_route_for_an_order_is_rotated_too(
     service: ServiceParts, store: RememberingStore, clock: ManualClock
 ) -> None:

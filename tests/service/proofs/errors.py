@@ -1,0 +1,101 @@
+"""The tests of each error code: of what causes it, and of its answer by every operation."""
+
+from __future__ import annotations
+
+_BODIES = "service/test_http_bodies.py::"
+_CREATE = "service/test_creation.py::"
+_HTTP = "service/test_http.py::"
+_TERMS = "service/test_exchange_terms.py::"
+_QUOTING = "service/test_unpriced_routes.py::"
+_REQUESTS = "service/test_quote_requests.py::"
+
+CODES: dict[str, tuple[str, ...]] = {
+    "BAD_REQUEST": (_BODIES + "test_bodies_that_are_no_json_object",),
+    "INVALID_API_CREDENTIALS": ("service/test_access.py::test_access",),
+    "PARTNER_ID_NOT_SUPPORTED": ("service/test_access.py::test_access",),
+    "ACCESS_DENIED": ("service/test_access.py::test_access",),
+    "FIXED_RATE_NOT_ALLOWED": (
+        "service/test_fixed_quotes.py::test_an_account_without_fixed_rates",
+        _TERMS + "test_an_account_without_fixed_rates",
+    ),
+    "NOT_FOUND": (
+        _HTTP + "test_unknown_paths",
+        "service/test_isolation.py::test_details_of_a_foreign_order_are_those_of_none",
+    ),
+    "TOKEN_NOT_FOUND": (_REQUESTS + "test_tokens_that_cannot_be_swapped",),
+    "TOKEN_DISABLED": (_REQUESTS + "test_tokens_that_cannot_be_swapped",),
+    "METHOD_NOT_ALLOWED": (_HTTP + "test_other_methods_are_refused_with_allow",),
+    "STATIC_DEPOSIT_IN_USE": (
+        _TERMS + "test_a_fixed_order_never_falls_back",
+        "sandbox/test_order_faults.py::test_two_static_addresses_and_no_third",
+    ),
+    "PAYLOAD_TOO_LARGE": (_BODIES + "test_body_limit",),
+    "UNSUPPORTED_MEDIA_TYPE": (_BODIES + "test_bodies_are_application_json",),
+    "VALIDATION_ERROR": (
+        "service/test_quotes.py::test_parameters_of_quotes",
+        _BODIES + "test_bodies_are_closed_and_name_what_is_wrong",
+    ),
+    "AMOUNT_TOO_LOW": (_QUOTING + "test_both_sides_of_the_smallest_amount",),
+    "QUOTE_OVER_LIMIT": (
+        _QUOTING + "test_both_sides_of_the_dollar_cap",
+        _QUOTING + "test_over_every_maximum",
+    ),
+    "INVALID_SWAP": (
+        _CREATE + "test_quotes_that_cannot_be_used_are_refused_alike",
+        _TERMS + "test_a_filtered_quote_is_refused",
+    ),
+    "FIXED_RATE_QUOTE_EXPIRED": (_TERMS + "test_a_fixed_rate_ends_with_its_quote",),
+    "RATE_LIMIT_EXCEEDED": (
+        "service/test_rate_classes.py::test_each_call_counts_in_its_class",
+        "service/test_rate_windows.py::test_a_refusal_says_when_to_come_back",
+    ),
+    "INTERNAL_SERVER_ERROR": (_HTTP + "test_a_defect_is_answered_without_details",),
+    "PROVIDER_EXCHANGE_FAILED": (
+        "service/test_orders_api.py::test_create_answers_502_when_no_venue_opens",
+        "service/test_fallback.py::"
+        "test_when_all_refuse_the_order_fails_and_the_quote_stays_consumed",
+    ),
+    "SERVICE_UNAVAILABLE": (
+        _HTTP + "test_a_store_that_does_not_answer",
+        _CREATE + "test_a_lost_answer_is_settled_by_the_worker",
+    ),
+}
+
+_INSIDE = "METHOD_NOT_ALLOWED INTERNAL_SERVER_ERROR SERVICE_UNAVAILABLE"
+_OPEN = f"VALIDATION_ERROR {_INSIDE}"
+_READ = f"INVALID_API_CREDENTIALS ACCESS_DENIED RATE_LIMIT_EXCEEDED {_OPEN}"
+_BY_KEY = f"PARTNER_ID_NOT_SUPPORTED {_READ}"
+_TOKENS = "TOKEN_NOT_FOUND TOKEN_DISABLED"
+_QUOTES = f"FIXED_RATE_NOT_ALLOWED AMOUNT_TOO_LOW QUOTE_OVER_LIMIT {_TOKENS} {_READ}"
+_CREATES = (
+    "BAD_REQUEST PAYLOAD_TOO_LARGE UNSUPPORTED_MEDIA_TYPE INVALID_SWAP FIXED_RATE_NOT_ALLOWED "
+    "FIXED_RATE_QUOTE_EXPIRED STATIC_DEPOSIT_IN_USE TOKEN_DISABLED PROVIDER_EXCHANGE_FAILED "
+    f"{_BY_KEY}"
+)
+
+BY_OPERATION: dict[str, str] = {
+    "health": _OPEN,
+    "openapi": _READ,
+    "list_chains": _READ,
+    "list_tokens": _READ,
+    "get_token": f"TOKEN_NOT_FOUND {_READ}",
+    "list_swaps": _READ,
+    "get_pair_limits": f"{_TOKENS} {_READ}",
+    "get_quotes": _QUOTES,
+    "get_private_send_quotes": _QUOTES,
+    "create_exchange": _CREATES,
+    "create_private_send": _CREATES,
+    "get_order": f"NOT_FOUND {_READ}",
+    "list_orders": _BY_KEY,
+    "get_rate_limits": _BY_KEY,
+}
+"""Codes by operation; each pair is a case of one test that reads the whole answer."""
+
+
+def answers() -> dict[str, tuple[str, ...]]:
+    """``operation CODE`` and its test."""
+    return {
+        f"{operation} {code}": (f"service/test_errors.py::test_error[{operation}-{code}]",)
+        for operation, codes in BY_OPERATION.items()
+        for code in codes.split()
+    }

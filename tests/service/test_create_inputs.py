@@ -1,0 +1,195 @@
+"""What each field of the bodies that create an order does, in both operations alike."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.orders_fixtures import (
+    ALICE,
+    BITCOIN,
+    BTC,
+    ETH,
+    EVM,
+    XRP,
+    XRP_TOKEN,
+    Floor,
+    caller,
+    venues_at,
+)
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.clock import ManualClock
+from swapdesk.service.errors import ServiceError
+from swapdesk.service.store.protocol import StoredOrder, StoredQuote
+from swapdesk.service.venues.adapter import LegOrder
+from swapdesk.wire.encoding.codec import decode_json, encode_json, validate
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.operations import BY_NAME
+from swapdesk.wire.orders import Order
+from swapdesk.wire.tokens import Token
+
+BOTH = ("exchange", "private_send")
+MARKUP = Decimal("1.5")
+
+in_both = pytest.mark.parametrize("purpose", BOTH)
+
+
+@pytest.fixture
+async def floor(tmp_path: Path) -> AsyncIterator[Floor]:
+    floor = Floor(tmp_path / "service.db", ManualClock(), venues_at())
+    yield floor
+    await floor.store.close()
+
+
+async def quoted(
+    floor: Floor, purpose: str, token_in: Token = ETH, token_out: Token = BITCOIN
+) -> StoredQuote:
+    """The best private route: over two tokens for an exchange, over one for a private send."""
+    out = token_out if purpose == "exchange" else token_in
+    amount = "0.5" if token_in is ETH else "500"
+    return await floor.quote(
+        route="private", amount=amount, token_in=token_in, token_out=out, purpose=purpose
+    )
+
+
+async def create(floor: Floor, quote: StoredQuote, **body: Any) -> Order:
+    """Create by the names of the wire, as a request would."""
+    receivers = {ETH.id: EVM, BITCOIN.id: BTC, XRP_TOKEN.id: XRP}
+    sent = {"quoteId": quote.quote_id, "addressTo": receivers[quote.token_out_id], **body}
+    model = BY_NAME[f"create_{quote.purpose}"].body
+    assert model is not None
+    request: Any = validate(
+        model, decode_json(encode_json(sent), max_bytes=1 << 16), side="service"
+    )
+    return await floor.desk.create(caller(), request, quote.purpose)
+
+
+def leg(floor: Floor, order: Order, place: str) -> LegOrder:
+    (found,) = [
+        each
+        for venue in floor.adapters
+        for each in venue.opened
+        if each.key == f"{order.service_id}:{place}"
+    ]
+    return found
+
+
+async def row(floor: Floor, order: Order) -> StoredOrder:
+    found = await floor.desk.find(ALICE.partner_id, order.service_id)
+    assert found is not None
+    return found
+
+
+@in_both
+async def test_an_order_is_that_of_its_quote(floor: Floor, purpose: str) -> None:
+    quotes = [await quoted(floor, purpose, token_in) for token_in in (ETH, XRP_TOKEN)]
+    for quote in quotes:
+        to = {ETH.id: EVM, BITCOIN.id: BTC, XRP_TOKEN.id: XRP}[quote.token_out_id]
+        order = await create(floor, quote, quoteId=quote.quote_id, addressTo=to)
+        assert (order.in_token_id, order.out_token_id) == (quote.token_in_id, quote.token_out_id)
+        assert (order.in_amount, order.out_amount) == (quote.amount_in, quote.amount_out)
+        assert (await row(floor, order)).legs == quote.legs
+        assert order.receiver_address == to
+        assert leg(floor, order, "out").payout_address == to
+
+
+@in_both
+async def test_a_payout_memo_reaches_the_last_venue(floor: Floor, purpose: str) -> None:
+    for memo in ("4711", None):
+        token_in = ETH if purpose == "exchange" else XRP_TOKEN
+        quote = await quoted(floor, purpose, token_in, XRP_TOKEN)
+        order = await create(floor, quote, destinationTag=memo)
+        assert order.receiver_tag == memo
+        assert leg(floor, order, "out").payout_tag == memo
+        assert leg(floor, order, "in").payout_tag != "4711"
+
+
+@in_both
+async def test_a_refund_address_and_its_memo_reach_the_first_venue(
+    floor: Floor, purpose: str
+) -> None:
+    for body in ({"refundAddress": XRP, "refundExtraId": "7"}, {"refundAddress": XRP}, {}):
+        order = await create(floor, await quoted(floor, purpose, XRP_TOKEN), **body)
+        opened = leg(floor, order, "in")
+        given = (body.get("refundAddress"), body.get("refundExtraId"))
+        assert (opened.refund_address, opened.refund_tag) == given
+        assert order.refund_address == given[0]
+        assert leg(floor, order, "out").refund_address is None
+
+
+@in_both
+async def test_an_intermediate_refund_address_reaches_the_second_venue(
+    floor: Floor, purpose: str
+) -> None:
+    kept = derive_address("xmr", bytes(32))
+    for address in (kept, None):
+        quote = await quoted(floor, purpose)
+        order = await create(floor, quote, intermediateRefundAddress=address)
+        assert order.intermediate_refund_address == address
+        assert leg(floor, order, "in").refund_address is None
+        assert leg(floor, order, "out").refund_address == address
+
+
+async def without_ids(floor: Floor, order: Order) -> tuple[Any, ...]:
+    """Everything of an order that two equal creates have in common."""
+    drawn = {"id", "service_id", "deposit_address", "deposit_tag", "out_deposit_address"}
+    return order.model_dump(exclude=drawn), (await row(floor, order)).legs
+
+
+@in_both
+async def test_wallet_info_is_part_of_the_request_alone(floor: Floor, purpose: str) -> None:
+    """It is kept nowhere and told to nobody, but another one is another request."""
+    quote = await quoted(floor, purpose)
+    told = await create(floor, quote, walletInfo="Wallet 9.1")
+    silent = await create(floor, await quoted(floor, purpose))
+    assert await without_ids(floor, told) == await without_ids(floor, silent)
+    for place in ("in", "out"):
+        assert "Wallet 9.1" not in repr(leg(floor, told, place))
+    assert await create(floor, quote, walletInfo="Wallet 9.1") == told
+    with pytest.raises(ServiceError) as error:
+        await create(floor, quote, walletInfo="Wallet 9.2")
+    assert error.value.code is ErrorCode.INVALID_SWAP
+
+
+@in_both
+async def test_a_markup_lowers_what_is_paid_out(floor: Floor, purpose: str) -> None:
+    quote = await quoted(floor, purpose)
+    order = await create(floor, quote, markup=MARKUP)
+    assert leg(floor, order, "out").terms.markup == MARKUP
+    assert leg(floor, order, "in").terms.markup == 0
+    assert order.out_amount is not None
+    paid = order.out_amount / quote.amount_out
+    assert abs(paid - (1 - MARKUP / 100)) < Decimal("0.0001")
+
+
+FILTERS = {
+    "inLegIncludedSwaps": (["cc"], ("cc", "aa")),
+    "inLegExcludedSwaps": (["aa", "bb"], ("cc", "aa")),
+    "outLegIncludedSwaps": (["cc"], ("aa", "cc")),
+    "outLegExcludedSwaps": (["aa", "bb"], ("aa", "cc")),
+}
+"""Codes of a filter, and the legs it leaves as the best."""
+
+
+@pytest.mark.parametrize("name", FILTERS)
+@in_both
+async def test_filters_of_the_legs(floor: Floor, purpose: str, name: str) -> None:
+    codes, legs = FILTERS[name]
+    quote = await quoted(floor, purpose)
+    assert set(quote.legs) == {"aa", "bb"}
+    order = await create(floor, quote, **{name: codes})
+    assert (await row(floor, order)).legs == legs
+
+
+async def test_a_sender_changes_nothing(floor: Floor) -> None:
+    """It is for on-chain routes; a private send does not take one at all."""
+    quote = await quoted(floor, "exchange")
+    order = await create(floor, quote, addressFrom=EVM)
+    plain = await create(floor, await quoted(floor, "exchange"))
+    assert await without_ids(floor, order) == await without_ids(floor, plain)
+    for place in ("in", "out"):
+        assert EVM not in repr(leg(floor, order, place))

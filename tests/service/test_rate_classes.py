@@ -1,0 +1,123 @@
+"""Every operation counts in its own class: what is enforced, and what is told of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from service.test_access import path_of
+from service.world import CHAINS, INTERMEDIARIES, TOKENS
+from swapdesk.clock import ManualClock
+from swapdesk.service.access import ApiKey, Partner, Tier, digest
+from swapdesk.service.app import build_service
+from swapdesk.service.assembly import assemble
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.account import RateWindows
+from swapdesk.wire.operations import BY_NAME, OPERATIONS, Operation, RateClass
+
+
+def a_minute(calls: int) -> RateWindows:
+    return RateWindows(per_minute=calls, per_hour=calls + 10, per_day=calls + 20)
+
+
+LIMITS = {RateClass.READ: 4, RateClass.QUOTE: 3, RateClass.EXCHANGE: 2}
+HEADERS = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset")
+OTHERS = {RateClass.READ: "list_swaps", RateClass.QUOTE: "get_quotes"}
+"""A call of each class that needs no body."""
+
+
+@pytest.fixture
+async def api(store: SqliteStore, clock: ManualClock) -> AsyncIterator[httpx.AsyncClient]:
+    partner = Partner(
+        "p",
+        "P",
+        Tier.PRO,
+        (ApiKey("k", digest(b"s")),),
+        quote_limits=a_minute(LIMITS[RateClass.QUOTE]),
+        exchange_limits=a_minute(LIMITS[RateClass.EXCHANGE]),
+        read_limits=a_minute(LIMITS[RateClass.READ]),
+    )
+    parts = assemble(clock, random.Random(1), store, CHAINS, TOKENS, [], [partner], INTERMEDIARIES)
+    transport = httpx.ASGITransport(app=build_service(parts))
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://service/v2", headers={"Authorization": "k:s"}
+    ) as client:
+        yield client
+
+
+async def call(api: httpx.AsyncClient, operation: Operation) -> httpx.Response:
+    """Wrong input counts as well, so none is needed."""
+    return await api.request(operation.method, path_of(operation))
+
+
+def test_the_class_of_every_operation() -> None:
+    assert {each.name: each.rate_class for each in OPERATIONS} == {
+        "health": RateClass.NONE,
+        "get_quotes": RateClass.QUOTE,
+        "get_private_send_quotes": RateClass.QUOTE,
+        "create_exchange": RateClass.EXCHANGE,
+        "create_private_send": RateClass.EXCHANGE,
+        **dict.fromkeys(
+            (
+                "openapi",
+                "list_chains",
+                "list_tokens",
+                "get_token",
+                "list_swaps",
+                "get_pair_limits",
+                "get_order",
+                "list_orders",
+                "get_rate_limits",
+            ),
+            RateClass.READ,
+        ),
+    }
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+async def test_each_call_counts_in_its_class(
+    api: httpx.AsyncClient, clock: ManualClock, operation: Operation
+) -> None:
+    limit = LIMITS.get(operation.rate_class)
+    if limit is None:
+        for _ in range(sum(LIMITS.values())):
+            answer = await call(api, operation)
+            assert answer.status_code == 200
+            assert not set(HEADERS) & answer.headers.keys()
+        return
+    until_the_edge = str(60 - int(clock.now().timestamp()) % 60)
+    for left in reversed(range(limit)):
+        answer = await call(api, operation)
+        assert answer.status_code != 429
+        assert [answer.headers[name] for name in HEADERS] == [
+            str(limit),
+            str(left),
+            until_the_edge,
+        ]
+    refused = await call(api, operation)
+    assert (refused.status_code, refused.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+    assert refused.headers["retry-after"] == until_the_edge
+    assert refused.json()["message"].startswith(f"The {operation.rate_class.value} limit")
+    for each, name in OTHERS.items():
+        answer = await call(api, BY_NAME[name])
+        assert (answer.status_code == 429) == (each is operation.rate_class)
+    clock.advance(float(until_the_edge))
+    assert (await call(api, operation)).status_code != 429
+
+
+async def test_what_is_told_is_what_is_enforced_for_each_class(api: httpx.AsyncClient) -> None:
+    told = (await api.get("/rateLimits")).json()
+    for rate_class in (RateClass.QUOTE, RateClass.EXCHANGE):
+        limit = LIMITS[rate_class]
+        assert told[rate_class.value] == {
+            "perMinute": limit,
+            "perHour": limit + 10,
+            "perDay": limit + 20,
+        }
+        of_class = [each for each in OPERATIONS if each.rate_class is rate_class]
+        answers = [await call(api, of_class[n % len(of_class)]) for n in range(limit + 3)]
+        passed = [answer.status_code != 429 for answer in answers]
+        assert passed == [True] * told[rate_class.value]["perMinute"] + [False] * 3
