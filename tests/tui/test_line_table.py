@@ -112,6 +112,25 @@ async def test_the_only_cells_painted_are_those_that_changed() -> None:
         assert app.table.painted == []
 
 
+async def test_an_empty_table_that_stays_empty_paints_nothing() -> None:
+    app = Desk()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        app.table.painted.clear()
+        app.table.set_empty("No orders yet.")
+        app.table.set_rows([])
+        assert app.table.painted == []
+        app.table.set_empty("The desk is connecting.")
+        await pilot.pause()
+        assert "The desk is connecting." in screen_text(app)
+        app.table.set_rows(group("a"))
+        await pilot.pause()
+        assert "▌ a" in screen_text(app)
+        app.table.set_rows([])
+        await pilot.pause()
+        assert "The desk is connecting." in screen_text(app)
+
+
 async def test_an_update_of_an_unknown_row_is_an_error() -> None:
     app = Desk(group("a"))
     async with app.run_test():

@@ -126,8 +126,8 @@ class LineTable(ScrollView, can_focus=True):
 
     def set_empty(self, sentence: LineLike) -> None:
         """The sentence for a table without rows: empty, loading or the reason of an error."""
-        self._empty = line_of(sentence, "muted")
-        if not self.rows:
+        before, self._empty = self._empty, line_of(sentence, "muted")
+        if not self.rows and before != self._empty:
             self.refresh()
 
     def set_rows(self, rows: Iterable[TableRow]) -> None:
@@ -144,9 +144,9 @@ class LineTable(ScrollView, can_focus=True):
         if self.is_mounted:
             moved = self._width <= 0 or widths != self._layout.placed(self._width)
             self._fit()
-            if moved or not before or not self.rows:
+            if moved or bool(before) != bool(self.rows):
                 self.refresh()
-            else:
+            elif before:
                 self._repaint_changes(before, old_cursor)
             self._show_cursor()
         if self.cursor_key is not None and self.cursor_key != kept:
