@@ -1,30 +1,48 @@
-"""``python -m benchmarks [start] [keys] [--rounds N] [--keys N] [--strict]``"""
+"""``python -m benchmarks [case ...] [--rounds N] [--keys N] [--seconds N] [--strict]``"""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
-from benchmarks import keys, start
+from benchmarks import fanout, idle, keys, live, scroll, search, stalls, start, tokens
+from benchmarks.report import Case
+
+CASES: dict[str, Callable[[Any], list[Case]]] = {
+    "start": lambda chosen: start.run(chosen.rounds),
+    "tokens": lambda chosen: tokens.run(chosen.rounds),
+    "search": lambda chosen: search.run(chosen.rounds),
+    "keys": lambda chosen: keys.run(chosen.keys),
+    "scroll": lambda chosen: scroll.run(chosen.keys),
+    "idle": lambda chosen: idle.run(chosen.seconds),
+    "stalls": lambda chosen: stalls.run(min(3, chosen.rounds)),
+    "fanout": lambda chosen: fanout.run(chosen.rounds),
+    "live": lambda chosen: live.run(4 * chosen.seconds),
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("cases", nargs="*", metavar="case", help="start, keys; all by default")
+    parser.add_argument("cases", nargs="*", metavar="case", help=f"{', '.join(CASES)}; all if none")
     parser.add_argument("--rounds", type=int, default=7, help="launches per program")
     parser.add_argument("--keys", type=int, default=200, help="key presses per program")
+    parser.add_argument("--seconds", type=float, default=15.0, help="of rest; four times it live")
     parser.add_argument("--strict", action="store_true", help="exit 1 when a demand is not held")
     chosen = parser.parse_args()
-    wanted = chosen.cases or ["start", "keys"]
-    if unknown := set(wanted) - {"start", "keys"}:
+    wanted = chosen.cases or list(CASES)
+    if unknown := set(wanted) - set(CASES):
         parser.error(f"no such case: {', '.join(sorted(unknown))}")
-    cases = []
-    if "start" in wanted:
-        cases += start.run(chosen.rounds)
-    if "keys" in wanted:
-        cases += keys.run(chosen.keys)
-    for case in cases:
-        print(case.line())
+    cases: list[Case] = []
+    for name in wanted:
+        load = os.getloadavg()[0]
+        found = CASES[name](chosen)
+        print(f"{name} (load before {load:.1f}, after {os.getloadavg()[0]:.1f})")
+        for case in found:
+            print(f"  {case.line()}", flush=True)
+        cases += found
     return int(chosen.strict and not all(case.held for case in cases))
 
 

@@ -1,7 +1,8 @@
-"""Homes for the measured desks: empty, or with many orders in the journal and no service."""
+"""Homes for the measured desks: empty, or with many tokens and orders on disk and no service."""
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from datetime import UTC, datetime, timedelta
@@ -9,11 +10,16 @@ from decimal import Decimal
 from pathlib import Path
 
 from swapdesk.clock import SystemClock
+from swapdesk.flows.catalog_file import CatalogFile
 from swapdesk.flows.journal import Journal
+from swapdesk.flows.token_row import row_of
 from swapdesk.paths import Home
+from swapdesk.sandbox.world_generator import build_catalog
 from swapdesk.settings import place_of_url
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.ids import new_order_id
 from swapdesk.wire.orders import DisplayStatus, Order
+from swapdesk.wire.tokens import Token
 
 NOWHERE = "http://127.0.0.1:9/v2"
 """A port on which nothing listens: the desk works from its journal alone."""
@@ -62,3 +68,26 @@ def fill_journal(home: Path, orders: int) -> None:
         for number in range(orders)
     )
     journal.close()
+
+
+def fill_catalog(home: Path, count: int, *, url: str = NOWHERE) -> None:
+    """Write a fresh list of ``count`` tokens into the token cache of the offline profile."""
+    now = datetime.now(UTC)
+    chains, tokens = build_catalog(1, count, now)
+    # As a service lists them.
+    tokens.sort(key=lambda token: row_of(token, now).order)
+    file = CatalogFile.open(Home.at(home).profile(place_of_url(url)).catalog)
+    generation = file.begin(now)
+    for start in range(0, count, 100):
+        some = tokens[start : start + 100]
+        file.add_tokens(generation, [(token, _without_chain(token)) for token in some], now)
+    file.add_chains(generation, [(chain.short_name, encode_json(chain)) for chain in chains])
+    for _ in file.finish(generation, now):
+        pass
+    file.close()
+
+
+def _without_chain(token: Token) -> bytes:
+    body = json.loads(encode_json(token), parse_float=Decimal)
+    del body["chainData"]
+    return encode_json(body)

@@ -57,3 +57,16 @@ class Figures:
             demand=demand,
             count=len(self._samples[subject]),
         )
+
+    def limit(
+        self, name: str, subject: str, most: float, unit: str = "MiB", scale: float = 1
+    ) -> Case:
+        """The median against a fixed limit."""
+        samples = self._samples[subject]
+        value = statistics.median(samples)
+        return Case(name, subject, "limit", value, most, 1.0, unit, scale, len(samples))
+
+    def best(self, name: str, subject: str, most: float) -> Case:
+        """The smallest sample, in seconds, against a fixed limit: neighbours only add to it."""
+        samples = self._samples[subject]
+        return Case(name, subject, "limit", min(samples), most, 1.0, count=len(samples))

@@ -14,7 +14,7 @@ FIRST_FRAME = 1.6
 FIRST_KEY = 1.8
 
 
-def _once(argv: list[str], home: Path) -> tuple[float, float, float]:
+def once(argv: list[str], home: Path) -> tuple[float, float, float]:
     """Seconds to the first frame and to the first answered key, and CPU seconds by then."""
     terminal = Terminal(argv, environment=offline_environment(home))
     try:
@@ -38,10 +38,10 @@ def run(rounds: int) -> list[Case]:
     frame, key, cpu = Figures(), Figures(), Figures()
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
-        _once(DESK, home)
+        once(DESK, home)
         for _ in range(rounds):
             for name, argv in (("bare", BARE), ("desk", DESK)):
-                first, answered, used = _once(argv, home)
+                first, answered, used = once(argv, home)
                 frame.add(name, first)
                 key.add(name, answered)
                 cpu.add(name, used)

@@ -16,6 +16,7 @@ import termios
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import pyte
 
@@ -157,6 +158,18 @@ class Terminal:
         with open(f"/proc/{self.pid}/stat", encoding="ascii") as stat:
             fields = stat.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def cpu_exact(self) -> float:
+        """CPU time of all threads in seconds, to the nanosecond."""
+        total = 0
+        for thread in Path(f"/proc/{self.pid}/task").iterdir():
+            total += int((thread / "schedstat").read_text().split()[0])
+        return total / 1e9
+
+    def memory(self) -> float:
+        """Resident memory in MiB."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
     def close(self) -> None:
         for kind in (signal.SIGTERM, signal.SIGKILL):
