@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 
 import httpx
@@ -251,6 +252,47 @@ async def test_fixed_rates_come_by_a_second_call_and_are_merged(market: Market) 
         assert "fixed" in rows[1]
         assert "r refresh, 2 quotes" in run.text
         assert "f fixed too" not in run.text
+
+
+@pytest.mark.parametrize(("chosen", "rate"), [("floating", "false"), ("fixed", "true")])
+async def test_one_route_of_two_rates_is_asked_for_again_at_its_own(
+    market: Market, chosen: str, rate: str
+) -> None:
+    asked: list[str] = []
+
+    def noting(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.url.path.endswith("/quotes"):
+            asked.append(request.url.params.get("fixed", "false"))
+        ends = f"{market.clock.now() + timedelta(minutes=10):%Y-%m-%dT%H:%M:%SZ}"
+        row = FIXED | {"quoteId": f"{len(asked):024x}", "validUntil": ends}
+        return fixed_are(row)(request, response)
+
+    market.network.after = noting
+    async with market.desk() as run:
+        await run.to_quotes()
+        await run.press("f")
+        await run.see("fixed and floating")
+        board = run.screen(QuotesScreen).board
+        assert board is not None
+        row = next(r for r in board.ranking.rows if r.quote.fixed == (chosen == "fixed"))
+        run.screen(QuotesScreen)._table.move_to(row.quote_id)
+        await run.press("enter")
+        run.screen(CreateScreen)
+        market.clock.advance(700)
+        run.app.tick()
+        await run.see("ctrl+r new quote, 1 quote")
+        await run.press("ctrl+r")
+        await run.settle(lambda: len(asked) == 3, "a quote")
+        await run.settle(lambda: not run.screen(CreateScreen)._asking, "the answer")
+        assert asked[2] == rate
+        await run.press("escape")
+        again = run.screen(QuotesScreen).board
+        assert again is not None
+        assert {r.quote.fixed for r in again.ranking.rows} == {chosen == "fixed"}
+        over = [e for e in again.ranking.unusable if e.reason.startswith("expired")]
+        assert {e.quote.fixed for e in over} == {chosen != "fixed"}
+        assert "r refresh, 2 quotes" in run.text
+        assert len(asked) == 3
 
 
 async def test_an_account_without_fixed_rates_keeps_its_floating_ones(market: Market) -> None:

@@ -5,7 +5,7 @@ Sources: spec: Quotes; wire decisions 2.5, 2.6 and 8 ("Quotes").
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import Any
 
@@ -204,10 +204,6 @@ class QuoteWish(QuoteOptions):
             receive=self.receive,
             private_send=self.private_send,
         )
-
-    def at_rate(self, *, fixed: bool) -> QuoteWish:
-        """The same question for one kind of rate: what it takes to ask for one route again."""
-        return replace(self, fixed=fixed, floating=not fixed)
 
     def query(self, *, fixed: bool) -> QuoteQuery:
         """Parameters of ``GET /quotes`` for one call; only what was chosen is sent."""

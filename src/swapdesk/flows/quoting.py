@@ -120,17 +120,24 @@ class QuoteDesk:
                 refused = error
         return self._board(wish, answers, refused)
 
-    async def add_fixed(self, board: QuoteBoard) -> QuoteBoard:
-        """The board with fixed rates beside its floating ones: one more call."""
-        answer = await self._call(board.wish, fixed=True)
+    async def ask_rate(self, board: QuoteBoard, *, fixed: bool) -> QuoteBoard:
+        """The board with one kind of rate asked for, for the first time or again: one call.
+
+        Rows of the other kind stay as they are, with their own ends.
+        """
+        answer = await self._call(board.wish, fixed=fixed)
         ranking = board.ranking
-        floating = [
-            *((row.quote, row.expires_at) for row in ranking.rows if not row.quote.fixed),
-            *((one.quote, board.received_at) for one in ranking.unusable if not one.quote.fixed),
+        others = [
+            *((row.quote, row.expires_at) for row in ranking.rows if row.quote.fixed != fixed),
+            *((e.quote, board.received_at) for e in ranking.unusable if e.quote.fixed != fixed),
         ]
-        wish = replace(board.wish, fixed=True, floating=True)
+        wish = replace(
+            board.wish,
+            fixed=board.wish.fixed or fixed,
+            floating=board.wish.floating or not fixed,
+        )
         now = self._clock.now()
-        rows = [*floating, *self._ends(answer)]
+        rows = [*others, *self._ends(answer)]
         return QuoteBoard(board.asked_at, now, ranked_for(wish, rows, now), wish, cost=1)
 
     async def _call(self, wish: QuoteWish, *, fixed: bool) -> _Answer:

@@ -12,11 +12,14 @@ from swapdesk.wire.encoding.numbers import ROUGH
 def follow_route(board: QuoteBoard, before: RankedQuote) -> RankedQuote | None:
     """The row of the same provider and route, None when it is gone or pays nothing.
 
-    Private routes name no provider: the best of them stands for the one chosen before.
+    Private routes name no provider: the best one of the same kind of rate stands for the one
+    chosen before.
     """
     row = board.ranking.follow(before)
     if row is None and before.quote.swap is None:
-        row = next((one for one in board.ranking.rows if one.quote.type == before.quote.type), None)
+        kind = (before.quote.type, before.quote.fixed)
+        rows = board.ranking.rows
+        row = next((one for one in rows if (one.quote.type, one.quote.fixed) == kind), None)
     return row if row is not None and row.choosable else None
 
 

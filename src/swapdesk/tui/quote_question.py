@@ -32,9 +32,11 @@ class QuoteQuestion:
             return QuotesFailed(error)
         return QuotesArrived(board)
 
-    async def more(self, quotes: QuoteDesk, board: QuoteBoard) -> QuotesArrived | QuotesFailed:
-        """Fixed rates beside the floating ones of ``board``: one more call."""
+    async def rate(
+        self, quotes: QuoteDesk, board: QuoteBoard, *, fixed: bool
+    ) -> QuotesArrived | QuotesFailed:
+        """``board`` with its fixed or its floating rates asked for now: one call."""
         try:
-            return QuotesArrived(await quotes.add_fixed(board))
+            return QuotesArrived(await quotes.ask_rate(board, fixed=fixed))
         except ClientError as error:
             return QuotesFailed(error, beside=True)

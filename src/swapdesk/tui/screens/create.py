@@ -274,9 +274,9 @@ class CreateScreen(Sending):
 
     async def _fetch(self) -> None:
         # One route is asked for again: its kind of rate alone, so that it costs one quote.
-        wish = self.board.wish.at_rate(fixed=self.row.quote.fixed)
-        question = QuoteQuestion(wish)
-        self.post_message(await question.ask(self.desk.link.quotes))
+        question, quotes = QuoteQuestion.of(self.board), self.desk.link.quotes
+        fixed = self.row.quote.fixed
+        self.post_message(await question.rate(quotes, self.board, fixed=fixed))
 
     @on(QuotesArrived)
     def _arrived(self, event: QuotesArrived) -> None:

@@ -145,8 +145,11 @@ class QuotesScreen(Page):
 
     async def _fetch(self, beside: QuoteBoard | None) -> None:
         quotes = self.desk.link.quotes
-        answer = self.question.ask(quotes) if beside is None else self.question.more(quotes, beside)
-        self.post_message(await answer)
+        if beside is None:
+            answer = await self.question.ask(quotes)
+        else:
+            answer = await self.question.rate(quotes, beside, fixed=True)
+        self.post_message(answer)
 
     @on(QuotesArrived)
     def _arrived(self, event: QuotesArrived) -> None:
