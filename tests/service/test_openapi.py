@@ -9,6 +9,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV30SpecValidator, validate
 from pydantic import BaseModel
 
+from swapdesk.service.openapi import _link as linked
 from swapdesk.service.openapi import document
 from swapdesk.service.openapi_schemas import converted
 from swapdesk.wire.encoding.codec import decode_json
@@ -99,15 +100,39 @@ async def test_security_schemes(served: dict[str, Any]) -> None:
     }
 
 
-async def test_creates_link_to_the_order(served: dict[str, Any]) -> None:
-    for path in ("/exchanges", "/exchanges/private-send"):
-        links = served["paths"][path]["post"]["responses"]["200"]["links"]
-        assert links == {
+async def test_quotes_link_to_creates_and_creates_to_their_order(served: dict[str, Any]) -> None:
+    def links(path: str, method: str) -> Any:
+        return served["paths"][path][method]["responses"]["200"]["links"]
+
+    for kind, name in (("", "create_exchange"), ("/private-send", "create_private_send")):
+        assert links(f"/quotes{kind}", "get") == {
+            name: {
+                "operationId": name,
+                "requestBody": {"quoteId": "$response.body#/quotes/0/quoteId"},
+            }
+        }
+        assert links(f"/exchanges{kind}", "post") == {
             "get_order": {
                 "operationId": "get_order",
                 "parameters": {"serviceId": "$response.body#/serviceId"},
-            }
+            },
+            "list_orders": LISTED_BY_TOKENS,
         }
+    assert links("/orders/{serviceId}", "get") == {"list_orders": LISTED_BY_TOKENS}
+
+
+LISTED_BY_TOKENS = {
+    "operationId": "list_orders",
+    "parameters": {
+        "inTokenId": "$response.body#/inTokenId",
+        "outTokenId": "$response.body#/outTokenId",
+    },
+}
+
+
+def test_a_link_to_an_input_that_is_none_is_refused() -> None:
+    with pytest.raises(LookupError, match="serviceID"):
+        linked("get_order", {"serviceID": "/serviceId"})
 
 
 async def test_schemas(served: dict[str, Any]) -> None:

@@ -212,7 +212,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     }
     if operation.links:
         answers["200"]["links"] = {
-            target: _link(target, name) for target, name in operation.links.items()
+            target: _link(target, taken) for target, taken in operation.links.items()
         }
     by_status: dict[int, list[ErrorCode]] = {}
     for code in operation.errors:
@@ -240,10 +240,22 @@ def _result(result: Any) -> dict[str, Any]:
     return {"type": "object"}
 
 
-def _link(target: str, field: str) -> dict[str, Any]:
-    """A created thing is read by the operation ``target`` under the id in its body."""
-    model = BY_NAME[target].path_parameters
-    if model is None:
-        raise ValueError(f"{target} has no path parameter to link to")
-    name = wire_names(field, model.model_fields[field])[0]
-    return {"operationId": target, "parameters": {name: f"$response.body#/{name}"}}
+def _link(target: str, taken: dict[str, str]) -> dict[str, Any]:
+    """The operation ``target`` with inputs taken from an answer, by their JSON pointers there.
+
+    Raises LookupError for an input the target does not have.
+    """
+    operation = BY_NAME[target]
+    parameters = {*_names(operation.path_parameters), *_names(operation.query)}
+    if unknown := taken.keys() - parameters - set(_names(operation.body)):
+        raise LookupError(f"{target} has no input {sorted(unknown)} to link to")
+    link: dict[str, Any] = {"operationId": target}
+    for name, pointer in taken.items():
+        place = "parameters" if name in parameters else "requestBody"
+        link.setdefault(place, {})[name] = f"$response.body#{pointer}"
+    return link
+
+
+def _names(model: type[BaseModel] | None) -> list[str]:
+    fields = {} if model is None else model.model_fields
+    return [wire_names(key, field)[0] for key, field in fields.items()]

@@ -58,7 +58,11 @@ class PriceTier(StrEnum):
 @dataclass(frozen=True)
 class Operation:
     """One row. ``result`` is anything a pydantic TypeAdapter takes; ``result_limit`` the largest
-    answer a client reads, in bytes; ``deadline`` the client's total time for a call, in seconds."""
+    answer a client reads, in bytes; ``deadline`` the client's total time for a call, in seconds.
+
+    ``links`` names the rows that may follow, and for each of their inputs the place in this
+    row's result that it is taken from, as a JSON pointer.
+    """
 
     name: str
     method: Literal["GET", "POST"]
@@ -74,7 +78,7 @@ class Operation:
     errors: tuple[E, ...] = ()
     result_limit: int = 1 << 20
     deadline: float = 10.0
-    links: dict[str, str] = field(default_factory=dict)
+    links: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def writes(self) -> bool:
@@ -102,6 +106,10 @@ _CREATE = (
     *_FIXED,
     *_WRITE,
 )
+
+_QUOTE_ID = {"quoteId": "/quotes/0/quoteId"}
+_SAME_TOKENS = {"inTokenId": "/inTokenId", "outTokenId": "/outTokenId"}
+_FROM_ORDER = {"get_order": {"serviceId": "/serviceId"}, "list_orders": _SAME_TOKENS}
 
 _MIB = 1 << 20
 
@@ -204,6 +212,7 @@ OPERATIONS: tuple[Operation, ...] = (
         errors=(*_TOKENS, *_FIXED, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
         result_limit=2 * _MIB,
         deadline=20.0,
+        links={"create_exchange": _QUOTE_ID},
     ),
     Operation(
         "get_private_send_quotes",
@@ -218,6 +227,7 @@ OPERATIONS: tuple[Operation, ...] = (
         errors=(*_TOKENS, *_FIXED, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
         result_limit=2 * _MIB,
         deadline=20.0,
+        links={"create_private_send": _QUOTE_ID},
     ),
     Operation(
         "create_exchange",
@@ -231,7 +241,7 @@ OPERATIONS: tuple[Operation, ...] = (
         body=ExchangeRequest,
         errors=_CREATE,
         deadline=30.0,
-        links={"get_order": "service_id"},
+        links=_FROM_ORDER,
     ),
     Operation(
         "create_private_send",
@@ -245,7 +255,7 @@ OPERATIONS: tuple[Operation, ...] = (
         body=PrivateSendRequest,
         errors=_CREATE,
         deadline=30.0,
-        links={"get_order": "service_id"},
+        links=_FROM_ORDER,
     ),
     Operation(
         "get_order",
@@ -258,6 +268,7 @@ OPERATIONS: tuple[Operation, ...] = (
         Order,
         path_parameters=OrderPath,
         errors=(E.NOT_FOUND, *_READ),
+        links={"list_orders": _SAME_TOKENS},
     ),
     Operation(
         "list_orders",
