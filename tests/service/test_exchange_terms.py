@@ -270,6 +270,21 @@ async def test_equal_filters_in_another_order_and_filters_of_a_standard_quote(
     ).in_ == "aa"
 
 
+async def test_the_same_request_written_otherwise_returns_the_order(floor: Floor) -> None:
+    quote = await stored(floor, route="private", choice=RouteChoice(in_included=("aa", "bb")))
+    first = await create(floor, quote, markup=Decimal("1.0"), in_leg_included_swaps=["aa", "bb"])
+    again = await create(floor, quote, markup=Decimal(1), in_leg_included_swaps=["bb", "aa"])
+    assert again == first
+    error = await refused(create(floor, quote, markup=Decimal("1.1")))
+    assert error.code is ErrorCode.INVALID_SWAP
+
+
+def test_the_markup_is_a_number_and_no_text() -> None:
+    body = {"quoteId": "a" * 24, "addressTo": "x", "markup": "1"}
+    with pytest.raises(ShapeError, match="markup"):
+        validate(ExchangeRequest, body, side="service")
+
+
 @pytest.mark.parametrize("markup", ["-0.01", "4.01", "NaN"])
 def test_bounds_of_the_markup(markup: str) -> None:
     body = {"quoteId": "a" * 24, "addressTo": "x"}

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from swapdesk.wire.encoding.ids import QuoteId
-from swapdesk.wire.encoding.numbers import Amount
+from swapdesk.wire.encoding.numbers import BodyNumber
 from swapdesk.wire.encoding.text import Identity
 from swapdesk.wire.quotes import LegFilters
 
@@ -29,7 +29,7 @@ class PrivateSendRequest(LegFilters):
     refund_extra_id: Memo | None = None
     intermediate_refund_address: Address | None = None
     wallet_info: Annotated[str, Identity(256)] | None = None
-    markup: Annotated[Amount, Field(ge=0, le=4)] | None = None
+    markup: Annotated[BodyNumber, Field(ge=0, le=4)] | None = None
 
 
 class ExchangeRequest(PrivateSendRequest):

@@ -13,6 +13,7 @@ import hashlib
 import logging
 import random
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
@@ -38,6 +39,7 @@ from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import within
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id
+from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import LegStatus, Order, OrderList, OrderQuery, OrderStatus
@@ -250,8 +252,16 @@ class OrderDesk:
 
 
 def _digest(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> str:
-    """The same for two requests that ask for the same order."""
+    """The same for two requests that ask for the same order.
+
+    The digits of a number and the order of filters are a matter of who wrote the JSON.
+    """
     body = request.model_dump(mode="python", by_alias=True, exclude_none=True)
+    for name, value in body.items():
+        if isinstance(value, Decimal):
+            body[name] = short(value)
+        elif isinstance(value, list):
+            body[name] = sorted(set(value))
     return hashlib.sha256(encode_json([purpose, dict(sorted(body.items()))])).hexdigest()
 
 
