@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from flows.marketplace import api, clock, service, venues
-from flows.orders import NOW, order
+from flows.orders import NOW, created_here, order
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.create_commands import CreateRequest, MaxLoss
@@ -81,7 +81,7 @@ def token(desk: Desk, spec: str) -> Token:
 
 def note(desk: Desk, receiver: str, display: DisplayStatus, name: str) -> None:
     seen = order(service_id=name, receiver_address=receiver, display_status=display.value)
-    desk.journal.orders.record([(seen, "list", False)])
+    created_here(desk.journal, seen)
 
 
 async def test_only_a_completed_order_has_paid_its_recipient(desk: Desk, api: PartnerApi) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.flows.exchange import new_intent_id
 from swapdesk.flows.intent import Intent, IntentKind, TokenFacts
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.standing import RELEASED, UNREPEATED, Standing, Verdict
 from swapdesk.wire.orders import DisplayStatus, Order
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
@@ -72,3 +74,13 @@ def order(of: Intent | None = None, **changes: Any) -> Order:
         "eta": Decimal(14),
     }
     return Order(**{**facts, **changes})
+
+
+def created_here(journal: Journal, made: Order, *, verdict: Verdict = RELEASED) -> None:
+    """Journal ``made`` as an order of this desk, of which ``verdict`` stands."""
+    confirmed = intent(recipient=made.receiver_address, memo=made.receiver_tag)
+    hidden = verdict if verdict.standing is Standing.DIFFERS else UNREPEATED
+    journal.intents.add(confirmed, "create", "0" * 64)
+    journal.intents.mark_sent(confirmed.id, NOW)
+    journal.intents.mark_created(confirmed.id, made, source="create", verdict=hidden)
+    journal.orders.settle(made.service_id, verdict)

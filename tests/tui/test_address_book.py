@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from flows.orders import order
+from flows.orders import created_here, order
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.tui.screens.address_book import AddressBookScreen
 from swapdesk.tui.screens.book_entry import BookEntryScreen
@@ -37,7 +37,7 @@ async def test_the_list_says_how_often_and_when_somebody_was_paid(market: Market
         assert bob is not None
         done = DisplayStatus.SWAP_COMPLETED.value
         paid = order(receiver_address=bob.address, display_status=done, modified=market.clock.now())
-        run.app.session.desk.journal.orders.record([(paid, "list", False)])
+        created_here(run.app.session.desk.journal, paid)
         await to_book(run)
         row = next(line for line in run.text.split("\n") if "@bob" in line)
         assert "once" in row

@@ -5,36 +5,41 @@ addresses are its own orders', from the journal; which addresses are tokens, fro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.journal import Journal
-from swapdesk.wire.orders import DisplayStatus
+from swapdesk.flows.standing import Standing
+from swapdesk.wire.orders import DisplayStatus, Order
 from swapdesk.wire.tokens import Token
 
 
 def paid_addresses(journal: Journal) -> Mapping[str, int]:
     """Recipients of orders that completed, and how often; created or sent is not paid."""
-    return Counter(
-        entry.order.receiver_address
-        for entry in journal.orders.all()
-        if entry.order.receiver_address is not None
-        and display_of(entry.order) == DisplayStatus.SWAP_COMPLETED
-    )
+    return Counter(address for address, _ in _paid(journal))
 
 
 def last_paid(journal: Journal) -> Mapping[str, datetime]:
     """When each recipient of a completed order was paid last, as far as the service said."""
     latest: dict[str, datetime] = {}
-    for entry in journal.orders.all():
-        order = entry.order
-        address, at = order.receiver_address, order.order_finished_received or order.modified
-        if address is None or at is None or display_of(order) != DisplayStatus.SWAP_COMPLETED:
-            continue
-        latest[address] = max(at, latest.get(address, at))
+    for address, order in _paid(journal):
+        at = order.order_finished_received or order.modified
+        if at is not None:
+            latest[address] = max(at, latest.get(address, at))
     return latest
+
+
+def _paid(journal: Journal) -> Iterator[tuple[str, Order]]:
+    """Only what was confirmed here and stayed so: an order that the service lists by itself, or
+    made for somebody else, never makes its recipient a known one."""
+    for entry in journal.orders.all():
+        order, address = entry.order, entry.order.receiver_address
+        if entry.intent_id is None or entry.verdict.standing is not Standing.RELEASED:
+            continue
+        if address is not None and display_of(order) == DisplayStatus.SWAP_COMPLETED:
+            yield address, order
 
 
 def own_deposits(journal: Journal) -> frozenset[str]:

@@ -1,0 +1,50 @@
+"""Who counts as paid: recipients of this desk's own orders that completed, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from flows.orders import NOW, RECIPIENT, created_here, order
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.clock import ManualClock
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.payees import last_paid, own_deposits, paid_addresses
+from swapdesk.flows.standing import Standing, Verdict, contradiction
+
+DONE = {"display_status": "SWAP_COMPLETED", "status": 4, "modified": NOW + timedelta(minutes=9)}
+THEIRS = derive_address("evm", b"t" * 32)
+DIFFERS = Verdict(Standing.DIFFERS, "the recipient differs")
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    opened = Journal.open(tmp_path / "journal.db", ManualClock(NOW))
+    yield opened
+    opened.close()
+
+
+def test_a_completed_order_of_this_desk_counts(journal: Journal) -> None:
+    created_here(journal, order(**DONE))
+    assert paid_addresses(journal) == {RECIPIENT: 1}
+    assert list(last_paid(journal)) == [RECIPIENT]
+
+
+def test_an_order_in_the_list_of_the_service_makes_nobody_known(journal: Journal) -> None:
+    """Whoever can make the list show an order could else have an address taken for a payee."""
+    journal.orders.record([(order(receiver_address=THEIRS, **DONE), "list", True)])
+    assert paid_addresses(journal) == {}
+    assert last_paid(journal) == {}
+    assert own_deposits(journal)
+
+
+@pytest.mark.parametrize("verdict", [DIFFERS, contradiction("it names another recipient")])
+def test_an_order_that_was_not_as_confirmed_makes_nobody_known(
+    journal: Journal, verdict: Verdict
+) -> None:
+    created_here(journal, order(receiver_address=THEIRS, **DONE), verdict=verdict)
+    assert paid_addresses(journal) == {}
+    assert last_paid(journal) == {}
