@@ -174,3 +174,26 @@ def _plain(amount: Decimal) -> str:
     whole, _, places = f"{amount:f}".partition(".")
     places = places.rstrip("0")
     return f"{whole}.{places}" if places else whole
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        f"{USDC}@1/transfer?address={EVM}&uint256=1000000000#",
+        f"{USDC}?value=1",
+        f"{USDC}\n",
+        f"{USDC}%40137",
+        "",
+    ],
+)
+def test_a_contract_that_is_none_makes_no_link(contract: str) -> None:
+    """What stands in the catalogue is text of the service: it never writes a link of its own."""
+    made = uri("evm", "1", address=EVM, contract=contract, decimals=6, chain_id=1)
+    assert made == PaymentUri(EVM, False, False, ("token", "amount"), False)
+
+
+def test_an_address_never_writes_a_link_of_its_own() -> None:
+    for kind in ("bitcoin", "evm", "sol", "xrp", "ton", "algo"):
+        hostile = "ADDRESS?amount=99&x=#@/"
+        made = uri(kind, "1", address=hostile, decimals=6, chain_id=1)
+        assert made == PaymentUri(hostile, False, False, ("amount",), False)

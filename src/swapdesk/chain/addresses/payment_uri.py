@@ -12,6 +12,7 @@ specification: wallets read it in the form of BIP 21.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,6 +22,10 @@ from urllib.parse import quote
 Part = Literal["token", "amount", "memo"]
 
 MAX_MEMO_ID = 2**64 - 1
+
+_NAME = re.compile(r"[0-9A-Za-z:_-]+")
+"""What addresses, contracts and asset numbers are written with: nothing that ends a part of a
+link or begins another."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +87,9 @@ def payment_uri(
 
     ``contract`` is None for the chain's own coin, ``memo`` None or empty for none,
     ``decimals`` those of the token, ``symbol`` its code on the chain. An amount with more
-    places than the token has cannot be paid and gives the plain address. Raises ValueError
-    for an amount that is not above zero.
+    places than the token has cannot be paid and gives the plain address, and so does a contract
+    that is none: a link says what the card beside it says, whatever a service wrote. Raises
+    ValueError for an amount that is not above zero.
     """
     if not amount.is_finite() or amount <= 0:
         raise ValueError("a payment has an amount above zero")
@@ -91,7 +97,8 @@ def payment_uri(
     exponent = amount.normalize().as_tuple().exponent
     payable = isinstance(exponent, int) and -exponent <= decimals
     scheme = _SCHEMES.get(chain.kind) if payable else None
-    link = scheme(payment) if scheme is not None else None
+    plain = all(_NAME.fullmatch(text) for text in (address, contract) if text is not None)
+    link = scheme(payment) if scheme is not None and plain else None
     if link is None:
         missing: list[Part] = ["token"] if contract is not None else []
         missing.append("amount")
