@@ -242,3 +242,40 @@ def test_what_is_not_there_cannot_be_changed(path: Path) -> None:
     locked = write(path, "[bob\n")
     with pytest.raises(AddressBookError):
         locked.remove("bob")
+
+
+OTHER = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
+
+
+def test_what_was_changed_by_hand_meanwhile_is_never_written_back(path: Path) -> None:
+    """A desk that read the file earlier would else send the next payment to the old address."""
+    book = write(path, f'[bob]\naddress = "{EVM}"\nkind = "evm"\n')
+    by_hand = f'[bob]\naddress = "{OTHER}"\nkind = "evm"\n'
+    path.write_text(by_hand, encoding="utf-8")
+    for change in (
+        lambda: book.mark_own("bob", True),
+        lambda: book.rename("bob", "rob"),
+        lambda: book.remove("bob"),
+    ):
+        with pytest.raises(AddressBookError, match="changed since"):
+            change()
+    assert path.read_text(encoding="utf-8") == by_hand
+
+
+def test_a_name_that_another_desk_wrote_meanwhile_is_not_written_twice(path: Path) -> None:
+    one, other = AddressBook.load(path), AddressBook.load(path)
+    one.add(Entry("bob", EVM, "evm"))
+    with pytest.raises(AddressBookError, match="in the address book already"):
+        other.add(Entry("bob", OTHER, "evm"))
+    other.add(Entry("rob", OTHER, "evm"))
+    again = AddressBook.load(path)
+    assert again.problems == ()
+    assert again.names() == ["bob", "rob"]
+
+
+def test_nothing_is_added_to_a_file_that_became_unreadable(path: Path) -> None:
+    book = write(path, f'[bob]\naddress = "{EVM}"\nkind = "evm"\n')
+    path.write_text("[bob\n", encoding="utf-8")
+    with pytest.raises(AddressBookError, match="Nothing is added"):
+        book.add(Entry("rob", OTHER, "evm"))
+    assert path.read_text(encoding="utf-8") == "[bob\n"

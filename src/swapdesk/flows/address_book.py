@@ -133,14 +133,18 @@ class AddressBook:
         Nothing already in the file is rewritten.
         """
         checked = _entry(entry.name, _table(entry))
-        if self.entry(entry.name) is not None:
-            raise AddressBookError(f"{entry.label} is in the address book already.")
         if self._locked:
             raise AddressBookError(f"Nothing is added. {self.problems[0]}")
         try:
             before = _read(self.path)
+            written = {name.lower() for name in tomllib.loads(before)}
         except FileNotFoundError:
-            before = ""
+            before, written = "", set()
+        except tomllib.TOMLDecodeError:
+            said = f"{self.path.name} was changed since and cannot be read."
+            raise AddressBookError(f"Nothing is added. {said}") from None
+        if self.entry(entry.name) is not None or checked.name in written:
+            raise AddressBookError(f"{entry.label} is in the address book already.")
         gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
         _write(self.path, before + gap + _toml(checked))
         self._entries[checked.name] = checked
@@ -179,6 +183,10 @@ class AddressBook:
     def _change(self, entry: Entry, changed: Entry | None) -> None:
         """Write the table of one entry anew, or leave it out; every other byte stays."""
         text = _read(self.path)
+        if _written(text, entry.name) != entry:
+            raise AddressBookError(
+                f"{entry.label} was changed since in {self.path.name}. Start the desk again."
+            )
         edited = _with_table(text, entry.name, "" if changed is None else _toml(changed))
         if edited is None:
             raise AddressBookError(
@@ -303,6 +311,17 @@ def _with_table(text: str, name: str, table: str) -> str | None:
         return None
     others = {key: value for key, value in before.items() if key.lower() != name}
     return edited if after == {**others, **wanted} else None
+
+
+def _written(text: str, name: str) -> Entry | None:
+    """The entry as it stands in the file now; None when there is none or it cannot be read."""
+    try:
+        document = tomllib.loads(text)
+        return next(
+            (_entry(key, one) for key, one in document.items() if key.lower() == name), None
+        )
+    except (tomllib.TOMLDecodeError, AddressBookError):
+        return None
 
 
 def _line_of(text: str, name: str) -> int:
