@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -15,7 +16,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.amount_check import bounds_of, check_amount
 from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.quote_wish import QuoteWish
-from swapdesk.flows.quoting import LIMITS_AGE, VALIDITY, QuoteDesk
+from swapdesk.flows.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, ranked_for
 from swapdesk.flows.resolution import resolve
 from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import RouteType
@@ -206,3 +207,23 @@ async def test_digits_the_service_cannot_keep_are_announced(catalog: Catalog) ->
         "note",
         "The service keeps 15 digits. It will receive 0.12345678901234568.",
     )
+
+
+async def test_only_fixed_rates_are_taken_where_only_they_were_asked_for(
+    api: PartnerApi, catalog: Catalog, clock: ManualClock
+) -> None:
+    """A service that answers with floating ones gets no order for them."""
+    wish = QuoteWish(token(catalog, "btc"), token(catalog, "eth"), Decimal("0.1"))
+    quotes = (await api.get_quotes(wish.query(fixed=False))).quotes
+    floating = [one for one in quotes if one.error is None]
+    ends = [(one, clock.now() + VALIDITY) for one in floating]
+    asked = replace(wish, fixed=True, floating=False)
+    none = ranked_for(asked, ends, clock.now())
+    assert none.rows == ()
+    assert {one.reason for one in none.unusable} == {"its rate is not fixed"}
+    for either in (wish, replace(wish, fixed=True)):
+        assert len(ranked_for(either, ends, clock.now()).rows) == len(ends) > 1
+    (promised, end), *rest = ends
+    kept = promised.model_copy(update={"fixed": True})
+    ranking = ranked_for(asked, [(kept, end), *rest], clock.now())
+    assert [row.quote for row in ranking.rows] == [kept]

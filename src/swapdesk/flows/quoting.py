@@ -213,6 +213,7 @@ def ranked_for(wish: QuoteWish, rows: Sequence[tuple[Quote, datetime]], now: dat
         receive=wish.amount if wish.receive else None,
         symbol_out=wish.token_out.symbol,
         memo=bool(wish.token_in.chain_data.memo_needed),
+        fixed_only=not wish.floating,
     )
 
 

@@ -126,13 +126,14 @@ def rank(
     receive: Decimal | None = None,
     symbol_out: str = "",
     memo: bool = False,
+    fixed_only: bool = False,
 ) -> Ranking:
     """Usable rows by what they pay, best first, and the others with their reason.
 
     ``expires`` gives the end of a quote on the desk's clock. ``amount`` and ``symbol_in``
     let a reason name the bound that was missed. ``receive`` is what reverse quotes have to
     pay out, in ``symbol_out``: then the route that takes least is first. ``memo``: a deposit
-    on the chain of the token sold carries one.
+    on the chain of the token sold carries one. ``fixed_only``: no floating rate was asked for.
     """
     usable: list[tuple[Quote, datetime]] = []
     unusable: list[UnusableQuote] = []
@@ -140,6 +141,8 @@ def rank(
         problem = problem_of(quote, amount, symbol_in)
         if problem is None and receive is not None:
             problem = reverse_problem(quote, receive, symbol_out)
+        if problem is None and fixed_only and not quote.fixed:
+            problem = Unusable("its rate is not fixed")
         expires_at = expires(quote)
         if problem is None and expires_at <= now:
             problem = Unusable("expired: ask again")
