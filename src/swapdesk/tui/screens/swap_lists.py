@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.recent import Recent
     from swapdesk.flows.tracking import Tracker
 
-COLOURS_OFFERED = "Other colours: ctrl+p, theme. beacon for low vision, iris for colour blindness."
+COLOURS_OFFERED = "Colours: ctrl+p, theme. beacon for low vision, iris for colour blindness."
 
 MOST_OPEN = 50
 """Open orders listed here; the order table has them all."""

@@ -38,25 +38,30 @@ def reading_of(line: IntentLine, limits: PairLimits | None, outside: str | None)
 def _understood(line: IntentLine) -> Line:
     assert line.amount is not None
     assert line.token_in is not None
-    verb = "Send privately  " if line.private_send else "Sell  "
     amount = exact_amount(line.amount)
-    sold = line.token_in.symbol if line.receive else f"{amount} {line.token_in.symbol}"
+    if line.receive:
+        return _to_arrive(line, amount)
     text: Line = [
-        Span(verb, "muted"),
-        Span(sold, bold=True),
+        Span("Send privately  " if line.private_send else "Sell  ", "muted"),
+        Span(f"{amount} {line.token_in.symbol}", bold=True),
         Span(f"  on {line.token_in.chain_data.name}", "muted"),
     ]
     if line.private_send:
         if line.recipient_name:
             text += [Span("    to  ", "muted"), Span(f"@{line.recipient_name}", bold=True)]
-    elif line.receive:
-        symbol = line.token_out.symbol if line.token_out is not None else ""
-        text += [Span("    Receive  ", "muted"), Span(f"{amount} {symbol}".rstrip(), bold=True)]
-        if line.token_out is not None:
-            text.append(Span(f"  on {line.token_out.chain_data.name}, fixed rate", "muted"))
     elif line.token_out is not None:
         text += [Span("    Buy  ", "muted"), *_token(line.token_out)]
     return text
+
+
+def _to_arrive(line: IntentLine, amount: str) -> Line:
+    """The amount is that of the token that is bought: both sides are said in words."""
+    assert line.token_in is not None
+    bought = f" {line.token_out.symbol}" if line.token_out is not None else ""
+    text: Line = [Span("You get exactly  ", "muted"), Span(f"{amount}{bought}", bold=True)]
+    if line.token_out is not None:
+        text.append(Span(f"  on {line.token_out.chain_data.name}", "muted"))
+    return [*text, Span(", you sell  ", "muted"), *_token(line.token_in)]
 
 
 def _token(token: Token) -> Line:

@@ -8,7 +8,7 @@ from swapdesk.tui.spans import Line, Span
 TWO_FROM = 92
 EXAMPLES = (
     ("0.5 btc eth", "sell 0.5 BTC, buy ETH"),
-    ("=2 btc eth", "receive exactly 2 ETH"),
+    ("=2 btc eth", "get exactly 2 ETH, sell BTC"),
     ("0.5 eth @bob", "private send to bob"),
     ("900 usdc.base sol", "name the chain after a dot"),
 )
