@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import replace
 from decimal import Decimal
@@ -268,6 +269,51 @@ async def test_equal_filters_in_another_order_and_filters_of_a_standard_quote(
     assert (
         await create(floor, plain, refund_address=EVM, in_leg_excluded_swaps=["aa"])
     ).in_ == "aa"
+
+
+# Rotation
+
+
+async def wallets_of_two(floor: Floor, **choice: Any) -> list[int | None]:
+    """What two orders pay from whose quotes drew the same wallet before either existed."""
+    rotating = RouteChoice(rotate_payout_wallets=True, **choice)
+    quotes = [
+        await stored(floor, route="private", legs=("aa", "bb"), payout_wallet=1, choice=rotating)
+        for _ in range(2)
+    ]
+    await asyncio.gather(*(create(floor, quote) for quote in quotes))
+    return [leg.payout_wallet for leg in floor.venue("bb").opened]
+
+
+async def test_quotes_that_drew_the_same_wallet_do_not_pay_from_it_twice(floor: Floor) -> None:
+    floor.venue("bb").traits = VenueTraits(payout_wallets=2)
+    assert sorted(map(str, await wallets_of_two(floor))) == ["0", "1"]
+
+
+async def test_a_wallet_used_since_the_quote_with_no_other_left(floor: Floor) -> None:
+    floor.venue("bb").traits = VenueTraits(payout_wallets=2)
+    await wallets_of_two(floor)
+    assert (await refused(wallets_of_two(floor))).code is ErrorCode.INVALID_SWAP
+    assert len(floor.venue("bb").opened) == 2
+    assert (await wallets_of_two(floor, rotate_fallback=True))[2:] == [None, None]
+
+
+async def test_twin_creates_of_the_last_wallet_are_one_order(floor: Floor) -> None:
+    floor.venue("bb").traits = VenueTraits(payout_wallets=1)
+    choice = RouteChoice(rotate_payout_wallets=True)
+    quote = await stored(floor, route="private", legs=("aa", "bb"), payout_wallet=0, choice=choice)
+    one, other = await asyncio.gather(create(floor, quote), create(floor, quote))
+    assert one == other
+    assert len(floor.venue("bb").opened) == 1
+
+
+async def test_an_order_that_named_no_wallet_was_paid_from_the_first(floor: Floor) -> None:
+    floor.venue("bb").traits = VenueTraits(payout_wallets=2)
+    await create(floor, await stored(floor, route="private", legs=("aa", "bb")))
+    choice = RouteChoice(rotate_payout_wallets=True)
+    quote = await stored(floor, route="private", legs=("aa", "bb"), payout_wallet=0, choice=choice)
+    await create(floor, quote)
+    assert [leg.payout_wallet for leg in floor.venue("bb").opened] == [None, 1]
 
 
 async def test_the_same_request_written_otherwise_returns_the_order(floor: Floor) -> None:

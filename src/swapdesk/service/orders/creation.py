@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 import random
 from datetime import datetime, timedelta
-from decimal import Decimal
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
@@ -23,11 +21,12 @@ from swapdesk.service.orders.listing import list_orders
 from swapdesk.service.orders.next_route import RouteFinder
 from swapdesk.service.orders.opening import CARRY_SECONDS, Opening, OutcomeUnknown
 from swapdesk.service.orders.presentation import Presentation
-from swapdesk.service.orders.quote_use import Purpose, check_refund, unusable, usable
+from swapdesk.service.orders.quote_use import Purpose, check_refund, digest_of, unusable, usable
 from swapdesk.service.orders.recipients import check_destinations
 from swapdesk.service.orders.repricing import Repricing
 from swapdesk.service.orders.states import display, rank
 from swapdesk.service.orders.window import visible
+from swapdesk.service.quoting.rotation import Rotation
 from swapdesk.service.store.protocol import (
     QuoteConsumed,
     QuoteGone,
@@ -37,9 +36,7 @@ from swapdesk.service.store.protocol import (
 )
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import within
-from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id
-from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import LegStatus, Order, OrderList, OrderQuery, OrderStatus
@@ -79,6 +76,8 @@ class OrderDesk:
         self._clock = clock
         self._rng = rng
         self._in_flight: dict[str, asyncio.Event] = {}
+        self._rotation = Rotation(store, venues, clock, rng)
+        self._choosing = asyncio.Lock()
         self._repricing = Repricing(venues, engine)
         self.opening = Opening(store, catalog, venues, engine, clock)
         self.presentation = Presentation(catalog, venues)
@@ -93,7 +92,7 @@ class OrderDesk:
         no venue opened, SERVICE_UNAVAILABLE when the outcome is not known yet.
         """
         partner_id = caller.partner.partner_id
-        digest = _digest(request, purpose)
+        digest = digest_of(request, purpose)
         earlier = await self._store.order_of_quote(partner_id, request.quote_id)
         if earlier is not None:
             return await self._replay(earlier, digest)
@@ -107,11 +106,8 @@ class OrderDesk:
         check_destinations(request, token_in, token_out)
         check_refund(request, quote)
         quote = await self._repricing.apply(quote, request, token_in, token_out)
-        order = self._draft(quote, request, digest)
-        landed = self._in_flight[order.service_id] = asyncio.Event()
         try:
-            await self._store.begin_order(order)
-            return self._answer(await self._carry(order))
+            order = await self._begin(quote, request, digest)
         except QuoteGone:
             raise unusable() from None
         except QuoteConsumed as consumed:
@@ -119,9 +115,10 @@ class OrderDesk:
             if first is None:
                 raise unusable() from None
             return await self._replay(first, digest)
+        try:
+            return self._answer(await self._carry(order))
         finally:
-            del self._in_flight[order.service_id]
-            landed.set()
+            self._land(order)
 
     async def get(self, caller: Caller, service_id: str) -> Order:
         """One order of the caller; raises NOT_FOUND alike for unknown, foreign and too old."""
@@ -149,6 +146,32 @@ class OrderDesk:
         return await list_orders(
             self._store, self.presentation, caller.partner.partner_id, query, self._clock.now()
         )
+
+    async def _begin(
+        self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest, digest: str
+    ) -> StoredOrder:
+        """The order, written down and in flight. Raises QuoteGone, QuoteConsumed, INVALID_SWAP."""
+        if quote.payout_wallet is None:
+            return await self._written(self._draft(quote, request, digest))
+        # One at a time: two orders begun at once would both find the same wallet unused.
+        async with self._choosing:
+            renewed = await self._rotation.renewed(quote)
+            if renewed is None:
+                twin = await self._store.order_of_quote(quote.partner_id, quote.quote_id)
+                raise unusable() if twin is None else QuoteConsumed(twin.service_id)
+            return await self._written(self._draft(renewed, request, digest))
+
+    async def _written(self, order: StoredOrder) -> StoredOrder:
+        self._in_flight[order.service_id] = asyncio.Event()
+        try:
+            await self._store.begin_order(order)
+        except BaseException:
+            self._land(order)
+            raise
+        return order
+
+    def _land(self, order: StoredOrder) -> None:
+        self._in_flight.pop(order.service_id).set()
 
     def _draft(
         self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest, digest: str
@@ -249,20 +272,6 @@ class OrderDesk:
         if order.status < OrderStatus.WAITING:
             raise _outcome_unknown()
         return self.presentation.order(order)
-
-
-def _digest(request: ExchangeRequest | PrivateSendRequest, purpose: Purpose) -> str:
-    """The same for two requests that ask for the same order.
-
-    The digits of a number and the order of filters are a matter of who wrote the JSON.
-    """
-    body = request.model_dump(mode="python", by_alias=True, exclude_none=True)
-    for name, value in body.items():
-        if isinstance(value, Decimal):
-            body[name] = short(value)
-        elif isinstance(value, list):
-            body[name] = sorted(set(value))
-    return hashlib.sha256(encode_json([purpose, dict(sorted(body.items()))])).hexdigest()
 
 
 def _to_milliseconds(moment: datetime) -> datetime:

@@ -5,11 +5,15 @@ Spec: Errors 3, POST /exchanges; wire decisions 2.7 and the table of codes in 8.
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
+from decimal import Decimal
 from typing import Literal
 
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.store.protocol import StoredQuote
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import PrivateSendRequest
 
@@ -53,3 +57,17 @@ def check_refund(request: PrivateSendRequest, quote: StoredQuote) -> None:
             "only a private route has an intermediary",
             request.intermediate_refund_address,
         )
+
+
+def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
+    """The same for two requests that ask for the same order.
+
+    The digits of a number and the order of filters are a matter of who wrote the JSON.
+    """
+    body = request.model_dump(mode="python", by_alias=True, exclude_none=True)
+    for name, value in body.items():
+        if isinstance(value, Decimal):
+            body[name] = short(value)
+        elif isinstance(value, list):
+            body[name] = sorted(set(value))
+    return hashlib.sha256(encode_json([purpose, dict(sorted(body.items()))])).hexdigest()

@@ -16,7 +16,7 @@ from decimal import Decimal
 from swapdesk.clock import Clock
 from swapdesk.service.quoting.pricing import ranked
 from swapdesk.service.quoting.routes import Cause, PricedRoute, Route, UnpricedRoute
-from swapdesk.service.store.protocol import RouteChoice, Store
+from swapdesk.service.store.protocol import RouteChoice, Store, StoredQuote
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.numbers import ROUGH
 
@@ -43,9 +43,7 @@ class Rotation:
         best = next(iter(ranked(routes, receive=receive)), None)
         if not choice.rotate_payout_wallets or best is None:
             return routes
-        since = self._clock.now() - RECENT
-        recent = await self._store.recent_payouts(partner_id, since, choice.rotation_lookback)
-        used = {(code, wallet) for code, wallet in recent if wallet is not None}
+        used = await self._used(choice, partner_id)
         near = [
             route
             for route in _priced(routes)
@@ -59,6 +57,27 @@ class Rotation:
         if found:
             return found
         return routes if choice.rotate_fallback else [UnpricedRoute((), Cause.ROTATION)]
+
+    async def renewed(self, quote: StoredQuote) -> StoredQuote | None:
+        """The quote with a wallet that no order was paid from since it was given.
+
+        Where none is left: without a wallet of its own when ``rotate_fallback``, else None.
+        """
+        if quote.payout_wallet is None:
+            return quote
+        used = await self._used(quote.choice, quote.partner_id)
+        if (quote.legs[-1], quote.payout_wallet) not in used:
+            return quote
+        wallet = self._unused(quote.legs[-1], used)
+        if wallet is None and not quote.choice.rotate_fallback:
+            return None
+        return replace(quote, payout_wallet=wallet)
+
+    async def _used(self, choice: RouteChoice, partner_id: str) -> set[tuple[str, int]]:
+        """Wallets of the orders looked back at; one that named none is paid from the first."""
+        since = self._clock.now() - RECENT
+        recent = await self._store.recent_payouts(partner_id, since, choice.rotation_lookback)
+        return {(code, wallet or 0) for code, wallet in recent}
 
     def _unused(self, code: str, used: set[tuple[str, int]]) -> int | None:
         """A wallet of the venue, drawn from those that were not used lately."""

@@ -107,7 +107,7 @@ class LegOrder:
 
     ``amount_out`` is what was quoted for the leg; on floating terms the venue may answer with
     less or more, on fixed terms it keeps both amounts or refuses. ``rate`` repeats the quote's.
-    ``payout_wallet`` asks for one of the venue's hot wallets, by index.
+    ``payout_wallet`` asks for one of the venue's hot wallets, by index; None for the first.
     """
 
     key: str
