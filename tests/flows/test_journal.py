@@ -224,3 +224,36 @@ def test_an_order_belongs_to_one_intent(journal: Journal) -> None:
     journal.intents.mark_created(one.id, order(one), source="create", verdict=UNREPEATED)
     with pytest.raises(OrderTaken):
         journal.intents.mark_created(two.id, order(one), source="list", verdict=UNREPEATED)
+
+
+def test_what_is_to_be_paid_is_never_lost_to_a_sighting_that_says_less(
+    journal: Journal, path: Path, clock: ManualClock
+) -> None:
+    """A sighting from before the create's answer may be written after it. The address that was
+    released has to stand, or another one later would contradict nothing."""
+    one = intent()
+    journal.intents.add(one, "create", "digest")
+    journal.intents.mark_created(one.id, order(one), source="create", verdict=UNREPEATED)
+    journal.orders.settle(order().service_id, RELEASED)
+    journal.order_writer().record([(order(deposit_address=None), "stream", False)])
+    journal.close()
+    again = Journal.open(path, clock)
+    known = again.orders.get(order().service_id)
+    assert known is not None
+    assert known.order.deposit_address == order().deposit_address
+    other = derive_address("bitcoin", b"q" * 32)
+    again.orders.record([(order(deposit_address=other), "list", False)])
+    stands = again.orders.verdict(order().service_id)
+    assert stands is not None
+    assert stands.standing is Standing.CONTRADICTS
+
+
+def test_a_desk_that_is_behind_takes_no_order_back(path: Path, clock: ManualClock) -> None:
+    one, other = Journal.open(path, clock), Journal.open(path, clock)
+    done = order(display_status="SWAP_COMPLETED", status=4)
+    one.orders.record([(done, "read", True)])
+    other.orders.record([(order(display_status="EXCHANGE_IN_PROGRESS", status=2), "list", False)])
+    for desk in (one, other):
+        known = desk.orders.get(done.service_id)
+        assert known is not None
+        assert (known.order.display_status, known.ended) == ("SWAP_COMPLETED", True)

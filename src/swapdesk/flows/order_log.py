@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from swapdesk.clock import Clock
-from swapdesk.flows.folding import contradicts
+from swapdesk.flows.folding import contradicts, fold
 from swapdesk.flows.journal_file import JournalFile
 from swapdesk.flows.journal_records import JournaledOrder, Source
 from swapdesk.flows.standing import FOREIGN, MAY_FOLLOW, Standing, Verdict, contradiction
@@ -96,7 +96,8 @@ class OrderLog:
         """Write the newest state inside a transaction of the caller; what stands afterwards.
 
         What is to be paid, and to whom it goes, is written once: a state that names something
-        else is kept among the events and hides the address for good.
+        else is kept among the events and hides the address for good. One that says less, or
+        comes from a desk that is behind, is folded into what is known.
         """
         # The tokens of an order never change, so its events do without them.
         lean, raw = encode_twice(order)
@@ -107,7 +108,10 @@ class OrderLog:
         known = self._last(order.service_id, before["last"]) if before is not None else None
         if known is None or _differs(known, order):
             self._add_event(db, order.service_id, lean, now, source)
-        self._written[order.service_id] = (hash(raw), order)
+        kept = order if known is None else fold(known, order) or known
+        if kept != order:
+            raw = encode_twice(kept)[1]
+        self._written[order.service_id] = (hash(raw), kept)
         if before is None:
             db.execute(
                 "INSERT INTO known_order (service_id, intent_id, last, display, ended, standing,"
@@ -134,7 +138,7 @@ class OrderLog:
         db.execute(
             "UPDATE known_order SET last = ?, display = ?, ended = max(ended, ?),"
             " intent_id = coalesce(intent_id, ?), seen_at = ?, source = ? WHERE service_id = ?",
-            (raw, order.display_status, int(ended), intent_id, now, source, order.service_id),
+            (raw, kept.display_status, int(ended), intent_id, now, source, order.service_id),
         )
         return self._settle(db, order.service_id, verdict)
 
