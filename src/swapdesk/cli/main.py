@@ -6,6 +6,7 @@ configuration is shown without a network client.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import logging
 import os
@@ -92,8 +93,13 @@ def open_desk(call: Call) -> int:
     """The screens. Wrong settings are shown there, so they do not keep the desk closed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
-    from swapdesk.tui.app import run_desk
-
+    # What is imported stays: a search for garbage among it only keeps the first frame waiting.
+    gc.disable()
+    try:
+        from swapdesk.tui.app import run_desk
+    finally:
+        gc.freeze()
+        gc.enable()
     settings = call.settings(lenient=True)
     if settings.live:
         return run_desk(settings, None)
