@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -180,3 +181,22 @@ def test_a_floating_output_is_payable_within_the_tolerance_only(
     check = check_order(asked, order(asked, out_amount=paid), now=NOW, lower_tolerance=tolerance)
     assert check.hard == ()
     assert check.payable is ((confirmed - paid) * 100 <= tolerance * confirmed)
+
+
+def test_a_deposit_address_that_cannot_be_the_exchanges_hides_the_order() -> None:
+    contract = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+    token = replace(ETH, symbol="USDC", contract=contract, decimals=6)
+    mine = derive_address("evm", b"m" * 32)
+    confirmed = intent(token_in=token, refund_address=mine)
+    ours = derive_address("evm", b"d" * 32)
+    assert check_order(confirmed, order(confirmed, deposit_address=ours), now=NOW).payable
+    for address, said in (
+        (contract.lower(), "its deposit address is no address on Ethereum"),
+        (RECIPIENT, "its deposit address is the recipient"),
+        (RECIPIENT.lower(), "its deposit address is the recipient"),
+        (mine, "its deposit address is the refund address"),
+    ):
+        check = check_order(confirmed, order(confirmed, deposit_address=address), now=NOW)
+        assert said in check.hard
+    account = order(confirmed, deposit_address=RECIPIENT, deposit_tag="7741")
+    assert check_order(confirmed, account, now=NOW).payable

@@ -106,8 +106,8 @@ def check_order(
             f"it pays {plain(order.out_amount)} {intent.token_out.symbol}"
             f" instead of the fixed {plain(intent.amount_out)}"
         )
-    if order.deposit_address is not None and not _plausible(intent.token_in, order.deposit_address):
-        hard.append(f"its deposit address is no address on {intent.token_in.chain_name}")
+    if order.deposit_address is not None:
+        hard += _wrong_deposit(intent, order.deposit_address, order.deposit_tag)
     if order.expires is None or order.expires - now < SHORTEST_DEADLINE:
         hard.append("its deadline is too near")
     return OrderCheck(
@@ -140,11 +140,29 @@ def _asks_more(intent: Intent, in_amount: Decimal) -> bool:
     return in_amount > intent.amount_in * (1 + AMOUNT_TOLERANCE)
 
 
+def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
+    """Why no exchange can have given this address. With a memo it may be an account of many, and
+    the recipient another one of them."""
+    token = intent.token_in
+    if not _plausible(token, address):
+        return [f"its deposit address is no address on {token.chain_name}"]
+    if memo:
+        return []
+    if token.kind == intent.token_out.kind and same_address(token.kind, address, intent.recipient):
+        return ["its deposit address is the recipient"]
+    refund = intent.refund_address
+    if refund is not None and same_address(token.kind, address, refund):
+        return ["its deposit address is the refund address"]
+    return []
+
+
 def _plausible(token: TokenFacts, address: str) -> bool:
-    """Whether the decoders of this desk read the address; kinds without one are not judged."""
+    """Whether the decoders of this desk read the address, and it is not the contract of the token
+    itself, where a deposit is lost; kinds without a decoder are not judged."""
     if token.kind not in KINDS:
         return True
-    return check_address(token.kind, address, chain_name=token.chain_name).ok
+    contracts = (token.contract,) if token.contract else ()
+    return check_address(token.kind, address, chain_name=token.chain_name, contracts=contracts).ok
 
 
 def _same_token(
