@@ -13,6 +13,7 @@ import pytest
 
 from flows.orders import order
 from service.world import CHAINS, ETH
+from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.flows.order_updates import changed_fields, updates_of
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.order_facts import transaction_page
@@ -245,6 +246,18 @@ def test_what_an_update_changed_is_named() -> None:
     assert first.created is not None
     newest, oldest = updates_of([(first.created, "list", first), (first.created, "odd", second)])
     assert (oldest.changed, newest.source) == (("first seen",), "odd")
+
+
+def test_an_update_never_shows_where_to_pay() -> None:
+    """Another address is why an order is hidden, and neither may be read off its history."""
+    other = derive_address("bitcoin", b"o" * 32)
+    moved = order(deposit_address=other, deposit_tag="7741")
+    assert changed_fields(order(deposit_tag="20117"), moved) == (
+        "depositAddress changed",
+        "depositTag changed",
+    )
+    assert changed_fields(order(), moved)[1] == "depositTag set"
+    assert changed_fields(order(deposit_address=None), order()) == ("depositAddress set",)
 
 
 @pytest.mark.parametrize(

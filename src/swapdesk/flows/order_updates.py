@@ -29,6 +29,8 @@ _SOURCES = {
 }
 _SILENT = frozenset({"modified", "in_token", "out_token", "metadata", "id"})
 """Fields that are not told when they change."""
+_WHERE_TO_PAY = frozenset({"deposit_address", "deposit_tag"})
+"""Fields whose values stand on the deposit card only."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,10 @@ def _update(at: datetime, source: str, order: Order, before: Order | None) -> Up
 
 
 def changed_fields(before: Order, after: Order) -> tuple[str, ...]:
-    """``inStatus 2 to 3``, ``outAmount 14.5 to 14.4``; a field that came is ``refundHash set``."""
+    """``inStatus 2 to 3``, ``outAmount 14.5 to 14.4``; a field that came is ``refundHash set``.
+
+    Where to pay is never told: an order whose address changed is one that must not be paid.
+    """
     said: list[str] = []
     for name, field in type(after).model_fields.items():
         if name in _SILENT:
@@ -87,7 +92,9 @@ def changed_fields(before: Order, after: Order) -> tuple[str, ...]:
         if old == new or new is None:
             continue
         label = field.serialization_alias or _camel(name)
-        if old is None:
+        if name in _WHERE_TO_PAY:
+            said.append(f"{label} {'set' if old is None else 'changed'}")
+        elif old is None:
             short = _value(new)
             said.append(f"{label} set" if len(short) > 12 else f"{label} {short}")
         else:
