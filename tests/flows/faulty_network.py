@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -11,14 +12,22 @@ import httpx
 
 @dataclass
 class FaultyNetwork(httpx.AsyncBaseTransport):
-    """``before`` and ``after`` act on requests the service has not seen, or has carried out."""
+    """``before`` and ``after`` act on requests the service has not seen, or has carried out.
+
+    ``gate``: a request sets the first event and waits for the second.
+    """
 
     inner: httpx.AsyncBaseTransport
     before: Callable[[httpx.Request], None] | None = None
     after: Callable[[httpx.Request, httpx.Response], httpx.Response] | None = None
     seen: list[str] = field(default_factory=list)
+    gate: tuple[asyncio.Event, asyncio.Event] | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if self.gate is not None:
+            asked, go = self.gate
+            asked.set()
+            await go.wait()
         if self.before is not None:
             self.before(request)
         self.seen.append(f"{request.method} {request.url.path}")

@@ -15,6 +15,7 @@ from swapdesk.flows.candidates import UNSAID, Candidates, Look, NotSettled, comp
 from swapdesk.flows.create_outcome import Created, Unknown
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal_records import IntentState, StepState
+from swapdesk.flows.resume import resume
 from swapdesk.wire.exchanges import ExchangeRequest
 
 
@@ -162,3 +163,23 @@ def test_the_phrase_is_the_payments_own() -> None:
     assert first.phrase != second.phrase
     assert first.phrase.endswith(one.fingerprint[:4])
     assert first.said == "No order since then is this one."
+
+
+async def test_what_a_start_still_looks_for_is_not_given_up_meanwhile(trade: Trade) -> None:
+    """Else its order would be found a moment after the same payment was asked for again."""
+    intent = await unknown(trade)
+    candidates = by_hand(trade)
+    look = await candidates.look(intent.id)
+    asked, go = asyncio.Event(), asyncio.Event()
+    trade.network.gate = (asked, go)
+    starting = asyncio.create_task(resume(trade.journal, trade.flow))
+    await asked.wait()
+    with pytest.raises(NotSettled, match="looked for at this moment"):
+        candidates.give_up(look, look.phrase)
+    with pytest.raises(NotSettled, match="looked for at this moment"):
+        await candidates.choose(look, look.candidates[0].service_id)
+    go.set()
+    report = await starting
+    assert [found.id for found, _ in report.found] == [intent.id]
+    with pytest.raises(NotSettled, match="known by now"):
+        candidates.give_up(look, look.phrase)

@@ -160,7 +160,7 @@ class Candidates:
     def _unknown(self, intent_id: str) -> tuple[Intent, datetime]:
         """The intent and when it was sent, if its outcome is unknown and it is this desk's."""
         if intent_id in self._flow.running:
-            raise NotSettled("This order is being created at this moment.")
+            raise NotSettled("This order is created or looked for at this moment.")
         try:
             entry = self._journal.intents.get(intent_id)
             step = self._journal.intents.step(intent_id)

@@ -55,7 +55,12 @@ async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
             for known in journal.orders.all()
             if known.first_seen < step.sent_at
         }
-        outcome = await flow.resolve(intent, step.server_at or step.sent_at, before)
+        # Nobody gives it up or takes an order for it while it is looked for.
+        flow.running.add(intent.id)
+        try:
+            outcome = await flow.resolve(intent, step.server_at or step.sent_at, before)
+        finally:
+            flow.running.discard(intent.id)
         if isinstance(outcome, Created):
             report.found.append((intent, outcome))
         elif isinstance(outcome, NotCreated):
