@@ -15,6 +15,8 @@ from swapdesk.sandbox.world_generator import build_catalog
 
 TOKENS = 20_000
 MOST_SECONDS = 0.005
+_WALKED = 50
+"""Hits of the walk, which are numbers; the desk makes whole rows."""
 QUERIES = (
     "u", "us", "usd", "usdc", "e", "et", "eth", "eth m", "eth moon", "dogc", "slna", "moonz",
     "moon inu", "ethereum", "wrapped bitcoin", "0x7a", "usdc.base", "isdc",
@@ -30,10 +32,14 @@ def run(rounds: int) -> list[Case]:
     listed = TokenList.of(rows)
     walk = _walk(rows)
     desk: dict[str, float] = dict.fromkeys(QUERIES, 1e9)
+    same: dict[str, float] = dict.fromkeys(QUERIES, 1e9)
     base: dict[str, float] = dict.fromkeys(QUERIES, 1e9)
     for _ in range(rounds):
         for query in QUERIES:
             desk[query] = min(desk[query], _seconds(lambda text: search(listed, text), query))
+            same[query] = min(
+                same[query], _seconds(lambda text: search(listed, text, limit=_WALKED), query)
+            )
             base[query] = min(base[query], _seconds(walk, query))
     median, slowest = statistics.median(desk.values()), max(desk.values())
     count = len(QUERIES)
@@ -41,10 +47,10 @@ def run(rounds: int) -> list[Case]:
         Case("search, median query", "desk", "limit", median, MOST_SECONDS, 1.0, count=count),
         Case("search, worst query", "desk", "limit", slowest, MOST_SECONDS, 1.0, count=count),
         Case(
-            "search, median against a walk",
+            "50 hits, median against a walk",
             "desk",
             "walk",
-            median,
+            statistics.median(same.values()),
             statistics.median(base.values()),
             1.0,
             count=count,
@@ -77,6 +83,6 @@ def _walk(rows: Sequence[TokenRow]) -> Callable[[str], list[int]]:
                     named.append(at)
                 else:
                     rest.append(at)
-        return (exact + begins + named + rest)[:50]
+        return (exact + begins + named + rest)[:_WALKED]
 
     return find

@@ -28,7 +28,7 @@ def once(argv: list[str], home: Path) -> tuple[float, float, float]:
             answered = terminal.wait(lambda t: t.shows("7"), 0.05)
         if answered is None:
             raise RuntimeError(f"{argv} answered no key")
-        return first - terminal.started, answered - terminal.started, terminal.cpu_seconds()
+        return first - terminal.started, answered - terminal.started, terminal.cpu_exact()
     finally:
         terminal.close()
 

@@ -66,10 +66,11 @@ def _desk(home: Path, found: Figures, cpu: Figures, started: Figures, searched: 
         end = time.perf_counter() + 30
         opened = None
         while opened is None and time.perf_counter() < end:
-            # The desk is starting: the key is answered with a notice until the list is there.
+            # The desk is starting: the key is answered with a notice until the list is there,
+            # and each notice costs the start a few milliseconds.
             terminal.send("t")
-            opened = terminal.wait(lambda t: t.shows("Verdict"), 0.03)
-        terminal.send("\x7f" * 4 + QUERY)
+            opened = terminal.wait(lambda t: t.shows("Verdict"), 0.08)
+        terminal.send("\x7f" * 30 + QUERY)
         hit = terminal.wait(lambda t: t.shows(QUERY) and t.shows(HIT), 20)
         if hit is None:
             raise RuntimeError("nothing was found:\n" + "\n".join(terminal.lines()))
