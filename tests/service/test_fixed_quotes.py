@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -189,6 +190,25 @@ async def test_both_sides_of_the_amounts_to_receive(api: httpx.AsyncClient, type
     body = await refusal(api, "/quotes", received("1000", types=types))
     assert (body["status"], body["code"]) == (422, "QUOTE_OVER_LIMIT")
     assert body["message"].endswith(" ETH.")
+
+
+@pytest.mark.parametrize(("amount", "side"), [("0.0001", "smallest"), ("5000", "largest")])
+async def test_a_refusal_of_an_amount_to_receive_names_one_that_is_taken(
+    api: httpx.AsyncClient, some: dict[str, PriceVenue], amount: str, side: str
+) -> None:
+    """The leg that pays takes little and much at fa; the deposit has to fit fb or ff."""
+    for code in ("fb", "ff"):
+        some[code].least, some[code].most = Decimal(900), Decimal(50_000)
+    body = await refusal(api, "/quotes", received(amount, types="private"))
+    found = re.fullmatch(f"The {side} amount for this swap is ([0-9.]+) ETH.", body["message"])
+    assert found, body
+    rows = await quotes(api, received(found[1], types="private"))
+    assert any(row.error is None for row in rows)
+    share = {"smallest": Decimal("0.5"), "largest": Decimal(2)}[side]
+    too_far = await refusal(
+        api, "/quotes", received(plain(Decimal(found[1]) * share), types="private")
+    )
+    assert too_far["code"] == body["code"], "the figure is near the bound"
 
 
 async def test_one_row_out_of_bounds_when_receiving(

@@ -17,6 +17,7 @@ from swapdesk.service.quoting.fanout import DEADLINE
 from swapdesk.service.quoting.intermediaries import Intermediaries
 from swapdesk.service.quoting.pricing import Priced, Pricing, best_per_pair, ranked
 from swapdesk.service.quoting.private_bounds import PrivateBounds
+from swapdesk.service.quoting.reach import RESERVE, Reach
 from swapdesk.service.quoting.rotation import Rotation
 from swapdesk.service.quoting.routes import (
     Cause,
@@ -48,9 +49,6 @@ __all__ = ["QUOTE_VALID", "PricedRoute", "QuoteEngine"]
 _CLEAR = 2
 """An amount this many times inside the bounds of a priced route is inside those of the pair."""
 
-_RESERVE = 0.4
-"""Seconds that bounds may take at least, after a fan-out that used up its time."""
-
 
 class QuoteEngine:
     """Prices routes over the venues; ``intermediaries``: token ids a private route may hop over."""
@@ -73,6 +71,7 @@ class QuoteEngine:
         middle = Intermediaries(catalog, venues, intermediaries)
         self._asking = Asking(catalog, venues)
         self._pricing = Pricing(venues, middle, clock)
+        self._reach = Reach(self._pricing, clock)
         self._rotation = Rotation(store, venues, clock, rng)
         self.private_bounds = PrivateBounds(self._pricing, middle, clock)
 
@@ -180,7 +179,7 @@ class QuoteEngine:
             private, question.choice, asked.partner_id, receive=question.terms.receive
         )
         priced = replace(priced, private=private)
-        _refuse_if_none_takes(priced, question)
+        await self._reach.refuse_if_none_takes(priced, question)
         return priced
 
     async def _bounded(self, priced: Priced, question: RouteQuestion) -> list[Route]:
@@ -209,7 +208,7 @@ class QuoteEngine:
         return routes
 
     async def _bounds_in_time(self, question: RouteQuestion, waited: float) -> VenueLimits | None:
-        left = max(DEADLINE - waited, _RESERVE)
+        left = max(DEADLINE - waited, RESERVE)
         try:
             return await within(
                 self._clock, left, self.private_bounds.find(question.token_in, question.token_out)
@@ -277,22 +276,3 @@ def _clearly_inside(routes: Iterable[Route], amount: Decimal) -> bool:
     return any(each.minimum * _CLEAR <= amount for each in limits) and any(
         amount * _CLEAR <= each.maximum for each in limits
     )
-
-
-def _refuse_if_none_takes(priced: Priced, question: RouteQuestion) -> None:
-    """AMOUNT_TOO_LOW or QUOTE_OVER_LIMIT when the amount is all that is wrong everywhere.
-
-    Between the bounds of two routes the next larger amount is named.
-    """
-    routes = [*priced.standard, *priced.private]
-    unpriced = _unpriced(routes)
-    if not routes or len(unpriced) < len(routes):
-        return
-    if not {route.cause for route in unpriced} <= {Cause.BELOW, Cause.ABOVE}:
-        return
-    least = [route.bound for route in unpriced if route.cause is Cause.BELOW and route.bound]
-    most = [route.bound for route in unpriced if route.cause is Cause.ABOVE and route.bound]
-    if least:
-        raise rows.too_low(question.stated, question.amount, min(least))
-    if most:
-        raise rows.over_limit(question.stated, question.amount, max(most))
