@@ -20,10 +20,13 @@ _NUMBER = re.compile(
     r"(?<![\w.,:/#-])(?P<sign>[<≈~−+-]{0,2}\$?)(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?)(?P<unit>[KMBT]?)"
     r"(?![\w:/%])(?!\.\d)"
 )
-_SYMBOL = re.compile(r" +([A-Za-z][A-Za-z0-9.$]{1,11})(?![\w:])")
+_SYMBOL = re.compile(r"(?:(?: to |–)[\d,.]+)? +([A-Za-z][A-Za-z0-9.$]{1,11})(?![\w:])")
 _JSON_AMOUNT = re.compile(
     r'(?i)"[^"]*(?:amount|usd|price|balance|limit|min|max|fee|gas)[^"]*": "?(-?\d[\d.eE+-]*)'
 )
+_DIGITS = r"(\d+(?:,\d{3})*(?:\.\d+)?)"
+_NAMED_AMOUNT = re.compile(rf'(?i)amount\w*(?:=|":| )"?{_DIGITS}(?: to {_DIGITS})?(?![\w%])')
+"""Behind its name, as in the address of a call, in its body and in the history of an order."""
 _GROUPS = re.compile(
     r"(?<![0-9A-Za-z])(?:0x )?[0-9A-Za-z]{3,4}(?: [0-9A-Za-z]{4}){3,}(?: [0-9A-Za-z]{1,3})?"
     r"(?![0-9A-Za-z])"
@@ -65,6 +68,7 @@ def masked_text(text: str, known: Known = unknown) -> str:
     if not any(char.isdigit() for char in text) and len(text) < 25:
         return text
     text = _JSON_AMOUNT.sub(lambda m: m[0][: m.start(1) - m.start()] + _dots(len(m[1])), text)
+    text = _NAMED_AMOUNT.sub(_named_amount, text)
     text = _GROUPS.sub(_address, text)
     text = _LONG.sub(lambda m: m[0][:KEPT] + DOT * (len(m[0]) - 2 * KEPT) + m[0][-KEPT:], text)
     return _NUMBER.sub(lambda match: _amount(match, known), text)
@@ -75,6 +79,15 @@ def _amount(match: re.Match[str], known: Known) -> str:
     if "$" in sign or unit or "." in digits or "," in digits or _symbol_follows(match, known):
         return _dots(len(match[0]))
     return match[0]
+
+
+def _named_amount(match: re.Match[str]) -> str:
+    text = match[0]
+    for group in (1, 2):
+        if match[group] is not None:
+            begin, end = (at - match.start() for at in match.span(group))
+            text = text[:begin] + _dots(end - begin) + text[end:]
+    return text
 
 
 def _symbol_follows(match: re.Match[str], known: Known) -> bool:
