@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from service.new_store import open_new
 from service.price_venue import PriceVenue
 from service.world import AS_FIRST, CHAINS, INTERMEDIARIES, KEYWORDS, PARTNERS, TOKENS
 from swapdesk.clock import ManualClock
@@ -50,7 +51,7 @@ def venue_list(aa: PriceVenue, bb: PriceVenue, cc: PriceVenue) -> list[Centraliz
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = SqliteStore.open(tmp_path / "service.db")
+    opened = open_new(tmp_path / "service.db")
     yield opened
     await opened.close()
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from service.new_store import open_new
 from service.venue import PlainVenue
 from swapdesk.clock import Clock, ManualClock
 from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
@@ -124,7 +125,7 @@ class Floor:
     rng: random.Random = field(default_factory=lambda: random.Random(7))
 
     def __post_init__(self) -> None:
-        self.store = SqliteStore.open(self.path)
+        self.store: SqliteStore = open_new(self.path)
         self.catalog = Catalog(CHAINS, TOKENS)
         self.venues = Venues(self.adapters, self.clock)
         self.engine = QuoteEngine(

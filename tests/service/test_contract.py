@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -23,14 +25,15 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import swapdesk
-from service.price_venue import PriceVenue
-from service.world import AS_FIRST, BTC, CHAINS, ETH, INTERMEDIARIES, PARTNERS, TOKENS
+from service.orders_fixtures import venues_at
+from service.world import AS_FIRST, BTC, CHAINS, ETH, FIRST, INTERMEDIARIES, PARTNERS, TOKENS
 from swapdesk.clock import SystemClock
 from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.openapi import encoded_document
 from swapdesk.service.openapi_schemas import LINE
 from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.account import RateWindows
 
 EXAMPLES = 12
 FULL_EXAMPLES = 300
@@ -64,6 +67,11 @@ OBJECT_ID = re.compile("[0-9a-fA-F]{24}")
 NOTATION = re.compile(r"[0-9]+(\.[0-9]+)?e[+-]?[0-9]+|[0-9]+\.[0-9]{41,}…?")
 
 
+ROOMY = RateWindows(per_minute=10**6, per_hour=10**6, per_day=10**6)
+UNLIMITED = replace(FIRST, quote_limits=ROOMY, exchange_limits=ROOMY, read_limits=ROOMY)
+"""A partner whose calls are all answered: a 429 says nothing about a contract."""
+
+
 class Late:
     """The application under test. Tests are collected before it exists: then it is the document."""
 
@@ -76,6 +84,8 @@ class Late:
 
 LATE = Late()
 schema = schemathesis.openapi.from_asgi("/v2/openapi.json", LATE)
+# The links are those of the document; nothing is written into it.
+schema.config.phases.stateful.inference.algorithms = []
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -88,8 +98,8 @@ def _served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         store,
         CHAINS,
         TOKENS,
-        [PriceVenue("aa"), PriceVenue("bb", fee=Decimal("0.02"))],
-        PARTNERS,
+        venues_at(),
+        [UNLIMITED, *PARTNERS[1:]],
         INTERMEDIARIES,
     )
     LATE.service = build_service(parts)
@@ -143,6 +153,7 @@ def check(case: Any) -> None:
     # A copy: the test client adds its own headers to the mapping it is given.
     headers = None if spoiled_headers(case) else dict(AS_FIRST)
     answer = case.call(headers=headers)
+    assert answer.status_code != 429
     excluded = CHECKS.get_by_names(["positive_data_acceptance"]) if beyond_a_schema(answer) else []
     case.validate_response(answer, excluded_checks=excluded, headers=headers)
 
@@ -167,3 +178,80 @@ def test_contract(case: Any) -> None:
 @settings(SMALL, max_examples=FULL_EXAMPLES, derandomize=False)
 def test_contract_at_full_size(case: Any) -> None:
     check(case)
+
+
+# One call after another, along the links of the document
+
+RECEIVERS = {
+    "create_exchange": "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F",
+    "create_private_send": "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+}
+FREE_TO_VARY = {
+    "get_quotes": {"markup", "sort", "sortOrder", "slippage", "rotatePayoutWallets"},
+    "get_private_send_quotes": {"markup", "rotatePayoutWallets", "rotationLookback"},
+    "create_exchange": {"quoteId", "walletInfo", "markup"},
+    "create_private_send": {"quoteId", "walletInfo", "markup"},
+}
+"""Inputs of well-formed requests that stay as they were drawn: no rule of the market binds them."""
+
+
+class Workflow(schema.as_state_machine()):  # type: ignore[misc]
+    """Quotes, creates, orders and lists after one another, as they were drawn."""
+
+    reached: ClassVar[Counter[tuple[str, int]]] = Counter()
+    made: ClassVar[dict[str, Any]] = {}
+
+    def before_call(self, case: Any) -> None:
+        """A well-formed request becomes one that can succeed; a spoiled one stays spoiled."""
+        name = case.operation.definition.raw["operationId"]
+        if name not in FREE_TO_VARY or any(
+            part.mode.is_negative for part in case.meta.components.values()
+        ):
+            return
+        drawn = case.body if name in RECEIVERS else case.query or {}
+        kept = {key: value for key, value in drawn.items() if key in FREE_TO_VARY[name]}
+        if name in RECEIVERS:
+            case.body = {**kept, "addressTo": RECEIVERS[name]}
+            return
+        case.query = {**kept, "amount": "0.5", "from": BTC.id}
+        if name == "get_quotes":
+            case.query |= {"to": ETH.id, "types": ["standard", "private"]}
+
+    def get_call_kwargs(self, case: Any) -> dict[str, Any]:
+        return {"headers": None if spoiled_headers(case) else dict(AS_FIRST)}
+
+    def validate_response(self, response: Any, case: Any, **more: Any) -> None:
+        beyond = beyond_a_schema(response)
+        excluded = CHECKS.get_by_names(["positive_data_acceptance"]) if beyond else []
+        case.validate_response(response, excluded_checks=excluded, headers=more.get("headers"))
+
+    def after_call(self, response: Any, case: Any) -> None:
+        """An order that was made is found, as it was made, alone and in the list."""
+        name = case.operation.definition.raw["operationId"]
+        self.reached[name, response.status_code] += 1
+        if response.status_code != 200:
+            return
+        if name in RECEIVERS:
+            order = response.json()
+            assert self.made.setdefault(order["serviceId"], order) == order
+        elif name == "get_order":
+            assert self.made[case.path_parameters["serviceId"]] == response.json()
+        elif name == "list_orders":
+            assert all(self.made[row["serviceId"]] == row for row in response.json()["orders"])
+
+
+def follow(examples: int) -> None:
+    Workflow.reached.clear()
+    Workflow.run(settings=settings(SMALL, max_examples=20, stateful_step_count=12))
+    followed = {name for name, status in Workflow.reached if status == 200}
+    assert followed >= {*FREE_TO_VARY, "get_order", "list_orders"}, Workflow.reached
+
+
+def test_calls_along_the_links() -> None:
+    follow(EXAMPLES)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_calls_along_the_links_at_full_size() -> None:
+    follow(FULL_EXAMPLES)

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from service.http_calls import code
+from service.new_store import open_new
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import PREFIX, ServiceParts, build_service
@@ -174,7 +175,7 @@ def store_class() -> type[SqliteStore]:
 
 @pytest.fixture
 async def store(tmp_path: Any, store_class: type[SqliteStore]) -> AsyncIterator[SqliteStore]:
-    opened = store_class.open(tmp_path / "service.db")
+    opened = open_new(tmp_path / "service.db", store_class)
     yield opened
     await opened.close()
 

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from service.new_store import open_new
 from service.price_venue import PriceVenue
 from service.quote_calls import asked, quotes, refusal
 from service.world import BTC, ETH, FIRST
@@ -45,8 +46,7 @@ class RememberingStore(SqliteStore):
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[RememberingStore]:
-    opened = RememberingStore.open(tmp_path / "service.db")
-    assert isinstance(opened, RememberingStore)
+    opened = open_new(tmp_path / "service.db", RememberingStore)
     yield opened
     await opened.close()
 
