@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
+import httpx
 import pytest
 
 from swapdesk.sandbox.hostile_rows import HOSTILE_ROWS
 from swapdesk.sandbox.token_rows import HONEST_ROWS
+from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.tokens import LIMIT, TokensScreen
-from tui.desk_run import SIZES, DeskRun, Market
+from tui.desk_run import SIZES, WIDE, DeskRun, Market
 
 Golden = Callable[[str, str], None]
 
@@ -98,5 +101,78 @@ async def test_an_unlisted_contract_is_asked_for_once(market: Market) -> None:
 async def test_a_copy_of_a_name_is_shown_with_the_whole_contract(market: Market) -> None:
     async with market.desk() as run:
         await search(run, "usdc")
-        assert "copies this name" in run.text
+        assert "2 tokens copy this name: USDC on Ethereum, 0x d0A1 …C3ab, ✗ malicious" in run.text
         assert "0x A0b8 6991 c621 8b36 c1d1 9D4a 2e9E b0cE 3606 eB48" in run.text
+
+
+async def test_a_token_that_is_drawn_like_another_cannot_be_chosen(market: Market) -> None:
+    tokens = build_tokens(build_chains(), market.clock.now())
+    copy = next(token for token in tokens if token.name == "TetherUSD")
+    assert copy.address is not None
+    async with market.desk() as run:
+        await run.ready()
+        await run.press("t")
+        run.screen(TokensScreen)._field.set_value(copy.address)
+        await run.press("f4")
+        await run.see("looks like USDT and is not.")
+        await run.press("enter")
+        run.screen(TokensScreen)
+
+
+async def test_limits_are_asked_for_by_a_key_and_then_known(market: Market) -> None:
+    async with market.desk() as run:
+        await search(run, "usdc")
+        assert "f5 asks the service, 1 read" in run.text
+        assert market.network.seen.count("GET /v2/minMax") == 0
+        await run.press("f5")
+        await run.see("USDC sold for BTC")
+        assert re.search(r"standard [\d.,]+ to [\d.,]+   private [\d.,]+ to ", run.text)
+        assert market.network.seen.count("GET /v2/minMax") == 1
+        await run.press("down", "up")
+        await run.see("USDC sold for BTC")
+        assert market.network.seen.count("GET /v2/minMax") == 1
+
+
+async def test_limits_that_do_not_come_say_why(market: Market) -> None:
+    async with market.desk() as run:
+        await search(run, "usdc")
+        market.network.after = lambda request, _: httpx.Response(
+            403, content=b'{"code":"FORBIDDEN","message":"no"}', request=request
+        )
+        await run.press("f5")
+        await run.see("FORBIDDEN")
+        await run.see("f5 asks the service")
+
+
+async def test_a_token_for_a_line_is_the_other_side_of_its_limits(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.type("0.5 btc")
+        await run.press("ctrl+t")
+        assert "choose what to buy" in run.text.split("\n")[0]
+        assert "Next you: choose a token to buy" in run.text
+        await run.type("usdc")
+        await run.press("f5")
+        await run.see("BTC sold for USDC")
+
+
+async def test_filters_that_leave_nothing_are_named(market: Market) -> None:
+    async with market.desk() as run:
+        await search(run, "zzzz")
+        await run.press("f2")
+        assert 'No token is called "zzzz" (cex). tab changes the chain, f2' in run.text
+
+
+async def test_a_wide_screen_has_markets_and_the_pane_at_its_right(market: Market) -> None:
+    async with market.desk(WIDE) as run:
+        await search(run, "usdc")
+        await run.see("$61.8B")
+        rows = run.text.split("\n")
+        head = next(row for row in rows if "Verdict" in row)
+        for word in ("Cap", "Volume", "Rank", "Contract"):
+            assert word in head
+        cursor = next(row for row in rows if row.startswith("▌ USDC"))
+        assert "$61.8B" in cursor
+        assert "0x A0b8 …eB48" in cursor
+        place = next(row for row in rows if "USDC on Ethereum" in row).index("USDC on Ethereum")
+        assert place > len(head) - 8

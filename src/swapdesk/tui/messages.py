@@ -89,6 +89,13 @@ class UnlistedFound(Message):
 
 
 @dataclass
+class LimitsAsked(Message):
+    """Limits that a key asked for are known now, or why they are not."""
+
+    error: ClientError | None = None
+
+
+@dataclass
 class OrdersRead(Message):
     """The list of orders, or one order, was read from the service, or why it was not."""
 

@@ -40,6 +40,13 @@ class FetchUnlisted(Command):
     VERB = "ask for this contract"
 
 
+class AskLimits(Command):
+    """Ask how much of the token can be swapped by each kind of route."""
+
+    KEY = "f5"
+    VERB = "limits"
+
+
 class CopyContract(Command):
     """Copy the contract address of the token."""
 

@@ -154,7 +154,8 @@ class SwapScreen(Page):
     def do_find_token(self) -> None:
         from swapdesk.tui.screens.tokens import TokensScreen
 
-        self.app.push_screen(TokensScreen(self.session, choosing=True))
+        beside = self._read.line.token_in if self._read.line is not None else None
+        self.app.push_screen(TokensScreen(self.session, choosing=True, beside=beside))
 
     def do_options(self) -> None:
         from swapdesk.tui.screens.quote_options import open_options

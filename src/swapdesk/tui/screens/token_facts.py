@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 
 from swapdesk.flows.notation import (
+    NOTHING,
     age,
+    exact_amount,
     grouped_address,
     percent,
     short_address,
@@ -14,10 +17,13 @@ from swapdesk.flows.notation import (
     usd_market,
 )
 from swapdesk.flows.search import CanDo, TokenRow, Verdict
-from swapdesk.flows.token_safety import check_token
+from swapdesk.flows.token_safety import TokenCheck
+from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import ENDED, REFUSED, STALE, TROUBLE, UNKNOWN, VALID
-from swapdesk.tui.spans import Line, LineLike, Span
+from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.widgets.table_layout import Cell, Column, Row
+from swapdesk.tui.widgets.token_pane import TokenNotes
+from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.tokens import Token
 
 COLUMNS = [
@@ -29,6 +35,15 @@ COLUMNS = [
     Column("can", "Can do", 15, priority=5, gap=3),
     Column("verdict", "Verdict", 13, gap=3),
 ]
+WIDE_COLUMNS = [
+    *COLUMNS[:5],
+    Column("cap", "Cap", 7, "right", priority=2, role="muted"),
+    Column("volume", "Volume", 7, "right", priority=1, role="muted"),
+    Column("rank", "Rank", 4, "right", priority=2, role="muted"),
+    *COLUMNS[5:],
+    Column("contract", "Contract", 15, priority=0, role="muted"),
+]
+"""Columns beside the pane; the contract is whole in the pane."""
 MARKS: dict[Verdict, tuple[str, str]] = {
     Verdict.BENIGN: (VALID, "status-done"),
     Verdict.WARNING: (TROUBLE, "status-waiting"),
@@ -46,7 +61,8 @@ _CAN = {
 _MOST_ALIKE = 2
 
 
-def token_table_row(row: TokenRow) -> Row:
+def token_table_row(row: TokenRow, token: Token | None = None) -> Row:
+    """``token`` is the whole one where its market is shown, once its row is in view."""
     return Row(
         row.id,
         {
@@ -55,8 +71,12 @@ def token_table_row(row: TokenRow) -> Row:
             "chain": row.chain_name,
             "price": tracker_amount(row.price),
             "change": _change(row),
+            "cap": usd_market(token.market_cap) if token is not None else "",
+            "volume": usd_market(token.volume) if token is not None else "",
+            "rank": exact_amount(row.rank) if row.rank is not None else NOTHING,
             "can": _can_do(row),
             "verdict": verdict_line(row.verdict),
+            "contract": short_address(row.contract) if row.contract else NOTHING,
         },
         role="" if row.enabled else "muted",
     )
@@ -67,30 +87,51 @@ def verdict_line(verdict: Verdict) -> Line:
     return [Span(f"{glyph} ", role), Span(verdict.word, role)]
 
 
-def token_pane(
-    row: TokenRow, token: Token, alike: Sequence[TokenRow], now: datetime, *, legend: bool = True
-) -> list[LineLike]:
-    """What decides about a token: warnings first, the whole contract, copies of its name."""
-    rows: list[LineLike] = [_head(row, token, now)]
-    check = check_token(token, now=now)
+def token_notes(
+    row: TokenRow,
+    token: Token,
+    check: TokenCheck,
+    alike: Sequence[TokenRow],
+    limits: Line,
+    now: datetime,
+    *,
+    legend: bool = True,
+) -> TokenNotes:
+    """What decides about a token: warnings, the whole contract, limits, copies of its name."""
+    warnings: list[Line] = []
     for line in check.lines:
         if line.level in ("refuse", "warn"):
             role = "status-trouble" if line.level == "refuse" else "status-waiting"
             glyph = REFUSED if line.level == "refuse" else TROUBLE
-            rows.append([Span(f"{glyph} ", role), Span(line.text, role)])
+            warnings.append([Span(f"{glyph} ", role), Span(line.text, role)])
     contract = grouped_address(row.contract) if row.contract else "none, the coin of its chain"
-    rows += [[], [Span("Contract    ", "muted"), Span(contract)]]
+    facts: list[tuple[str, Line]] = [("Contract", [Span(contract)])]
+    if limits:
+        facts.append(("Limits", limits))
     if legend:
         able = [what for what in CanDo if row.can(what)]
-        can: Line = [Span("Can do      ", "muted")]
-        for what in able:
-            can += [Span(what.value), Span(f" {_CAN[what]}   ", "muted")]
-        rows.append(can if able else [*can, Span("nothing", "muted")])
-    for other in alike[:_MOST_ALIKE]:
-        rows.append(_alike(other))
-    if len(alike) > _MOST_ALIKE:
-        rows.append(Span(f"            and {len(alike) - _MOST_ALIKE} more copies", "muted"))
-    return rows
+        can = [span for what in able for span in _legend(what)]
+        facts.append(("Can do", can or [Span("nothing", "muted")]))
+    facts += [("Alike" if at == 0 else "", line) for at, line in enumerate(_copies(alike, short=not legend))]
+    return TokenNotes(_head(row, token, now), _figures(row, token), tuple(warnings), tuple(facts))
+
+
+def limits_line(pair: tuple[Token, Token], limits: PairLimits) -> Line:
+    """``standard 12 to 400,000   private 60 to 100,000   dex none   USDC sold for BTC``."""
+    sold, bought = pair
+    kinds = (("standard", limits.cex), ("private", limits.private), ("dex", limits.dex))
+    line: Line = []
+    for kind, bucket in kinds:
+        line += [Span(f"{kind} ", "muted"), Span(f"{_bounds(bucket)}   ")]
+    return [*line, Span(sold.symbol), Span(f" sold for {bought.symbol}", "muted")]
+
+
+def _bounds(bucket: Limits | None) -> str:
+    if bucket is None:
+        return "not stated"
+    least = trimmed(bucket.min)
+    # A service may write max 0 for "no bound" (wire decisions 2.4).
+    return f"{least} to {trimmed(bucket.max)}" if bucket.max > 0 else f"{least} or more"
 
 
 def _head(row: TokenRow, token: Token, now: datetime) -> Line:
@@ -98,7 +139,7 @@ def _head(row: TokenRow, token: Token, now: datetime) -> Line:
     scanned = ""
     if scan is not None and row.verdict not in (Verdict.UNSCANNED, Verdict.DISABLED):
         scanned = f", scanned {age(max(0.0, (now - scan.scanned_at).total_seconds()))} ago"
-    line: Line = [
+    return [
         Span(row.symbol, bold=True),
         Span(" on ", "muted"),
         Span(row.chain_name),
@@ -106,21 +147,43 @@ def _head(row: TokenRow, token: Token, now: datetime) -> Line:
         *verdict_line(row.verdict),
         Span(scanned, "muted"),
     ]
-    if token.market_cap is not None:
-        line += [Span("     cap ", "muted"), Span(usd_market(token.market_cap))]
-    if token.volume is not None:
-        line += [Span("   24h ", "muted"), Span(usd_market(token.volume))]
-    return line
 
 
-def _alike(other: TokenRow) -> Line:
-    _, role = MARKS[other.verdict]
+def _figures(row: TokenRow, token: Token) -> tuple[Line, ...]:
+    """Rank, market and trade of a day, as far as they are known."""
+    known: list[tuple[str, Decimal | None, str]] = [
+        ("rank ", row.rank, exact_amount(row.rank) if row.rank is not None else ""),
+        ("cap ", token.market_cap, usd_market(token.market_cap)),
+        ("24h ", token.volume, usd_market(token.volume)),
+    ]
+    return tuple(
+        [Span(label, "muted"), Span(text)] for label, value, text in known if value is not None
+    )
+
+
+def _legend(what: CanDo) -> Line:
+    return [Span(what.value), Span(f" {_CAN[what]}   ", "muted")]
+
+
+def _copies(alike: Sequence[TokenRow], *, short: bool) -> list[Line]:
+    """How many tokens copy this name, and the first of them with their verdicts."""
+    if not alike:
+        return []
+    said = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"
+    said = f"{len(alike)} alike: " if short else f"{said} this name: "
+    first: Line = [Span(f"{TROUBLE} ", "status-waiting"), Span(said)]
+    rows: list[Line] = [[*first, *_copy(alike[0])]]
+    rows += [[Span("  "), *_copy(other)] for other in alike[1:_MOST_ALIKE]]
+    if len(alike) > _MOST_ALIKE:
+        rows[-1] = [*rows[-1], Span(f", and {len(alike) - _MOST_ALIKE} more", "muted")]
+    return rows
+
+
+def _copy(other: TokenRow) -> Line:
     contract = f", {short_address(other.contract)}" if other.contract else ""
     return [
-        Span("Alike       ", "muted"),
-        Span(f"{TROUBLE} ", "status-waiting"),
-        Span(f"copies this name: {other.symbol} on {other.chain_name}{contract}, "),
-        *([Span(other.verdict.word, role)]),
+        Span(f"{other.symbol} on {other.chain_name}{contract}, "),
+        *verdict_line(other.verdict),
     ]
 
 

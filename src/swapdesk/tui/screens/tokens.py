@@ -6,16 +6,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
+from textual.containers import Vertical
 from textual.widget import Widget
 
-from swapdesk.client.errors import ClientError
-from swapdesk.flows.announcements import code_and_request, failure_of_error
 from swapdesk.flows.intent import TokenFacts
 from swapdesk.flows.recent import token_spec
-from swapdesk.flows.search import SORTS, CanDo, TokenRow, lookalikes, search
-from swapdesk.flows.token_safety import check_token, token_refusal
+from swapdesk.flows.search import TokenRow, imitated_by, lookalikes
+from swapdesk.flows.token_query import TokenQuery
+from swapdesk.flows.token_safety import TokenCheck, check_token
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.tokens import (
+    AskLimits,
     Back,
     Choose,
     CopyContract,
@@ -28,27 +29,35 @@ from swapdesk.tui.commands.tokens import (
     PageUp,
     Up,
 )
-from swapdesk.tui.messages import TokenChosen, UnlistedFound
-from swapdesk.tui.page import Page
-from swapdesk.tui.screens.token_facts import COLUMNS, token_pane, token_table_row
+from swapdesk.tui.messages import TokenChosen
+from swapdesk.tui.screens.token_asking import TokenAsking
+from swapdesk.tui.screens.token_facts import (
+    COLUMNS,
+    WIDE_COLUMNS,
+    token_notes,
+    token_table_row,
+)
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.text_rows import RuleRow, TextRows
+from swapdesk.tui.widgets.text_rows import RuleRow
+from swapdesk.tui.widgets.token_pane import TokenPane
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
+    from swapdesk.wire.tokens import Token
+
 LIMIT = 200
 SETTLE_SECONDS = 0.06
 """How long the cursor rests on a row before the pane speaks of it."""
-CONTRACT_LENGTH = 26
-NORMAL = 100
+NORMAL, WIDE = 100, 160
 
 
-class TokensScreen(Page):
-    """``choosing``: the chosen token goes into the line that is being written."""
+class TokensScreen(TokenAsking):
+    """``choosing``: the chosen token goes into the line that is being written; ``beside`` is
+    the token that stands there already."""
 
     NAME = "Tokens"
     SPENDS = "quote"
@@ -60,22 +69,33 @@ class TokensScreen(Page):
         NextSort,
         FetchUnlisted,
         CopyContract,
+        AskLimits,
         Down,
         PageDown,
         PageUp,
         Back,
     )
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
+    DEFAULT_CSS = """
+    TokensScreen .side { display: none; padding: 1 0; }
+    TokensScreen.-wide .side { display: block; }
+    TokensScreen.-wide #pane, TokensScreen.-wide #body RuleRow { display: none; }
+    """
 
-    def __init__(self, session: Session, *, choosing: bool = False) -> None:
-        super().__init__(session, context="choose what to write" if choosing else "")
+    def __init__(
+        self, session: Session, *, choosing: bool = False, beside: Token | None = None
+    ) -> None:
+        self._next = ("to buy" if beside is not None else "to sell") if choosing else ""
+        super().__init__(session, context=f"choose what {self._next}" if choosing else "")
         self._field = TextField(prompt="/", limit=100, id="search")
         self._table = LineTable(COLUMNS)
         self._table.can_focus = False
-        self._pane = TextRows(id="pane")
-        self._chain: str | None = None
-        self._can_do: CanDo | None = None
-        self._sort = 0
+        self._pane = TokenPane(id="pane")
+        self._side = TokenPane()
+        self.beside = beside
+        self._query = TokenQuery()
+        self._wide = False
+        self._whole: set[str] = set()
         self._settle: Timer | None = None
 
     def compose_body(self) -> Iterable[Widget]:
@@ -84,17 +104,33 @@ class TokensScreen(Page):
         yield RuleRow()
         yield self._pane
 
+    def compose_side(self) -> Iterable[Widget]:
+        yield Vertical(self._side, classes="side")
+
     def on_mount(self) -> None:
         super().on_mount()
         self._field.focus()
-        self._fill()
+        self._fit()
+        self.fill()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._fit()
+        # What is in view is known once the table has its new size.
+        self.call_after_refresh(self.show_pane)
+
+    def _fit(self) -> None:
+        wide = self.app.size.width >= WIDE
+        if wide != self._wide:
+            self._wide = wide
+            self._table.set_columns(WIDE_COLUMNS if wide else COLUMNS)
 
     def session_changed(self) -> None:
-        self._fill()
+        self.fill()
 
     @on(TextField.Changed)
     def _typed(self) -> None:
-        self._fill()
+        self.fill()
         self._table.action_move(-LIMIT)
 
     @on(TextField.Submitted)
@@ -105,71 +141,86 @@ class TokensScreen(Page):
     def _moved(self) -> None:
         if self._settle is not None:
             self._settle.stop()
-        self._settle = self.set_timer(SETTLE_SECONDS, self._show_pane)
+        self._settle = self.set_timer(SETTLE_SECONDS, self.show_pane)
 
-    def _fill(self) -> None:
+    def _ask(self, query: TokenQuery) -> None:
+        self._query = query
+        self.fill()
+
+    def fill(self) -> None:
         catalog = self.desk.catalog
-        sort = SORTS[self._sort]
-        found = search(
-            catalog.rows,
-            self._field.value.strip(),
-            chain=self._chain,
-            can_do=self._can_do,
-            sort=sort,
-            limit=LIMIT,
-        )
-        self._table.set_empty(self._nothing())
+        self._query = self._query.about(self._field.value)
+        found = self._query.find(catalog, LIMIT)
+        self._whole.clear()
+        self._table.set_empty(self._query.nothing(catalog))
         self._table.set_rows(token_table_row(row) for row in found)
-        hint = f"{len(found)}{'+' if len(found) == LIMIT else ''} of {catalog.count} tokens"
-        parts = [hint, f"by {sort}"]
-        chain = catalog.chain(self._chain) if self._chain else None
-        parts += [f"on {chain.name}"] if chain is not None else []
-        parts += [self._can_do.value] if self._can_do is not None else []
-        self._field.hint = " · ".join(parts)
+        self._field.hint = self._query.hint(len(found), catalog, LIMIT)
         self._field.redraw()
-        self._show_pane()
-        self.set_money("in your wallet.", "you: choose a token")
+        self.show_pane()
+        self.set_money("in your wallet.", f"you: choose a token {self._next}".rstrip())
         self.refresh_keys()
 
-    def _nothing(self) -> str:
-        typed = self._field.value.strip()
-        if not typed:
-            return "The list of tokens is not here yet."
-        if len(typed) >= CONTRACT_LENGTH:
-            return "No listed token has this contract. f4 asks the service for it."
-        return (
-            f'No token is called "{typed[:40]}". '
-            "Paste a contract address to find one that is not listed."
-        )
+    @property
+    def written(self) -> str:
+        return self._field.value.strip()
 
-    def _row(self) -> TokenRow | None:
+    @property
+    def row(self) -> TokenRow | None:
         key = self._table.cursor_key
         return self.desk.catalog.row(key) if key is not None else None
 
-    def _show_pane(self) -> None:
-        row = self._row()
+    def show_pane(self) -> None:
+        row = self.row
         self.settle_notice(row.id if row is not None else "")
         token = self.desk.catalog.token(row.id) if row is not None else None
         if row is None or token is None:
-            self._pane.show([])
+            self._pane.show(None)
+            self._side.show(None)
+            self.refresh_keys()
             return
-        alike = lookalikes(row, self.desk.catalog.rows.drawn_like(row))
-        legend = self.app.size.width >= NORMAL
-        self._pane.show(token_pane(row, token, alike, self.now(), legend=legend))
+        notes = token_notes(
+            row,
+            token,
+            self._check(row, token),
+            lookalikes(row, self.desk.catalog.rows.drawn_like(row)),
+            self.limits_of(token),
+            self.now(),
+            legend=self.app.size.width >= NORMAL,
+        )
+        (self._side if self._wide else self._pane).show(notes)
+        self._show_markets()
         self.refresh_keys()
+
+    def _show_markets(self) -> None:
+        """Size and trade of the tokens in view: they are not in the rows that are searched."""
+        if not self._wide:
+            return
+        catalog = self.desk.catalog
+        for key in self._table.visible_keys():
+            row, token = catalog.row(key), catalog.token(key)
+            if key not in self._whole and row is not None and token is not None:
+                self._whole.add(key)
+                self._table.update_row(token_table_row(row, token))
+
+    def _check(self, row: TokenRow, token: Token) -> TokenCheck:
+        imitates = imitated_by(row, self.desk.catalog.rows.drawn_like(row))
+        return check_token(token, now=self.now(), imitates=imitates)
 
     # keys
 
     def verb_standing(self, verb: type[Command]) -> Standing:
+        row = self.row
         if verb is FetchUnlisted:
-            typed = self._field.value.strip()
-            unlisted = len(typed) >= CONTRACT_LENGTH and not self._table.rows
+            unlisted = self._query.is_contract and not self._table.rows
             return Standing(cost="1 read") if unlisted and self.session.ready else HIDDEN
         if verb is CopyContract:
-            row = self._row()
             return READY if row is not None and row.contract else HIDDEN
+        if verb is AskLimits:
+            if row is None or not self.session.ready:
+                return HIDDEN
+            return Standing(locked="asked already") if self.asking else Standing(cost="1 read")
         if verb is Choose:
-            return READY if self._row() is not None else HIDDEN
+            return READY if row is not None else HIDDEN
         if verb is Back:
             return Standing(verb="clear" if self._field.value else "back")
         return READY
@@ -187,23 +238,16 @@ class TokensScreen(Page):
         self._table.action_page(-1)
 
     def do_next_chain(self) -> None:
-        names = [chain.short_name for chain in self.desk.catalog.chains()]
-        places: list[str | None] = [None, *names]
-        at = places.index(self._chain) if self._chain in places else 0
-        self._chain = places[(at + 1) % len(places)]
-        self._fill()
+        self._ask(self._query.on_next_chain(self.desk.catalog))
 
     def do_next_can_do(self) -> None:
-        places: list[CanDo | None] = [None, *CanDo]
-        self._can_do = places[(places.index(self._can_do) + 1) % len(places)]
-        self._fill()
+        self._ask(self._query.for_next_purpose())
 
     def do_next_sort(self) -> None:
-        self._sort = (self._sort + 1) % len(SORTS)
-        self._fill()
+        self._ask(self._query.in_next_order())
 
     def do_copy_contract(self) -> None:
-        row = self._row()
+        row = self.row
         copy = getattr(self.app, "copy_value", None)
         if row is not None and row.contract and copy is not None:
             copy("contract", row.contract)
@@ -215,15 +259,15 @@ class TokensScreen(Page):
             self.post_message(self.Go(Back))
 
     def do_choose(self) -> None:
-        row = self._row()
+        row = self.row
         token = self.desk.catalog.token(row.id) if row is not None else None
         if row is None or token is None:
             return
-        refusal = token_refusal(token)
-        if refusal is not None:
-            self.show_notice(refusal, "warning", about=row.id)
+        check = self._check(row, token)
+        if not check.ok:
+            said = next(line.text for line in check.lines if line.level == "refuse")
+            self.show_notice(said, "warning", about=row.id)
             return
-        check = check_token(token, now=self.now())
         if not check.needs_consent:
             self._take(row)
             return
@@ -240,24 +284,3 @@ class TokensScreen(Page):
         token = self.desk.catalog.token(row.id)
         if token is not None:
             self.post_message(TokenChosen(token_spec(TokenFacts.of(token), self.desk.catalog)))
-
-    def do_fetch_unlisted(self) -> None:
-        self.run_worker(self._fetch(self._field.value.strip()), group="tokens", exclusive=True,
-                        exit_on_error=False)  # fmt: skip
-
-    async def _fetch(self, address: str) -> None:
-        try:
-            found = await self.desk.catalog.fetch_by_address(self.desk.link.api, address)
-        except ClientError as error:
-            self.post_message(UnlistedFound(0, error))
-        else:
-            self.post_message(UnlistedFound(len(found)))
-
-    @on(UnlistedFound)
-    def _unlisted(self, event: UnlistedFound) -> None:
-        if event.error is not None:
-            cause = failure_of_error(event.error).cause
-            self.show_notice(f"{cause} {code_and_request(event.error)}", "error")
-        elif not event.count:
-            self.show_notice("The service does not know this contract either.", "warning")
-        self._fill()
