@@ -45,10 +45,13 @@ def token_lines(notes: TokenNotes, width: int) -> list[Line]:
     rows = _head(notes, width, stacked)
     for warning in notes.warnings:
         rows += wrapped(line_of(warning), width, indent=2)
-    rows.append([])
+    if not stacked:
+        rows.append([])
     for label, value in notes.facts:
         if stacked:
-            rows += [[Span(label, "muted")], *wrapped(line_of(value), width)]
+            # A fact without a label goes on with the one above.
+            rows += [[], [Span(label, "muted")]] if label else []
+            rows += wrapped(line_of(value), width)
             continue
         for at, part in enumerate(wrapped(line_of(value), width - LABEL)):
             rows.append([Span((label if at == 0 else "").ljust(LABEL), "muted"), *part])
