@@ -243,7 +243,7 @@ WAYS: dict[ErrorCode, Way] = {
     ),
     ErrorCode.UNSUPPORTED_MEDIA_TYPE: lambda asking: asking.send(content=b"{}"),
     ErrorCode.VALIDATION_ERROR: lambda asking: asking.send(
-        {"dateFrom": "2026-01-01"}, **({"json": {}} if asking.operation.writes else {})
+        {"dateFrom": "2026-01-01"}, json={} if asking.operation.writes else None
     ),
     ErrorCode.AMOUNT_TOO_LOW: lambda asking: asking.quote("0.00000001"),
     ErrorCode.QUOTE_OVER_LIMIT: lambda asking: asking.quote("1000"),

@@ -10,7 +10,7 @@ _TESTS = "service/test_bounds.py::"
 
 def bounds(listed: str | None = None) -> dict[str, tuple[str, ...]]:
     """``operation name word`` for each word of each line, and the test of it."""
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for line in (LISTED.read_text() if listed is None else listed).splitlines():
         if line.startswith("#"):
             continue
