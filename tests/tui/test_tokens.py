@@ -163,6 +163,12 @@ async def test_filters_that_leave_nothing_are_named(market: Market) -> None:
         assert 'No token is called "zzzz" (cex). tab changes the chain, f2' in run.text
 
 
+async def test_the_advice_is_whole_on_a_narrow_screen(market: Market) -> None:
+    async with market.desk((80, 24)) as run:
+        await search(run, "zzzz")
+        assert "to find one that is not listed." in " ".join(run.text.split())
+
+
 async def test_a_wide_screen_has_markets_and_the_pane_at_its_right(market: Market) -> None:
     async with market.desk(WIDE) as run:
         await search(run, "usdc")

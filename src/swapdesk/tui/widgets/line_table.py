@@ -20,7 +20,7 @@ from textual.strip import Strip
 from swapdesk.tui.glyphs import CURSOR
 from swapdesk.tui.lines_view import changed_cells
 from swapdesk.tui.painting import paint, selected_style
-from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule
+from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule, wrapped
 from swapdesk.tui.widgets.keyed_rows import KeyedRows
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout, TableRow
 
@@ -237,8 +237,9 @@ class LineTable(ScrollView, can_focus=True):
         if self._head_rule and y == 1:
             return rule(self._width), False
         at = int(self.scroll_offset.y) + y - self.head_height
-        if not self._rows and at == 0:
-            return fill(self._empty, self._width), False
+        if not self._rows:
+            said = wrapped(self._empty, self._width)
+            return (fill(said[at], self._width) if at < len(said) else []), False
         if not 0 <= at < len(self._rows):
             return [], False
         return self._row_line(self._rows[at]), at == self._rows.cursor
