@@ -19,6 +19,7 @@ from swapdesk.flows.order_case import Case, case_of
 from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.order_words import WORDS, Certainty
 from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatus
 
@@ -174,9 +175,9 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
             "anonymous": True,
         },
         Case.HELD,
-        "The second exchange holds the funds of this order for a compliance check;"
+        "The second exchange holds the funds for a compliance check;"
         " the service does not say what it asks for",
-        "the funds of this order, held at the second exchange.", "you",
+        "held at the second exchange.", "you",
         "write to support with order h8Kq2P",
     ),
     (
@@ -218,14 +219,14 @@ TOLD: list[tuple[str, dict[str, Any], Case, str, str, str, str]] = [
         "late", {"display_status": "EXPIRED", "in_status": 2, "refund_address": REFUND},
         Case.LATE_RETURNING,
         f"The deposit came after the deadline and goes back to {REFUND[:4]} …{REFUND[-4:]}",
-        "0.5 BTC arrived after the deadline and is with the service.",
+        "0.5 BTC is with the service, after the deadline.",
         "the service", "it sends the deposit back",
     ),
     (
         "late without a way back", {"display_status": "EXPIRED", "in_status": 9, **HELD_BACK},
         Case.LATE_STUCK,
         "The deposit came after the deadline, and no address for a refund is known",
-        "0.5 BTC arrived after the deadline and is with the service.",
+        "0.5 BTC is with the service, after the deadline.",
         "you", "write to support with order h8Kq2P",
     ),
     (
@@ -256,7 +257,7 @@ def test_an_unhappy_path_is_told(
     facts: dict[str, Any], wanted: Case, cause: str, money: str, actor: str, act: str
 ) -> None:
     of = intent()
-    account = account_of(order(of, **facts), of, now=LATER)
+    account = account_of(order(of, **facts), of, now=NOW + timedelta(hours=1))
     assert account.case is wanted
     assert account.cause == cause
     assert (account.money, account.actor, account.act) == (money, actor, act)
@@ -333,3 +334,26 @@ def test_text_of_the_service_is_a_value_and_never_a_template(hostile: Any) -> No
             assert account.cause
             assert account.money
             diagnose(tracked(state), LATER)
+
+
+def test_an_order_closed_early_names_no_deadline_that_is_still_ahead() -> None:
+    account = account_of(order(display_status="EXPIRED", in_status=9), None, now=LATER)
+    assert account.cause.startswith("No deposit came. The order is closed.")
+
+
+def test_a_refund_of_a_short_deposit_blames_no_provider() -> None:
+    """The service says what was asked for, not what came."""
+    back = {"display_status": "REFUNDED", "in_status": 7, "refund_amount": Decimal("0.0001")}
+    cause = account_of(order(**back), None, now=LATER).cause
+    assert "kept" not in cause
+    assert cause.endswith("That is 0.4999 BTC less than the order asked for")
+
+
+def test_a_refund_names_its_chain_as_people_do() -> None:
+    back = {"display_status": "REFUNDED", "in_status": 7, "refund_amount": Decimal("0.5")}
+    chain = next(one for one in build_chains() if one.short_name == "bitcoin")
+    coin = next(one for one in build_tokens([chain], NOW) if one.mainnet)
+    one = order(**back, refund_chain=chain.short_name, in_token=coin)
+    assert "came back on Bitcoin." in account_of(one, None, now=LATER).cause
+    elsewhere = order(**back, refund_chain="elsewhere", in_token=coin)
+    assert "came back on elsewhere" in account_of(elsewhere, None, now=LATER).cause

@@ -68,8 +68,11 @@ def found_again(order: Order) -> str:
     return f"The order exists: {short_id(order.service_id)}. It was not created twice."
 
 
-def deadline_passed(order: Order, *, closed: bool) -> str:
-    """After the deadline; ``closed`` once the service says so, not by this desk's clock alone."""
+def deadline_passed(order: Order, now: datetime, *, closed: bool) -> str:
+    """After the deadline; ``closed`` once the service says so, not by this desk's clock alone.
+
+    A service may close an order before its deadline.
+    """
     if deposit_arrived(order):
         return (
             "A deposit came after the deadline and is with the service."
@@ -77,7 +80,8 @@ def deadline_passed(order: Order, *, closed: bool) -> str:
         )
     if not closed:
         return "The deadline passed. Do not send to its address any more."
-    before = f" before {clock_time(order.expires)}" if order.expires is not None else ""
+    passed = order.expires is not None and order.expires <= now
+    before = f" before {clock_time(order.expires)}" if passed and order.expires else ""
     return f"No deposit came{before}. The order is closed. Do not send to its address any more."
 
 

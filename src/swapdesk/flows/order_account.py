@@ -33,6 +33,10 @@ NOTICED = Decimal(1)
 """Percent by which a payout differs from what was confirmed before that is said."""
 
 
+MOST_REFUND_FEE = Decimal(5)
+"""Percent of a deposit up to which what is missing from a refund is called a provider's fee."""
+
+
 @dataclass(frozen=True)
 class Account:
     """``cause`` and ``notes`` are sentences without their closing point, ``money`` is one with;
@@ -87,6 +91,23 @@ def kept_by_provider(order: Order) -> Decimal | None:
     return max(Decimal(0), order.in_amount - order.refund_amount)
 
 
+def kept_as_fee(order: Order) -> bool:
+    """Whether what a refund leaves out can be a fee. The service does not say how much was
+    deposited (spec: Order, inAmount), so a large part may never have been sent."""
+    kept = kept_by_provider(order)
+    if kept is None or order.in_amount is None:
+        return False
+    return kept * 100 <= order.in_amount * MOST_REFUND_FEE
+
+
+def refund_chain(order: Order) -> str:
+    """The chain a refund came back on, by its name where the sent token tells it."""
+    named, token = order.refund_chain, order.in_token
+    if named and token is not None and named in (token.chain, token.chain_data.short_name):
+        return token.chain_data.name
+    return named or ""
+
+
 def expected_end(order: Order) -> datetime | None:
     """When the service means to be done (spec: Order.eta); None when it does not say."""
     if order.created is None or order.eta is None:
@@ -117,20 +138,25 @@ def _facts(order: Order, intent: Intent | None, case: Case, now: datetime) -> di
     paid, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
     display = display_of(order) or ""
     holder = _holder(order)
+    second = in_second_leg(order)
     label = intent.recipient_label if intent is not None else None
     first = intent.provider_name if intent is not None and intent.provider_name else None
     refunded = case in (Case.REFUNDED, Case.REFUNDED_FIRST_TOKEN, Case.PART_RETURNED)
     back = _amount(order.refund_amount, sent) if order.refund_amount is not None else f"the {sent}"
     to = f" to {short_address(order.refund_address)}" if order.refund_address else ""
-    chain = f" on {order.refund_chain}" if order.refund_chain else ""
-    before = f" before {clock_time(order.expires)}" if order.expires is not None else ""
+    on = refund_chain(order)
+    chain = f" on {on}" if on else ""
+    deadline = f"before {clock_time(order.expires)}" if order.expires is not None else ""
+    # A service may close an order before its deadline.
+    passed = order.expires is not None and order.expires <= now
     against = against_promise(order, intent)
     differs = f", {_versus(against)} than quoted" if against else ""
     return {
         "name": short_id(order.service_id),
         "paid": paid,
         "got": got,
-        "moving": "the funds of this order" if in_second_leg(order) else paid,
+        "moving": "the funds" if second else paid,
+        "amount": "" if second else f"{paid}, ",
         "holder": holder,
         "Holder": _capital(holder),
         "recipient": label or "the recipient",
@@ -145,8 +171,8 @@ def _facts(order: Order, intent: Intent | None, case: Case, now: datetime) -> di
         "chain_or_origin": chain or " on the chain it came from",
         "kept": _kept(order, sent),
         "refund_to": to,
-        "before": before,
-        "deadline": before.strip() or "no deadline is known",
+        "before": f" {deadline}" if passed else "",
+        "deadline": deadline or "no deadline is known",
         "expected": _expected(order, now),
         "state": display[:64],
         "state_short": display[:12],
@@ -191,7 +217,11 @@ def _kept(order: Order, sent: str) -> str:
     kept = kept_by_provider(order)
     if kept is None:
         return ". The service does not say how much"
-    return f". The provider kept {plain(kept)} {sent}" if kept else ""
+    if not kept:
+        return ""
+    if kept_as_fee(order):
+        return f". The provider kept {plain(kept)} {sent}"
+    return f". That is {plain(kept)} {sent} less than the order asked for"
 
 
 def _versus(against: Decimal) -> str:

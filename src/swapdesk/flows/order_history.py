@@ -123,7 +123,10 @@ def _leg(
         steps = [step for step in steps if step.mark != "future" or trouble.mark == "trouble"]
         at = next((n for n, step in enumerate(steps) if step.mark == "future"), len(steps))
         steps.insert(at, trouble)
-    return Leg(title, _word(status, begun, place), tuple(steps))
+    word = _word(status, begun, place)
+    if word == "waiting" and trouble is not None:
+        word = trouble.text
+    return Leg(title, word, tuple(steps))
 
 
 def _status(order: Order, first: bool) -> int | None:

@@ -204,8 +204,11 @@ def _brief(actor: str, due: str, state: OrderState) -> str:
 
 def _place(money: str) -> str:
     """The first part of the sentence: ``in your wallet.``"""
-    head, comma, _ = money.partition(", if ")
-    return f"{head}." if comma else money
+    for rest in (", if ", ", after ", "; "):
+        head, found, _ = money.partition(rest)
+        if found:
+            return f"{head}."
+    return money
 
 
 def _sentence(text: str) -> str:

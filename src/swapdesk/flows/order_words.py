@@ -104,21 +104,21 @@ WORDS: dict[Case, CaseWords] = {
     Case.HELD: CaseWords(
         "On hold", "trouble",
         "{Holder} holds {moving} for a compliance check; the service does not say what it asks for",
-        "{moving}, held at {holder}.", "you", _SUPPORT, _NO_DEADLINE,
+        "{amount}held at {holder}.", "you", _SUPPORT, _NO_DEADLINE,
     ),
     Case.FLAGGED: CaseWords(
         "Needs support", "trouble", "The service marked this order for support and gives no reason",
-        "{moving}, with the service.", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN,
+        "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN,
     ),
     Case.LEG_FAILED: CaseWords(
         "Exchange failed", "trouble",
         "{Holder} could not finish; the service has not closed the order yet",
-        "{moving}, with the service.", "the service",
+        "{amount}with the service.", "the service",
         "it sends the money on, or back", _NO_TIME,
     ),
     Case.LEG_RETURNED: CaseWords(
         "Coming back", "back", "{Holder} returned the funds; the service has not closed the order",
-        "{moving}, on its way back.", "the service", "it reports the refund", _NO_TIME,
+        "{amount}on its way back.", "the service", "it reports the refund", _NO_TIME,
     ),
     Case.LEG_EXPIRED: CaseWords(
         "Closing", "expired",
@@ -157,13 +157,13 @@ WORDS: dict[Case, CaseWords] = {
     ),
     Case.LATE_RETURNING: CaseWords(
         "Came too late", "trouble", "The deposit came after the deadline and goes back{refund_to}",
-        "{paid} arrived after the deadline and is with the service.",
+        "{paid} is with the service, after the deadline.",
         "the service", "it sends the deposit back", _NO_TIME, _LIKELY,
     ),
     Case.LATE_STUCK: CaseWords(
         "Came too late", "trouble",
         "The deposit came after the deadline, and no address for a refund is known",
-        "{paid} arrived after the deadline and is with the service.",
+        "{paid} is with the service, after the deadline.",
         "you", _SUPPORT, _NO_DEADLINE,
     ),
     Case.NEVER_SET_UP: CaseWords(

@@ -94,6 +94,7 @@ class Creating(App[int]):
 
     async def _order_exists(self, created: Created, *, open_it: bool) -> None:
         from swapdesk.flows.announcements import found_again, order_open
+        from swapdesk.flows.deposit_phase import DepositPhase
         from swapdesk.tui.screens.deposit import DepositScreen
         from swapdesk.tui.screens.swap import SwapScreen
 
@@ -107,8 +108,14 @@ class Creating(App[int]):
             if isinstance(home, SwapScreen):
                 home.finished()
             await self.push_screen(DepositScreen(self.session, order.service_id))
-        if created.withheld is None:
-            self.notify(found_again(order) if created.found_again else order_open(order))
+        if created.withheld is not None:
+            return
+        said = found_again(order) if created.found_again else order_open(order)
+        if isinstance(self.screen, DepositScreen):
+            # It says what to send, so it goes when nothing is to be sent any more.
+            self.screen.show_notice(said, about=DepositPhase.WAITING)
+        else:
+            self.notify(said)
 
     @on(DepositPaid)
     def _deposit_paid(self, event: DepositPaid) -> None:

@@ -76,6 +76,7 @@ class DepositScreen(DepositPage):
         state = deposit_state(tracked, self.now())
         before = self._card.state
         self._card.show(state)
+        self.settle_notice(state.phase)
         if state.phase is not before.phase or state.payment != before.payment:
             self.step_changed(self._step())
         captions = [CodePanelState(one.text, *code_caption(one, tracked)) for one in self.codes()]

@@ -92,7 +92,7 @@ def deposit_state(tracked: TrackedOrder, now: datetime) -> DepositState:
         if order.deposit_address is None:
             return DepositState(phase, state.sentence, facts=facts)
         head: LineLike = "Expired"
-        verdict = Check(Verdict.WARNING, deadline_passed(order, closed=state.ended))
+        verdict = Check(Verdict.WARNING, deadline_passed(order, now, closed=state.ended))
         return DepositState(phase, head, facts=facts, matches=verdict)
     if phase is DepositPhase.SEEN:
         return DepositState(phase, _seen_head(state), facts=facts)
@@ -175,7 +175,7 @@ def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
     """Where the code stood, once nothing may be sent any more."""
     phase = deposit_phase(tracked, now)
     if phase is DepositPhase.EXPIRED:
-        said = deadline_passed(tracked.order, closed=tracked.state(now).ended)
+        said = deadline_passed(tracked.order, now, closed=tracked.state(now).ended)
         return [Span("The code is gone.", bold=True), Span(said, "status-waiting")]
     if phase is DepositPhase.SEEN:
         return [Span("The code is gone.", bold=True), _seen_head(tracked.state(now))]
@@ -259,7 +259,7 @@ def _facts(tracked: TrackedOrder, state: OrderState) -> list[Fact]:
         Span(state.sentence, mark.role),
     ]
     facts.append(Fact("Now", now_line))
-    if state.elapsed is not None and state.deadline is None:
+    if state.elapsed is not None and state.deadline is None and state.level != "expired":
         wait = expected(state.expected.total_seconds() if state.expected else None)
         said = f"{expected(state.elapsed.total_seconds()).removeprefix('~')} of {wait}"
         facts.append(Fact("Time", said))

@@ -173,6 +173,7 @@ class OrderScreen(Page):
         self.set_money(
             summary.money,
             summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}",
+            where_short=summary.place,
             urgent=summary.urgent,
         )
         step = f"{summary.word} {summary.payable}"

@@ -10,7 +10,7 @@ from swapdesk.chain.addresses.memos import memo_label
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
-from swapdesk.flows.order_account import kept_by_provider, symbols
+from swapdesk.flows.order_account import kept_as_fee, kept_by_provider, refund_chain, symbols
 from swapdesk.flows.order_case import Case, deposit_arrived
 from swapdesk.flows.order_summary import OrderSummary
 from swapdesk.flows.standing import Standing
@@ -54,8 +54,8 @@ def withheld_line(tracked: TrackedOrder, summary: OrderSummary) -> Line:
 
 def told_line(summary: OrderSummary) -> Line:
     """What happened, where an order did not go its plain way. Empty otherwise."""
-    plain = summary.level in ("waiting", "moving") and not summary.notes
-    if plain or summary.state.case is Case.COMPLETED:
+    plain = summary.level in ("waiting", "moving") or summary.state.case is Case.COMPLETED
+    if plain and not summary.notes:
         return []
     sign = sign_span(summary)
     return [Span(f"{sign.text} {summary.told}", sign.role)]
@@ -190,12 +190,15 @@ def _refund(order: Order, *, live: bool) -> list[Fact]:
         return facts
     if order.refund_amount is not None:
         value: Line = [Span(f"{exact_amount(order.refund_amount)} {sent}", bold=True)]
-        if order.refund_chain:
-            value.append(Span(f" on {order.refund_chain}", "muted"))
+        chain = refund_chain(order)
+        if chain:
+            value.append(Span(f" on {chain}", "muted"))
         missing = kept_by_provider(order)
         if missing and display_of(order) == DisplayStatus.REFUNDED:
-            kept = exact_amount(missing)
-            value.append(Span(f", the provider kept {kept} {sent}", "muted"))
+            lost = f"{exact_amount(missing)} {sent}"
+            fee = f", the provider kept {lost}"
+            said = fee if kept_as_fee(order) else f", {lost} less than asked for"
+            value.append(Span(said, "muted"))
         facts.append(Fact("Refunded", value, copy=copied_amount(order.refund_amount)))
     else:
         facts.append(Fact("Refunded", [Span("the service does not say how much", "muted")]))
