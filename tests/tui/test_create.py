@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import httpx
 import pytest
 
 from flows.faulty_network import fail_answer, lose_answer, refuse_connection
 from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.tui.screens.address_book import AddressBookScreen
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_words import Step
 from swapdesk.tui.screens.deposit import DepositScreen
@@ -71,6 +73,33 @@ async def test_c_on_a_screen_that_just_changed_does_nothing(market: Market) -> N
         await run.press("c")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         assert posts(market) == 1
+
+
+async def test_a_name_that_means_another_address_meanwhile_freezes_nothing(
+    market: Market,
+) -> None:
+    """What is shown is what is posted, also when the address book was edited in between."""
+    async with market.desk() as run:
+        await run.to_frozen()
+        screen = run.screen(CreateScreen)
+        book = run.app.session.desk.book
+        before = book.entry("bob")
+        assert before is not None
+        await run.press("@")
+        await run.settle(lambda: isinstance(run.app.screen, AddressBookScreen), "the book")
+        book.remove("bob")
+        book.add(replace(before, address=derive_address("evm", b"another bob".ljust(32))))
+        await run.press("escape")
+        await run.settle(lambda: run.app.screen is screen, "the form")
+        assert screen.step is Step.OPEN
+        assert "A name means another address now. Nothing was created." in run.text
+        assert posts(market) == 0
+        await run.press("enter")
+        await run.still()
+        await run.press("c")
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        (made,) = run.app.session.desk.journal.orders.all()
+        assert made.order.receiver_address == book.entry("bob").address  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -68,13 +68,39 @@ def freeze(
         recipient_label=recipient.label,
         memo=memo.memo,
         memo_waived=memo.waived,
-        refund_address=refund.address or None if refund is not None else None,
-        refund_memo=refund.memo if refund is not None and refund.address else None,
+        refund_address=_refund_of(refund)[0],
+        refund_memo=_refund_of(refund)[1],
         fixed=quote.fixed,
         receive=wish.receive,
         markup=wish.markup,
-        intermediate_refund=intermediate.address or None if intermediate is not None else None,
+        intermediate_refund=_refund_of(intermediate)[0],
     )
+
+
+def still_stands(
+    intent: Intent,
+    recipient: RecipientCheck,
+    memo: MemoCheck,
+    refund: RecipientCheck | None,
+    intermediate: RecipientCheck | None = None,
+) -> bool:
+    """Whether the inputs, checked again, are what was frozen. A name of the address book may mean
+    another address by then, and what is shown is what is posted."""
+    return (
+        recipient.ok
+        and memo.ok
+        and intent.recipient == recipient.address
+        and intent.memo == memo.memo
+        and (intent.refund_address, intent.refund_memo) == _refund_of(refund)
+        and intent.intermediate_refund == _refund_of(intermediate)[0]
+    )
+
+
+def _refund_of(check: RecipientCheck | None) -> tuple[str | None, str | None]:
+    """The address and its memo as they are posted."""
+    if check is None or not check.address:
+        return None, None
+    return check.address, check.memo
 
 
 def needs_refund_address(ranked: RankedQuote) -> bool:

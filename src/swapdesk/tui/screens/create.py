@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from swapdesk.flows.announcements import code_and_request, failure_of_error
 from swapdesk.flows.consent import Consent, consent_for
-from swapdesk.flows.freezing import NotFreezable, freeze
+from swapdesk.flows.freezing import NotFreezable, freeze, still_stands
 from swapdesk.flows.intent import IntentKind
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.requote import follow_route, lost_percent
@@ -33,6 +33,7 @@ from swapdesk.tui.screens.create_keys import locked, standing_of
 from swapdesk.tui.screens.create_sending import Sending
 from swapdesk.tui.screens.create_words import (
     BUSY,
+    CHANGED_MEANWHILE,
     Step,
     money_of,
     said_gone,
@@ -159,7 +160,25 @@ class CreateScreen(Sending):
         self.show()
 
     def session_changed(self) -> None:
+        self._thaw()
         self.show()
+
+    def do_create(self) -> None:
+        self._thaw()
+        super().do_create()
+
+    def _thaw(self) -> None:
+        """What is frozen is no longer what the form says: a name means another address now."""
+        intent, checked = self._intent, self._form.checked()
+        if intent is None or self.step is not Step.READY:
+            return
+        if still_stands(
+            intent, checked.recipient, checked.memo, checked.refund, checked.intermediate
+        ):
+            return
+        self._edit()
+        self.step_changed("thawed")
+        self.show_notice(CHANGED_MEANWHILE, "warning", about=self._form.values)
 
     def on_descendant_focus(self) -> None:
         if self.focused is not None and self.focused is not self._panel:

@@ -22,6 +22,7 @@ URGENT_SECONDS = 15
 ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
 """What a failure asks for that the key of this screen does."""
 FUNDS = "in your wallet."
+CHANGED_MEANWHILE = "A name means another address now. Nothing was created."
 
 
 class Step(Enum):
