@@ -249,6 +249,18 @@ async def test_other_leg_filters_re_price_a_private_quote(floor: Floor) -> None:
     assert order.anonymous
 
 
+@pytest.mark.parametrize(("refund", "first"), [(None, "cc"), (EVM, "aa")])
+async def test_a_re_priced_route_opens_without_the_refund_address_it_did_not_get(
+    floor: Floor, refund: str | None, first: str
+) -> None:
+    floor.venue("aa").traits = VenueTraits(requires_refund_address=True)
+    quote = await stored(floor, route="private", legs=("bb", "cc"))
+    order = await create(floor, quote, in_leg_excluded_swaps=["bb"], refund_address=refund)
+    row = await floor.desk.find(ALICE.partner_id, order.service_id)
+    assert row is not None
+    assert (row.legs[0], order.rerouted) == (first, False)
+
+
 async def test_filters_that_leave_no_route(floor: Floor) -> None:
     quote = await floor.quote(route="private")
     everyone = ["aa", "bb", "cc"]

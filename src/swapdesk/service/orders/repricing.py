@@ -10,7 +10,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.orders.next_route import RouteFinder
+from swapdesk.service.orders.legs import routes_with
+from swapdesk.service.orders.next_route import RouteFinder, needing_refund_address
 from swapdesk.service.quoting.eligibility import leg_filters
 from swapdesk.service.quoting.routes import PricedRoute
 from swapdesk.service.quoting.valuation import in_usd
@@ -46,12 +47,14 @@ class Repricing:
                 ErrorCode.INVALID_SWAP,
                 "A fixed rate keeps its markup and its filters. Ask for a new quote.",
             )
+        barred = frozenset() if request.refund_address is not None else self._wary(quote)
         # The venues that were chosen come first; others only when these do not fit any more.
         route = None
         if choice.admits(quote.legs):
-            route = await self._best(quote, token_in, token_out, markup, _only(choice, quote))
+            kept = _only(choice, quote)
+            route = await self._best(quote, token_in, token_out, markup, kept, barred)
         if route is None:
-            route = await self._best(quote, token_in, token_out, markup, choice)
+            route = await self._best(quote, token_in, token_out, markup, choice, barred)
         if route is None:
             raise ServiceError(
                 ErrorCode.INVALID_SWAP, "No route of this type fits the markup and filters now."
@@ -72,6 +75,12 @@ class Repricing:
             choice=choice,
         )
 
+    def _wary(self, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
+        """Routes whose first venue opens nothing without a refund address."""
+        codes = [provider.short_name for provider in self._venues.providers()]
+        wary = [f"in:{code}" for code in needing_refund_address(self._venues)]
+        return routes_with(wary, (), codes, quote.route)
+
     async def _best(
         self,
         quote: StoredQuote,
@@ -79,13 +88,14 @@ class Repricing:
         token_out: Token,
         markup: Decimal,
         choice: RouteChoice,
+        barred: frozenset[tuple[str, ...]],
     ) -> PricedRoute | None:
         return await self._routes.best_legs(
             token_in,
             token_out,
             quote.amount_in,
             quote.route,
-            exclude=frozenset(),
+            exclude=barred,
             markup=markup,
             choice=choice,
             partner_id=quote.partner_id,
