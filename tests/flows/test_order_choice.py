@@ -197,7 +197,18 @@ def test_a_hidden_address_is_in_no_export(form: ExportForm) -> None:
     assert DEPOSIT.encode() not in export_bytes([hidden], LATER, form)
 
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "=cmd|' /C calc'!A0", '"=1', "a=1"]
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=1",
+    " =1",
+    "＝1+1",
+    "=cmd|' /C calc'!A0",
+    '"=1',
+    "a=1",
+]
 
 
 @pytest.mark.parametrize("text", FORMULAS)
@@ -252,3 +263,9 @@ def test_where_exports_go(tmp_path: Path) -> None:
     assert export_directory(apart, tmp_path) == tmp_path / "Downloads"
     assert form_of(Path("a.JSON")) is ExportForm.JSON
     assert form_of(Path("a.csv")) is ExportForm.CSV
+
+
+def test_no_part_behind_a_semicolon_is_a_formula() -> None:
+    """It begins a cell where a comma is a decimal sign."""
+    assert inert("a;=1+1; -2;b") == "a;'=1+1;' -2;b"
+    assert inert("late; next week") == "late; next week"

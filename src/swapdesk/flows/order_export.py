@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -24,8 +25,10 @@ from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.paths import Home, write_private
 from swapdesk.wire.encoding.codec import encode_json
 
-FORMULA = frozenset("=+-@\t\r")
-"""A cell that begins so is a formula to a spreadsheet."""
+FORMULA = frozenset("=+-@\t\r＝＋－＠")
+_FORMULA = re.compile(r"^(?=[\t\r])|(?:^|(?<=;))(?=\s*[=+\-@＝＋－＠])")
+"""A cell that begins so is a formula to a spreadsheet; where a comma is a decimal sign, the
+spreadsheet begins another cell behind each semicolon."""
 ROWS = "orders"
 
 
@@ -160,7 +163,7 @@ def _cell(value: Any) -> str:
 
 def inert(text: str) -> str:
     """Text that no spreadsheet evaluates: an apostrophe before what would be a formula."""
-    return f"'{text}" if text[:1] in FORMULA or text.lstrip()[:1] in FORMULA else text
+    return _FORMULA.sub("'", text)
 
 
 COLUMNS = (
