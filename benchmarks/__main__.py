@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import fanout, idle, keys, live, scroll, search, stalls, start, tokens
+from benchmarks import fanout, idle, keys, live, scroll, search, service, stalls, start, tokens
 from benchmarks.report import Case
 
 CASES: dict[str, Callable[[Any], list[Case]]] = {
@@ -20,7 +20,8 @@ CASES: dict[str, Callable[[Any], list[Case]]] = {
     "idle": lambda chosen: idle.run(chosen.seconds),
     "stalls": lambda chosen: stalls.run(min(3, chosen.rounds)),
     "fanout": lambda chosen: fanout.run(chosen.rounds),
-    "live": lambda chosen: live.run(4 * chosen.seconds),
+    "live": lambda chosen: live.run(10 * chosen.seconds),
+    "service": lambda chosen: service.run(chosen.prism),
 }
 
 
@@ -29,7 +30,8 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", metavar="case", help=f"{', '.join(CASES)}; all if none")
     parser.add_argument("--rounds", type=int, default=7, help="launches per program")
     parser.add_argument("--keys", type=int, default=200, help="key presses per program")
-    parser.add_argument("--seconds", type=float, default=15.0, help="of rest; four times it live")
+    parser.add_argument("--seconds", type=float, default=15.0, help="of rest; ten times it live")
+    parser.add_argument("--prism", help="an installed prism; else npm installs one for the run")
     parser.add_argument("--strict", action="store_true", help="exit 1 when a demand is not held")
     chosen = parser.parse_args()
     wanted = chosen.cases or list(CASES)

@@ -28,6 +28,8 @@ SHARE_OF_TABLE = 0.25
 CPU = 0.30
 GROWTH = 1.0
 STALL_SECONDS = 0.050
+WARM_SECONDS = 60.0
+"""Growth counts from here, or from the middle of a shorter run."""
 _PAUSE = 0.11
 
 
@@ -109,11 +111,14 @@ def _desk(home: Path, seconds: float) -> tuple[list[float], float, float, float,
         terminal.settle(0.5, 10)
         feed.go()
         time.sleep(1.0)
-        begin, used, memory = time.perf_counter(), terminal.cpu_seconds(), _rss(terminal.pid)
-        keys = _keys(terminal, "\x1b[B", _bar, begin + seconds - 3.0)
-        took = time.perf_counter() - begin
-        cpu = (terminal.cpu_seconds() - used) / took
-        growth = (_rss(terminal.pid) - memory) / took * 60
+        begin, used = time.perf_counter(), terminal.cpu_seconds()
+        end = begin + seconds - 3.0
+        keys = _keys(terminal, "\x1b[B", _bar, min(begin + WARM_SECONDS, (begin + end) / 2))
+        warm, memory = time.perf_counter(), _rss(terminal.pid)
+        keys += _keys(terminal, "\x1b[B", _bar, end)
+        now = time.perf_counter()
+        cpu = (terminal.cpu_seconds() - used) / (now - begin)
+        growth = (_rss(terminal.pid) - memory) / (now - warm) * 60
         feed.expect("fed")
         lost = _missing(home, url, DisplayStatus.SENDING_TO_RECEIVER)
     finally:

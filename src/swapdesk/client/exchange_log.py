@@ -58,7 +58,7 @@ class ExchangeLog:
     """A ring of the newest exchanges, within ``entries`` and ``total_bytes`` of bodies."""
 
     def __init__(
-        self, *, entries: int = 500, body_bytes: int = 64 * 1024, total_bytes: int = 8 << 20
+        self, *, entries: int = 500, body_bytes: int = 64 * 1024, total_bytes: int = 4 << 20
     ) -> None:
         self._ring: deque[Exchange] = deque()
         self._entries = entries
