@@ -5,36 +5,22 @@ from __future__ import annotations
 import random
 import re
 import uuid
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
 
 import httpx
 import pytest
 
+from service.error_ways import ONE_CALL, WAYS, Asking, FalteringClock
 from service.price_venue import PriceVenue
-from service.test_access import path_of
 from service.world import (
-    AS_FREE,
-    AS_SUSPENDED,
-    BTC,
-    BY_PARTNER_ID,
     CHAINS,
-    DISABLED,
-    ETH,
-    FIRST,
     INTERMEDIARIES,
     PARTNERS,
     TOKENS,
-    UNKNOWN_TOKEN,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.service.app import ServiceParts
 from swapdesk.service.assembly import assemble
 from swapdesk.service.errors import ServiceError, invalid
-from swapdesk.service.store.protocol import StoredQuote, StoreUnavailable
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import (
     CentralizedVenue,
@@ -43,39 +29,9 @@ from swapdesk.service.venues.adapter import (
     LegOrder,
     VenueTraits,
 )
-from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
-from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS, Operation
-
-RECEIVERS = {
-    "create_exchange": "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F",
-    "create_private_send": "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
-}
-REFUND = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
-QUOTES_FOR = {
-    "create_exchange": "get_quotes",
-    "create_private_send": "get_private_send_quotes",
-}
-JSON = {"content-type": "application/json"}
-
-ONE = RateWindows(per_minute=1, per_hour=1, per_day=1)
-ONE_CALL = Partner(
-    "partner-one", "One", Tier.PRO, (ApiKey("one-key", digest(b"one-secret")),), ONE, ONE, ONE
-)
-AS_ONE_CALL = {"Authorization": "one-key:one-secret"}
-
-
-class FalteringClock(ManualClock):
-    """A clock whose next look fails in the way a test asks for, and no other."""
-
-    failure: Exception | None = None
-
-    def now(self) -> datetime:
-        failure, self.failure = self.failure, None
-        if failure is not None:
-            raise failure
-        return super().now()
+from swapdesk.wire.operations import OPERATIONS, Operation
 
 
 class FullVenue(PriceVenue):
@@ -107,154 +63,6 @@ def service(
     partners = [*PARTNERS, ONE_CALL]
     rng = random.Random(7)
     return assemble(clock, rng, store, CHAINS, TOKENS, venue_list, partners, INTERMEDIARIES)
-
-
-@dataclass
-class Asking:
-    """One operation of one service, and how to ask it."""
-
-    operation: Operation
-    api: httpx.AsyncClient
-    anyone: httpx.AsyncClient
-    service: ServiceParts
-    clock: FalteringClock
-
-    async def send(
-        self,
-        query: dict[str, str] | None = None,
-        *,
-        anonymous: bool = False,
-        method: str | None = None,
-        **more: Any,
-    ) -> httpx.Response:
-        """Ask with these parameters; wrong ones where none are given."""
-        client = self.anyone if anonymous else self.api
-        method = method or self.operation.method
-        return await client.request(method, path_of(self.operation), params=query, **more)
-
-    async def quote(self, amount: str = "0.5", token: str = BTC.id, **more: Any) -> httpx.Response:
-        """Ask for quotes, or for limits."""
-        query = {"amount": amount, "from": token, "to": ETH.id, **more}
-        if self.operation.name == "get_pair_limits":
-            query = {"tokenIdFrom": token, "tokenIdTo": ETH.id}
-        if self.operation.name == "get_private_send_quotes":
-            del query["to"]
-        headers = query.pop("headers", None)
-        return await self.send(query, headers=headers)
-
-    async def quoted(self, **query: str) -> StoredQuote:
-        """The first usable quote of the kind the create takes."""
-        asking = replace(self, operation=BY_NAME[QUOTES_FOR[self.operation.name]])
-        answer = await asking.quote(**query)
-        first = next(row for row in answer.json()["quotes"] if "error" not in row)
-        stored = await self.service.store.get_quote(FIRST.partner_id, first["quoteId"])
-        assert stored is not None
-        return stored
-
-    async def create(
-        self, quote: StoredQuote | None, headers: dict[str, str] | None = None
-    ) -> httpx.Response:
-        """Create from a quote; from one that nobody knows when it is None."""
-        body = {
-            "quoteId": "0" * 24 if quote is None else quote.quote_id,
-            "addressTo": RECEIVERS[self.operation.name],
-            "refundAddress": REFUND,
-        }
-        return await self.send(json=body, headers=headers)
-
-    async def altered(self, **changes: Any) -> StoredQuote:
-        """A usable quote that was stored otherwise."""
-        quote = replace(await self.quoted(), quote_id="1" * 24, **changes)
-        await self.service.store.save_quotes([quote])
-        return quote
-
-
-Way = Callable[[Asking], Awaitable[httpx.Response]]
-
-
-async def twice(asking: Asking) -> httpx.Response:
-    await asking.send(headers=AS_ONE_CALL)
-    return await asking.send(headers=AS_ONE_CALL)
-
-
-def failing(failure: Exception) -> Way:
-    async def ask(asking: Asking) -> httpx.Response:
-        asking.clock.failure = failure
-        return await asking.send()
-
-    return ask
-
-
-async def for_a_disabled_token(asking: Asking) -> httpx.Response:
-    """Quotes and limits refuse it; a create, when it was disabled after it was quoted."""
-    if asking.operation.writes:
-        return await asking.create(await asking.altered(token_in_id=DISABLED.id))
-    return await asking.quote(token=DISABLED.id)
-
-
-async def for_an_unknown_token(asking: Asking) -> httpx.Response:
-    if asking.operation.name == "get_token":
-        return await asking.api.get(f"/tokens/{UNKNOWN_TOKEN}")
-    return await asking.quote(token=UNKNOWN_TOKEN)
-
-
-async def without_fixed_rates(asking: Asking) -> httpx.Response:
-    """An account that may not ask, and one that may not any more."""
-    if asking.operation.writes:
-        quote = await asking.altered(fixed=True, partner_id="partner-free")
-        return await asking.create(quote, AS_FREE)
-    return await asking.quote(fixed="true", headers=AS_FREE)
-
-
-def from_a_fixed_quote(code: str) -> Way:
-    """A create from a fixed quote whose last venue is this one."""
-
-    async def create(asking: Asking) -> httpx.Response:
-        choice = {"swaps": code}
-        if asking.operation.name == "create_private_send":
-            choice = {"outLegIncludedSwaps": code, "inLegIncludedSwaps": "kept"}
-        return await asking.create(await asking.quoted(fixed="true", **choice))
-
-    return create
-
-
-async def no_venue_opens(asking: Asking) -> httpx.Response:
-    """The venues of this world price and refuse to open."""
-    return await asking.create(await asking.quoted())
-
-
-WAYS: dict[ErrorCode, Way] = {
-    ErrorCode.BAD_REQUEST: lambda asking: asking.send(content=b"[]", headers=JSON),
-    ErrorCode.INVALID_API_CREDENTIALS: lambda asking: asking.send(
-        headers={"Authorization": "nobody:nothing"}
-    ),
-    ErrorCode.PARTNER_ID_NOT_SUPPORTED: lambda asking: asking.send(
-        anonymous=True, headers=BY_PARTNER_ID
-    ),
-    ErrorCode.ACCESS_DENIED: lambda asking: asking.send(headers=AS_SUSPENDED),
-    ErrorCode.FIXED_RATE_NOT_ALLOWED: without_fixed_rates,
-    ErrorCode.NOT_FOUND: lambda asking: asking.send(),
-    ErrorCode.TOKEN_NOT_FOUND: for_an_unknown_token,
-    ErrorCode.TOKEN_DISABLED: for_a_disabled_token,
-    ErrorCode.METHOD_NOT_ALLOWED: lambda asking: asking.send(method="DELETE"),
-    ErrorCode.STATIC_DEPOSIT_IN_USE: from_a_fixed_quote("full"),
-    ErrorCode.PAYLOAD_TOO_LARGE: lambda asking: asking.send(
-        content=b" " * (BODY_LIMIT + 1), headers=JSON
-    ),
-    ErrorCode.UNSUPPORTED_MEDIA_TYPE: lambda asking: asking.send(content=b"{}"),
-    ErrorCode.VALIDATION_ERROR: lambda asking: asking.send(
-        {"dateFrom": "2026-01-01"}, json={} if asking.operation.writes else None
-    ),
-    ErrorCode.AMOUNT_TOO_LOW: lambda asking: asking.quote("0.00000001"),
-    ErrorCode.QUOTE_OVER_LIMIT: lambda asking: asking.quote("1000"),
-    ErrorCode.INVALID_SWAP: lambda asking: asking.create(None),
-    ErrorCode.FIXED_RATE_QUOTE_EXPIRED: from_a_fixed_quote("late"),
-    ErrorCode.RATE_LIMIT_EXCEEDED: twice,
-    ErrorCode.INTERNAL_SERVER_ERROR: failing(KeyError("detail")),
-    ErrorCode.PROVIDER_EXCHANGE_FAILED: no_venue_opens,
-    ErrorCode.SERVICE_UNAVAILABLE: failing(StoreUnavailable("detail")),
-}
-"""How each code comes about; a way serves every operation that documents the code."""
 
 
 def test_every_code_has_a_way() -> None:
