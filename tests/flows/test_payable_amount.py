@@ -13,6 +13,7 @@ from service.world import BITCOIN
 from service.world import BTC as LISTED
 from swapdesk.cli.order_document import deposit_json
 from swapdesk.flows.order_check import check_order
+from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.payable_amount import (
     PayableAmount,
     amount_to_pay,
@@ -20,6 +21,7 @@ from swapdesk.flows.payable_amount import (
 )
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.screens.deposit_facts import payment_of
+from swapdesk.tui.screens.order_facts import order_facts
 from swapdesk.wire.encoding.numbers import as_double, to_base_units
 
 UNIT = Decimal("0.000001")
@@ -99,6 +101,9 @@ def test_the_token_and_its_chain_are_called_as_they_were_confirmed() -> None:
     assert payment is not None
     assert (payment.amount, payment.network) == ("0.50000001 BTC", "Bitcoin")
     assert "USDT" not in payment.note
+    facts = order_facts(tracked, summarise(tracked, NOW), NOW, live=False)
+    send = next(fact for fact in facts if fact.label == "Send")
+    assert (send.value, send.note, send.copied) == ("0.50000001 BTC", "on Bitcoin", "0.50000001")
     deposit = deposit_json(tracked, NOW)
     assert deposit is not None
     assert (deposit["symbol"], deposit["chain"]) == ("BTC", "bitcoin")

@@ -13,6 +13,7 @@ from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracke
 from swapdesk.flows.order_account import kept_as_fee, kept_by_provider, refund_chain, symbols
 from swapdesk.flows.order_case import Case, deposit_arrived
 from swapdesk.flows.order_summary import OrderSummary
+from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.standing import Standing
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
@@ -120,16 +121,12 @@ def _bold(label: str | None) -> LineLike:
 
 
 def _deposit(tracked: TrackedOrder, summary: OrderSummary) -> list[Fact]:
-    order = tracked.order
-    sent, _ = symbols(order)
-    chain = order.in_token.chain_data.name if order.in_token else ""
-    if not chain and tracked.intent is not None:
-        chain = tracked.intent.token_in.chain_name
-    on = f"on {chain}" if chain else ""
+    order, token, pay = tracked.order, token_to_pay(tracked), amount_to_pay(tracked)
+    on = f"on {token.chain_name}" if token is not None else ""
     facts: list[Fact] = []
-    if summary.payable and order.in_amount is not None:
-        amount = f"{exact_amount(order.in_amount)} {sent}"
-        facts.append(Fact("Send", amount, note=on, copy=copied_amount(order.in_amount), bold=True))
+    if summary.payable and pay is not None:
+        amount = f"{pay.shown} {symbol_to_pay(tracked)}"
+        facts.append(Fact("Send", amount, note=on, copy=copied_amount(pay.exact), bold=True))
     if tracked.withheld is not None and not summary.ended:
         return [*facts, Fact("Deposit to", [Span("hidden, see above", "muted")])]
     if order.deposit_address is None:
