@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from swapdesk.clock import Clock
-from swapdesk.flows.folding import contradicts, fold
+from swapdesk.flows.folding import PINNED, contradicts, display_of, ended, fold
 from swapdesk.flows.journal_file import JournalFile
 from swapdesk.flows.journal_records import JournaledOrder, Source
 from swapdesk.flows.standing import FOREIGN, MAY_FOLLOW, Standing, Verdict, contradiction
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import DisplayStatus, Order
 
 FIRST_EVENTS = 20
 NEWEST_EVENTS = 180
@@ -108,7 +108,7 @@ class OrderLog:
         known = self._last(order.service_id, before["last"]) if before is not None else None
         if known is None or _differs(known, order):
             self._add_event(db, order.service_id, lean, now, source)
-        kept = order if known is None else fold(known, order) or known
+        kept = order if known is None else _kept(known, order)
         if kept != order:
             raw = encode_twice(kept)[1]
         self._written[order.service_id] = (hash(raw), kept)
@@ -206,6 +206,18 @@ class OrderLog:
             seen_at=datetime.fromisoformat(row["seen_at"]),
             source=row["source"],
         )
+
+
+def _kept(known: Order, order: Order) -> Order:
+    """What is written of a sighting: never less to be paid and never a state before the known
+    one. A state this desk has no word for stands as the caller saw it."""
+    folded = fold(known, order)
+    if folded is not None:
+        return folded
+    if ended(display_of(known)) or display_of(order) in frozenset(DisplayStatus):
+        return known
+    pinned = {name: getattr(known, name) for name in PINNED}
+    return order.model_copy(update={name: one for name, one in pinned.items() if one is not None})
 
 
 def _differs(known: Order, order: Order) -> bool:
