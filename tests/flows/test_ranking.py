@@ -370,3 +370,17 @@ def test_the_value_is_that_of_the_net_amount() -> None:
     ).rows[0]
     found = value_difference(Decimal(1), None, row)
     assert (found.percent, found.level, found.typed_text) == (Decimal(-20), "typed", "20")
+
+
+@pytest.mark.parametrize(
+    ("claimed", "percent"),
+    [("1000000000", "-99"), ("1001", "0.1"), ("1249", "24.9"), ("1251", "0")],
+)
+def test_a_claimed_value_is_held_against_the_price_of_what_arrives(
+    claimed: str, percent: str
+) -> None:
+    """1 token that the list prices at 1,000 (at 10 in the first case), sold for 1,000 dollars."""
+    price_out = Decimal(10) if percent == "-99" else Decimal(1000)
+    row = ranked(quote(1, "1", amount_out_usd=Decimal(claimed))).rows[0]
+    found = value_difference(Decimal(2), Decimal(500), row, price_out=price_out)
+    assert found.percent == Decimal(percent)

@@ -135,9 +135,11 @@ def failing(failure: Exception) -> Way:
 
 
 async def for_a_disabled_token(asking: Asking) -> httpx.Response:
-    """Quotes and limits refuse it; a create, when it was disabled after it was quoted."""
+    """Its path, quotes and limits refuse it; a create, when it was disabled after it was quoted."""
     if asking.operation.writes:
         return await asking.create(await asking.altered(token_in_id=DISABLED.id))
+    if asking.operation.name == "get_token":
+        return await asking.api.get(f"/tokens/{DISABLED.id}")
     return await asking.quote(token=DISABLED.id)
 
 

@@ -83,7 +83,9 @@ class QuoteBoard:
 
     def value_difference(self, row: RankedQuote) -> ValueDifference:
         """What the row loses in value, fees included, at the price of the token sold."""
-        return value_difference(self.amount_in(row), self.token_in.price, row)
+        return value_difference(
+            self.amount_in(row), self.token_in.price, row, price_out=self.token_out.price
+        )
 
 
 @dataclass(frozen=True)

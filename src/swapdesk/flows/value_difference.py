@@ -23,6 +23,8 @@ _LADDER: tuple[tuple[Decimal, DifferenceLevel], ...] = (
     (Decimal(1), "note"),
 )
 _HUNDRED = Decimal(100)
+_BELIEVED = Decimal("0.8")
+"""Prices of the list may be a day old; a claim this much above them is no matter of age."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,26 @@ class ValueDifference:
 
 
 def value_difference(
-    amount_in: Decimal, price_in: Decimal | None, row: RankedQuote
+    amount_in: Decimal,
+    price_in: Decimal | None,
+    row: RankedQuote,
+    *,
+    price_out: Decimal | None = None,
 ) -> ValueDifference:
-    """``amountOutUsd`` less fees over ``amountInUsd`` (else amount times price), less one."""
+    """``amountOutUsd`` less fees over ``amountInUsd`` (else amount times price), less one.
+
+    A claim far above what the token's own price makes of the amount received is not believed:
+    consent to a loss must not hang on one number of the answer that asks for it.
+    """
     quote = row.quote
     value_in = quote.amount_in_usd
     if value_in is None and price_in is not None:
         value_in = ROUGH.multiply(amount_in, price_in)
     value_out = _value_out(row)
+    if price_out is not None and value_out is not None:
+        by_price = ROUGH.multiply(row.key, price_out)
+        if by_price < ROUGH.multiply(value_out, _BELIEVED):
+            value_out = by_price
     if value_in is None or value_in <= 0 or value_out is None:
         return ValueDifference(None, "amber", value_in, value_out)
     ratio = ROUGH.divide(value_out, value_in)

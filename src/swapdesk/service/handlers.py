@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import page_count
-from swapdesk.service.errors import ServiceError
 from swapdesk.service.openapi import encoded_document
 from swapdesk.wire.chains import ChainList
-from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.health import Health
 from swapdesk.wire.operations import OPERATIONS
 from swapdesk.wire.orders import Order, OrderList
@@ -80,10 +78,8 @@ class Handlers:
         return Encoded(self._parts.catalog.encoded_page(call.query))
 
     async def get_token(self, call: Call) -> Encoded:
-        """A disabled token is returned with ``enabled`` false."""
-        token = self._parts.catalog.token(call.path.id)
-        if token is None:
-            raise ServiceError(ErrorCode.TOKEN_NOT_FOUND, "The token is not known.")
+        """TOKEN_DISABLED for a disabled one, which the list still shows (wire decisions 8)."""
+        token = self._parts.catalog.enabled_token(call.path.id, "token")
         return Encoded(self._parts.catalog.encoded_token(token))
 
     async def list_swaps(self, call: Call) -> list[SwapProvider]:

@@ -173,7 +173,7 @@ OPERATIONS: tuple[Operation, ...] = (
         PriceTier.READ,
         Token,
         path_parameters=TokenPath,
-        errors=(E.TOKEN_NOT_FOUND, *_READ),
+        errors=(*_TOKENS, *_READ),
     ),
     Operation(
         "list_swaps",

@@ -78,7 +78,7 @@ BY_OPERATION: dict[str, str] = {
     "openapi": _READ,
     "list_chains": _READ,
     "list_tokens": _READ,
-    "get_token": f"TOKEN_NOT_FOUND {_READ}",
+    "get_token": f"{_TOKENS} {_READ}",
     "list_swaps": _READ,
     "get_pair_limits": f"{_TOKENS} {_READ}",
     "get_quotes": _QUOTES,

@@ -1,7 +1,8 @@
 """Objects that repeat in answer after answer, read once and written once.
 
 An order carries both its tokens and their chains, four fifths of its bytes; a stream of orders
-repeats a few hundred of them for ever. They are frozen, so one object may stand in many.
+repeats a few hundred of them for ever. They are frozen, so one object may stand in many, and
+threads may read and write at once: the journal has its own.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class _Reading:
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[Any, Any], tuple[dict[str, Any], Any]] = OrderedDict()
+        self._adding = Lock()
 
     def __call__(self, value: Any, read: Callable[[Any], Any], info: ValidationInfo) -> Any:
         name = value.get("id") if type(value) is dict else None
@@ -49,10 +52,11 @@ class _Reading:
             return known[1]
         model = read(value)
         if _weight(value) <= _HEAVIEST:
-            self._known[key] = (value, model)
-            self._known.move_to_end(key)
-            if len(self._known) > KEPT:
-                self._known.popitem(last=False)
+            with self._adding:
+                self._known.pop(key, None)
+                self._known[key] = (value, model)
+                if len(self._known) > KEPT:
+                    self._known.popitem(last=False)
         return model
 
 
@@ -71,13 +75,15 @@ class SharedTexts:
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
         self._known: OrderedDict[int, tuple[BaseModel, str]] = OrderedDict()
+        self._adding = Lock()
 
     def text(self, model: BaseModel, write: Callable[[BaseModel], str]) -> str:
         known = self._known.get(id(model))
         if known is not None:
             return known[1]
         text = write(model)
-        self._known[id(model)] = (model, text)
-        if len(self._known) > self._kept:
-            self._known.popitem(last=False)
+        with self._adding:
+            self._known[id(model)] = (model, text)
+            if len(self._known) > self._kept:
+                self._known.popitem(last=False)
         return text
