@@ -75,11 +75,11 @@ def test_equal_tokens_are_in_order_of_their_ids() -> None:
     assert [one.id for one in catalog.tokens] == sorted(one.id for one in twins)
 
 
-async def test_disabled_tokens_are_listed_as_such(api: httpx.AsyncClient) -> None:
+async def test_disabled_tokens_are_listed_and_refused_by_their_path(api: httpx.AsyncClient) -> None:
     rows = (await api.get("/tokens", params={"symbol": "OLD"})).json()["tokens"]
     assert [row["enabled"] for row in rows] == [False]
     alone = await api.get(f"/tokens/{DISABLED.id}")
-    assert (alone.status_code, alone.json()["enabled"]) == (200, False)
+    assert (alone.status_code, alone.json()["code"]) == (404, "TOKEN_DISABLED")
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ async def orders_since(
     judged = [
         await _judge(api, intent, one, since) for one in listed if one.service_id not in known
     ]
-    found = [(order, verdict) for order, verdict in judged if verdict is not Match.OTHER]
+    found: list[tuple[Order, Match]] = [pair for pair in judged if pair[1] is not Match.OTHER]
     return found, whole and api.server_now() - sent_at < WINDOW
 
 
