@@ -1,0 +1,226 @@
+"""The comparison as it is drawn: rows, sentences below them, the panel, the money line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from swapdesk.client.errors import ClientError
+from swapdesk.flows.announcements import failure_of_error
+from swapdesk.flows.notation import countdown
+from swapdesk.flows.quote_order import Arrangement
+from swapdesk.flows.ranking import RankedQuote, former_places
+from swapdesk.flows.three_ways import three_ways
+from swapdesk.flows.waterfall import Waterfall, waterfall
+from swapdesk.flows.wish_words import cost_in_words
+from swapdesk.tui.page import Page
+from swapdesk.tui.quote_question import QuoteQuestion
+from swapdesk.tui.screens.quote_facts import (
+    heading,
+    nothing_yet,
+    ranked_by,
+    rows_below,
+)
+from swapdesk.tui.session import Session
+from swapdesk.tui.spans import Line, Span
+from swapdesk.tui.widgets.line_table import MARGIN, LineTable
+from swapdesk.tui.widgets.quote_table import compared_symbol, quote_columns, quote_rows, unusable_at
+from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
+from swapdesk.tui.widgets.waterfall_view import WaterfallView
+from swapdesk.tui.widgets.ways_view import WaysView
+
+if TYPE_CHECKING:
+    from swapdesk.flows.quote_wish import QuoteWish
+    from swapdesk.flows.quoting import QuoteBoard
+    from swapdesk.tui.screens.create_form import TypedBefore
+
+MOVED_FOR = 1.0
+NORMAL, ROOMY, WIDE = 100, 120, 160
+PANEL = 44
+
+
+class QuotesView(Page):
+    """One answer and what is known of the route under the cursor; the keys are the screen's."""
+
+    def __init__(self, session: Session, wish: QuoteWish, *, recipient: str = "") -> None:
+        super().__init__(session)
+        self.question = QuoteQuestion(wish)
+        self.recipient = recipient
+        self.board: QuoteBoard | None = None
+        self.arrangement = Arrangement()
+        self._error: ClientError | None = None
+        self._asked_at: float | None = None
+        self._explained = False
+        self._typed: TypedBefore | None = None
+        self._former: dict[str, int] = {}
+        self._head = HeadLine()
+        self._table = LineTable(quote_columns(wish, all_in=False), id="quotes")
+        self._below = TextRows(classes="below")
+        self._ways = WaysView()
+        self._why = WaterfallView()
+        self._side = Vertical(self._why, classes="side")
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._head
+        yield self._table
+        yield self._below
+        yield self._ways
+
+    def compose_side(self) -> Iterable[Widget]:
+        yield self._side
+
+    def take(self, board: QuoteBoard) -> None:
+        """Show another answer; the cursor follows its route, not its row number."""
+        before, stood = self.board, self.row
+        self.board, self._error = board, None
+        self.question = QuoteQuestion(board.wish)
+        if before is not None:
+            self._former = former_places(before.ranking, board.ranking)
+            self.set_timer(MOVED_FOR, self._forget_former)
+        self._show()
+        follow = board.ranking.follow(stood) if stood is not None else None
+        wanted = follow or board.ranking.default_at(self.now())
+        if wanted is not None:
+            self._table.move_to(wanted.quote_id)
+        self.step_changed(board.received_at.isoformat())
+
+    def _forget_former(self) -> None:
+        self._former = {}
+        self._show()
+
+    # drawing
+
+    @property
+    def composed(self) -> bool:
+        """Whether the widgets stand in a running application: before they are composed and
+        after the screen is removed an answer is kept and nothing is drawn."""
+        return self.is_running and self._table.is_attached
+
+    @property
+    def counting(self) -> bool:
+        return self.board is not None and bool(self.board.ranking.rows)
+
+    def on_tick(self) -> None:
+        self._show()
+
+    def session_changed(self) -> None:
+        self._show()
+
+    @on(LineTable.Highlighted)
+    def _moved(self) -> None:
+        self._show_below()
+        self.refresh_keys()
+
+    def _show(self) -> None:
+        if not self.composed:
+            return
+        board = self.board
+        self.set_class(self._panel_open, "-explained")
+        self._head.show(heading(self.question.wish, self.recipient), self._ranked_by())
+        if board is not None:
+            self._table.set_rows(
+                quote_rows(
+                    board,
+                    self.now(),
+                    self._columns,
+                    arrangement=self.arrangement,
+                    former=self._former,
+                )
+            )
+            symbol = compared_symbol(board.wish)
+            head = "You send" if board.wish.receive else "You get, net"
+            self._ways.show(three_ways(board, self.now()), head, symbol)
+        passed = None
+        if self._asked_at is not None:
+            passed = self.session.clock.monotonic() - self._asked_at
+        self._table.set_empty(nothing_yet(passed, self._error, answered=board is not None))
+        self._show_below()
+        self._say_money()
+        self.refresh_keys()
+
+    def _ranked_by(self) -> Line:
+        if self.board is None:
+            return []
+        if self._asked_at is not None:
+            return [Span("asking again", "status-moving")]
+        short = self.app.size.width < NORMAL or (self._panel_open and self.app.size.width < WIDE)
+        return ranked_by(self.board, self.arrangement, failed=self._error is not None, short=short)
+
+    def _show_below(self) -> None:
+        if not self.composed:
+            return
+        board, wide = self.board, self.app.size.width >= NORMAL
+        entry = unusable_at(board, self._table.cursor_key) if board is not None else None
+        rows = rows_below(
+            board, self.row, entry, self.now(), error=self._error, wait=self._wait(), notes=wide
+        )
+        self._below.show(rows)
+        if board is not None:
+            self._why.show(self.explanation, board.token_in.symbol, board.token_out.symbol)
+        self._fit()
+
+    def _fit(self) -> None:
+        """The table takes what its rows need; what does not fit scrolls, the sentences stay."""
+        body = self._table.parent
+        if not isinstance(body, Widget) or not self.composed:
+            return
+        width = self._columns
+        sentences = len(self._below.lines(width)) + 1 if self._below.rows else 0
+        if self.has_class("-tall"):
+            ways = self._ways.lines(width)
+            sentences += len(ways) + 1 if ways else 0
+        head = 1 if self.has_class("-short") else 2
+        room = body.content_size.height - head - sentences
+        wanted = len(self._table.rows) + self._table.head_height if self._table.rows else 3
+        if room > 0:
+            self._table.styles.height = max(3, min(wanted, room))
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.call_after_refresh(self._show)
+
+    def _say_money(self) -> None:
+        funds = "in your wallet."
+        board, row = self.board, self.row
+        if self._asked_at is not None and board is None:
+            self.set_money(funds, "the service: it asks every route")
+        elif self._error is not None and board is None:
+            self.set_money(funds, failure_of_error(self._error).next)
+        elif row is None:
+            self.set_money(funds, "you: change the amount or the tokens")
+        elif row.expired(self.now()):
+            self.set_money(funds, f"you: r asks again, {cost_in_words(self.question.wish)}")
+        else:
+            left = (row.expires_at - self.now()).total_seconds()
+            self.set_money(funds, f"you: choose a route in {countdown(left)}", urgent=left < 15)
+
+    # keys
+
+    @property
+    def row(self) -> RankedQuote | None:
+        """The usable route under the cursor."""
+        key = self._table.cursor_key
+        return self.board.ranking.find(key) if self.board is not None and key else None
+
+    @property
+    def explanation(self) -> Waterfall | None:
+        """The waterfall of the route under the cursor."""
+        board, row = self.board, self.row
+        return waterfall(board, row) if board is not None and row is not None else None
+
+    @property
+    def _panel_open(self) -> bool:
+        width = self.app.size.width
+        return self.board is not None and (width >= WIDE or (self._explained and width >= ROOMY))
+
+    @property
+    def _columns(self) -> int:
+        """Cells of a row beside the panel."""
+        return self.app.size.width - 2 * MARGIN - (PANEL if self._panel_open else 0)
+
+    def _wait(self) -> float | None:
+        return self.link.api.budget.wait_for("quote") if self.link is not None else None

@@ -1,0 +1,173 @@
+"""The first screen as it is drawn: the line, how it is read, what is open, the money line."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.widget import Widget
+
+from swapdesk.tui.messages import LimitsKnown
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.swap_line import SwapLine
+from swapdesk.tui.screens.swap_lists import SwapLists
+from swapdesk.tui.session import STEPS, Phase, Session
+from swapdesk.tui.spans import Span
+from swapdesk.tui.widgets.intent_line import HINT, IntentLine, IntentReading, Reading
+from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.text_rows import TextRows
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+
+LIMITS_AFTER = 0.3
+"""Seconds without a key before the limits of the pair are asked for."""
+UPDATE_SECONDS = 0.1
+"""Changes of orders within this time are shown as one."""
+SWAP_LABEL = "What do you want to swap?"
+SEND_LABEL = "What do you want to send privately?"
+SEND_HINT = "amount   token   @name or address"
+
+
+class SwapView(Page):
+    """The line is read again at every change; limits of its pair come once it rests."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, classes="-empty")
+        self.line = IntentLine()
+        self.line.field.leaves = self._is_key
+        self.private = False
+        self._label = TextRows([Span(SWAP_LABEL, "muted")], classes="question")
+        self._lists = SwapLists()
+        self._read = SwapLine()
+        self._limits_timer: Timer | None = None
+        self._filling: Timer | None = None
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._label
+        yield self.line
+        yield self._lists
+
+    # from the application
+
+    def begin(self, *, private: bool) -> None:
+        """An empty line, for a swap or for a private send."""
+        self.private = private
+        self._label.show([Span(SEND_LABEL if private else SWAP_LABEL, "muted")])
+        self.line.field.hint = SEND_HINT if private else HINT
+        self.line.set_value("")
+        self.line.field.focus()
+        self._understand()
+
+    def finished(self) -> None:
+        """The order of this line exists; the next one starts empty."""
+        self.begin(private=False)
+
+    def write_token(self, spec: str) -> None:
+        """Put a chosen token behind what is written, or before an amount still to be typed."""
+        value = self.line.value.strip()
+        self.line.set_value(f"{value} {spec}" if value else f" {spec} ")
+        if not value:
+            self.line.field.action_edit("home")
+        self.line.field.focus()
+
+    def session_changed(self) -> None:
+        self._understand()
+        self._fill_lists()
+
+    def orders_changed(self, ids: frozenset[str]) -> None:
+        if self._filling is None:
+            self._filling = self.set_timer(UPDATE_SECONDS, self._fill_lists)
+
+    def on_tick(self) -> None:
+        if self.session.opened and self.link is not None:
+            self._lists.show_open(self.link.tracker, self.now())
+
+    @property
+    def counting(self) -> bool:
+        return bool(self._lists.open_count)
+
+    @on(TextField.Changed)
+    def _typed(self) -> None:
+        self._read.choose = 0
+        self._understand()
+        if self._limits_timer is not None:
+            self._limits_timer.stop()
+        self._limits_timer = self.set_timer(LIMITS_AFTER, self._ask_limits)
+
+    def _is_key(self, key: str) -> bool:
+        """Whether a key on the empty line is a verb; everything else is the first character."""
+        return key == "space" or self.is_verb_key(key)
+
+    def _subject(self) -> object:
+        """What a notice of this screen speaks of."""
+        return self.line.value, self._read.choose, self.private, self.session.phase
+
+    # reading the line
+
+    def _understand(self) -> None:
+        """Read the line again and say so; no call is made."""
+        if self.session.opened:
+            said = self._read.read(self.line.value, self.desk, self.link, private=self.private)
+            self.line.show(said)
+        self.settle_notice(self._subject())
+        self._say_money()
+        self.refresh_keys()
+
+    def _ask_limits(self) -> None:
+        line = self._read.line
+        if line is None or not line.ready or self._read.pair is None or self.link is None:
+            return
+        if self._read.known_limits(self.link) is None:
+            self.run_worker(self._fetch_limits(), group="limits", exclusive=True,
+                            exit_on_error=False)  # fmt: skip
+
+    async def _fetch_limits(self) -> None:
+        from swapdesk.client.errors import ClientError
+
+        pair, link = self._read.pair, self.link
+        if pair is None or link is None:
+            return
+        # Limits are a comfort: without them the quotes themselves say what is too small.
+        with contextlib.suppress(ClientError):
+            limits = await link.quotes.limits(*pair)
+            self.post_message(LimitsKnown((pair[0].id, pair[1].id), limits))
+
+    @on(LimitsKnown)
+    def _limits_known(self, event: LimitsKnown) -> None:
+        self._understand()
+
+    # what stands below
+
+    def _fill_lists(self) -> None:
+        self._filling = None
+        if not self.session.opened:
+            return
+        tracker = self.link.tracker if self.link is not None else None
+        known = self._lists.fill(tracker, self.desk.catalog, self.now())
+        empty = not known and self.session.ready and not self.session.live
+        self.set_class(empty, "-empty")
+        self._lists.greet(self.desk.catalog if empty else None)
+        self.refresh_keys()
+
+    def _say_money(self) -> None:
+        session = self.session
+        where = "in your wallet. Nothing moves from this screen."
+        if session.phase is Phase.FAILED:
+            what = "the service" if session.live else "the sandbox"
+            self.set_money("in your wallet.", f"you: r tries {what} again")
+            self.line.show(IntentReading(Reading.REFUSED, session.reason))
+        elif session.phase is Phase.STARTING:
+            what = "connecting" if session.live else "starting the sandbox"
+            self.set_money("in your wallet.", f"{what}, {session.done} of {STEPS} ready")
+        elif self._read.complete:
+            self.set_money(
+                where, "you: press enter to ask for quotes", where_short="in your wallet."
+            )
+        elif self.private:
+            self.set_money(where, "you: write what to send", where_short="in your wallet.")
+        else:
+            self.set_money(where, "you: write what to swap", where_short="in your wallet.")
