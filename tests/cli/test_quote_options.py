@@ -8,6 +8,9 @@ from decimal import Decimal
 import pytest
 
 from cli.desks import Desk
+from swapdesk.flows.quote_presets import QuotePresets
+from swapdesk.flows.quote_wish import QuoteOptions
+from swapdesk.wire.quotes import RouteType
 
 PAIR = ("btc.bitcoin", "eth.ethereum")
 
@@ -61,3 +64,36 @@ def test_what_contradicts_is_refused_before_a_quote_is_spent(
     refused = desk("quote", "0.1", *PAIR, *options, "--json")
     assert refused.code == code, refused
     assert field in refused.error["fields"], refused.error
+
+
+PAYS = ("--to", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "--yes")
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "field"),
+    [
+        (("--preset", "mine"), 5, "preset"),
+        (("--preset", "mine", "--markup", "1"), 2, "preset"),
+        (("--preset", "mine", "--type", "private"), 2, "preset"),
+        (("--preset", "mine", "--quote", "a" * 24), 2, "quote"),
+    ],
+)
+def test_a_preset_of_a_creating_command_is_checked_before_a_quote(
+    desk: Desk, options: tuple[str, ...], code: int, field: str
+) -> None:
+    refused = desk("swap", "0.1", *PAIR, *PAYS, *options, "--json")
+    assert refused.code == code, refused
+    assert field in refused.error["fields"], refused.error
+
+
+def test_a_preset_asks_as_it_was_kept(desk: Desk) -> None:
+    desk("tokens", "btc")
+    (profile,) = (desk.home / "profiles").iterdir()
+    presets = QuotePresets(profile / "quote_presets.json")
+    presets.put("sure", QuoteOptions(fixed=True, floating=False))
+    refused = desk("swap", "0.1", *PAIR, *PAYS, "--preset", "sure", "--json")
+    assert refused.error["code"] == "BAD_REFUND_ADDRESS", refused
+    presets.put("quiet", QuoteOptions(types=(RouteType.PRIVATE,)))
+    made = desk("swap", "0.1", *PAIR, *PAYS, "--preset", "quiet", "--max-loss", "any", "--json")
+    assert made.code == 0, made
+    assert made.document["order"]["anonymous"] is True, made.document

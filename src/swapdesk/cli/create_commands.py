@@ -13,7 +13,13 @@ from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.call import Call, desk_command
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.quote_command import ROUTES
-from swapdesk.cli.quote_options import RouteWish, receive_option, route_options
+from swapdesk.cli.quote_options import (
+    RouteWish,
+    preset_option,
+    receive_option,
+    require_no_options,
+    route_options,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,6 +63,7 @@ class CreateRequest:
     provider: str | None
     quote_id: str | None
     wish: RouteWish
+    preset: str | None
     min_out: str | None
     middle_refund: str | None
     max_loss: MaxLoss
@@ -67,7 +74,7 @@ class CreateRequest:
 
 def create_options(command: F) -> F:
     """The options both creating commands share."""
-    command = route_options(command)
+    command = preset_option(route_options(command))
     for option in (
         click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe."),
         click.option("--fund", is_flag=True, help="Sandbox: pay the deposit from the faucet."),
@@ -153,15 +160,28 @@ def _require_sense(wish: RouteWish, options: dict[str, Any]) -> None:
     """Exit 2 for what cannot work, before a quote is spent on it."""
     if options["min_out"] is not None:
         require_digits(options["min_out"], field="min-out")
-    if wish.promises and not options["refund"]:
-        message = "A fixed rate needs --refund: where the deposit comes back to if the swap fails."
-        raise bad_input("BAD_REFUND_ADDRESS", message, field="refund")
-    if options["middle_refund"] and wish.use_xmr is not True:
-        message = "--middle-refund goes with --use-xmr: else the middle of the route is not known."
-        raise bad_input("BAD_OPTION", message, field="middle-refund")
-    if options["quote_id"] is not None and wish != RouteWish(receive=wish.receive):
+    require_refund(options["refund"], wish.promises)
+    if options["preset"] is None:
+        require_middle(options["middle_refund"], wish.use_xmr)
+    plain = wish == RouteWish(receive=wish.receive)
+    require_no_options(options["preset"], not plain)
+    if options["quote_id"] is not None and (options["preset"] is not None or not plain):
         message = "--quote chooses one route; leave out how quotes are asked for."
         raise bad_input("TWO_CHOICES", message, field="quote")
+
+
+def require_middle(refund: str | None, use_xmr: bool | None) -> None:
+    """Exit 2 for an address in the middle of a route whose middle is not chosen."""
+    if refund and use_xmr is not True:
+        message = "--middle-refund goes with --use-xmr: else the middle of the route is not known."
+        raise bad_input("BAD_OPTION", message, field="middle-refund")
+
+
+def require_refund(refund: str | None, fixed: bool) -> None:
+    """Exit 2 for a promised rate without a way back."""
+    if fixed and not refund:
+        message = "A fixed rate needs --refund: where the deposit comes back to if the swap fails."
+        raise bad_input("BAD_REFUND_ADDRESS", message, field="refund")
 
 
 def _create(
@@ -179,6 +199,7 @@ def _create(
     wish = RouteWish.taken_from(options)
     _require_sense(wish, options)
     wish.read(types)
+    require_no_options(options["preset"], bool(types))
     if waive_memo is not None and waive_memo != NO_MEMO:
         raise bad_input("BAD_WAIVER", f'Write --waive-memo "{NO_MEMO}".', field="waive-memo")
     if options["quote_id"] is not None and (types or provider is not None):

@@ -6,13 +6,18 @@ from decimal import Decimal
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
-from swapdesk.cli.create_commands import CreateRequest, MaxLoss
+from swapdesk.cli.create_commands import (
+    CreateRequest,
+    MaxLoss,
+    require_middle,
+    require_refund,
+)
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.cli.quote_report import no_route
+from swapdesk.cli.quote_report import no_route, preset_options
 from swapdesk.cli.quote_shelf import QuoteShelf
 from swapdesk.cli.session import Session
 from swapdesk.flows.notation import percent
-from swapdesk.flows.quote_wish import QuoteWish, WishRefused
+from swapdesk.flows.quote_wish import QuoteOptions, QuoteWish, WishRefused
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
 from swapdesk.wire.tokens import Token
@@ -52,13 +57,24 @@ def require_output(board: QuoteBoard, row: RankedQuote, least: Decimal) -> None:
     )
 
 
+def _options(session: Session, request: CreateRequest) -> QuoteOptions:
+    """The options as typed, or those of a preset; what they need is checked before a quote is
+    spent on them."""
+    if request.preset is None:
+        return request.wish.read(request.types)
+    options = preset_options(session, request.preset)
+    require_refund(request.refund, options.fixed)
+    require_middle(request.middle_refund, options.use_xmr)
+    return options
+
+
 async def _best(
     session: Session, request: CreateRequest, token_in: Token, token_out: Token, amount: Decimal
 ) -> tuple[QuoteBoard, RankedQuote]:
     quotes = session.link.quotes
     try:
         wish = QuoteWish.of(
-            request.wish.read(request.types),
+            _options(session, request),
             token_in,
             token_out,
             amount,

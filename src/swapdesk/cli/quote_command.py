@@ -10,7 +10,13 @@ import click
 from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.call import Call, desk_command
 from swapdesk.cli.command_error import bad_input
-from swapdesk.cli.quote_options import RouteWish, receive_option, route_options
+from swapdesk.cli.quote_options import (
+    RouteWish,
+    preset_option,
+    receive_option,
+    require_no_options,
+    route_options,
+)
 
 ROUTES = ("standard", "private")
 
@@ -44,7 +50,7 @@ class QuoteRequest:
     metavar="CODE",
     help="Only routes of this exchange; private routes are left out.",
 )
-@click.option("--preset", metavar="NAME", help="Options kept under this name in the desk.")
+@preset_option
 @click.option(
     "--type", "types", multiple=True, type=click.Choice(ROUTES), help="Only routes of this type."
 )
@@ -72,9 +78,8 @@ def quote(
     if both and wish.receive:
         message = "--receive asks for fixed rates; leave out --both."
         raise bad_input("BAD_OPTION", message, field="both")
-    if preset is not None and (types or providers or both or wish != RouteWish()):
-        message = "--preset brings its own options; leave out the others."
-        raise bad_input("TWO_CHOICES", message, field="preset")
+    typed = bool(types or providers or both) or wish != RouteWish()
+    require_no_options(preset, typed)
     request = QuoteRequest(amount, sell, buy, types, providers, wish, both, preset, explain)
     from swapdesk.cli.quote_report import report_quotes
     from swapdesk.cli.session import run_session

@@ -128,3 +128,17 @@ def receive_option(command: F) -> F:
         is_flag=True,
         help="AMOUNT is what is to arrive, in TO; the rate is fixed.",
     )(command)
+
+
+def preset_option(command: F) -> F:
+    """Options that the desk keeps under a name, in place of typed ones."""
+    return click.option(
+        "--preset", metavar="NAME", help="Options kept under this name in the desk."
+    )(command)
+
+
+def require_no_options(preset: str | None, typed: bool) -> None:
+    """Exit 2 where a preset stands beside ``typed`` options of the same kind."""
+    if preset is not None and typed:
+        message = "--preset brings its own options; leave out the others."
+        raise bad_input("TWO_CHOICES", message, field="preset")

@@ -70,20 +70,25 @@ async def report_quotes(session: Session, request: QuoteRequest) -> int:
 def _options(session: Session, request: QuoteRequest) -> QuoteOptions:
     """The options as typed, or those of a preset. Exit 2 for contradictions, 5 for no preset."""
     if request.preset is not None:
-        presets = QuotePresets.of(session.settings.places)
-        found = presets.find(request.preset)
-        if found is None:
-            known = presets.names()
-            raise CommandError(
-                Exit.NOT_FOUND,
-                "NO_SUCH_PRESET",
-                f'No preset is called "{request.preset}".',
-                next=f"you: {', '.join(known)}" if known else "you: keep one in the desk, f2",
-                fields={"preset": {"message": "not kept"}},
-            )
-        return found
+        return preset_options(session, request.preset)
     options = request.wish.read(request.types, request.providers)
     return replace(options, fixed=True, floating=True) if request.both else options
+
+
+def preset_options(session: Session, name: str) -> QuoteOptions:
+    """The options that the desk keeps under this name. Exit 5 when it keeps none."""
+    presets = QuotePresets.of(session.settings.places)
+    found = presets.find(name)
+    if found is not None:
+        return found
+    known = presets.names()
+    raise CommandError(
+        Exit.NOT_FOUND,
+        "NO_SUCH_PRESET",
+        f'No preset is called "{name}".',
+        next=f"you: {', '.join(known)}" if known else "you: keep one in the desk, f2",
+        fields={"preset": {"message": "not kept"}},
+    )
 
 
 def no_route(board: QuoteBoard) -> CommandError:
