@@ -105,4 +105,4 @@ async def options(run: DeskRun) -> None:
 async def swap_reverse(run: DeskRun) -> None:
     await run.ready()
     await run.type("=2 btc eth")
-    await run.see("fixed rate")
+    await run.see("You get exactly")
