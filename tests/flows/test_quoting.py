@@ -14,6 +14,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError
 from swapdesk.clock import ManualClock
 from swapdesk.flows.amount_check import bounds_of, check_amount
+from swapdesk.flows.announcements import no_usable_route
 from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.quote_wish import QuoteWish
 from swapdesk.flows.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, ranked_for
@@ -162,6 +163,24 @@ async def test_limits_bound_an_amount_before_it_is_asked_for(
     right = check_amount("0.5", btc, limits)
     assert right.ok
     assert right.lines == ()
+
+
+async def test_a_reverse_board_states_the_smallest_amount_to_arrive(
+    desk: QuoteDesk, catalog: Catalog
+) -> None:
+    btc, eth = token(catalog, "btc"), token(catalog, "eth")
+    wish = QuoteWish(btc, eth, Decimal("0.00001"), receive=True)
+    assert (await desk.ask(wish)).smallest_usable is None
+    limits = await desk.limits(btc, eth)
+    bounds = bounds_of(limits, receive=True)
+    assert bounds is not None
+    board = await desk.ask(wish)
+    assert board.smallest_usable == (bounds.smallest, None)
+    said = no_usable_route(board)
+    assert said.startswith("No route pays 0.00001 ETH. The smallest usable amount is ")
+    assert said.endswith(" ETH.")
+    enough = await desk.ask(QuoteWish(btc, eth, Decimal(2), receive=True))
+    assert enough.smallest_usable is None
 
 
 def test_no_bound_is_no_maximum_of_zero() -> None:

@@ -97,9 +97,7 @@ def no_route(board: QuoteBoard) -> CommandError:
     message = f"No route {verb} {exact_amount(board.amount)} {token.symbol}."
     smallest = board.smallest_usable
     if smallest is not None:
-        message += (
-            f" The smallest usable amount is {exact_amount(smallest[0])} {board.token_in.symbol}."
-        )
+        message += f" The smallest usable amount is {exact_amount(smallest[0])} {token.symbol}."
     return CommandError(
         Exit.REFUSED,
         "NO_USABLE_ROUTE",

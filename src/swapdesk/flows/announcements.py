@@ -31,7 +31,7 @@ def no_usable_route(board: QuoteBoard) -> str:
     smallest = board.smallest_usable
     if smallest is None:
         return said
-    least = f"{exact_amount(smallest[0])} {board.token_in.symbol}"
+    least = f"{exact_amount(smallest[0])} {token.symbol}"
     at = f" at {smallest[1]}" if smallest[1] else ""
     return f"{said} The smallest usable amount is {least}{at}."
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
+from swapdesk.flows.amount_check import bounds_of
 from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.quote_wish import QuoteWish
 from swapdesk.flows.ranking import RankedQuote, Ranking, rank
@@ -36,7 +37,8 @@ _KEPT_LIMITS = 64
 class QuoteBoard:
     """One answer, ranked when it arrived. ``cost`` is what it took from the quote budget.
 
-    ``refused`` is why one of two calls (floating and fixed) brought nothing.
+    ``refused`` is why one of two calls (floating and fixed) brought nothing. ``limits`` of the
+    pair, where they were known without a call.
     """
 
     asked_at: datetime
@@ -45,6 +47,7 @@ class QuoteBoard:
     wish: QuoteWish
     cost: int = 1
     refused: ClientError | None = None
+    limits: PairLimits | None = None
 
     @property
     def token_in(self) -> Token:
@@ -65,9 +68,16 @@ class QuoteBoard:
 
     @property
     def smallest_usable(self) -> tuple[Decimal, str | None] | None:
-        """The lowest minimum among routes the amount was too small for, and whose it is."""
+        """The lowest minimum among routes the amount was too small for, and whose it is.
+
+        In reverse of the token received, where the limits of the pair state that side: a
+        quote's own minimum is of the token sold.
+        """
         if self.wish.receive:
-            return None  # minimums are of the token sold, and its amount is the answer
+            known = self.limits
+            bounds = bounds_of(known, receive=True) if known is not None else None
+            small = bounds is not None and self.amount < bounds.smallest
+            return (bounds.smallest, None) if bounds is not None and small else None
         bounds = [
             (entry.quote.min, entry.quote.swap_name)
             for entry in self.ranking.unusable
@@ -128,10 +138,10 @@ class QuoteDesk:
         Rows of the other kind stay as they are, with their own ends.
         """
         answer = await self._call(board.wish, fixed=fixed)
-        ranking = board.ranking
+        before = board.ranking
         others = [
-            *((row.quote, row.expires_at) for row in ranking.rows if row.quote.fixed != fixed),
-            *((e.quote, board.received_at) for e in ranking.unusable if e.quote.fixed != fixed),
+            *((row.quote, row.expires_at) for row in before.rows if row.quote.fixed != fixed),
+            *((e.quote, board.received_at) for e in before.unusable if e.quote.fixed != fixed),
         ]
         wish = replace(
             board.wish,
@@ -140,7 +150,8 @@ class QuoteDesk:
         )
         now = self._clock.now()
         rows = [*others, *self._ends(answer)]
-        return QuoteBoard(board.asked_at, now, ranked_for(wish, rows, now), wish, cost=1)
+        ranking = ranked_for(wish, rows, now)
+        return QuoteBoard(board.asked_at, now, ranking, wish, cost=1, limits=board.limits)
 
     async def _call(self, wish: QuoteWish, *, fixed: bool) -> _Answer:
         asked = self._clock.monotonic()
@@ -162,7 +173,8 @@ class QuoteDesk:
         rows = [pair for answer in answers for pair in self._ends(answer)]
         asked_at = min(answer.asked_at for answer in answers)
         ranking = ranked_for(wish, rows, received_at)
-        return QuoteBoard(asked_at, received_at, ranking, wish, wish.cost, refused)
+        limits = self.known_limits(wish.token_in, wish.token_out)
+        return QuoteBoard(asked_at, received_at, ranking, wish, wish.cost, refused, limits)
 
     @staticmethod
     def _ends(answer: _Answer) -> list[tuple[Quote, datetime]]:
