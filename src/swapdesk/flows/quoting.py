@@ -75,9 +75,10 @@ class QuoteBoard:
         """
         if self.wish.receive:
             known = self.limits
-            bounds = bounds_of(known, receive=True) if known is not None else None
-            small = bounds is not None and self.amount < bounds.smallest
-            return (bounds.smallest, None) if bounds is not None and small else None
+            arriving = bounds_of(known, receive=True) if known is not None else None
+            if arriving is None or self.amount >= arriving.smallest:
+                return None
+            return arriving.smallest, None
         bounds = [
             (entry.quote.min, entry.quote.swap_name)
             for entry in self.ranking.unusable
