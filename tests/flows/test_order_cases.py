@@ -351,9 +351,10 @@ def test_a_refund_of_a_short_deposit_blames_no_provider() -> None:
 
 def test_a_refund_names_its_chain_as_people_do() -> None:
     back = {"display_status": "REFUNDED", "in_status": 7, "refund_amount": Decimal("0.5")}
-    chain = next(one for one in build_chains() if one.short_name == "bitcoin")
-    coin = next(one for one in build_tokens([chain], NOW) if one.mainnet)
+    chains = build_chains()
+    chain = next(one for one in chains if one.short_name == "bitcoin")
+    coin = next(one for one in build_tokens(chains, NOW) if one.chain == "bitcoin")
     one = order(**back, refund_chain=chain.short_name, in_token=coin)
-    assert "came back on Bitcoin." in account_of(one, None, now=LATER).cause
+    assert account_of(one, None, now=LATER).cause == "0.5 BTC came back on Bitcoin"
     elsewhere = order(**back, refund_chain="elsewhere", in_token=coin)
     assert "came back on elsewhere" in account_of(elsewhere, None, now=LATER).cause

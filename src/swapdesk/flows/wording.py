@@ -75,13 +75,15 @@ FAILURES: dict[str, Failure] = {
         "The calls of this window are used up.", IN_WALLET, "you: wait for the window to reset"
     ),
     ErrorCode.INTERNAL_SERVER_ERROR: Failure(
-        "The service had an internal error.", IN_WALLET, "the service; quote the request id"
+        "The service had an internal error.",
+        IN_WALLET,
+        "you: try again, or send the service the request id",
     ),
     ErrorCode.PROVIDER_EXCHANGE_FAILED: Failure(
         "No exchange accepted the order.", IN_WALLET, "you: ask for new quotes"
     ),
     ErrorCode.SERVICE_UNAVAILABLE: Failure(
-        "The service cannot answer right now.", IN_WALLET, "the service, then you"
+        "The service cannot answer right now.", IN_WALLET, "you: try again in a minute"
     ),
     "FIXED_RATE_NOT_ALLOWED": Failure(
         "This account may not use fixed rates.", IN_WALLET, "you: take a floating rate"

@@ -90,7 +90,8 @@ class Creating(App[int]):
         elif shown is not None:
             shown.ended(outcome)
         else:
-            self.notify(outcome.failure.cause, severity="warning")
+            # It ended while another screen is looked at: say which order is meant.
+            self.notify(f"The order before: {outcome.failure.cause}", severity="warning")
 
     async def _order_exists(self, created: Created, *, open_it: bool) -> None:
         from swapdesk.flows.announcements import found_again, order_open

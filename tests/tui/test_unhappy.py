@@ -1,0 +1,243 @@
+"""Each unhappy path played in a real terminal: cause, place of the money and who acts next.
+
+One sandbox for all of them, with its control faults. A few run always, all with ``--full``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from harness import Sandbox, running_sandbox
+from swapdesk.chain.addresses.derive import derive_address
+from tui.test_end_to_end import ENTER, STILL, DeskWindow, orders_of_the_service
+
+REFUND = derive_address("bitcoin", b"f" * 32)
+JARGON = re.compile(
+    r"[a-z]+(Status|Amount|Address|Hash|Required|Id)\b|[A-Z]+_[A-Z_]+|\b(status|code) \d"
+)
+"""Field names, names of states and error codes, and bare numbers of states."""
+
+ESCAPE = "\x1b"
+CLEAR = b"\x15"
+
+
+@dataclass(frozen=True)
+class Path:
+    """What is done to one order, and the cause, the money and the next step then told."""
+
+    name: str
+    cause: str
+    funds: str
+    then: str
+    fault: str | None = None
+    leg: str | None = None
+    pays: float | None = None
+    funded: bool = True
+    late: bool = False
+    fixed: str | None = None
+    """The kind of fixed route; None for the best floating one."""
+    always: bool = False
+
+
+STUCK = "you: write to support with order"
+ENDED = "nobody: nothing is left to do"
+PATHS = [
+    Path("kept after the deposit", "could not finish after", "is with the service.", STUCK,
+         "fail_after_deposit", always=True),
+    Path("returned without a way back", "could not finish after", "is with the service.", STUCK,
+         "refund"),
+    Path("refunded", r"The provider kept 0\.\d+ BTC", r"came back to .* on Bitcoin\.", ENDED,
+         "refund", fixed="standard", always=True),
+    Path("private and fixed, stopped part-way", "stopped part-way", r"came back to .* on Bitcoin",
+         ENDED, "refund", leg="out", fixed="private"),
+    Path("held", r"holds 0\.5 BTC for a compliance check", r"0\.5 BTC, held at \w+\.", STUCK,
+         "hold"),
+    Path("paid by fallback", "did not finish; the service paid it by another way",
+         r"ETH arrived at @bob\.", ENDED, "fallback"),
+    Path("rerouted", r"failed, \w+ finished it", r"ETH arrived at @bob\.", ENDED, "reroute"),
+    Path("expired", r"No deposit came\. The order is closed\.",
+         r"in your wallet, if you sent nothing\.", "nobody: do not send", "expire", funded=False),
+    Path("deleted", "The service deleted the order", r"in your wallet, if you sent nothing\.",
+         ENDED, "delete", funded=False, always=True),
+    Path("short", r"less than you confirmed; a deposit below", r"ETH arrived at @bob\.", ENDED,
+         pays=0.4),
+    Path("excess", r"more than you confirmed; a deposit above", r"ETH arrived at @bob\.", ENDED,
+         pays=0.7),
+    Path("late", "The deposit came after the deadline", "is with the service", STUCK,
+         funded=False, late=True),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What a refused or lost request shows; ``fault`` is set on ``operation``."""
+
+    name: str
+    fault: str
+    operation: str
+    told: str
+    then: str
+    selector: dict[str, Any] = field(default_factory=dict)
+    always: bool = False
+
+
+REFUSALS = [
+    Refusal("an internal error", "http_500", "get_quotes", "The service had an internal error.",
+            "you: try again", always=True),
+    Refusal("not available", "http_503", "get_quotes", "The service cannot answer right now.",
+            "you: try again"),
+    Refusal("no answer to read", "garbage", "get_quotes", "could not be used", "you: try again"),
+    Refusal("half an answer", "truncate", "get_quotes", "cannot be reached", "you: try again"),
+]  # fmt: skip
+
+
+def chosen(cases: list[Any]) -> list[Any]:
+    """A few in every run, the others with ``--full``."""
+    marked = [() if case.always else (pytest.mark.long,) for case in cases]
+    return [
+        pytest.param(case, id=case.name, marks=marks)
+        for case, marks in zip(cases, marked, strict=True)
+    ]
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def desk(sandbox: Sandbox) -> Iterator[DeskWindow]:
+    """One desk; every path begins on its first screen."""
+    window = DeskWindow(sandbox.home)
+    window.ready()
+    yield window
+    window.close()
+
+
+@pytest.fixture(autouse=True)
+def home(desk: DeskWindow, sandbox: Sandbox) -> Iterator[None]:
+    yield
+    sandbox.control("DELETE", "/faults")
+    for _ in range(5):
+        desk.press(ESCAPE)
+        desk.read_until_quiet(0.15)
+
+
+def ask(desk: DeskWindow) -> None:
+    desk.press("n")
+    desk.read_until("What do you want to swap?")
+    desk.press(CLEAR)
+    desk.type("0.5 btc eth")
+    desk.read_until("enter ask for quotes")
+    desk.press(ENTER)
+
+
+def choose(desk: DeskWindow, kind: str) -> None:
+    """The cursor on the first fixed route of a kind."""
+    desk.press("f")
+    desk.read_until("fixed")
+    desk.read_until_quiet(STILL)
+    for _ in range(60):
+        row = next(row for row in desk.text.split("\n") if row.startswith("▌"))
+        if kind in row and "fixed" in row:
+            return
+        desk.press("\x1b[B")
+        desk.read_until_quiet(0.1)
+    raise AssertionError(f"no fixed {kind} route:\n{desk.text}")
+
+
+def created(desk: DeskWindow, sandbox: Sandbox, fixed: str | None) -> str:
+    """The id of a new order whose deposit card is on the screen."""
+    ask(desk)
+    desk.read_until("enter review")
+    if fixed is not None:
+        choose(desk, fixed)
+    desk.press(ENTER)
+    desk.read_until("Create")
+    desk.type("@bob")
+    desk.press(ENTER)
+    if fixed is not None:
+        desk.read_until("Refund address")
+        desk.read_until_quiet(STILL)
+        desk.paste(REFUND)
+        desk.read_until("Bitcoin address, checksum correct")
+        desk.read_until_quiet(STILL)
+        desk.press(ENTER)
+    desk.read_until("c create")
+    desk.read_until_quiet(STILL)
+    desk.press("c")
+    desk.read_until("f fund", " left, until ")
+    return orders_of_the_service(sandbox.ready)[0]
+
+
+def told_line(desk: DeskWindow, word: str) -> str:
+    return next((row for row in desk.text.split("\n") if word in row), "")
+
+
+def sentences(desk: DeskWindow) -> str:
+    """The screen as running text, so that a sentence over two rows is one."""
+    return " ".join(desk.text.split())
+
+
+@pytest.mark.parametrize("path", chosen(PATHS))
+def test_an_unhappy_path_is_told(desk: DeskWindow, sandbox: Sandbox, path: Path) -> None:
+    order = created(desk, sandbox, path.fixed)
+    if path.fault is not None:
+        leg = {} if path.leg is None else {"leg": path.leg}
+        sandbox.fault(path.fault, serviceId=order, **leg)
+    if path.late:
+        sandbox.control("POST", "/clock", {"advance": 1900})
+        desk.read_until("Expired")
+    if path.pays is not None or path.late:
+        paid = {} if path.pays is None else {"amount": path.pays}
+        sandbox.control("POST", "/deposits", {"serviceId": order, **paid})
+    elif path.funded:
+        desk.fund()
+    if not path.late:
+        desk.until(lambda: "left, until" not in desk.text, "the order to move")
+    desk.read_until_quiet(STILL)
+    assert "The money is still yours." not in desk.text
+    desk.press(ENTER)
+    desk.read_until("Order id")
+    if path.late:
+        # Ended orders are looked at twice a minute.
+        sandbox.control("POST", "/clock", {"advance": 60})
+    desk.until(lambda: re.search(path.cause, sentences(desk)), path.cause, 60)
+    desk.until(lambda: re.search(path.funds, told_line(desk, "  Funds ")), path.funds)
+    desk.until(lambda: path.then in told_line(desk, "Next "), path.then)
+    assert not JARGON.search(desk.text), desk.text
+
+
+@pytest.mark.long
+def test_a_released_hold_goes_on(desk: DeskWindow, sandbox: Sandbox) -> None:
+    order = created(desk, sandbox, None)
+    sandbox.fault("hold", serviceId=order)
+    desk.fund()
+    desk.press(ENTER)
+    desk.read_until("Order id", "On hold")
+    sandbox.fault("release", serviceId=order)
+    desk.read_until("arrived at @bob.", ENDED)
+
+
+@pytest.mark.parametrize("refusal", chosen(REFUSALS))
+def test_a_refusal_is_told(desk: DeskWindow, sandbox: Sandbox, refusal: Refusal) -> None:
+    # Reading calls are asked again: all of them meet the fault.
+    sandbox.fault(refusal.fault, operation=refusal.operation, times=6)
+    ask(desk)
+    desk.read_until("No quotes.", refusal.told)
+    assert "Funds in your wallet" in desk.text
+    assert refusal.then in told_line(desk, "Next ")
+
+
+@pytest.mark.long
+def test_a_lost_answer_of_a_create_is_found_again(desk: DeskWindow, sandbox: Sandbox) -> None:
+    before = set(orders_of_the_service(sandbox.ready))
+    sandbox.fault("lost_response", operation="create_exchange", times=1)
+    created(desk, sandbox, None)
+    assert len(set(orders_of_the_service(sandbox.ready)) - before) == 1
