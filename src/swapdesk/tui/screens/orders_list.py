@@ -81,6 +81,8 @@ class OrdersList(Page):
         super().on_resize()
         if self._fit():
             self._fill()
+        # The pane has another place on a wide screen, and stays on no other.
+        self._show_pane()
 
     def on_unmount(self) -> None:
         if self._filling is not None:

@@ -112,7 +112,8 @@ def token_notes(
         able = [what for what in CanDo if row.can(what)]
         can = [span for what in able for span in _legend(what)]
         facts.append(("Can do", can or [Span("nothing", "muted")]))
-    facts += [("Alike" if at == 0 else "", line) for at, line in enumerate(_copies(alike, short=not legend))]
+    copies = _copies(alike, short=not legend)
+    facts += [("Alike" if at == 0 else "", line) for at, line in enumerate(copies)]
     return TokenNotes(_head(row, token, now), _figures(row, token), tuple(warnings), tuple(facts))
 
 
