@@ -14,7 +14,7 @@ from flows.marketplace import api, clock, service, venues
 from flows.orders import NOW, created_here, order
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.create_commands import CreateRequest, MaxLoss
+from swapdesk.cli.create_request import CreateRequest, MaxLoss
 from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_options import RouteWish
 from swapdesk.client.api import PartnerApi
@@ -48,6 +48,7 @@ REQUEST = CreateRequest(
     provider=None,
     quote_id=None,
     wish=RouteWish(),
+    preset=None,
     min_out=None,
     middle_refund=None,
     max_loss=MaxLoss(None),

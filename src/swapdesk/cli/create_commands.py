@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ import click
 from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.call import Call, desk_command
 from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.create_request import CreateRequest, MaxLoss, require_middle, require_refund
 from swapdesk.cli.quote_command import ROUTES
 from swapdesk.cli.quote_options import (
     RouteWish,
@@ -27,13 +27,6 @@ NO_MEMO = "NO MEMO"
 DEFAULT_MAX_LOSS = "3"
 
 
-@dataclass(frozen=True)
-class MaxLoss:
-    """Percent of value that may be lost, fees included; ``percent`` None for any loss."""
-
-    percent: Decimal | None
-
-
 def read_max_loss(context: click.Context, option: click.Parameter, value: str) -> MaxLoss:
     """``any``, or a percentage from 0 to 100."""
     if value == "any":
@@ -45,31 +38,6 @@ def read_max_loss(context: click.Context, option: click.Parameter, value: str) -
     if not (percent.is_finite() and 0 <= percent <= 100):
         raise click.BadParameter("A loss is 0 to 100 percent, or any.")
     return MaxLoss(percent)
-
-
-@dataclass(frozen=True)
-class CreateRequest:
-    """What the command line asks for. ``buy`` is None for a private send."""
-
-    amount: str
-    sell: str
-    buy: str | None
-    to: str
-    memo: str | None
-    memo_waived: bool
-    refund: str | None
-    refund_memo: str | None
-    types: tuple[str, ...]
-    provider: str | None
-    quote_id: str | None
-    wish: RouteWish
-    preset: str | None
-    min_out: str | None
-    middle_refund: str | None
-    max_loss: MaxLoss
-    accept_warnings: bool
-    fund: bool
-    yes: bool
 
 
 def create_options(command: F) -> F:
@@ -168,20 +136,6 @@ def _require_sense(wish: RouteWish, options: dict[str, Any]) -> None:
     if options["quote_id"] is not None and (options["preset"] is not None or not plain):
         message = "--quote chooses one route; leave out how quotes are asked for."
         raise bad_input("TWO_CHOICES", message, field="quote")
-
-
-def require_middle(refund: str | None, use_xmr: bool | None) -> None:
-    """Exit 2 for an address in the middle of a route whose middle is not chosen."""
-    if refund and use_xmr is not True:
-        message = "--middle-refund goes with --use-xmr: else the middle of the route is not known."
-        raise bad_input("BAD_OPTION", message, field="middle-refund")
-
-
-def require_refund(refund: str | None, fixed: bool) -> None:
-    """Exit 2 for a promised rate without a way back."""
-    if fixed and not refund:
-        message = "A fixed rate needs --refund: where the deposit comes back to if the swap fails."
-        raise bad_input("BAD_REFUND_ADDRESS", message, field="refund")
 
 
 def _create(

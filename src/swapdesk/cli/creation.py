@@ -7,7 +7,7 @@ from typing import Any
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
-from swapdesk.cli.create_commands import CreateRequest
+from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
 from swapdesk.cli.order_document import (
     deposit_facts,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
-from swapdesk.cli.create_commands import CreateRequest
+from swapdesk.cli.create_request import CreateRequest
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.freezing import needs_refund_address

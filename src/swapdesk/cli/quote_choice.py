@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
-from swapdesk.cli.create_commands import (
+from swapdesk.cli.create_request import (
     CreateRequest,
     MaxLoss,
     require_middle,

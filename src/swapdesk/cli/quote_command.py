@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -17,23 +16,9 @@ from swapdesk.cli.quote_options import (
     require_no_options,
     route_options,
 )
+from swapdesk.cli.quote_request import QuoteRequest
 
 ROUTES = ("standard", "private")
-
-
-@dataclass(frozen=True)
-class QuoteRequest:
-    """What the command line asks for. ``both``: floating rates beside the fixed ones."""
-
-    amount: str
-    sell: str
-    buy: str
-    types: tuple[str, ...]
-    providers: tuple[str, ...]
-    wish: RouteWish
-    both: bool
-    preset: str | None
-    explain: bool
 
 
 @click.command()

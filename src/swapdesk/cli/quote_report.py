@@ -10,8 +10,8 @@ from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
-from swapdesk.cli.quote_command import QuoteRequest
 from swapdesk.cli.quote_explanation import say_waterfalls, waterfall_json
+from swapdesk.cli.quote_request import QuoteRequest
 from swapdesk.cli.quote_shelf import QuoteShelf
 from swapdesk.cli.session import Session
 from swapdesk.cli.token_argument import find_token

@@ -1,0 +1,22 @@
+"""What the command line asks quotes for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from swapdesk.cli.quote_options import RouteWish
+
+
+@dataclass(frozen=True)
+class QuoteRequest:
+    """What the command line asks for. ``both``: floating rates beside the fixed ones."""
+
+    amount: str
+    sell: str
+    buy: str
+    types: tuple[str, ...]
+    providers: tuple[str, ...]
+    wish: RouteWish
+    both: bool
+    preset: str | None
+    explain: bool
