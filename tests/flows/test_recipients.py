@@ -13,11 +13,14 @@ from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.clock import ManualClock
 from swapdesk.flows.address_book import AddressBook, Entry
+from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.consent import Consent
 from swapdesk.flows.recipients import (
     NEVER_DEPOSIT,
     WAIVER,
     RecipientCheck,
     check_memo,
+    check_memo_of,
     check_recipient,
     check_refund,
 )
@@ -113,6 +116,29 @@ def test_the_memo_of_a_name_comes_with_it(book: AddressBook) -> None:
     found = check("@rita", XRP, book=book)
     assert (found.memo, found.needs_memo, found.memo_label) == ("20117", True, "destination tag")
     assert check("@bob", book=book).needs_memo is False
+
+
+@pytest.mark.parametrize(("text", "waived"), [("20118", False), ("", True), ("NO MEMO", False)])
+def test_another_tag_than_the_one_kept_with_a_name_is_said(
+    book: AddressBook, text: str, waived: bool
+) -> None:
+    said = "This is not the tag of @rita: 20117."
+    found = check_memo_of(check("@rita", XRP, book=book), text, waived, XRP)
+    assert (found.ok, found.differs) == (True, said)
+    assert found.lines[-1] == CheckLine("warn", said)
+    asked = Consent().also(found.differs)
+    assert (asked.lines, asked.phrase) == ((said,), "yes")
+    loss = Consent(("a loss",), "12").also(found.differs)
+    assert (loss.lines, loss.phrase) == (("a loss", said), "12")
+
+
+def test_the_tag_kept_with_a_name_is_no_warning(book: AddressBook) -> None:
+    rita = check("@rita", XRP, book=book)
+    assert check_memo_of(rita, "20117", False, XRP) == check_memo("20117", False, XRP)
+    assert check_memo_of(rita, "", False, XRP) == check_memo("", False, XRP)
+    bob = check("@bob", book=book)
+    assert check_memo_of(bob, "", False, ETH).differs is None
+    assert Consent().also(None) == Consent()
 
 
 def test_how_often_an_address_was_paid(book: AddressBook) -> None:

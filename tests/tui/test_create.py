@@ -233,6 +233,29 @@ async def test_the_tag_of_a_name_leaves_with_the_name(market: Market) -> None:
         assert form.values == ("", "")
 
 
+@pytest.mark.parametrize("tag", ["20118", "NO MEMO"])
+async def test_another_tag_than_that_of_the_name_is_agreed_to(market: Market, tag: str) -> None:
+    said = "This is not the tag of @rita: 20117."
+    async with market.desk() as run:
+        await run.to_form("0.1 btc xrp")
+        await run.type("@rita")
+        await run.still()
+        assert said not in run.text
+        await run.press("enter", "ctrl+u")
+        await run.type(tag)
+        await run.see(said)
+        await run.press("enter")
+        await run.still()
+        assert run.screen(CreateScreen).step is Step.READY
+        await run.press("c")
+        await run.see("Before this order is created")
+        assert posts(market) == 0
+        await run.type("yes")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
+        assert posts(market) == 1
+
+
 async def test_an_end_while_typing_keeps_the_fields_and_r_shows_what_changed(
     market: Market,
 ) -> None:

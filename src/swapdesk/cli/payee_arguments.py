@@ -18,7 +18,7 @@ from swapdesk.flows.ranking import RankedQuote
 from swapdesk.flows.recipients import (
     MemoCheck,
     RecipientCheck,
-    check_memo,
+    check_memo_of,
     check_recipient,
     check_refund,
 )
@@ -42,7 +42,8 @@ class Payees:
 
 def read_payees(desk: Desk, request: CreateRequest, board: QuoteBoard, row: RankedQuote) -> Payees:
     """Exit 2 for what is no address of that chain or lacks its memo, 9 for one that imitates
-    a known address or belongs to an order."""
+    a known address or belongs to an order, and for another memo than the address book keeps
+    with it, unless a person reads the review or the warning was accepted."""
     token_in, token_out = board.token_in, board.token_out
     paid = paid_addresses(desk.journal)
     deposits = own_deposits(desk.journal)
@@ -56,7 +57,8 @@ def read_payees(desk: Desk, request: CreateRequest, board: QuoteBoard, row: Rank
     )
     if not recipient.ok:
         raise _refused(recipient, "to", "BAD_RECIPIENT")
-    memo = check_memo(
+    memo = check_memo_of(
+        recipient,
         request.memo if request.memo is not None else _own_memo(request, recipient),
         request.memo_waived,
         token_out,
@@ -64,6 +66,9 @@ def read_payees(desk: Desk, request: CreateRequest, board: QuoteBoard, row: Rank
     if not memo.ok:
         hint = ' Give it with --memo, or --waive-memo "NO MEMO".' if not request.memo else ""
         raise bad_input("BAD_MEMO", f"{memo.problem}{hint}", field="memo")
+    if memo.differs is not None and request.yes and not request.accept_warnings:
+        meant = f"you: add --accept-warnings if you mean this {memo.label}"
+        raise own_refusal("MEMO_WARNING", memo.differs, next=meant)
     refund = _read_refund(desk, request, token_in, row, paid, deposits)
     return Payees(recipient, memo, refund, _read_middle(desk, request, board, row, paid))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from swapdesk.flows.catalog import Catalog
@@ -25,6 +25,12 @@ class Consent:
     lines: tuple[str, ...] = ()
     phrase: str = ""
     refused: str | None = None
+
+    def also(self, warning: str | None) -> Consent:
+        """This consent with one more line to agree to; None adds nothing."""
+        if warning is None:
+            return self
+        return replace(self, lines=(*self.lines, warning), phrase=self.phrase or AGREED)
 
 
 def consent_for(board: QuoteBoard, row: RankedQuote, catalog: Catalog, now: datetime) -> Consent:

@@ -26,6 +26,7 @@ __all__ = [
     "MemoCheck",
     "RecipientCheck",
     "check_memo",
+    "check_memo_of",
     "check_recipient",
     "check_refund",
 ]
@@ -67,7 +68,10 @@ class RecipientCheck:
 
 @dataclass(frozen=True)
 class MemoCheck:
-    """``memo`` is what to send, None for none; ``used`` is False where a chain has no memos."""
+    """``memo`` is what to send, None for none; ``used`` is False where a chain has no memos.
+
+    ``differs`` is the warning that the address book keeps another one with the recipient.
+    """
 
     memo: str | None
     waived: bool
@@ -75,6 +79,7 @@ class MemoCheck:
     label: str
     used: bool
     lines: tuple[CheckLine, ...] = field(default=())
+    differs: str | None = None
 
     @property
     def problem(self) -> str | None:
@@ -217,6 +222,23 @@ def check_memo(text: str | None, waived: bool, token: Token) -> MemoCheck:
         used=True,
         lines=(CheckLine(level, verdict.reason),),
     )
+
+
+def check_memo_of(
+    recipient: RecipientCheck, text: str | None, waived: bool, token: Token
+) -> MemoCheck:
+    """:func:`check_memo`, compared with the memo that the address book keeps with ``recipient``.
+
+    Another memo, or none, credits somebody else at an exchange: it is agreed to first.
+    """
+    check = check_memo(text, waived, token)
+    if not (check.ok and check.used and recipient.ok and recipient.label and recipient.memo):
+        return check
+    if check_memo(recipient.memo, False, token).memo == check.memo:
+        return check
+    word = check.label.removeprefix("destination ")
+    said = f"This is not the {word} of {recipient.label}: {recipient.memo}."
+    return replace(check, lines=(*check.lines, CheckLine("warn", said)), differs=said)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from swapdesk.flows.recipients import (
     MemoCheck,
     RecipientCheck,
     check_memo,
+    check_memo_of,
     check_recipient,
     check_refund,
 )
@@ -151,7 +152,7 @@ class CreateForm(Vertical):
             own_deposits=self._deposits,
             contracts=self._contracts[token.id],
         )
-        memo = check_memo(self._memo_text(), False, token)
+        memo = check_memo_of(recipient, self._memo_text(), False, token)
         return Checked(recipient, memo, self._checked_refund(), self._checked_intermediate())
 
     def _checked_refund(self) -> RecipientCheck | None:
