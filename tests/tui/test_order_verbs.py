@@ -163,6 +163,23 @@ async def test_a_filter_that_is_none_is_told_and_keeps_the_rows(market: Market) 
         assert "an age is" not in run.text
 
 
+async def test_enter_takes_no_filter_that_cannot_be_read(market: Market) -> None:
+    prepare(market, [waiting(market.clock), held(market.clock)])
+    async with market.desk() as run:
+        screen = await tracker(run)
+        await run.press("slash")
+        await run.type(" >zz")
+        screen.clear_notice()
+        await run.press("enter")
+        await run.see("'>zz': an age is a number with s, m, h or d")
+        assert screen._field.has_focus
+        await run.press("ctrl+u")
+        await run.type("hold")
+        await run.press("enter")
+        await run.see("1 of 2")
+        assert not screen._field.has_focus
+
+
 async def test_what_is_shown_is_exported(market: Market) -> None:
     prepare(market, [waiting(market.clock), held(market.clock), private(market.clock)])
     async with market.desk() as run:

@@ -153,6 +153,12 @@ class OrdersScreen(OrdersList):
 
     @on(TextField.Submitted)
     def _submitted(self) -> None:
+        try:
+            read_filter(self._field.text)
+        except FilterProblem as problem:
+            # Finished and still no filter: the rows are not those of this line.
+            self.show_notice(f"{problem}", "error", about="filter")
+            return
         self._table.focus()
         self.refresh_keys()
 
