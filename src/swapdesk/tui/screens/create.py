@@ -111,6 +111,11 @@ class CreateScreen(Sending):
     def _refused(self, event: TextField.Refused) -> None:
         self.show_notice(event.reason, "warning", about=self._form.values)
 
+    @on(FrozenPanel.Laid)
+    def _laid(self) -> None:
+        """Another size: the frozen intent may be seen whole now, or no longer."""
+        self.show()
+
     def _freeze(self) -> None:
         """What stands here now is what would be confirmed."""
         checked = self._form.checked()
@@ -237,7 +242,13 @@ class CreateScreen(Sending):
 
     def _say_money(self, checked: Checked) -> None:
         money = money_of(
-            self.step, self.row, checked, self.now(), typing=self._typing(), after=self.failed
+            self.step,
+            self.row,
+            checked,
+            self.now(),
+            typing=self._typing(),
+            whole=self._panel.whole,
+            after=self.failed,
         )
         self.set_money(money.where, money.next_, urgent=money.urgent)
 
@@ -264,6 +275,7 @@ class CreateScreen(Sending):
                 self.consent(),
                 connected=self.session.ready,
                 frozen=self._intent is not None,
+                whole=self._panel.whole,
             ),
         )
 

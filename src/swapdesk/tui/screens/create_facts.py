@@ -7,6 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from math import ceil
 
+from textual.message import Message
+
 from swapdesk.flows.first_use import without
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import (
@@ -23,7 +25,7 @@ from swapdesk.flows.recipients import MemoCheck, RecipientCheck
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import REFUSED, TROUBLE
 from swapdesk.tui.memo_words import short_memo_label
-from swapdesk.tui.spans import Line, LineLike, Span
+from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of
 from swapdesk.tui.widgets.check_line import Check
 from swapdesk.tui.widgets.countdown import CountdownState, countdown_spans
 from swapdesk.tui.widgets.detail_rows import Fact
@@ -31,6 +33,8 @@ from swapdesk.tui.widgets.intent_panel import IntentPanel, IntentState, intent_l
 from swapdesk.tui.widgets.quote_table import provider_word, route_word
 
 BAR = 12
+SIDES = ("You send", "You get", "They get")
+"""The labels of the two amounts."""
 
 
 @dataclass(frozen=True)
@@ -52,32 +56,96 @@ class Draft:
 
 
 class FrozenPanel(IntentPanel):
-    """The intent in the rows it has: rate, fees and empty rows go, amounts and addresses never."""
+    """The intent in the rows it has. Rate, duration and fees go where there is no room; amounts,
+    markup, addresses, memos and cost never do: rows that are left out are counted instead."""
+
+    @dataclass
+    class Laid(Message):
+        """The panel has another size: what it shows may be whole now, or no longer."""
+
+        panel: FrozenPanel
+
+        @property
+        def control(self) -> FrozenPanel:
+            return self.panel
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything that is confirmed stands on the screen, in the size it has now."""
+        width, height = self.size
+        return 0 < len(fitting_lines(self.state, width, height)) <= height
 
     def on_resize(self) -> None:
         self.redraw()
+        self.post_message(self.Laid(self))
 
     def lines(self, width: int) -> list[Line]:
-        return fitting_lines(self.state, width, self.size.height)
+        height = self.size.height
+        rows = fitting_lines(self.state, width, height)
+        return rows if height <= 0 or len(rows) <= height else _counted(rows, width, height)
 
 
 def fitting_lines(state: IntentState, width: int, height: int) -> list[Line]:
-    """The rows of the panel, with less in it until they fit ``height`` (0: no limit)."""
+    """The rows of the panel, with less in it until they fit ``height`` (0: no limit).
+
+    They are more than ``height`` when even what must be seen does not fit.
+    """
     rows = intent_lines(state, width)
-    for keep in (_not_rate, _needed):
-        if height <= 0 or len(rows) <= height:
-            break
-        state = replace(state, facts=[fact for fact in state.facts if keep(fact)])
+    if height <= 0 or len(rows) <= height:
+        return rows
+    for less in (_one_rate, _no_gap):
+        state = replace(state, facts=[kept for fact in state.facts for kept in less(fact)])
         rows = intent_lines(state, width)
-    return rows if height <= 0 or len(rows) <= height else [row for row in rows if row]
+        if len(rows) <= height:
+            return rows
+    for less in (_same, _no_rate, _no_duration, _no_fees, _chain_beside):
+        state = replace(state, facts=[kept for fact in state.facts for kept in less(fact)])
+        rows = [row for row in intent_lines(state, width) if row]
+        if len(rows) <= height:
+            return rows
+    return rows
 
 
-def _not_rate(fact: Fact) -> bool:
-    return fact.label not in ("Rate", "Fees", "Markup")
+def _counted(rows: list[Line], width: int, height: int) -> list[Line]:
+    """The first rows, and in the last one how many are missing."""
+    shown = rows[: height - 1]
+    said = f"{TROUBLE} {len(rows) - len(shown)} rows more: enlarge the window"
+    return [*shown, cut([Span(said, "status-waiting")], width)]
 
 
-def _needed(fact: Fact) -> bool:
-    return bool(fact.label) and fact.label != "Takes"
+def _same(fact: Fact) -> list[Fact]:
+    return [fact]
+
+
+def _one_rate(fact: Fact) -> list[Fact]:
+    return [replace(fact, below=())] if fact.label == "Rate" else [fact]
+
+
+def _no_gap(fact: Fact) -> list[Fact]:
+    return [fact] if fact.label else []
+
+
+def _no_rate(fact: Fact) -> list[Fact]:
+    return [fact] if fact.label != "Rate" else []
+
+
+def _no_duration(fact: Fact) -> list[Fact]:
+    return [fact] if fact.label != "Takes" else []
+
+
+def _no_fees(fact: Fact) -> list[Fact]:
+    return [fact] if fact.label != "Fees" else []
+
+
+def _chain_beside(fact: Fact) -> list[Fact]:
+    """The chain of an amount in its row, where no former value stands there."""
+    if fact.label not in SIDES or fact.was:
+        return [fact]
+    amount = [Span(span.text, span.role, True) for span in line_of(fact.value)]
+    chains = [
+        Span(f"  {span.text}", span.role) for row in fact.below for span in line_of(row, "muted")
+    ]
+    return [replace(fact, value=[*amount, *chains], below=(), bold=False)]
 
 
 def intent_state(draft: Draft, now: datetime) -> IntentState:

@@ -10,6 +10,8 @@ from swapdesk.tui.commands.create import Back, Complete, FieldAbove, FieldBelow,
 from swapdesk.tui.screens.create_form import Checked
 from swapdesk.tui.screens.create_words import BUSY, Step
 
+NOT_WHOLE = "enlarge the window"
+
 
 def standing_of(
     verb: type[Command],
@@ -43,8 +45,11 @@ def standing_of(
     return Standing(locked=why) if why else READY
 
 
-def locked(checked: Checked, consent: Consent, *, connected: bool, frozen: bool) -> str:
-    """Why the create key does not work; empty when it does."""
+def locked(
+    checked: Checked, consent: Consent, *, connected: bool, frozen: bool, whole: bool
+) -> str:
+    """Why the create key does not work; empty when it does. ``whole``: the frozen intent is on
+    the screen with everything in it."""
     problems = checked.problems
     if problems:
         return f"{problems} {'problem' if problems == 1 else 'problems'}"
@@ -52,4 +57,6 @@ def locked(checked: Checked, consent: Consent, *, connected: bool, frozen: bool)
         return consent.refused.rstrip(".")
     if not connected:
         return "the service is not connected"
-    return "" if frozen else "enter freezes the intent"
+    if not frozen:
+        return "enter freezes the intent"
+    return "" if whole else NOT_WHOLE

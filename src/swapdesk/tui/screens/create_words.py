@@ -110,10 +110,11 @@ def money_of(
     now: datetime,
     *,
     typing: bool,
+    whole: bool = True,
     after: Failure | None = None,
 ) -> MoneyState:
-    """Where the money is and who acts next. ``typing``: a field has the focus; ``after`` is why
-    nothing was created."""
+    """Where the money is and who acts next. ``typing``: a field has the focus; ``whole``: the
+    frozen intent is seen in full; ``after`` is why nothing was created."""
     if step is Step.SENT:
         return MoneyState(FUNDS, "the service: it creates the order")
     if step in BUSY:
@@ -125,6 +126,8 @@ def money_of(
         return MoneyState(FUNDS, f"you: {_asking_key(typing)} asks for a new quote, 1 quote")
     if step is Step.READY:
         left = (row.expires_at - now).total_seconds()
+        if not whole:
+            return MoneyState(FUNDS, "you: make the window larger", urgent=left < URGENT_SECONDS)
         next_ = f"you: c creates within {countdown(left)}"
         return MoneyState(FUNDS, next_, urgent=left < URGENT_SECONDS)
     return MoneyState(FUNDS, _next_input(checked))
