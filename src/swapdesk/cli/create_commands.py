@@ -49,7 +49,8 @@ def create_options(command: F) -> F:
         click.option(
             "--accept-warnings",
             is_flag=True,
-            help="Use a token that a scan warns of or that is not verified.",
+            help="Use a token that a scan warns of or that is not verified, and another memo than"
+            " the address book keeps with a name.",
         ),
         click.option(
             "--max-loss",
