@@ -150,8 +150,13 @@ async def test_a_code_stands_beside_the_card_where_there_is_room_only(market: Ma
 
 
 async def test_a_terminal_that_is_too_small_says_so_and_keeps_the_copies(market: Market) -> None:
-    async with market.desk((60, 16)) as run:
-        screen = await to_code(run)
+    # An order is created on a screen that shows the whole intent; the window shrinks later.
+    async with market.desk((80, 24)) as run:
+        await run.to_deposit("2500 xrp eth")
+        await run.pilot.resize_terminal(60, 16)
+        await run.press("v")
+        screen = run.screen(DepositCodeScreen)
+        await run.see("The code with")
         said = " ".join(run.text.split())
         assert "The code with the payment link needs 37 x 19 cells" in said
         assert screen.shown == ""
