@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
@@ -73,6 +74,12 @@ def _columns(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]
                 ]
             )
 
+    _lay(found, rows, put, width)
+    return rows
+
+
+def _lay(found: Waterfall, rows: list[Line], put: Callable[[Step], None], width: int) -> None:
+    """The steps in their order, with a rule before every sum; ``put`` writes one."""
     for step in found.of(Part.SEND):
         put(step)
     rows.append([])
@@ -90,7 +97,6 @@ def _columns(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]
     rows.append(rule(width))
     for step in found.of(Part.BELOW):
         put(step)
-    return rows
 
 
 def _panel(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
@@ -107,23 +113,7 @@ def _panel(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
         source = f"{step.how} · {step.known}"
         rows.extend([Span("  "), *line] for line in wrapped(Span(source, "muted"), width - 2))
 
-    for step in found.of(Part.SEND):
-        put(step)
-    rows.append([])
-    for step in found.of(Part.LINE):
-        put(step)
-    rows.append(rule(width))
-    for part in (Part.TOTAL, Part.CHECK):
-        for step in found.of(part):
-            put(step)
-    outside = found.of(Part.OUTSIDE)
-    if outside:
-        rows += [[], [Span("Not in net", "muted")]]
-        for step in outside:
-            put(step)
-    rows.append(rule(width))
-    for step in found.of(Part.BELOW):
-        put(step)
+    _lay(found, rows, put, width)
     return rows
 
 
