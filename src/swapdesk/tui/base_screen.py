@@ -232,6 +232,8 @@ class DeskScreen(Screen[None]):
         size = self.app.size
         self.set_class(is_too_small(size.width, size.height), "-too-small")
         self._lay_notice()
+        # Everything stands elsewhere now: a key on its way was meant for the size before.
+        self.guard.changed(self.guard.step)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action != "command":

@@ -70,6 +70,7 @@ class CreateScreen(Sending):
         self.board, self.row = board, row
         self._was: Decimal | None = None
         self._hidden: frozenset[int] = frozenset()
+        self._seen_whole = False
         self._asking = False
         self._consented = ("", Consent())
         self._typed = typed
@@ -212,8 +213,16 @@ class CreateScreen(Sending):
         )
         self._panel.show(intent_state(draft, now))
         self._summary.show(summary(draft, now))
+        self._restart_stillness()
         self._say_money(checked)
         self.refresh_keys()
+
+    def _restart_stillness(self) -> None:
+        """What makes the create key work is a change of the screen, whatever made it."""
+        whole = self._panel.whole
+        if whole is not self._seen_whole:
+            self._seen_whole = whole
+            self.guard.changed(self.guard.step)
 
     def _cost(self) -> str:
         link = self.link
