@@ -257,3 +257,23 @@ def test_a_desk_that_is_behind_takes_no_order_back(path: Path, clock: ManualCloc
         known = desk.orders.get(done.service_id)
         assert known is not None
         assert (known.order.display_status, known.ended) == ("SWAP_COMPLETED", True)
+
+
+def test_the_orders_of_intents_are_found_without_reading_those_of_others(
+    journal: Journal, clock: ManualClock
+) -> None:
+    mine, foreign = order(), order(service_id="z" * 22, deposit_address=None)
+    one, two = intent(), intent(amount_in=Decimal("0.6"))
+    for each in (one, two):
+        journal.intents.add(each, "create", "digest")
+    journal.intents.mark_created(one.id, mine, source="create", verdict=UNREPEATED)
+    clock.advance(5)
+    journal.orders.record([(foreign, "list", False)])
+    orders = journal.orders
+    assert [known.order for known in orders.of_intents()] == [mine]
+    assert orders.ids() == {mine.service_id, foreign.service_id}
+    assert orders.ids_of_others(two.id) == {mine.service_id}
+    assert orders.ids_of_others(one.id) == set()
+    assert orders.seen_before(clock.now()) == {mine.service_id}
+    assert orders.seen_before(NOW) == set()
+    assert orders.deposit_addresses() == {mine.deposit_address}

@@ -112,7 +112,7 @@ class ExchangeFlow:
         digest = hashlib.sha256(encode_json(body)).hexdigest()
         sent_at = self._api.server_now()
         try:
-            known = {entry.order.service_id for entry in self._journal.orders.all()}
+            known = self._journal.orders.ids()
             self._journal.intents.add(intent, "create", digest)
             self._journal.intents.mark_sent(intent.id, sent_at)
         except JournalUnavailable:
@@ -212,11 +212,7 @@ class ExchangeFlow:
 
     def of_others(self, intent: Intent) -> set[str]:
         """Orders of this journal that belong to other intents."""
-        return {
-            entry.order.service_id
-            for entry in self._journal.orders.all()
-            if entry.intent_id is not None and entry.intent_id != intent.id
-        }
+        return self._journal.orders.ids_of_others(intent.id)
 
     async def _adopt(self, intent: Intent, order: Order, *, found_again: bool) -> Created:
         """Journal the order, hidden; read it again, compare, and only then let it be shown."""

@@ -59,6 +59,44 @@ class OrderLog:
             after = rows[-1]["place"]
             yield from map(self._order_of, rows)
 
+    def of_intents(self) -> list[JournaledOrder]:
+        """The orders that were confirmed here, newest first; those of others are not read."""
+        return [
+            self._order_of(row)
+            for row in self._file.read(
+                "SELECT * FROM known_order WHERE intent_id > '' ORDER BY first_seen DESC", ()
+            )
+        ]
+
+    def ids(self) -> set[str]:
+        """Every order this desk knows."""
+        rows = self._file.read("SELECT service_id FROM known_order", ())
+        return {row["service_id"] for row in rows}
+
+    def ids_of_others(self, intent_id: str) -> set[str]:
+        """Orders that other intents became."""
+        rows = self._file.read(
+            "SELECT service_id FROM known_order WHERE intent_id > '' AND intent_id != ?",
+            (intent_id,),
+        )
+        return {row["service_id"] for row in rows}
+
+    def seen_before(self, moment: datetime) -> set[str]:
+        """Ids of the orders that were first seen before ``moment``."""
+        rows = self._file.read("SELECT service_id, first_seen FROM known_order", ())
+        return {
+            row["service_id"] for row in rows if datetime.fromisoformat(row["first_seen"]) < moment
+        }
+
+    def deposit_addresses(self) -> frozenset[str]:
+        """Where the orders this desk knows are to be paid."""
+        rows = self._file.read(
+            "SELECT DISTINCT json_extract(last, '$.depositAddress') AS address FROM known_order"
+            " WHERE json_valid(last)",
+            (),
+        )
+        return frozenset(row["address"] for row in rows if row["address"])
+
     def verdict(self, service_id: str) -> Verdict | None:
         """What stands of an order, None when the journal has none of this id."""
         rows = self._file.read(

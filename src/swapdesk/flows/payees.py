@@ -34,7 +34,7 @@ def last_paid(journal: Journal) -> Mapping[str, datetime]:
 def _paid(journal: Journal) -> Iterator[tuple[str, Order]]:
     """Only what was confirmed here and stayed so: an order that the service lists by itself, or
     made for somebody else, never makes its recipient a known one."""
-    for entry in journal.orders.all():
+    for entry in journal.orders.of_intents():
         order, address = entry.order, entry.order.receiver_address
         if entry.intent_id is None or entry.verdict.standing is not Standing.RELEASED:
             continue
@@ -44,11 +44,7 @@ def _paid(journal: Journal) -> Iterator[tuple[str, Order]]:
 
 def own_deposits(journal: Journal) -> frozenset[str]:
     """Deposit addresses of this desk's orders: never a recipient, never a refund address."""
-    return frozenset(
-        entry.order.deposit_address
-        for entry in journal.orders.all()
-        if entry.order.deposit_address is not None
-    )
+    return journal.orders.deposit_addresses()
 
 
 def token_contracts(catalog: Catalog, token: Token) -> frozenset[str]:

@@ -50,11 +50,7 @@ async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
             continue
         if step.state is StepState.SENT:
             journal.intents.mark_unknown(intent.id, code="INTERRUPTED")
-        before = {
-            known.order.service_id
-            for known in journal.orders.all()
-            if known.first_seen < step.sent_at
-        }
+        before = journal.orders.seen_before(step.sent_at)
         # Nobody gives it up or takes an order for it while it is looked for.
         flow.running.add(intent.id)
         try:
@@ -67,7 +63,7 @@ async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
             report.not_created.append(intent)
         else:
             report.unknown.append((intent, outcome))
-    for known in journal.orders.all():
+    for known in journal.orders.of_intents():
         if known.verdict.standing is not Standing.UNREPEATED or known.intent_id is None:
             continue
         confirmed = journal.intents.get(known.intent_id)
