@@ -17,7 +17,8 @@ from swapdesk.paths import (
     read_private,
     write_private,
 )
-from swapdesk.settings import Options, Origin, Secret, SettingsError, load_settings
+from swapdesk.secret import Secret
+from swapdesk.settings import Options, Origin, SettingsError, load_settings
 
 CONFIG = """\
 # the desk of alice

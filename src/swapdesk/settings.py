@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from swapdesk.config_file import ConfigFile, ConfigProblem, nearest, read_config
 from swapdesk.paths import PROFILE_NAME, Home, ProfilePlaces, UnsafePlace, read_private
+from swapdesk.secret import Secret
 
 T = TypeVar("T")
 
@@ -41,36 +42,6 @@ class Origin(StrEnum):
 
 class SettingsError(Exception):
     """A choice that cannot be followed, for example a profile that does not exist."""
-
-
-class Secret:
-    """A text that no repr, log line, format or pickle shows; :meth:`reveal` hands it out."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def reveal(self) -> str:
-        return self._text
-
-    def __repr__(self) -> str:
-        return "Secret(***)"
-
-    def __str__(self) -> str:
-        return "***"
-
-    def __format__(self, spec: str) -> str:
-        return format("***", spec)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and other._text == self._text
-
-    def __hash__(self) -> int:
-        return hash((Secret, self._text))
-
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        raise TypeError("a secret is never pickled or copied into a message")
 
 
 @dataclass(frozen=True)

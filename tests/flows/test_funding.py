@@ -19,7 +19,7 @@ from swapdesk.flows.funding import MAY_BE_PAID, SENT_BEFORE, Funded, NotFunded, 
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import StepState
 from swapdesk.flows.tracked_order import TrackedOrder
-from swapdesk.settings import Secret
+from swapdesk.secret import Secret
 
 PAID = answer(200, {"hash": "f" * 64})
 WAITING = TrackedOrder(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from swapdesk.settings import Secret
+from swapdesk.secret import Secret
 
 VERSION_PATH = "/v2"
 _HOST = re.compile(rb"[A-Za-z0-9._:-]+")

@@ -22,7 +22,7 @@ from swapdesk.client.errors import (
     api_error,
 )
 from swapdesk.client.transport import certificates
-from swapdesk.settings import Secret
+from swapdesk.secret import Secret
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.text import safe_text
 

@@ -5,53 +5,41 @@
     report = await catalog.refresh(api)
     token = catalog.token("65f1...")
 
-A failed refresh leaves the old list as it was; ``age`` says how old that is.
+A failed refresh leaves the old list as it was; ``age`` says how old that is. The list alone
+(``load_list_in_steps``) is searched without models and without a client: those are loaded by
+what needs them.
 """
 
 from __future__ import annotations
 
 import gc
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from swapdesk.clock import Clock
-from swapdesk.flows.catalog_file import UNLISTED, CatalogFile
-from swapdesk.flows.catalog_reading import TokenReader, read_pages
+from swapdesk.flows.catalog_file import CatalogFile
 from swapdesk.flows.token_list import ListedToken, TokenList
-from swapdesk.flows.token_row import CanDo, TokenRow, row_of
-from swapdesk.wire.chains import Chain, ChainQuery
-from swapdesk.wire.encoding.codec import decode, decode_json, encode_json, validate
-from swapdesk.wire.providers import SwapProvider
-from swapdesk.wire.tokens import Token, TokenQuery
+from swapdesk.flows.token_row import CanDo, TokenRow
 
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
+    from swapdesk.flows.catalog_refresh import Progress, RefreshReport
+    from swapdesk.wire.chains import Chain
+    from swapdesk.wire.providers import SwapProvider
+    from swapdesk.wire.tokens import Token
 
-PAGE_SIZE = 1000
-CHAIN_PAGE_SIZE = 100
 STALE_AFTER = 6 * 3600.0
 _KEPT_TOKENS = 256
 
-Progress = Callable[[int, int], None]
-"""Called with tokens read so far and tokens expected."""
-
-
-@dataclass(frozen=True)
-class RefreshReport:
-    """What a refresh brought. ``skipped`` tokens could not be read and are left out."""
-
-    tokens: int
-    chains: int
-    providers: int
-    skipped: int
-    seconds: float
-
 
 class Catalog:
-    """Open with :meth:`open`, then :meth:`load` or :meth:`load_in_steps`."""
+    """Open with :meth:`open`, then :meth:`load` or :meth:`load_in_steps`.
+
+    Or in two halves: :meth:`load_list_in_steps` for rows to be searched, then
+    :meth:`load_models_in_steps` for chains, providers and the tokens no list has.
+    """
 
     def __init__(self, file: CatalogFile, clock: Clock) -> None:
         self._file = file
@@ -143,35 +131,55 @@ class Catalog:
         found = self._file.token_body(wanted)
         if found is None:
             return None
-        token = self._whole(*found)
+        from swapdesk.flows.token_body import whole_token
+
+        token = whole_token(*found)
         self._tokens[wanted] = token
         if len(self._tokens) > _KEPT_TOKENS:
             self._tokens.popitem(last=False)
         return token
 
-    @staticmethod
-    def _whole(body: bytes, chain_body: bytes) -> Token:
-        value = decode_json(body)
-        assert isinstance(value, dict)  # written by this class
-        value["chainData"] = decode_json(chain_body)
-        return validate(Token, value, side="client")
-
     # Reading the file
 
     def load(self) -> int:
-        """Read the list from disk, at once; how many tokens there are."""
+        """Read everything from disk, at once; how many tokens there are."""
         for _ in self._load_steps():
             pass
         return self.count
 
     async def load_in_steps(self) -> int:
         """As :meth:`load`, giving way to the screen every few milliseconds."""
-        for _ in self._load_steps():
+        return await self._in_steps(self._load_steps())
+
+    async def load_list_in_steps(self) -> int:
+        """The rows alone, as the file has them; no model is imported."""
+        return await self._in_steps(self._list_steps())
+
+    async def load_models_in_steps(self) -> int:
+        """What :meth:`load_list_in_steps` left out; the rows are not read again."""
+        return await self._in_steps(self._model_steps(self._rows))
+
+    async def _in_steps(self, steps: Iterator[None]) -> int:
+        for _ in steps:
             await self._clock.sleep(0)
         return self.count
 
     def _load_steps(self) -> Iterator[None]:
-        now = self._clock.now()
+        rows = yield from self._file.listing(self._clock.now())
+        yield
+        yield from self._model_steps(rows)
+
+    def _list_steps(self) -> Iterator[None]:
+        self._rows = yield from self._file.listing(self._clock.now())
+        gc.freeze()
+
+    def _model_steps(self, rows: TokenList) -> Iterator[None]:
+        """Everything is exchanged at the end: a reader sees the old lists or the new ones."""
+        from swapdesk.flows.token_body import row_of, whole_token
+        from swapdesk.wire.chains import Chain
+        from swapdesk.wire.encoding.codec import decode
+        from swapdesk.wire.providers import SwapProvider
+
         chains: list[Chain] = []
         for body in self._file.chain_bodies():
             chains.append(decode(Chain, body, side="client"))
@@ -180,11 +188,10 @@ class Catalog:
             decode(SwapProvider, body, side="client") for body in self._file.provider_bodies()
         ]
         yield
-        rows = yield from self._file.listing(now)
-        yield
-        unlisted = [self._whole(*found) for found in self._file.unlisted()]
+        unlisted = [whole_token(*found) for found in self._file.unlisted()]
         if unlisted:
             yield
+            now = self._clock.now()
             rows = rows.with_rows(ListedToken(row_of(token, now)) for token in unlisted)
         self._rows = rows
         self._chains = {chain.short_name.lower(): chain for chain in chains}
@@ -203,68 +210,25 @@ class Catalog:
         The list in use is replaced only after the last page. A second call while one is
         under way raises RuntimeError.
         """
+        from swapdesk.flows.catalog_refresh import read_all
+
         if self._refreshing:
             raise RuntimeError("a refresh is under way")
         self._refreshing = True
-        began = self._clock.monotonic()
-        generation = self._file.begin(self._clock.now())
         try:
-            report = await self._read_all(api, generation, began, on_progress)
-        except BaseException:
-            self._file.abandon(generation)
-            raise
+            report = await read_all(api, self._file, self._clock, on_progress)
         finally:
             self._refreshing = False
         await self.load_in_steps()
         return report
-
-    async def _read_all(
-        self, api: PartnerApi, generation: int, began: float, on_progress: Progress | None
-    ) -> RefreshReport:
-        chains = await _all_chains(api)
-        providers = await api.list_swaps()
-        self._file.add_providers(generation, [encode_json(provider) for provider in providers])
-        reader = TokenReader()
-        count = 0
-        async for step, total in read_pages(
-            api, TokenQuery(page_size=PAGE_SIZE), reader, self._clock
-        ):
-            count += len(self._file.add_tokens(generation, step, self._clock.now()))
-            if on_progress is not None:
-                on_progress(count, total)
-            await self._clock.sleep(0)
-        # Disabled chains are not listed, but their tokens are; listed rows win.
-        known = {chain.short_name.lower(): chain for chain in reader.chains()}
-        known.update((chain.short_name.lower(), chain) for chain in chains)
-        self._file.add_chains(generation, [(n, encode_json(c)) for n, c in known.items()])
-        for _ in self._file.finish(generation, self._clock.now()):
-            await self._clock.sleep(0)
-        return RefreshReport(
-            count, len(known), len(providers), reader.skipped, self._clock.monotonic() - began
-        )
 
     async def fetch_by_address(self, api: PartnerApi, address: str) -> list[TokenRow]:
         """Tokens of a contract that no list has, unverified ones too; they are kept.
 
         Raises ClientError.
         """
-        reader = TokenReader()
-        found: list[TokenRow] = []
-        query = TokenQuery(address=address, unverified=True)
-        async for step, _ in read_pages(api, query, reader, self._clock):
-            found += self._file.add_tokens(UNLISTED, step, self._clock.now())
-        chains = [(chain.short_name, encode_json(chain)) for chain in reader.chains()]
-        self._file.add_chains(UNLISTED, chains)
+        from swapdesk.flows.catalog_refresh import read_contract
+
+        found = await read_contract(api, self._file, self._clock, address)
         await self.load_in_steps()
         return found
-
-
-async def _all_chains(api: PartnerApi) -> list[Chain]:
-    chains: list[Chain] = []
-    page = 1
-    while True:
-        answer = await api.list_chains(ChainQuery(page=page, page_size=CHAIN_PAGE_SIZE))
-        chains += answer.chains
-        if page >= answer.total_pages or not answer.chains:
-            return chains
-        page += 1

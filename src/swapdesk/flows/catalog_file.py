@@ -15,11 +15,14 @@ from datetime import datetime
 from heapq import merge
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from swapdesk.flows.token_columns import Column
 from swapdesk.flows.token_list import ListedToken, ListPart, TokenList, pack
-from swapdesk.flows.token_row import TokenRow, Verdict, row_of
-from swapdesk.wire.tokens import Token
+from swapdesk.flows.token_row import TokenRow, Verdict
+
+if TYPE_CHECKING:
+    from swapdesk.wire.tokens import Token
 
 UNLISTED = 0
 _VERSION = 2
@@ -110,6 +113,8 @@ class CatalogFile:
         self, generation: int, tokens: Sequence[tuple[Token, bytes]], now: datetime
     ) -> list[TokenRow]:
         """Store tokens with their JSON (without ``chainData``); their rows at ``now``."""
+        from swapdesk.flows.token_body import row_of
+
         rows: list[TokenRow] = []
         listed: list[ListedToken] = []
         written = self._written.setdefault(generation, _Written())

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.client.credentials import Credentials
-from swapdesk.settings import Secret, Settings
+from swapdesk.secret import Secret
+from swapdesk.settings import Settings
 
 
 class NotConfigured(Exception):

@@ -15,7 +15,7 @@ from typing import Literal
 from swapdesk.flows.confusables import draws_like, is_plain, skeleton
 from swapdesk.flows.token_columns import needle
 from swapdesk.flows.token_list import TokenList
-from swapdesk.flows.token_row import CanDo, TokenRow, Verdict, row_of, verdict_of
+from swapdesk.flows.token_row import CanDo, TokenRow, Verdict
 
 __all__ = [
     "CanDo",
@@ -24,9 +24,7 @@ __all__ = [
     "Verdict",
     "imitated_by",
     "lookalikes",
-    "row_of",
     "search",
-    "verdict_of",
 ]
 
 SortBy = Literal["rank", "symbol", "price", "change"]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from swapdesk.flows.catalog import Catalog
-from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.wire.tokens import Token
 
 
 def pair_for_limits(

@@ -10,7 +10,8 @@ from datetime import datetime
 
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.confusables import Suspicion, code_points, is_plain, suspicion
-from swapdesk.flows.token_row import TokenRow, Verdict, verdict_of
+from swapdesk.flows.token_body import verdict_of
+from swapdesk.flows.token_row import TokenRow, Verdict
 from swapdesk.wire.tokens import ScanResult, Token
 
 
