@@ -1,0 +1,49 @@
+"""What is to be signed, as the service or the desk's own planner gave it. Nothing is trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from swapdesk.wallet.promise import Purpose
+
+
+@dataclass(frozen=True)
+class ChainStep:
+    """Where a document stands in a chain of signatures; ``step`` counts from 0."""
+
+    key: str
+    step: int
+    total: int
+    complete: bool
+    chained: bool
+
+
+@dataclass(frozen=True)
+class TypedDataPayload:
+    """An EIP-712 document exactly as it came, and its place in the chain of signatures."""
+
+    purpose: Purpose
+    document: dict[str, Any]
+    step: ChainStep
+
+
+@dataclass(frozen=True)
+class TransactionPayload:
+    """An EVM call: ``data`` is 0x-hex and ``value`` in wei. Nonce, gas and fees are the agent's."""
+
+    purpose: Purpose
+    to: str
+    data: str
+    value: int
+
+
+@dataclass(frozen=True)
+class SolanaPayload:
+    """A serialized Solana transaction in base64, which others may have signed in part."""
+
+    purpose: Purpose
+    transaction: str
+
+
+Payload = TypedDataPayload | TransactionPayload | SolanaPayload

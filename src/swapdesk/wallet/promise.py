@@ -1,0 +1,77 @@
+"""What the user confirmed, as it is handed to the wallet agent with every payload.
+
+The agent refuses what does not match this object, whatever the desk says. Amounts are
+integers of the token's smallest unit, so that nothing is rounded on the way to a signature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Purpose(StrEnum):
+    """What a signature is for. A payload of another purpose is refused."""
+
+    APPROVE = "approve"
+    """Let a venue's contract take the token sold: an ERC-20 approval or a signed permit."""
+    ORDER = "order"
+    """A signed order that a venue settles."""
+    SWAP = "swap"
+    """A transaction that swaps at once."""
+    DEPOSIT = "deposit"
+    """A plain transfer to the deposit address of an order."""
+    REVOKE = "revoke"
+    """An approval of nothing."""
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A token on its chain; ``contract`` (mint on Solana) is None for the native coin."""
+
+    symbol: str
+    decimals: int
+    contract: str | None
+
+
+@dataclass(frozen=True)
+class DepositPromise:
+    """Where an order's deposit goes; ``units`` is ``order.inAmount`` as returned."""
+
+    order_id: str
+    address: str
+    tag: str | None
+    units: int
+    expires: datetime
+
+
+@dataclass(frozen=True)
+class Promise:
+    """One confirmed swap.
+
+    ``chain`` is the short name of the chain that is paid on and ``chain_id`` its EVM id, None
+    on Solana. ``sell_units`` is the most that may leave, ``least_units`` the least that must
+    arrive: what was quoted less the confirmed slippage. ``recipient`` is where it arrives, on
+    ``chain_out``. ``venue`` is the provider code of the quote and ``valid_until`` its end.
+    ``unlimited`` records the typed consent to an approval without a bound. ``gas_units`` is the
+    most that may be paid for gas by one transaction, in units of the native coin.
+    """
+
+    intent_id: str
+    account: str
+    chain: str
+    chain_id: int | None
+    sell: Asset
+    sell_units: int
+    buy: Asset
+    chain_out: str
+    least_units: int
+    quoted_units: int
+    recipient: str
+    venue: str | None
+    quote_id: str | None
+    valid_until: datetime
+    gas_units: int
+    deposit: DepositPromise | None = None
+    unlimited: bool = False

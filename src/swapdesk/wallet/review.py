@@ -1,0 +1,93 @@
+"""What the wallet agent says of a payload before it signs: every field, every finding.
+
+A screen shows this and nothing else; ``s`` sends back ``id`` and ``digest``, and the agent
+signs only what it reviewed under them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    REFUSE = "refuse"
+    WARN = "warn"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A rule of the gate that had something to say. ``code`` names the rule for ever;
+    ``field`` the line it is about."""
+
+    code: str
+    severity: Severity
+    words: str
+    field: str | None = None
+
+
+class Match(StrEnum):
+    """How a signed field stands to what the user confirmed."""
+
+    EQUAL = "equal"
+    DIFFERS = "differs"
+    UNMATCHED = "unmatched"
+    """Not in the quote: a label, or something only the trader can judge."""
+
+
+@dataclass(frozen=True)
+class ReviewLine:
+    """One field in words: what is signed, what the quote promised, and whether they agree.
+
+    ``weight`` is True where an unmatched field is more than a label (an address, an amount,
+    a spender) and asks for a typed phrase.
+    """
+
+    field: str
+    signed: str
+    promised: str
+    match: Match
+    weight: bool = False
+
+
+@dataclass(frozen=True)
+class BalanceChange:
+    """What a simulation moved: ``units`` of a token, negative when they leave ``holder``."""
+
+    holder: str
+    symbol: str
+    contract: str | None
+    decimals: int | None
+    units: int
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What the chain would do now, at ``height``; ``failure`` in the words of the contract."""
+
+    height: int
+    changes: tuple[BalanceChange, ...]
+    gas: int
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class Review:
+    """The agent's verdict. Any finding to refuse means that nothing can be signed."""
+
+    id: str
+    title: str
+    account: str
+    chain: str
+    digest: str
+    lines: tuple[ReviewLine, ...]
+    findings: tuple[Finding, ...]
+    simulation: Simulation | None
+    valid_until: datetime
+    phrase: str | None = None
+    """What has to be typed before ``sign``; None when a key is enough."""
+
+    @property
+    def refused(self) -> bool:
+        return any(one.severity is Severity.REFUSE for one in self.findings)
