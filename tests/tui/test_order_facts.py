@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
-from flows.orders import NOW
+from flows.orders import ETH, NOW
 from swapdesk.clock import ManualClock
 from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.memo_words import short_memo_label
-from swapdesk.tui.screens.order_facts import order_facts
+from swapdesk.tui.screens.order_facts import order_facts, transaction_page
 from swapdesk.tui.spans import line_of
+from swapdesk.tui.widgets.detail_rows import Fact
+from swapdesk.wire.chains import Chain
 from swapdesk.wire.orders import DisplayStatus
+from swapdesk.wire.tokens import Token
 from tui.known_orders import HASH, XRP, Known, ended, ended_now, exchanging, waiting
 
 LINK = f"https://explorer.example/tx/{HASH}"
@@ -23,10 +26,15 @@ LINK = f"https://explorer.example/tx/{HASH}"
 
 def facts(known: Known, *, live: bool = False, **confirmed: Any) -> dict[str, str]:
     """Label to text."""
+    shown = found(known, live=live, **confirmed)
+    return {fact.label: "".join(span.text for span in line_of(fact.value)) for fact in shown}
+
+
+def found(known: Known, *, live: bool = False, **confirmed: Any) -> list[Fact]:
+    """The facts of an order as its screen has them."""
     of = replace(known.intent, **confirmed) if known.intent is not None else None
     tracked = TrackedOrder(known.states[-1], of, None, ended_now(known.states[-1]), NOW, "stream")
-    found = order_facts(tracked, summarise(tracked, NOW), NOW, live=live)
-    return {fact.label: "".join(span.text for span in line_of(fact.value)) for fact in found}
+    return order_facts(tracked, summarise(tracked, NOW), NOW, live=live)
 
 
 @pytest.mark.parametrize("state", [waiting, exchanging])
@@ -48,13 +56,41 @@ def test_a_completed_order_was_executed() -> None:
     assert "executed 1.7 ETH" in facts(known)["Quoted"]
 
 
-@pytest.mark.parametrize(("paid", "which"), [(None, "Deposit tx"), (HASH, "Payout tx")])
-def test_no_explorer_is_named_for_a_sandbox_transaction(paid: str | None, which: str) -> None:
-    known = exchanging(ManualClock(NOW), hash_url=LINK, in_transaction_out_hash=paid)
+def test_no_explorer_is_named_for_a_sandbox_transaction() -> None:
+    known = exchanging(ManualClock(NOW), hash_url=LINK)
     shown = facts(known)
-    assert shown[which] == "sandbox transaction, no explorer knows it"
+    assert shown["Deposit tx"] == "sandbox transaction, no explorer knows it"
     assert LINK not in shown.values()
     assert facts(known, live=True)["Link"] == LINK
+
+
+def test_a_payout_stands_once_with_what_is_to_be_said_of_it() -> None:
+    known = exchanging(ManualClock(NOW), hash_url=LINK, in_transaction_out_hash=HASH)
+    labels = [fact.label for fact in found(known)]
+    assert labels.count("Payout tx") == 1
+    assert "Deposit tx" not in labels
+    (payout,) = (fact for fact in found(known) if fact.label == "Payout tx")
+    assert (payout.address, payout.link) == (HASH, "")
+    assert payout.below == ("sandbox transaction, no explorer knows it",)
+    (payout,) = (fact for fact in found(known, live=True) if fact.label == "Payout tx")
+    assert payout.below == ()
+
+
+def test_the_page_of_a_transaction_is_that_of_its_chain() -> None:
+    """``explorerUrl`` is the template; ``hashUrl`` stands where it is another one (spec: Chain)."""
+    chain = Chain(
+        id="1",
+        name="Ethereum",
+        short_name="ethereum",
+        kind="evm",
+        explorer_url="https://etherscan.io/tx/{txHash}",
+    )
+    token = Token(id=ETH.id, chain="ethereum", chain_data=chain, decimals=18, symbol="ETH", name="")
+    other = chain.model_copy(update={"hash_url": "https://blockchair.com/tx/{txHash}"})
+    assert transaction_page(token, "0x1") == "https://etherscan.io/tx/0x1"
+    asked = token.model_copy(update={"chain_data": other})
+    assert transaction_page(asked, "0x1") == "https://blockchair.com/tx/0x1"
+    assert transaction_page(None, "0x1") == ""
 
 
 def test_the_payout_tag_stands_under_its_word() -> None:

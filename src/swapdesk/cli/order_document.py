@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from swapdesk.flows.folding import display_of
-from swapdesk.flows.notation import day, elapsed, grouped_address, tracker_amount
+from swapdesk.flows.notation import day, elapsed, grouped_address
+from swapdesk.flows.order_pair import Outcome, get_label, shown
 from swapdesk.flows.order_sentence import next_actor, order_sentence, sent_amount
-from swapdesk.flows.order_state import symbols
 from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.tracked_order import TrackedOrder
@@ -80,7 +80,10 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
     """Labels and values to read."""
     order, summary = tracked.order, summarise(tracked, now)
     state = summary.state
-    sent, received = symbols(order)
+    sent, _ = tracked.symbols
+    got = tracked.proceeds
+    back = got.outcome is Outcome.CAME_BACK
+    theirs = tracked.intent is not None and tracked.intent.kind == "private_send"
     spent = ""
     if state.elapsed is not None:
         expected = state.expected.total_seconds() if state.expected else None
@@ -93,7 +96,10 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
         ("Next", next_actor(summary)),
         ("By", summary.by),
         ("You send", _side(order.in_amount, sent, order.in_token)),
-        ("You get", _side(order.out_amount, received, order.out_token)),
+        (
+            get_label(got.outcome, theirs=theirs),
+            _side(got.amount, got.symbol, order.in_token if back else order.out_token),
+        ),
         ("Route", "private" if order.anonymous else f"standard {order.swap_name or ''}".strip()),
         ("Recipient", grouped_address(order.receiver_address) if order.receiver_address else ""),
         ("Memo", order.receiver_tag or ""),
@@ -128,14 +134,13 @@ def deposit_facts(
 def order_row(tracked: TrackedOrder, now: datetime) -> tuple[str, ...]:
     """One line of the list."""
     order, summary = tracked.order, summarise(tracked, now)
-    sent, received = symbols(order)
+    (sent, _), got = tracked.symbols, shown(tracked.proceeds)
     return (
         tracked.short_id,
         summary.word,
         sent_amount(tracked, summary),
         sent,
-        tracker_amount(order.out_amount),
-        received,
+        *got,
         "private" if order.anonymous else "standard",
         day(order.created, now) if order.created else "",
         next_actor(summary),

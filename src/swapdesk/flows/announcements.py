@@ -9,8 +9,10 @@ from datetime import datetime
 from decimal import Decimal
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown, RateLimited
+from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import clock_time, countdown, exact_amount, short_clock, table_amount
-from swapdesk.flows.order_state import deposit_arrived, short_id, symbols
+from swapdesk.flows.order_pair import symbols
+from swapdesk.flows.order_state import deposit_arrived, short_id
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
 from swapdesk.wire.orders import Order
@@ -55,9 +57,9 @@ def rate_limited(error: RateLimited, seconds: float | None) -> str:
     return f"The calls of this window are used up.{after} Orders and deposits are not affected."
 
 
-def order_open(order: Order) -> str:
+def order_open(order: Order, intent: Intent | None = None) -> str:
     """``Order m1Xc7D is open. Send 2,500 XRP before 14:34:28. The money is still yours.``"""
-    sent, _ = symbols(order)
+    sent, _ = symbols(order, intent)
     amount = exact_amount(order.in_amount) if order.in_amount is not None else "?"
     before = f" before {clock_time(order.expires)}" if order.expires is not None else ""
     name = short_id(order.service_id)

@@ -14,6 +14,7 @@ from swapdesk.flows.folding import display_of, ended
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import clock_time, percent, short_address, short_clock
 from swapdesk.flows.order_case import Case, case_of, deposit_arrived, in_second_leg
+from swapdesk.flows.order_pair import symbols
 from swapdesk.flows.order_words import (
     GIVES_LESS,
     GIVES_MORE,
@@ -77,13 +78,6 @@ def short_id(service_id: str) -> str:
     return service_id[:SHORT_ID]
 
 
-def symbols(order: Order) -> tuple[str, str]:
-    """Symbols of the sent and received token, from the token objects where they are given."""
-    sent = order.in_token.symbol if order.in_token else order.in_symbol
-    received = order.out_token.symbol if order.out_token else order.out_symbol
-    return sent or "?", received or "?"
-
-
 def kept_by_provider(order: Order) -> Decimal | None:
     """What of the deposit a refund leaves out; None when the service reports no amount."""
     if order.refund_amount is None or order.in_amount is None:
@@ -134,7 +128,7 @@ def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
 
 
 def _facts(order: Order, intent: Intent | None, case: Case, now: datetime) -> dict[str, str]:
-    sent, received = symbols(order)
+    sent, received = symbols(order, intent)
     paid, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
     display = display_of(order) or ""
     holder = _holder(order)

@@ -18,7 +18,7 @@ from typing import Any
 
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.notation import copied_amount, iso
-from swapdesk.flows.order_account import kept_by_provider, symbols
+from swapdesk.flows.order_account import kept_by_provider
 from swapdesk.flows.order_sentence import next_actor
 from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.tracked_order import TrackedOrder
@@ -99,7 +99,7 @@ def _write_whole(path: Path, content: bytes) -> None:
 
 def _row(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
     order, intent, summary = tracked.order, tracked.intent, summarise(tracked, now)
-    sent, received = symbols(order)
+    sent, received = tracked.symbols
     hidden = tracked.withheld is not None
     return {
         "serviceId": order.service_id,

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from swapdesk.flows.order_account import symbols
 from swapdesk.flows.order_summary import OrderSummary
 from swapdesk.flows.tracked_order import TrackedOrder
 
@@ -126,8 +125,8 @@ def _to(looked: _Looked) -> str:
 _PLACES: dict[str, Callable[[_Looked], str]] = {
     "route": _route,
     "state": _state,
-    "send": lambda looked: symbols(looked.tracked.order)[0],
-    "get": lambda looked: symbols(looked.tracked.order)[1],
+    "send": lambda looked: looked.tracked.symbols[0],
+    "get": lambda looked: looked.tracked.symbols[1],
     "at": lambda looked: looked.tracked.order.swap_name or "",
     "to": _to,
     "id": lambda looked: looked.tracked.service_id,

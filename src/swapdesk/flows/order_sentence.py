@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from swapdesk.flows.notation import NOTHING, tracker_amount
-from swapdesk.flows.order_account import symbols
+from swapdesk.flows.order_pair import Outcome
 from swapdesk.flows.order_summary import OrderSummary, summarise
 from swapdesk.flows.payable_amount import amount_to_pay
 from swapdesk.flows.tracked_order import TrackedOrder
@@ -18,7 +18,7 @@ def order_sentence(tracked: TrackedOrder, now: datetime) -> str:
     """The order as one line to read aloud."""
     order, summary = tracked.order, summarise(tracked, now)
     state = summary.state
-    sent, received = symbols(order)
+    sent, _ = tracked.symbols
     route = "private" if order.anonymous else "standard"
     stage = f"stage {state.stage + 1} of {len(state.stages)}"
     time = f", {summary.time}" if summary.time not in ("", NOTHING) else ""
@@ -26,10 +26,19 @@ def order_sentence(tracked: TrackedOrder, now: datetime) -> str:
     if tracked.withheld is not None and not summary.ended:
         warning = f" Do not pay: {tracked.withheld.rstrip('.')}."
     return (
-        f"Order {order.service_id}, {sent_amount(tracked, summary)} {sent} to"
-        f" {tracker_amount(order.out_amount)} {received}, {route}, {stage}{time}:"
+        f"Order {order.service_id}, {sent_amount(tracked, summary)} {sent}{_becomes(tracked)},"
+        f" {route}, {stage}{time}:"
         f" {summary.told}{warning} Money: {summary.money} Next: {next_actor(summary)}."
     )
+
+
+def _becomes(tracked: TrackedOrder) -> str:
+    """`` to 14.52 ETH``, or what it was to be, or what came back."""
+    found = tracked.proceeds
+    words = {Outcome.MISSED: ", was to be", Outcome.CAME_BACK: ", came back"}
+    if found.outcome is Outcome.CAME_BACK and found.amount is None:
+        return f", the {found.symbol} came back"
+    return f"{words.get(found.outcome, ' to')} {tracker_amount(found.amount)} {found.symbol}"
 
 
 def sent_amount(tracked: TrackedOrder, summary: OrderSummary) -> str:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from swapdesk.flows.folding import PROGRESS, display_of, ended
-from swapdesk.flows.order_account import expected_end, symbols
+from swapdesk.flows.order_account import expected_end
 from swapdesk.flows.order_case import Case, case_of
 from swapdesk.flows.order_words import WORDS
 from swapdesk.flows.tracked_order import TrackedOrder
@@ -82,6 +82,6 @@ _KEYS: dict[Sorting, Callable[[TrackedOrder], Any]] = {
     Sorting.OLDEST: _oldest,
     Sorting.LATE: lambda one: expected_end(one.order) or _LAST,
     Sorting.STATE: _state,
-    Sorting.PAIR: lambda one: symbols(one.order),
+    Sorting.PAIR: lambda one: one.symbols,
     Sorting.AMOUNT: _amount,
 }

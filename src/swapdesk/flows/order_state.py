@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from swapdesk.flows.folding import display_of, ended
 from swapdesk.flows.intent import Intent
-from swapdesk.flows.order_account import Account, account_of, expected_end, short_id, symbols
+from swapdesk.flows.order_account import Account, account_of, expected_end, short_id
 from swapdesk.flows.order_case import Case, deposit_arrived, in_second_leg, on_hold
 from swapdesk.flows.order_words import (
     PRIVATE_STAGE_OF,
@@ -29,7 +29,6 @@ __all__ = [
     "on_hold",
     "sentence_of",
     "short_id",
-    "symbols",
 ]
 
 

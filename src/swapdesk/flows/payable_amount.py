@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from swapdesk.flows.intent import TokenFacts
 from swapdesk.flows.notation import copied_amount, exact_amount
-from swapdesk.flows.order_state import symbols
+from swapdesk.flows.order_pair import symbols
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import NumberError, quantize, to_base_units
 from swapdesk.wire.orders import Order
@@ -79,7 +79,7 @@ def token_to_pay(tracked: TrackedOrder) -> TokenFacts | None:
 def symbol_to_pay(tracked: TrackedOrder) -> str:
     """What the token to send is called."""
     token = token_to_pay(tracked)
-    return token.symbol if token is not None else symbols(tracked.order)[0]
+    return token.symbol if token is not None else tracked.symbols[0]
 
 
 def _whole(amount: Decimal, decimals: int) -> bool:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal_records import Source
 from swapdesk.flows.order_state import OrderState, describe, short_id
+from swapdesk.flows.order_pair import Proceeds, proceeds, symbols
 from swapdesk.flows.standing import Standing
 from swapdesk.wire.orders import Order
 
@@ -37,6 +38,16 @@ class TrackedOrder:
 
     def state(self, now: datetime) -> OrderState:
         return describe(self.order, self.intent, now=now)
+
+    @property
+    def symbols(self) -> tuple[str, str]:
+        """What the sent and the received token are called."""
+        return symbols(self.order, self.intent)
+
+    @property
+    def proceeds(self) -> Proceeds:
+        """What came of it, or is to come of it."""
+        return proceeds(self.order, self.intent)
 
     def archived(self, now: datetime) -> bool:
         """Whether the service no longer answers for it."""

@@ -101,7 +101,7 @@ class Creating(App[int]):
 
         order = created.order
         self.session.created[order.service_id] = created
-        self.session.desk.link.tracker.adopt(order.service_id)
+        tracked = self.session.desk.link.tracker.adopt(order.service_id)
         if open_it:
             while len(self.screen_stack) > 1:
                 await self.pop_screen()
@@ -111,7 +111,8 @@ class Creating(App[int]):
             await self.push_screen(DepositScreen(self.session, order.service_id))
         if created.withheld is not None:
             return
-        said = found_again(order) if created.found_again else order_open(order)
+        confirmed = tracked.intent if tracked is not None else None
+        said = found_again(order) if created.found_again else order_open(order, confirmed)
         if isinstance(self.screen, DepositScreen):
             # It says what to send, so it goes when nothing is to be sent any more.
             self.screen.show_notice(said, about=DepositPhase.WAITING)

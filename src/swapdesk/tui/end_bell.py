@@ -60,10 +60,9 @@ class EndBell:
 def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
     """``Order m1Xc7D, BTC to ETH: completed.`` Amounts stay on the screen."""
     # Orders and their models load after the first frame.
-    from swapdesk.flows.order_account import symbols
     from swapdesk.flows.order_summary import summarise
 
-    sent, received = symbols(tracked.order)
+    sent, received = tracked.symbols
     word = summarise(tracked, now).word
     return f"Order {tracked.short_id}, {sent} to {received}: {word[:1].lower()}{word[1:]}."
 

@@ -43,7 +43,7 @@ def body_style(app: App[object]) -> Style:
 
 def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
     """Exactly ``width`` cells. Neighbours of one style are one segment; spaces take part in the
-    segment before them, because every change of style costs about 40 bytes."""
+    segment before them, because every change of style costs about 40 bytes; but not in a link."""
     if getattr(app, "hides_amounts", False):
         line = masked(line, getattr(app, "known_symbol", unknown))
     if getattr(app, "glyph_set", GlyphSet.UNICODE) is GlyphSet.ASCII:
@@ -56,10 +56,12 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
         if not span.text:
             continue
         blank = span.text.isspace() and span.role not in _PAINTED
-        if blank and (style is None or _same_ground(style, base)):
+        if blank and (style is None or (_same_ground(style, base) and not style.link)):
             text += span.text
             continue
         own = base if blank else base + role_style(app, span.role, span.bold)
+        if span.link and not blank and getattr(app, "draws_links", False):
+            own += _leading(span.link)
         if text and style is None and not _same_ground(own, base):
             style = base
         if style is not None and own != style:
@@ -69,7 +71,7 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
         text += span.text
     style = style or base
     rest = width - width_of(line)
-    if rest > 0 and _same_ground(style, base):
+    if rest > 0 and _same_ground(style, base) and not style.link:
         text += " " * rest
         rest = 0
     if text:
@@ -98,6 +100,11 @@ def _painted(ground: str, text: str, bold: bool) -> Style:
         bgcolor=Color.parse(ground).rich_color,
         bold=bold or None,
     )
+
+
+@lru_cache(64)
+def _leading(link: str) -> Style:
+    return Style(link=link)
 
 
 @lru_cache(64)

@@ -26,6 +26,9 @@ class Span:
     role: str = "foreground"
     bold: bool = False
     amount: bool = False
+    link: str = ""
+    """Where the terminal may lead from here, checked by ``explorers.known_page``; it is drawn
+    where terminal and privacy allow it."""
 
     def __post_init__(self) -> None:
         if not self.text.isprintable():
@@ -69,7 +72,7 @@ def ascii_line(line: Line) -> Line:
     at = 0
     for span in line:
         end = at + len(span.text)
-        shown.append(Span("".join(forms[at:end]), span.role, span.bold))
+        shown.append(Span("".join(forms[at:end]), span.role, span.bold, link=span.link))
         at = end
     return shown
 

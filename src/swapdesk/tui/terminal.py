@@ -21,6 +21,7 @@ from swapdesk.toml_document import ConfigProblem
 from swapdesk.tui.clipboard import Way, copied_notice, no_clipboard_notice, way_of, wrapped_copy
 from swapdesk.tui.crash_report import crash_report
 from swapdesk.tui.glyphs import GlyphSet, automatic_set
+from swapdesk.tui.hyperlinks import draws_links
 from swapdesk.tui.ink import NoColorButInk
 from swapdesk.tui.notice_log import NoticeLog
 from swapdesk.tui.palette_files import DEFAULT_THEME, stamp_of
@@ -80,6 +81,7 @@ class SafeApp(App[ReturnType]):
         self.glyph_set = glyph_set or automatic_set()
         self.keymap: dict[str, str] = {}
         self.notices = NoticeLog()
+        self.draws_links = draws_links(os.environ)
         self._control_filter = ControlFilter()
         super().__init__(driver_class=driver_class)
         self.animation_level = "none"

@@ -11,6 +11,21 @@ from urllib.parse import quote, urlsplit
 MAX_TEMPLATE = 500
 MAX_VALUE = 200
 
+KNOWN = frozenset(
+    {
+        *("mempool.space", "blockstream.info", "blockchair.com", "etherscan.io", "solscan.io"),
+        *("explorer.solana.com", "basescan.org", "arbiscan.io", "polygonscan.com", "bscscan.com"),
+        *("xmrchain.net", "livenet.xrpl.org", "xrpscan.com", "optimistic.etherscan.io"),
+        *("snowtrace.io", "litecoinspace.org", "stellar.expert", "tonscan.org", "tonviewer.com"),
+        *("tronscan.org", "suiscan.xyz", "suivision.xyz", "dogechain.info", "cardanoscan.io"),
+        *("polkadot.subscan.io", "kusama.subscan.io", "www.mintscan.io", "insight.dash.org"),
+        *("allo.info", "lineascan.build", "gnosisscan.io", "scrollscan.com", "blastscan.io"),
+        *("era.zksync.network", "mantlescan.xyz", "sonicscan.org", "celoscan.io"),
+    }
+)
+"""Hosts of public block explorers. A link of a service to any other is shown, never hidden behind
+an address."""
+
 _HOST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
 _FORBIDDEN = frozenset("\"'<>\\^`{|} ")
 
@@ -23,6 +38,20 @@ def transaction_link(template: str | None, transaction_hash: str) -> str | None:
 def address_link(template: str | None, address: str) -> str | None:
     """The link of an address, filled at ``{address}``, or None when it is not safe."""
     return _filled(template, "{address}", address)
+
+
+def known_page(link: str | None) -> str | None:
+    """``link`` where it may stand behind other words, so that its host is not read: an ``https``
+    page of an explorer of :data:`KNOWN`, without a port or an account. Else None."""
+    if not link or len(link) > MAX_TEMPLATE + 3 * MAX_VALUE:
+        return None
+    if any(not "!" <= c <= "~" or c in _FORBIDDEN for c in link):
+        return None
+    try:
+        parts = urlsplit(link)
+    except ValueError:
+        return None
+    return link if parts.scheme == "https" and parts.netloc in KNOWN else None
 
 
 def _filled(template: str | None, placeholder: str, value: str) -> str | None:

@@ -17,7 +17,9 @@ from swapdesk.flows.notation import (
     expected_minutes,
     table_amount,
 )
-from swapdesk.flows.order_state import OrderState, symbols
+from swapdesk.flows.order_account import refund_chain
+from swapdesk.flows.order_pair import Outcome, get_label
+from swapdesk.flows.order_state import OrderState
 from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID
@@ -230,21 +232,13 @@ def _left_part(tracked: TrackedOrder, now: datetime) -> float:
 
 def _facts(tracked: TrackedOrder, state: OrderState) -> list[Fact]:
     order, intent = tracked.order, tracked.intent
-    _, received = symbols(order)
-    out = order.out_token.chain_data.name if order.out_token is not None else ""
-    rate = "" if state.ended else ", rate fixed" if order.fixed else ", floating"
-    about = "" if state.ended or order.fixed else f"{ABOUT} "
-    get: Line = [
-        Span(f"{about}{table_amount(order.out_amount)} {received}", bold=True),
-        Span(f" on {out}{rate}" if out else "", "muted"),
-    ]
     kind = "private" if order.anonymous else "standard"
     provider = order.swap_name or (intent.provider_name if intent else None) or "two legs"
     if kind == "private":
         provider = "two legs"
     eta = expected_minutes(order.eta)
     mark = _MARKS[state.level]
-    facts = [Fact("They get" if intent and intent.kind == "private_send" else "You get", get)]
+    facts = [_proceeds(tracked, state)]
     if order.receiver_address is not None:
         label = intent.recipient_label if intent else None
         below: list[LineLike] = [Span(label, bold=True)] if label else []
@@ -266,3 +260,20 @@ def _facts(tracked: TrackedOrder, state: OrderState) -> list[Fact]:
     if order.in_transaction_out_hash:
         facts.append(Fact("Payout tx", order.in_transaction_out_hash))
     return facts
+
+
+def _proceeds(tracked: TrackedOrder, state: OrderState) -> Fact:
+    """What there is, was, or was to be got; what came back of a deposit that was refunded."""
+    order, intent, found = tracked.order, tracked.intent, tracked.proceeds
+    theirs = intent is not None and intent.kind == "private_send"
+    if found.outcome is Outcome.CAME_BACK:
+        chain, rate = refund_chain(order), ""
+    else:
+        chain = order.out_token.chain_data.name if order.out_token is not None else ""
+        rate = "" if state.ended else ", rate fixed" if order.fixed else ", floating"
+    about = "" if state.ended or order.fixed else f"{ABOUT} "
+    value: Line = [
+        Span(f"{about}{table_amount(found.amount)} {found.symbol}", bold=True),
+        Span(f" on {chain}{rate}" if chain else "", "muted"),
+    ]
+    return Fact(get_label(found.outcome, theirs=theirs), value)

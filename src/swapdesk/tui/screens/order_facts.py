@@ -10,7 +10,7 @@ from swapdesk.chain.addresses.memos import memo_label
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
-from swapdesk.flows.order_account import kept_as_fee, kept_by_provider, refund_chain, symbols
+from swapdesk.flows.order_account import kept_as_fee, kept_by_provider, refund_chain
 from swapdesk.flows.order_case import Case, deposit_arrived
 from swapdesk.flows.order_summary import OrderSummary
 from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
@@ -34,6 +34,7 @@ SHORT_STAGES = {
     "sending": "send",
 }
 NAME_CELLS = 10
+SANDBOX_ONLY = "sandbox transaction, no explorer knows it"
 
 
 _HARD = (Standing.DIFFERS, Standing.CONTRADICTS)
@@ -108,8 +109,8 @@ def order_facts(
         label = intent.recipient_label if intent else None
         facts.append(Fact("Pays", address=order.receiver_address, note=_bold(label)))
     facts += payout_memo(order, intent)
-    facts += _refund(order, live=live)
-    facts += _executed(order, intent)
+    facts += _refund(tracked, live=live)
+    facts += _executed(tracked)
     facts += _private(order, intent)
     facts += _link(order, live=live)
     facts.append(Fact("Known for", _known_for(tracked, now)))
@@ -160,7 +161,14 @@ def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
 def transaction_page(token: Token | None, transaction: str) -> str:
     """The explorer's page by the pattern of the chain; empty when there is no safe one."""
     chain = token.chain_data if token is not None else None
-    return (transaction_link(chain.hash_url, transaction) or "") if chain is not None else ""
+    if chain is None:
+        return ""
+    return transaction_link(chain.hash_url or chain.explorer_url, transaction) or ""
+
+
+def _unknown(*, live: bool) -> tuple[str, ...]:
+    """What stands under a hash that no explorer has."""
+    return () if live else (SANDBOX_ONLY,)
 
 
 def _payout(order: Order, summary: OrderSummary, *, live: bool) -> list[Fact]:
@@ -169,7 +177,7 @@ def _payout(order: Order, summary: OrderSummary, *, live: bool) -> list[Fact]:
     if paid:
         note = f"on {chain}" if chain else ""
         link = transaction_page(order.out_token, paid) if live else ""
-        return [Fact("Payout tx", address=paid, note=note, link=link)]
+        return [Fact("Payout tx", address=paid, note=note, link=link, below=_unknown(live=live))]
     waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
     if waiting or (summary.ended and summary.level != "done"):
         return []
@@ -177,8 +185,8 @@ def _payout(order: Order, summary: OrderSummary, *, live: bool) -> list[Fact]:
     return [Fact("Payout tx", [Span(said, "muted")])]
 
 
-def _refund(order: Order, *, live: bool) -> list[Fact]:
-    sent, _ = symbols(order)
+def _refund(tracked: TrackedOrder, *, live: bool) -> list[Fact]:
+    order, (sent, _) = tracked.order, tracked.symbols
     facts: list[Fact] = []
     if order.refund_address is not None:
         facts.append(Fact("Refund to", address=order.refund_address))
@@ -201,20 +209,22 @@ def _refund(order: Order, *, live: bool) -> list[Fact]:
         facts.append(Fact("Refunded", [Span("the service does not say how much", "muted")]))
     if order.refund_hash:
         page = transaction_page(order.in_token, order.refund_hash) if live else ""
-        facts.append(Fact("Refund tx", address=order.refund_hash, link=page))
+        below = _unknown(live=live)
+        facts.append(Fact("Refund tx", address=order.refund_hash, link=page, below=below))
     else:
         facts.append(Fact("Refund tx", [Span("the service gives no hash", "muted")]))
     return facts
 
 
-def _executed(order: Order, intent: Intent | None) -> list[Fact]:
+def _executed(tracked: TrackedOrder) -> list[Fact]:
     """Quoted against what the order says, and executed once it is complete, when they differ."""
+    order, intent = tracked.order, tracked.intent
     quoted = order.quoted_out_amount or (intent.amount_out if intent else None)
     out = order.out_amount
     changed = order.rerouted is True
     if quoted is None or out is None or quoted <= 0 or (quoted == out and not changed):
         return []
-    _, received = symbols(order)
+    _, received = tracked.symbols
     by = f" at {intent.provider_name}" if intent and intent.provider_name else ""
     at = f" at {order.swap_name}" if order.swap_name else ""
     worth = percent((out - quoted) * Decimal(100) / quoted)
@@ -238,23 +248,18 @@ def _private(order: Order, intent: Intent | None) -> list[Fact]:
 def _link(order: Order, *, live: bool) -> list[Fact]:
     """A link as text: nothing opens it by itself (spec: Order, hashUrl).
 
-    In the sandbox no explorer has the transaction, so its page would be an empty one.
+    In the sandbox no explorer has the transaction, so its page would be an empty one; the
+    facts of payout and refund say so beside their hashes.
     """
     link = order.hash_url
     if not link or not link.startswith("https://"):
         return []
     if live:
         return [Fact("Link", [Span(link, "muted")], copy=link, link=link)]
-    said = "sandbox transaction, no explorer knows it"
-    return [Fact(f"{_linked(order, link)} tx", [Span(said, "muted")], key="Link")]
-
-
-def _linked(order: Order, link: str) -> str:
-    """Which transaction a link shows, by the hash in it."""
-    paid = order.out_transaction_out_hash or order.in_transaction_out_hash
-    if paid and paid in link:
-        return "Payout"
-    return "Refund" if order.refund_hash and order.refund_hash in link else "Deposit"
+    shown = (order.out_transaction_out_hash, order.in_transaction_out_hash, order.refund_hash)
+    if any(one in link for one in shown if one):
+        return []
+    return [Fact("Deposit tx", [Span(SANDBOX_ONLY, "muted")], key="Link")]
 
 
 def _known_for(tracked: TrackedOrder, now: datetime) -> LineLike:

@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from swapdesk.chain.addresses.explorers import known_page
 from swapdesk.flows.notation import wrapped_address
 from swapdesk.tui.glyphs import CURSOR
 from swapdesk.tui.lines_view import LinesView
@@ -166,9 +167,11 @@ def fact_lines(fact: Fact, width: int, label: int) -> list[Line]:
     room = max(4, width - label)
     head = Span(fact.label.ljust(label), "muted")
     indent = Span(" " * label)
+    page = known_page(fact.link) or ""
     if fact.address:
         rows: list[Line] = [
-            [Span(row, "foreground", fact.bold)] for row in wrapped_address(fact.address, room)
+            [Span(row, "foreground", fact.bold, link=page)]
+            for row in wrapped_address(fact.address, room)
         ]
     else:
         value = line_of(fact.value)

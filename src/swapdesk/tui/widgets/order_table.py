@@ -66,10 +66,10 @@ def order_columns(wide: bool) -> list[Column]:
 def order_row(tracked: TrackedOrder, summary: OrderSummary, *, wide: bool) -> Row:
     """One order. Beside grey a row has the hue of its state and that of its route; the word of
     the state is bold where you act next."""
-    from swapdesk.flows.order_state import symbols
+    from swapdesk.flows.order_pair import shown
 
     order = tracked.order
-    sent, received = symbols(order)
+    sent, _ = tracked.symbols
     _, role = SIGNS[summary.sign]
     route = "private" if order.anonymous else "standard"
     yours = not summary.ended and summary.actor == "you"
@@ -78,7 +78,7 @@ def order_row(tracked: TrackedOrder, summary: OrderSummary, *, wide: bool) -> Ro
         "mark": sign_span(summary),
         "id": tracked.short_id,
         "send": f"{tracker_amount(order.in_amount, 'pay')} {sent}",
-        "get": f"{tracker_amount(order.out_amount)} {received}",
+        "get": " ".join(shown(tracked.proceeds)).rstrip(),
         "route": Span(route, f"route-{route}"),
         "stage": stage_spans(stage_of(summary)),
         "state": Span(summary.word, role, bold=yours),
@@ -104,13 +104,15 @@ def stage_of(summary: OrderSummary) -> StageState:
 
 
 def pair_spans(tracked: TrackedOrder) -> Line:
-    """``0.5 BTC → 14.524108 ETH``."""
-    from swapdesk.flows.order_state import symbols
+    """``0.5 BTC → 14.524108 ETH``; what it was to be, or what came back, of one that ended
+    otherwise."""
+    from swapdesk.flows.order_pair import Outcome
 
-    order = tracked.order
-    sent, received = symbols(order)
+    sent, _ = tracked.symbols
+    found = tracked.proceeds
+    words = {Outcome.MISSED: "was to be ", Outcome.CAME_BACK: "came back "}.get(found.outcome, "")
     return [
-        Span(f"{tracker_amount(order.in_amount, 'pay')} {sent}", bold=True),
-        Span(f" {BECOMES} ", "muted"),
-        Span(f"{tracker_amount(order.out_amount)} {received}", bold=True),
+        Span(f"{tracker_amount(tracked.order.in_amount, 'pay')} {sent}", bold=True),
+        Span(f" {BECOMES} {words}", "muted"),
+        Span(f"{tracker_amount(found.amount)} {found.symbol}", bold=True),
     ]

@@ -77,10 +77,8 @@ class OpenOrders(LineTable):
 
 
 def _row(tracked: TrackedOrder, state: Any, now: datetime) -> Row:
-    from swapdesk.flows.order_state import symbols
-
     order = tracked.order
-    sent, received = symbols(order)
+    sent, received = tracked.symbols
     time = ""
     if state.deadline is not None:
         time = f"{countdown((state.deadline - now).total_seconds())} left"
