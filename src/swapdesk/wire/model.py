@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 from pydantic.alias_generators import to_camel
 
+from swapdesk.wire.encoding.known_parts import PARTS
+
 
 class WireModel(BaseModel):
     """A response object. Absent and null mean the same when read.
@@ -33,6 +35,12 @@ class WireModel(BaseModel):
 
     NULLABLE: ClassVar[frozenset[str]] = frozenset()
     SHARED: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        for name in cls.SHARED:
+            PARTS.expect(to_camel(name))
 
     @model_serializer(mode="wrap")
     def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

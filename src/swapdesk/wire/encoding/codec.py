@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
@@ -18,8 +19,10 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from swapdesk.wire.encoding.known_parts import PARTS
 from swapdesk.wire.encoding.numbers import (
     MAGNITUDE_LIMIT,
+    TOKEN_LIMIT,
     NumberError,
     WireNumber,
     number_token,
@@ -90,12 +93,21 @@ def _constant(name: str) -> NoReturn:
     raise NumberError(f"{name} is no JSON number")
 
 
-_decoder = json.JSONDecoder(
-    parse_float=number_token,
-    parse_int=number_token,
-    parse_constant=_constant,
-    object_pairs_hook=_object,
-)
+def _decoder_of(integer: Callable[[str], Any]) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        parse_float=number_token,
+        parse_int=integer,
+        parse_constant=_constant,
+        object_pairs_hook=_object,
+    )
+
+
+def _integer_or_part(text: str) -> Any:
+    return PARTS.value(text) if len(text) > TOKEN_LIMIT else number_token(text)
+
+
+_decoder = _decoder_of(number_token)
+_part_decoder = _decoder_of(_integer_or_part)
 
 
 def _depth(data: bytes) -> int:
@@ -121,6 +133,9 @@ def decode_json(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
         raise CodecError("not_json", "begins with a byte order mark")
     if data.count(b"[") + data.count(b"{") > max_depth and _depth(data) > max_depth:
         raise CodecError("too_deep", f"nested more than {max_depth} deep")
+    # What repeats comes from memory; a text that is refused is read whole, to tell why.
+    with suppress(ValueError, KeyError):
+        return _part_decoder.decode(PARTS.shorten(text, _decoder.raw_decode))
     try:
         return _decoder.decode(text)
     except _DuplicateKey:

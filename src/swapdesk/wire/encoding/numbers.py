@@ -77,7 +77,9 @@ def bounded(amount: Decimal) -> Decimal:
 
 def _amount_of(value: object, *, text_allowed: bool) -> Decimal:
     if isinstance(value, WireNumber):
-        return bounded(Decimal(value))
+        # Without an exponent the grammar of a token is the bound.
+        amount = Decimal(value)
+        return bounded(amount) if "e" in value or "E" in value else amount
     if isinstance(value, Decimal):
         return bounded(value)
     if isinstance(value, int) and not isinstance(value, bool):

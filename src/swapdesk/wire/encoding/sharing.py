@@ -48,7 +48,7 @@ class _Reading:
         # Text is rewritten for the side that reads it, so the sides share nothing.
         key = (info.context["side"] if info.context else None, name)
         known = self._known.get(key)
-        if known is not None and known[0] == value:
+        if known is not None and (known[0] is value or known[0] == value):
             return known[1]
         model = read(value)
         if _weight(value) <= _HEAVIEST:
