@@ -17,17 +17,17 @@ from decimal import Decimal
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.clock import Clock
+from swapdesk.flows.agreed_output import LOWER_TOLERANCE
 from swapdesk.flows.create_outcome import Created, CreateOutcome, NotCreated, Unknown
 from swapdesk.flows.folding import display_of, ended
 from swapdesk.flows.intent import Intent, IntentKind
 from swapdesk.flows.intent_log import OrderTaken, TwinPending
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.order_check import LOWER_TOLERANCE, OrderCheck, check_order, check_repeat
+from swapdesk.flows.order_check import OrderCheck, check_order, check_repeat
 from swapdesk.flows.reconciliation import LOOKS, Reconciled, find_order
 from swapdesk.flows.standing import (
     NO_ADDRESS_TEXT,
-    RELEASED,
     UNREPEATED,
     Standing,
     Verdict,
@@ -74,7 +74,7 @@ class ExchangeFlow:
         self._api = api
         self._journal = journal
         self._clock = clock
-        self._lower_tolerance = lower_tolerance
+        self.lower_tolerance = lower_tolerance
         self._looks = looks
         self._skew_limit = skew_limit
         self.running = running if running is not None else set()
@@ -251,7 +251,7 @@ class ExchangeFlow:
 
     def _check(self, intent: Intent, order: Order) -> OrderCheck:
         return check_order(
-            intent, order, now=self._clock.now(), lower_tolerance=self._lower_tolerance
+            intent, order, now=self._clock.now(), lower_tolerance=self.lower_tolerance
         )
 
     async def confirm_again(self, intent: Intent, known: Order) -> Created:
@@ -264,10 +264,15 @@ class ExchangeFlow:
 
     def accept_lower(self, created: Created) -> Created:
         """The user accepted less output than confirmed; anything else that hides it stays."""
-        if created.verdict.standing is not Standing.LOWER:
+        if created.verdict.standing is not Standing.LOWER or created.order.out_amount is None:
             return created
-        stands = self._journal.orders.settle(created.order.service_id, RELEASED)
+        stands = self.accept_output(created.order.service_id, created.order.out_amount)
         return replace(created, verdict=stands)
+
+    def accept_output(self, service_id: str, out_amount: Decimal) -> Verdict:
+        """The user accepted ``out_amount`` as an order was seen to give it; what stands then.
+        Raises JournalUnavailable."""
+        return self._journal.orders.accept_output(service_id, out_amount)
 
 
 def _unjournaled(intent: Intent, order: Order) -> Created:

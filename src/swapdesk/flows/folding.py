@@ -125,6 +125,12 @@ def fold(known: Order, seen: Order) -> Order | None:
     return None if merged == known else merged
 
 
+def untouched(order: Order) -> bool:
+    """Whether the order waits and nothing was paid, as far as the service says."""
+    waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
+    return waiting and order.in_status in _UNTOUCHED
+
+
 def contradicts(known: Order, seen: Order) -> str | None:
     """Why ``seen`` must not be paid although it carries a known id; None when it agrees.
 

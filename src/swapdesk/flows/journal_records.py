@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
 
@@ -71,6 +72,8 @@ class JournaledOrder:
     first_seen: datetime
     seen_at: datetime
     source: str
+    accepted: Decimal | None = None
+    """Output below the confirmed one that the user accepted since, in the token received."""
 
     @property
     def withheld(self) -> str | None:

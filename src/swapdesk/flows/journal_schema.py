@@ -47,6 +47,14 @@ CREATE TABLE IF NOT EXISTS known_order (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS known_order_by_intent ON known_order (intent_id);
 
+CREATE TABLE IF NOT EXISTS accepted_output (
+    service_id   TEXT PRIMARY KEY,
+    out_amount   TEXT NOT NULL
+) STRICT;
+CREATE VIEW IF NOT EXISTS order_row AS
+    SELECT known_order.rowid AS place, known_order.*, accepted_output.out_amount AS accepted
+    FROM known_order LEFT JOIN accepted_output USING (service_id);
+
 CREATE TABLE IF NOT EXISTS event (
     id           INTEGER PRIMARY KEY,
     service_id   TEXT NOT NULL,

@@ -12,8 +12,10 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 
 from swapdesk.clock import Clock
+from swapdesk.flows.agreed_output import LOWER_TOLERANCE, output_now
 from swapdesk.flows.folding import contradicts, display_of, ended, fold
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal import Journal
@@ -32,21 +34,25 @@ LOAD_STEP = 100
 @dataclass(frozen=True)
 class Sighted:
     """``order`` is None when the sighting must be confirmed by a read first. ``write`` asks for
-    a commit, ``repeat`` for another repetition of the order by the service, ``refused`` tells
-    that its address became hidden."""
+    a commit, ``repeat`` for another repetition of the order by the service, ``judged`` tells
+    that it became another question whether its address may be shown."""
 
     order: TrackedOrder | None
     write: bool = False
     repeat: bool = False
-    refused: bool = False
+    judged: bool = False
 
 
 class KnownOrders:
     """Fill with :meth:`load`; :meth:`see` judges, :meth:`put` keeps."""
 
-    def __init__(self, journal: Journal, clock: Clock) -> None:
+    def __init__(
+        self, journal: Journal, clock: Clock, lower_tolerance: Decimal = LOWER_TOLERANCE
+    ) -> None:
+        """``lower_tolerance``: percent of the agreed output that may be missing unasked."""
         self._journal = journal
         self._clock = clock
+        self._lower_tolerance = lower_tolerance
         self._known: dict[str, TrackedOrder] = {}
         self._open: set[str] = set()
 
@@ -114,9 +120,12 @@ class KnownOrders:
             standing, withheld = FOREIGN.standing, FOREIGN.withheld
             new = TrackedOrder(order, None, withheld, over, now, source, standing=standing)
             return Sighted(new, write=True)
-        reason = contradicts(before.order, order)
+        withheld, reason = before.withheld, contradicts(before.order, order)
         if reason is not None:
             before = self._refuse(before, reason)
+        else:
+            before = self._with_output(before, order)
+        judged = before.withheld != withheld
         merged = fold(before.order, order)
         same_end = display_of(before.order) == display_of(order)
         kept = merged or before.order
@@ -127,7 +136,7 @@ class KnownOrders:
             after,
             write=merged is not None or (over and same_end and not before.ended),
             repeat=unrepeated,
-            refused=reason is not None,
+            judged=judged,
         )
 
     def adopt(self, service_id: str, before: TrackedOrder | None) -> tuple[TrackedOrder, bool]:
@@ -145,7 +154,8 @@ class KnownOrders:
                 entry = replace(entry, verdict=verdict)
             merged = fold(entry.order, before.order)
             entry = replace(entry, order=merged or entry.order, ended=before.ended or entry.ended)
-        return replace(self._tracked(entry), source="create"), merged is not None
+        tracked = replace(self._tracked(entry), source="create")
+        return self._with_output(tracked, tracked.order), merged is not None
 
     def _loading(self) -> Iterator[None]:
         for at, entry in enumerate(self._journal.orders.each()):
@@ -163,6 +173,7 @@ class KnownOrders:
             seen_at=entry.seen_at,
             source="journal",
             standing=entry.verdict.standing,
+            accepted=entry.accepted,
         )
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
@@ -184,6 +195,30 @@ class KnownOrders:
             verdict = self._journal.orders.settle(before.service_id, verdict)
         except JournalUnavailable as error:
             log.error("the journal did not take a warning: %s", error)
+        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+
+    def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
+        """``before`` as it stands once the estimate of its output is the one in ``seen``."""
+        if output_now(before, seen, self._lower_tolerance) is None:
+            return before
+        try:
+            # Another desk of this home may have asked, or been answered, meanwhile.
+            entry = self._journal.orders.get(before.service_id)
+            if entry is not None:
+                standing, withheld = entry.verdict.standing, entry.withheld
+                before = replace(
+                    before, standing=standing, withheld=withheld, accepted=entry.accepted
+                )
+            verdict = output_now(before, seen, self._lower_tolerance)
+            if verdict is None:
+                return before
+            log.info("order %s: its output is %s now", before.short_id, seen.out_amount)
+            verdict = self._journal.orders.settle(before.service_id, verdict)
+        except JournalUnavailable as error:
+            log.error("the journal did not take the output of an order: %s", error)
+            verdict = output_now(before, seen, self._lower_tolerance)
+            if verdict is None or verdict.payable:
+                return before
         return replace(before, withheld=verdict.withheld, standing=verdict.standing)
 
     def _intent_of(self, intent_id: str | None) -> Intent | None:

@@ -13,18 +13,16 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address
+from swapdesk.flows.agreed_output import LOWER_TOLERANCE, agreed_output, lower, lower_by
 from swapdesk.flows.folding import DOUBLE
 from swapdesk.flows.intent import Intent, TokenFacts
 from swapdesk.flows.standing import RELEASED, Standing, Verdict
-from swapdesk.wire.encoding.numbers import ROUGH, plain
+from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
 AMOUNT_TOLERANCE = Decimal(1) / Decimal(10_000)
 """How far ``inAmount`` may exceed the intent: one part in ten thousand."""
-
-LOWER_TOLERANCE = Decimal(1)
-"""Percent of the confirmed output that may be missing without asking again."""
 
 SHORTEST_DEADLINE = timedelta(seconds=30)
 
@@ -48,11 +46,7 @@ class OrderCheck:
             text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
             return Verdict(Standing.DIFFERS, text)
         if self.lower_by is not None:
-            text = (
-                f"This order gives {self.lower_by:.2f}% less than you confirmed."
-                " The address stays hidden until you accept that."
-            )
-            return Verdict(Standing.LOWER, text)
+            return lower(self.lower_by)
         return RELEASED
 
     @property
@@ -112,7 +106,9 @@ def check_order(
         hard.append("its deadline is too near")
     return OrderCheck(
         hard=tuple(hard),
-        lower_by=None if intent.fixed else _lower_by(intent, order, lower_tolerance),
+        lower_by=None
+        if intent.fixed
+        else lower_by(agreed_output(intent), order.out_amount, lower_tolerance),
         provider_changed=order.in_ is not None and order.in_ != intent.provider,
     )
 
@@ -179,12 +175,3 @@ def _same_token(
     if token is not None:
         return True
     return symbol is not None and symbol.casefold() == wanted.symbol.casefold()
-
-
-def _lower_by(intent: Intent, order: Order, tolerance: Decimal) -> Decimal | None:
-    # What was confirmed is the net amount; an order states what is paid out.
-    confirmed = max(intent.amount_out, intent.net_amount_out)
-    if order.out_amount is None or confirmed <= 0:
-        return None
-    missing = ROUGH.divide(ROUGH.subtract(confirmed, order.out_amount) * 100, confirmed)
-    return missing if missing > tolerance else None

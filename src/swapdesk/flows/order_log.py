@@ -5,13 +5,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from decimal import Decimal
 
 from swapdesk.clock import Clock
 from swapdesk.flows.folding import PINNED, contradicts, display_of, ended, fold
 from swapdesk.flows.journal_file import JournalFile
 from swapdesk.flows.journal_records import JournaledOrder, Source
-from swapdesk.flows.standing import FOREIGN, MAY_FOLLOW, Standing, Verdict, contradiction
+from swapdesk.flows.standing import FOREIGN, MAY_FOLLOW, RELEASED, Standing, Verdict, contradiction
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
+from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import DisplayStatus, Order
 
 FIRST_EVENTS = 20
@@ -42,18 +44,30 @@ class OrderLog:
         with self._file.write() as db:
             return self._settle(db, service_id, verdict)
 
+    def accept_output(self, service_id: str, out_amount: Decimal) -> Verdict:
+        """The user takes ``out_amount`` (of the token received) for what was confirmed; what
+        stands afterwards. Only a lower output is released by that."""
+        with self._file.write() as db:
+            stands = self._settle(db, service_id, RELEASED, only_from=Standing.LOWER)
+            if stands.payable:
+                db.execute(
+                    "INSERT OR REPLACE INTO accepted_output (service_id, out_amount) VALUES (?, ?)",
+                    (service_id, plain(out_amount)),
+                )
+            return stands
+
     def all(self) -> list[JournaledOrder]:
         """Every order this desk knows, newest first."""
         return [
             self._order_of(row)
-            for row in self._file.read("SELECT * FROM known_order ORDER BY first_seen DESC", ())
+            for row in self._file.read("SELECT * FROM order_row ORDER BY first_seen DESC", ())
         ]
 
     def each(self) -> Iterator[JournaledOrder]:
         """Every order this desk knows, read a few at a time."""
         after = 0
         while rows := self._file.read(
-            "SELECT rowid AS place, * FROM known_order WHERE rowid > ? ORDER BY rowid LIMIT ?",
+            "SELECT * FROM order_row WHERE place > ? ORDER BY place LIMIT ?",
             (after, _LOAD),
         ):
             after = rows[-1]["place"]
@@ -64,7 +78,7 @@ class OrderLog:
         return [
             self._order_of(row)
             for row in self._file.read(
-                "SELECT * FROM known_order WHERE intent_id > '' ORDER BY first_seen DESC", ()
+                "SELECT * FROM order_row WHERE intent_id > '' ORDER BY first_seen DESC", ()
             )
         ]
 
@@ -105,7 +119,7 @@ class OrderLog:
         return Verdict(Standing(rows[0]["standing"]), rows[0]["withheld"]) if rows else None
 
     def get(self, service_id: str) -> JournaledOrder | None:
-        rows = self._file.read("SELECT * FROM known_order WHERE service_id = ?", (service_id,))
+        rows = self._file.read("SELECT * FROM order_row WHERE service_id = ?", (service_id,))
         return self._order_of(rows[0]) if rows else None
 
     def events(self, service_id: str) -> list[tuple[datetime, str, Order]]:
@@ -215,7 +229,14 @@ class OrderLog:
             count = FIRST_EVENTS + NEWEST_EVENTS
         self._events[name] = count
 
-    def _settle(self, db: sqlite3.Connection, service_id: str, verdict: Verdict) -> Verdict:
+    def _settle(
+        self,
+        db: sqlite3.Connection,
+        service_id: str,
+        verdict: Verdict,
+        *,
+        only_from: Standing | None = None,
+    ) -> Verdict:
         row = db.execute(
             "SELECT standing, withheld FROM known_order WHERE service_id = ?", (service_id,)
         ).fetchone()
@@ -223,6 +244,8 @@ class OrderLog:
             return verdict
         stands = Verdict(Standing(row["standing"]), row["withheld"])
         if verdict.standing not in MAY_FOLLOW[stands.standing]:
+            return stands
+        if only_from is not None and stands.standing is not only_from:
             return stands
         db.execute(
             "UPDATE known_order SET standing = ?, withheld = ? WHERE service_id = ?",
@@ -243,6 +266,7 @@ class OrderLog:
             first_seen=datetime.fromisoformat(row["first_seen"]),
             seen_at=datetime.fromisoformat(row["seen_at"]),
             source=row["source"],
+            accepted=None if row["accepted"] is None else Decimal(row["accepted"]),
         )
 
 

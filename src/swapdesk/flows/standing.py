@@ -2,7 +2,8 @@
 
 An address is hidden from the start and released by one path alone: the order was created
 for an intent of this desk, compared with it, repeated by the service and compared again. A
-later contradiction hides it for good; nothing releases it after that.
+later contradiction hides it for good; nothing releases it after that. A floating rate that
+falls before the deposit hides it until the user accepts less (``agreed_output``).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class Standing(StrEnum):
     UNREPEATED = "unrepeated"
     """Created here; the service has not repeated it yet."""
     LOWER = "lower"
-    """As confirmed but for less output; the user may accept that."""
+    """As confirmed but for less output than agreed to; the user may accept that."""
     DIFFERS = "differs"
     """Not what was confirmed."""
     CONTRADICTS = "contradicts"
@@ -32,8 +33,10 @@ MAY_FOLLOW: dict[Standing, frozenset[Standing]] = {
     Standing.UNREPEATED: frozenset(
         {Standing.LOWER, Standing.DIFFERS, Standing.CONTRADICTS, Standing.RELEASED}
     ),
-    Standing.LOWER: frozenset({Standing.DIFFERS, Standing.CONTRADICTS, Standing.RELEASED}),
-    Standing.RELEASED: frozenset({Standing.CONTRADICTS}),
+    Standing.LOWER: frozenset(
+        {Standing.LOWER, Standing.DIFFERS, Standing.CONTRADICTS, Standing.RELEASED}
+    ),
+    Standing.RELEASED: frozenset({Standing.LOWER, Standing.CONTRADICTS}),
     Standing.DIFFERS: frozenset({Standing.CONTRADICTS}),
     Standing.CONTRADICTS: frozenset(),
 }

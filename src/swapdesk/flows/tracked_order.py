@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal_records import Source
-from swapdesk.flows.order_state import OrderState, describe, short_id
 from swapdesk.flows.order_pair import Proceeds, proceeds, symbols
+from swapdesk.flows.order_state import OrderState, describe, short_id
 from swapdesk.flows.standing import Standing
 from swapdesk.wire.orders import Order
 
@@ -27,6 +28,8 @@ class TrackedOrder:
     seen_at: datetime
     source: Source
     standing: Standing = Standing.RELEASED
+    accepted: Decimal | None = None
+    """Output below the confirmed one that the user accepted since, in the token received."""
 
     @property
     def service_id(self) -> str:
@@ -35,9 +38,6 @@ class TrackedOrder:
     @property
     def short_id(self) -> str:
         return short_id(self.order.service_id)
-
-    def state(self, now: datetime) -> OrderState:
-        return describe(self.order, self.intent, now=now)
 
     @property
     def symbols(self) -> tuple[str, str]:
@@ -48,6 +48,9 @@ class TrackedOrder:
     def proceeds(self) -> Proceeds:
         """What came of it, or is to come of it."""
         return proceeds(self.order, self.intent)
+
+    def state(self, now: datetime) -> OrderState:
+        return describe(self.order, self.intent, now=now)
 
     def archived(self, now: datetime) -> bool:
         """Whether the service no longer answers for it."""

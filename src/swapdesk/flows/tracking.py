@@ -26,6 +26,7 @@ from swapdesk.client.stream_events import (
 )
 from swapdesk.client.stream_events import Source as Sighting
 from swapdesk.clock import Clock
+from swapdesk.flows.agreed_output import LOWER_TOLERANCE
 from swapdesk.flows.exchange import ExchangeFlow
 from swapdesk.flows.folding import display_of, ended
 from swapdesk.flows.journal import Journal
@@ -59,7 +60,9 @@ class Tracker:
         self._clock = clock
         self._stream = stream
         self._flow = flow
-        self._known = KnownOrders(journal, clock)
+        self._known = KnownOrders(
+            journal, clock, flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
+        )
         self._over: dict[str, TrackedOrder] = {}
         """Orders that ended, until the journal has it."""
         self._writes = OrderWrites(
@@ -204,7 +207,7 @@ class Tracker:
             self._over[service_id] = after
         else:
             self._known.put(after)
-        if seen.refused:
+        if seen.judged:
             self._announce(service_id)
         if seen.repeat:
             self._repeat_soon(after)

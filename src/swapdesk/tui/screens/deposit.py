@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
+from swapdesk.flows.agreed_output import lower_output
 from swapdesk.flows.deposit_phase import DepositPhase
+from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.deposit import (
     AcceptLower,
@@ -25,9 +27,6 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.code_panel import CodePanel, CodePanelState
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
-
-if TYPE_CHECKING:
-    from swapdesk.flows.create_outcome import Created
 
 ACCEPT = "accept"
 
@@ -91,18 +90,10 @@ class DepositScreen(DepositPage):
 
     # keys
 
-    def _created(self) -> Created | None:
-        """The outcome whose lower amount may still be accepted."""
-        created = self.session.created.get(self.service_id)
-        if created is None or created.check.hard or created.check.lower_by is None:
-            return None
-        return created
-
     def verb_standing(self, verb: type[Command]) -> Standing:
         if verb is AcceptLower:
-            tracked = self.tracked
-            hidden = tracked is None or tracked.withheld is None or self._created() is None
-            return HIDDEN if hidden else READY
+            lower = lower_output(self.tracked)
+            return READY if lower is not None else HIDDEN
         if verb is Fund:
             payable = self.payment() is not None
             return fund_standing(self.link, self.tracked, payable=payable, paying=self._funding)
@@ -130,16 +121,20 @@ class DepositScreen(DepositPage):
             open_order(self.service_id)
 
     def do_accept_lower(self) -> None:
-        created = self._created()
-        if created is None or created.check.lower_by is None:
+        lower = lower_output(self.tracked)
+        if lower is None:
             return
-        lower = f"This order gives {created.check.lower_by:.2f}% less than you confirmed."
-        question = Question("Accept less", [lower, "Nothing was sent yet."], ACCEPT, "accept")
+        question = Question("Accept less", lower.said, ACCEPT, "accept")
 
         def accepted(yes: bool | None) -> None:
-            if yes and self.link is not None:
-                self.session.created[self.service_id] = self.link.exchange.accept_lower(created)
-                self.link.tracker.adopt(self.service_id)
-                self.show()
+            if not yes or self.link is None:
+                return
+            try:
+                self.link.exchange.accept_output(self.service_id, lower.given)
+            except JournalUnavailable:
+                self.show_notice(f"{NO_JOURNAL.cause} Nothing was accepted.", "error")
+                return
+            self.link.tracker.adopt(self.service_id)
+            self.show()
 
         self.app.push_screen(TypedConfirm(question), accepted)

@@ -1,0 +1,178 @@
+"""An estimate that falls before the deposit is asked about; one that moves a little is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.orders import created_here, intent, order
+from swapdesk.clock import ManualClock
+from swapdesk.flows.agreed_output import agreed_output, lower_output, moved_output
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal_records import Source
+from swapdesk.flows.known_orders import KnownOrders
+from swapdesk.flows.standing import Standing
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.wire.orders import DisplayStatus, LegStatus
+
+CONFIRMED = Decimal("14.524108")
+HALF = Decimal("7.262054")
+
+
+@dataclass
+class Known:
+    """One released order of this desk, and what the service says of it next."""
+
+    path: Path
+    journal: Journal
+    orders: KnownOrders
+
+    @property
+    def now(self) -> TrackedOrder:
+        tracked = self.orders.get(order().service_id)
+        assert tracked is not None
+        return tracked
+
+    def seen(self, source: Source = "stream", **changes: Any) -> TrackedOrder:
+        after = self.orders.see(order(**changes), source, self.now).order
+        assert after is not None
+        self.journal.orders.record([(after.order, source, after.ended)])
+        self.orders.put(after)
+        return after
+
+    def accept(self, amount: Decimal) -> TrackedOrder:
+        self.journal.orders.accept_output(order().service_id, amount)
+        self.orders.put(self.orders.adopt(order().service_id, self.now)[0])
+        return self.now
+
+    def restarted(self) -> TrackedOrder:
+        again = KnownOrders(self.journal, ManualClock())
+        again.load()
+        tracked = again.get(order().service_id)
+        assert tracked is not None
+        return tracked
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Iterator[Known]:
+    clock = ManualClock()
+    journal = Journal.open(tmp_path / "journal.db", clock)
+    created_here(journal, order())
+    orders = KnownOrders(journal, clock)
+    orders.load()
+    yield Known(tmp_path / "journal.db", journal, orders)
+    journal.close()
+
+
+def test_a_fall_hides_the_address_until_it_is_accepted(known: Known) -> None:
+    assert known.now.withheld is None
+    fallen = known.seen(out_amount=CONFIRMED * Decimal("0.97"))
+    assert fallen.standing is Standing.LOWER
+    assert fallen.withheld == (
+        "This order gives 3.00% less than you confirmed."
+        " The address stays hidden until you accept that."
+    )
+    assert known.restarted().withheld == fallen.withheld
+    asked = lower_output(fallen)
+    assert asked is not None
+    assert asked.said[0] == (
+        "This order gives 14.088384 ETH: 3.00% less than the 14.524108 ETH you confirmed."
+    )
+    accepted = known.accept(asked.given)
+    assert (accepted.standing, accepted.withheld) == (Standing.RELEASED, None)
+    assert known.restarted().accepted == asked.given
+    assert known.seen(out_amount=asked.given).withheld is None
+
+
+def test_a_further_fall_is_asked_about_against_what_was_accepted(known: Known) -> None:
+    known.seen(out_amount=HALF)
+    known.accept(HALF)
+    again = known.seen(out_amount=HALF * Decimal("0.9"))
+    assert "10.00% less than you accepted" in (again.withheld or "")
+
+
+def test_many_small_falls_are_one_large_fall(known: Known) -> None:
+    amount = CONFIRMED
+    for _ in range(3):
+        amount *= Decimal("0.996")
+        known.seen(out_amount=amount)
+    assert known.now.standing is Standing.LOWER
+
+
+def test_what_is_accepted_is_what_was_shown(known: Known) -> None:
+    shown = known.seen(out_amount=CONFIRMED * Decimal("0.97")).order.out_amount
+    assert shown is not None
+    known.seen(out_amount=HALF)
+    assert known.accept(shown).standing is Standing.LOWER
+
+
+@pytest.mark.parametrize("out", ["0.995", "1", "1.2"])
+def test_within_the_tolerance_nothing_is_asked(known: Known, out: str) -> None:
+    after = known.seen(out_amount=CONFIRMED * Decimal(out))
+    assert after.withheld is None
+    assert moved_output(after) == (None if out == "1" else CONFIRMED)
+
+
+def test_an_estimate_that_comes_back_shows_the_address_again(known: Known) -> None:
+    known.seen(out_amount=HALF)
+    assert known.seen(out_amount=CONFIRMED).standing is Standing.RELEASED
+    assert known.restarted().withheld is None
+
+
+def test_after_the_deposit_nothing_is_asked(known: Known) -> None:
+    paid = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1}
+    after = known.seen(out_amount=HALF, in_status=LegStatus.CONFIRMING, **paid)
+    assert after.withheld is None
+    assert lower_output(after) is None
+
+
+def test_a_deposit_that_was_on_its_way_ends_the_question(known: Known) -> None:
+    known.seen(out_amount=HALF)
+    paid = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value, "status": 1}
+    assert known.seen("read", out_amount=HALF, in_status=2, **paid).standing is Standing.RELEASED
+
+
+def test_a_contradiction_is_never_accepted(known: Known) -> None:
+    known.seen(out_amount=HALF)
+    known.seen(deposit_address="bc1qother")
+    assert known.accept(HALF).standing is Standing.CONTRADICTS
+    assert known.restarted().accepted is None
+    assert known.seen(out_amount=CONFIRMED).standing is Standing.CONTRADICTS
+
+
+def test_two_desks_of_one_home_agree_on_what_was_accepted(known: Known) -> None:
+    fallen = order(out_amount=HALF)
+    other_journal = Journal.open(known.path, ManualClock())
+    other = KnownOrders(other_journal, ManualClock())
+    other.load()
+    known.seen(out_amount=HALF)
+    known.accept(HALF)
+    theirs = other.get(fallen.service_id)
+    assert theirs is not None
+    seen = other.see(fallen, "stream", theirs).order
+    assert seen is not None
+    assert (seen.withheld, seen.accepted) == (None, HALF)
+    other_journal.close()
+
+
+def test_a_journal_that_takes_nothing_still_hides_and_shows_nothing(known: Known) -> None:
+    known.journal.close()
+    assert known.orders.see(order(out_amount=HALF), "stream", known.now).order is not None
+    after = known.orders.see(order(out_amount=HALF), "stream", known.now)
+    assert after.judged
+    assert after.order is not None
+    assert after.order.standing is Standing.LOWER
+    back = known.orders.see(order(), "stream", after.order).order
+    assert back is not None
+    assert back.standing is Standing.LOWER
+
+
+def test_what_was_agreed_to_is_the_better_word_of_the_quote() -> None:
+    confirmed = intent(amount_out=Decimal(2), net_amount_out=Decimal(1))
+    assert agreed_output(confirmed) == 2
+    assert agreed_output(confirmed, Decimal("1.5")) == Decimal("1.5")
