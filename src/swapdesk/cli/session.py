@@ -20,7 +20,8 @@ from swapdesk.flows.connection import (
     live_connection,
     sandbox_connection,
 )
-from swapdesk.flows.desk import Desk, Link
+from swapdesk.flows.desk import Desk
+from swapdesk.flows.link import Link
 from swapdesk.paths import UnsafePlace
 from swapdesk.settings import Settings
 

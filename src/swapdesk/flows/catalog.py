@@ -57,6 +57,10 @@ class Catalog:
     def close(self) -> None:
         self._file.close()
 
+    @property
+    def clock(self) -> Clock:
+        return self._clock
+
     # What is known
 
     @property

@@ -54,15 +54,17 @@ class TokenQuery:
     def in_next_order(self) -> TokenQuery:
         return replace(self, sort=_after(self.sort, SORTS))
 
-    def hint(self, found: int, catalog: Catalog, limit: int) -> str:
-        """``9 of 412 tokens · by rank · on Base · dex``."""
+    def hint(self, found: int, catalog: Catalog | None, limit: int) -> str:
+        """``9 of 412 tokens · by rank · on Base · dex``; nothing where no catalogue is open."""
+        if catalog is None:
+            return ""
         more = "+" if found == limit else ""
         return " · ".join([f"{found}{more} of {catalog.count} tokens", f"by {self.sort}",
                            *self._filters(catalog)])  # fmt: skip
 
-    def nothing(self, catalog: Catalog) -> str:
+    def nothing(self, catalog: Catalog | None) -> str:
         """Why no row is there, and what to do about it."""
-        if not catalog.count:
+        if catalog is None or not catalog.count:
             return "The list of tokens is not here yet."
         filters = " · ".join(self._filters(catalog))
         if not self.text:

@@ -22,8 +22,9 @@ from swapdesk.tui.end_bell import EndBell, Notify, terminal_notice
 from swapdesk.tui.garbage import GarbageRounds
 from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.leaving import LeavingGuard, brief_warning
-from swapdesk.tui.messages import Connected, OrdersChanged, StartMoved, TokenChosen
+from swapdesk.tui.messages import Connected, OrdersChanged, StartMoved
 from swapdesk.tui.page import Page
+from swapdesk.tui.places import Places
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.session import Session, StartSandbox
 from swapdesk.tui.terminal import SafeApp
@@ -40,7 +41,7 @@ log = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 
 
-class DeskApp(Creating, Discreet, SafeApp[int]):
+class DeskApp(Creating, Discreet, Places, SafeApp[int]):
     """``start_sandbox`` is called after the first frame, on the sandbox profile only."""
 
     CSS_PATH = "styles/desk.tcss"
@@ -178,6 +179,7 @@ class DeskApp(Creating, Discreet, SafeApp[int]):
     async def on_event(self, event: Event) -> None:
         if isinstance(event, KeyPressed):
             self._garbage.key()
+            self.session.rest.key()
         await super().on_event(event)
 
     def on_app_focus(self) -> None:
@@ -209,51 +211,20 @@ class DeskApp(Creating, Discreet, SafeApp[int]):
         if (page := self.page) is not None:
             page.work_failed(event.worker.group)
 
-    # places
-
     @on(DeskScreen.Go)
     async def _go(self, event: DeskScreen.Go) -> None:
         # A screen may have a verb of everywhere under its own words: the name is the same.
         verb = {one.id(): one for one in everywhere.EVERYWHERE}.get(event.verb.id())
-        if verb is everywhere.Back:
-            await self.back()
-        elif verb is everywhere.NewSwap:
-            await self.home()
-            self._home.begin(private=False)
-        elif verb is everywhere.PrivateSend:
-            await self.home()
-            self._home.begin(private=True)
-        elif verb is everywhere.Quit:
+        if verb is everywhere.Quit:
             self.quit_desk()
         elif verb is everywhere.HideAmounts:
             self.hide_amounts()
         elif verb is everywhere.ReleaseMouse:
             self.release_mouse()
-        elif not self.session.opened:
-            self.notify("The desk is starting. This is open in a moment.")
-        elif verb is everywhere.Tokens:
-            self.open_tokens()
-        elif verb is everywhere.Orders:
-            self.open_orders()
-        elif verb is everywhere.AddressBook:
-            self.open_address_book()
-        elif verb is everywhere.Requests:
-            self.open_requests()
+        elif verb is not None:
+            await self.go_to(verb)
 
-    @on(TokenChosen)
-    async def _token_chosen(self, event: TokenChosen) -> None:
-        await self.home()
-        self._home.write_token(event.spec)
-
-    async def back(self) -> None:
-        """The page before; the first page stays."""
-        if len(self.screen_stack) > 1:
-            await self.pop_screen()
-
-    async def home(self) -> None:
-        """The first page; what was typed on it is kept."""
-        while len(self.screen_stack) > 1:
-            await self.pop_screen()
+    # leaving
 
     def quit_desk(self) -> None:
         """Leave; while orders are open the first key tells, the second one leaves."""
@@ -277,31 +248,6 @@ class DeskApp(Creating, Discreet, SafeApp[int]):
 
         now, creating = self.session.now_clock.now(), self.creating is not None
         return quit_warning(link.tracker.orders(), now, creating=creating)
-
-    def open_tokens(self) -> None:
-        from swapdesk.tui.screens.tokens import TokensScreen
-
-        self.push_screen(TokensScreen(self.session))
-
-    def open_address_book(self) -> None:
-        from swapdesk.tui.screens.address_book import AddressBookScreen
-
-        self.push_screen(AddressBookScreen(self.session))
-
-    def open_orders(self) -> None:
-        from swapdesk.tui.screens.orders import OrdersScreen
-
-        self.push_screen(OrdersScreen(self.session))
-
-    def open_requests(self) -> None:
-        from swapdesk.tui.screens.request_log import RequestLogScreen
-
-        self.push_screen(RequestLogScreen(self.session))
-
-    def open_order(self, service_id: str) -> None:
-        from swapdesk.tui.screens.order import OrderScreen
-
-        self.push_screen(OrderScreen(self.session, service_id))
 
 
 def run_desk(settings: Settings, start_sandbox: StartSandbox | None) -> int:

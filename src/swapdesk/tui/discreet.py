@@ -23,7 +23,8 @@ class Discreet(App[int]):
 
     def known_symbol(self, word: str) -> bool:
         """Whether a word is a token's symbol, so that a whole number before it is an amount."""
-        return self.session.opened and bool(self.session.desk.catalog.rows_of_symbol(word))
+        catalog = self.session.catalog
+        return catalog is not None and bool(catalog.rows_of_symbol(word))
 
     def hide_amounts(self) -> None:
         """Amounts as ``•••`` everywhere, or as they are again."""

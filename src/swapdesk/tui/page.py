@@ -11,7 +11,10 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream, World
 
 if TYPE_CHECKING:
-    from swapdesk.flows.desk import Desk, Link
+    from swapdesk.flows.catalog import Catalog
+    from swapdesk.flows.desk import Desk
+    from swapdesk.flows.funds import Funds
+    from swapdesk.flows.link import Link
 
 RESET_SHOWN_FROM = 15.0
 """Seconds of age below which an idle desk does not redraw the badge."""
@@ -40,8 +43,19 @@ class Page(DeskScreen):
         return self.session.desk
 
     @property
+    def catalog(self) -> Catalog | None:
+        """The tokens of the cache, which are there before the desk is open."""
+        return self.session.catalog
+
+    @property
     def link(self) -> Link | None:
         return self.session.link
+
+    def funds(self) -> Funds:
+        """Where the funds are, as far as no single order is spoken of."""
+        from swapdesk.flows.funds import AT_HOME, funds_of
+
+        return AT_HOME if self.link is None else funds_of(self.link.tracker.running())
 
     def now(self) -> datetime:
         """The desk's time."""

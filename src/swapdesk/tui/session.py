@@ -1,28 +1,29 @@
 """One run of the desk: opened from disk, connected to its service, connected again.
 
-Everything heavy (models, HTTP, the journal) is imported after the first frame. On the sandbox
+After the first frame the catalogue comes first, so that tokens are searched from the cache at
+once; then, between keys, what is heavy: models and journal, then the client. On the sandbox
 profile the session asks for its sandbox and, when that disappears, asks again; a live service
 is only connected to, never started.
 """
 
 from __future__ import annotations
 
-import asyncio
-import importlib
 import logging
-import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.clock import Clock, SystemClock
+from swapdesk.tui import loading
 from swapdesk.tui.live_guard import LiveGuard
 
 if TYPE_CHECKING:
     import httpx
 
+    from swapdesk.flows.catalog import Catalog
     from swapdesk.flows.create_outcome import Created
-    from swapdesk.flows.desk import Desk, Link
+    from swapdesk.flows.desk import Desk
+    from swapdesk.flows.link import Link
     from swapdesk.flows.quote_wish import QuoteOptions
     from swapdesk.flows.resume import ResumeReport
     from swapdesk.settings import Settings
@@ -54,7 +55,7 @@ class Phase(Enum):
 class Session:
     """``changed`` is called after every step. Read ``phase``, ``done`` (of ``STEPS``), ``reason``.
 
-    ``desk`` is there after the first step, its link after the third.
+    ``catalog`` is there before the first step, ``desk`` after it, its link after the third.
     """
 
     def __init__(
@@ -76,6 +77,8 @@ class Session:
         self.quote_options: QuoteOptions | None = None
         """How the first screen asks for quotes; None as the account has it."""
         self.live_guard = LiveGuard(settings.live)
+        self.rest = loading.KeyRest()
+        self._catalog: Catalog | None = None
         self._desk: Desk | None = None
         self._start_sandbox = start_sandbox
         self._transport = transport
@@ -83,6 +86,11 @@ class Session:
     @property
     def live(self) -> bool:
         return self.settings.live
+
+    @property
+    def catalog(self) -> Catalog | None:
+        """The tokens of the cache, to be searched; None for the first moment."""
+        return self._catalog
 
     @property
     def desk(self) -> Desk:
@@ -108,7 +116,7 @@ class Session:
     @property
     def now_clock(self) -> Clock:
         """The desk's clock: of the service in the sandbox, of the machine before and live."""
-        return self._desk.clock if self._desk is not None else self.clock
+        return self._catalog.clock if self._catalog is not None else self.clock
 
     async def begin(self, changed: Callable[[], None]) -> bool:
         """Open what is not open and connect; False with a ``reason`` when that failed."""
@@ -129,11 +137,16 @@ class Session:
             changed()
 
         self.done = 1 if self._desk is not None else 0
+        if self._catalog is None:
+            self._catalog = await self._read_catalog()
+            changed()
         if self._desk is None:
-            await self._open()
+            self._desk = await self._open(self._catalog)
             step(1)
         desk = self.desk
-        connections = importlib.import_module("swapdesk.flows.connection")
+        await loading.load(loading.LINK, self.rest)
+        from swapdesk.flows import connection as connections
+
         if self.live:
             connection = connections.live_connection(self.settings)
         else:
@@ -160,12 +173,24 @@ class Session:
             said = _sentence(error)
             raise StartFailed(f"{said} Next {who}." if who else said) from error
 
-    async def _open(self) -> None:
-        """Import in a thread, so that the first frame answers keys meanwhile."""
-        module = await asyncio.to_thread(importlib.import_module, "swapdesk.flows.desk")
-        desk: Desk = module.Desk.open(self.settings, clock=self.clock, transport=self._transport)
-        await desk.catalog.load_in_steps()
-        self._desk = desk
+    async def _read_catalog(self) -> Catalog:
+        """The list of tokens as the cache has it: no model and no client is loaded for it."""
+        from swapdesk.flows.profile_catalog import open_catalog
+
+        catalog = open_catalog(self.settings, self.clock)
+        try:
+            await catalog.load_list_in_steps()
+        except BaseException:
+            catalog.close()
+            raise
+        return catalog
+
+    async def _open(self, catalog: Catalog) -> Desk:
+        await loading.load(loading.DESK, self.rest)
+        from swapdesk.flows.desk import Desk
+
+        await catalog.load_models_in_steps()
+        return Desk.open(self.settings, transport=self._transport, catalog=catalog)
 
     async def sandbox_gone(self) -> None:
         """Return when the sandbox has not been reachable for :data:`GONE_SECONDS`."""
@@ -190,13 +215,18 @@ class Session:
                 missing_since = None
 
     async def close(self) -> None:
-        desk, self._desk = self._desk, None
+        desk, catalog = self._desk, self._catalog
+        self._desk = self._catalog = None
         if desk is not None:
             await desk.close()
+        elif catalog is not None:
+            catalog.close()
 
 
 def _expected_failures() -> tuple[type[Exception], ...]:
     """What may go wrong while starting and is said on the screen instead of ending the desk."""
+    import sqlite3
+
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.connection import NotConfigured
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from swapdesk.tui.commands.command import HIDDEN, READY, Standing
 
 if TYPE_CHECKING:
-    from swapdesk.flows.desk import Link
+    from swapdesk.flows.link import Link
     from swapdesk.flows.tracked_order import TrackedOrder
 
 NOT_THIS_ONE = "A deposit is being paid. This one was not."

@@ -8,8 +8,9 @@ from swapdesk.tui.screens.swap_reading import reading_of
 from swapdesk.tui.widgets.intent_line import IntentReading, Reading
 
 if TYPE_CHECKING:
-    from swapdesk.flows.desk import Desk, Link
+    from swapdesk.flows.desk import Desk
     from swapdesk.flows.intent_line import IntentLine
+    from swapdesk.flows.link import Link
     from swapdesk.wire.pair_limits import PairLimits
     from swapdesk.wire.tokens import Token
 

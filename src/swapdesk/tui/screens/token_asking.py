@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from textual import on
 
-from swapdesk.client.errors import ClientError
-from swapdesk.flows.announcements import code_and_request, failure_of_error
 from swapdesk.flows.token_pair import pair_for_limits
 from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.commands.tokens import AskLimits
@@ -17,6 +15,7 @@ from swapdesk.tui.screens.token_facts import limits_line
 from swapdesk.tui.spans import Line, Span
 
 if TYPE_CHECKING:
+    from swapdesk.client.errors import ClientError
     from swapdesk.flows.search import TokenRow
     from swapdesk.wire.tokens import Token
 
@@ -72,6 +71,8 @@ class TokenAsking(Page):
         self.show_pane()
 
     async def _fetch_limits(self, sold: Token, bought: Token) -> None:
+        from swapdesk.client.errors import ClientError
+
         try:
             await self.desk.link.quotes.limits(sold, bought)
         except ClientError as error:
@@ -83,8 +84,7 @@ class TokenAsking(Page):
     def _limits_asked(self, event: LimitsAsked) -> None:
         self.asking = False
         if event.error is not None:
-            cause = failure_of_error(event.error).cause
-            self.show_notice(f"{cause} {code_and_request(event.error)}", "warning")
+            self._say(event.error, "warning")
         self.refresh_frame()
         self.show_pane()
 
@@ -97,6 +97,8 @@ class TokenAsking(Page):
                         exit_on_error=False)  # fmt: skip
 
     async def _fetch(self, address: str) -> None:
+        from swapdesk.client.errors import ClientError
+
         try:
             found = await self.desk.catalog.fetch_by_address(self.desk.link.api, address)
         except ClientError as error:
@@ -107,8 +109,12 @@ class TokenAsking(Page):
     @on(UnlistedFound)
     def _unlisted(self, event: UnlistedFound) -> None:
         if event.error is not None:
-            cause = failure_of_error(event.error).cause
-            self.show_notice(f"{cause} {code_and_request(event.error)}", "error")
+            self._say(event.error, "error")
         elif not event.count:
             self.show_notice("The service does not know this contract either.", "warning")
         self.fill()
+
+    def _say(self, error: ClientError, severity: str) -> None:
+        from swapdesk.flows.announcements import code_and_request, failure_of_error
+
+        self.show_notice(f"{failure_of_error(error).cause} {code_and_request(error)}", severity)

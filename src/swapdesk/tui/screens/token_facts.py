@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from swapdesk.flows.notation import (
     NOTHING,
@@ -17,14 +18,16 @@ from swapdesk.flows.notation import (
     usd_market,
 )
 from swapdesk.flows.search import CanDo, TokenRow, Verdict
-from swapdesk.flows.token_safety import TokenCheck
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import ENDED, REFUSED, STALE, TROUBLE, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.widgets.table_layout import Cell, Column, Row
 from swapdesk.tui.widgets.token_pane import TokenNotes
-from swapdesk.wire.pair_limits import Limits, PairLimits
-from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.flows.token_safety import TokenCheck
+    from swapdesk.wire.pair_limits import Limits, PairLimits
+    from swapdesk.wire.tokens import Token
 
 COLUMNS = [
     Column("symbol", "Symbol", 8),
@@ -104,6 +107,20 @@ def token_notes(
             role = "status-trouble" if line.level == "refuse" else "status-waiting"
             glyph = REFUSED if line.level == "refuse" else TROUBLE
             warnings.append([Span(f"{glyph} ", role), Span(line.text, role)])
+    head = [*_head(row), Span(_scanned(row, token, now), "muted")]
+    facts = _facts(row, alike, limits, legend=legend)
+    return TokenNotes(head, _figures(row, token), tuple(warnings), facts)
+
+
+def row_notes(row: TokenRow, alike: Sequence[TokenRow], *, legend: bool = True) -> TokenNotes:
+    """What the row alone says, while whole tokens cannot be read yet; it says so itself."""
+    checks: Line = [Span("Its checks follow when the desk is open.", "muted")]
+    return TokenNotes(_head(row), (), (checks,), _facts(row, alike, [], legend=legend))
+
+
+def _facts(
+    row: TokenRow, alike: Sequence[TokenRow], limits: Line, *, legend: bool
+) -> tuple[tuple[str, Line], ...]:
     contract = grouped_address(row.contract) if row.contract else "none, the coin of its chain"
     facts: list[tuple[str, Line]] = [("Contract", [Span(contract)])]
     if limits:
@@ -113,8 +130,7 @@ def token_notes(
         can = [span for what in able for span in _legend(what)]
         facts.append(("Can do", can or [Span("nothing", "muted")]))
     copies = _copies(alike, short=not legend)
-    facts += [("Alike" if at == 0 else "", line) for at, line in enumerate(copies)]
-    return TokenNotes(_head(row, token, now), _figures(row, token), tuple(warnings), tuple(facts))
+    return (*facts, *(("Alike" if at == 0 else "", line) for at, line in enumerate(copies)))
 
 
 def limits_line(pair: tuple[Token, Token], limits: PairLimits) -> Line:
@@ -135,19 +151,21 @@ def _bounds(bucket: Limits | None) -> str:
     return f"{least} to {trimmed(bucket.max)}" if bucket.max > 0 else f"{least} or more"
 
 
-def _head(row: TokenRow, token: Token, now: datetime) -> Line:
-    scan = token.security_scan
-    scanned = ""
-    if scan is not None and row.verdict not in (Verdict.UNSCANNED, Verdict.DISABLED):
-        scanned = f", scanned {age(max(0.0, (now - scan.scanned_at).total_seconds()))} ago"
+def _head(row: TokenRow) -> Line:
     return [
         Span(row.symbol, bold=True),
         Span(" on ", "muted"),
         Span(row.chain_name),
         Span("     "),
         *verdict_line(row.verdict),
-        Span(scanned, "muted"),
     ]
+
+
+def _scanned(row: TokenRow, token: Token, now: datetime) -> str:
+    scan = token.security_scan
+    if scan is None or row.verdict in (Verdict.UNSCANNED, Verdict.DISABLED):
+        return ""
+    return f", scanned {age(max(0.0, (now - scan.scanned_at).total_seconds()))} ago"
 
 
 def _figures(row: TokenRow, token: Token) -> tuple[Line, ...]:

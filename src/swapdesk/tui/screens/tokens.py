@@ -9,11 +9,8 @@ from textual import on
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from swapdesk.flows.intent import TokenFacts
-from swapdesk.flows.recent import token_spec
 from swapdesk.flows.search import TokenRow, imitated_by, lookalikes
 from swapdesk.flows.token_query import TokenQuery
-from swapdesk.flows.token_safety import TokenCheck, check_token
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.tokens import (
     AskLimits,
@@ -34,6 +31,7 @@ from swapdesk.tui.screens.token_asking import TokenAsking
 from swapdesk.tui.screens.token_facts import (
     COLUMNS,
     WIDE_COLUMNS,
+    row_notes,
     token_notes,
     token_table_row,
 )
@@ -41,15 +39,18 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.text_rows import RuleRow
-from swapdesk.tui.widgets.token_pane import TokenPane
+from swapdesk.tui.widgets.token_pane import TokenNotes, TokenPane
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
+    from swapdesk.flows.catalog import Catalog
+    from swapdesk.flows.token_safety import TokenCheck
     from swapdesk.wire.tokens import Token
 
 LIMIT = 200
+OPENING = "the desk is opening"
 SETTLE_SECONDS = 0.06
 """How long the cursor rests on a row before the pane speaks of it."""
 NORMAL, WIDE = 100, 160
@@ -148,9 +149,9 @@ class TokensScreen(TokenAsking):
         self.fill()
 
     def fill(self) -> None:
-        catalog = self.desk.catalog
+        catalog = self.catalog
         self._query = self._query.about(self._field.value)
-        found = self._query.find(catalog, LIMIT)
+        found = self._query.find(catalog, LIMIT) if catalog is not None else []
         self._whole.clear()
         self._table.set_empty(self._query.nothing(catalog))
         self._table.set_rows(token_table_row(row) for row in found)
@@ -167,33 +168,34 @@ class TokensScreen(TokenAsking):
     @property
     def row(self) -> TokenRow | None:
         key = self._table.cursor_key
-        return self.desk.catalog.row(key) if key is not None else None
+        return self.catalog.row(key) if self.catalog is not None and key is not None else None
 
     def show_pane(self) -> None:
-        row = self.row
+        row, catalog = self.row, self.catalog
         self.settle_notice(row.id if row is not None else "")
-        token = self.desk.catalog.token(row.id) if row is not None else None
-        if row is None or token is None:
+        notes = self._notes(row, catalog) if row is not None and catalog is not None else None
+        if notes is None:
             self._pane.show(None)
             self._side.show(None)
-            self.refresh_keys()
-            return
-        notes = token_notes(
-            row,
-            token,
-            self._check(row, token),
-            lookalikes(row, self.desk.catalog.rows.drawn_like(row)),
-            self.limits_of(token),
-            self.now(),
-            legend=self.app.size.width >= NORMAL,
-        )
-        (self._side if self._wide else self._pane).show(notes)
-        self._show_markets()
+        else:
+            (self._side if self._wide else self._pane).show(notes)
+            self._show_markets()
         self.refresh_keys()
+
+    def _notes(self, row: TokenRow, catalog: Catalog) -> TokenNotes | None:
+        alike = lookalikes(row, catalog.rows.drawn_like(row))
+        legend = self.app.size.width >= NORMAL
+        if not self.session.opened:
+            return row_notes(row, alike, legend=legend)
+        token = catalog.token(row.id)
+        if token is None:
+            return None
+        check, limits = self._check(row, token), self.limits_of(token)
+        return token_notes(row, token, check, alike, limits, self.now(), legend=legend)
 
     def _show_markets(self) -> None:
         """Size and trade of the tokens in view: they are not in the rows that are searched."""
-        if not self._wide:
+        if not self._wide or not self.session.opened:
             return
         catalog = self.desk.catalog
         for key in self._table.visible_keys():
@@ -203,6 +205,8 @@ class TokensScreen(TokenAsking):
                 self._table.update_row(token_table_row(row, token))
 
     def _check(self, row: TokenRow, token: Token) -> TokenCheck:
+        from swapdesk.flows.token_safety import check_token
+
         imitates = imitated_by(row, self.desk.catalog.rows.drawn_like(row))
         return check_token(token, now=self.now(), imitates=imitates)
 
@@ -219,8 +223,10 @@ class TokensScreen(TokenAsking):
             if row is None or not self.session.ready:
                 return HIDDEN
             return Standing(locked="asked already") if self.asking else Standing(cost="1 read")
-        if verb is Choose:
-            return READY if row is not None else HIDDEN
+        if verb is Choose and row is None:
+            return HIDDEN
+        if verb in (Choose, NextChain) and not self.session.opened:
+            return Standing(locked=OPENING)
         if verb is Back:
             return Standing(verb="clear" if self._field.value else "back")
         return READY
@@ -259,6 +265,9 @@ class TokensScreen(TokenAsking):
             self.post_message(self.Go(Back))
 
     def do_choose(self) -> None:
+        if not self.session.opened:
+            self.show_notice(f"Not yet: {OPENING}.", "warning")
+            return
         row = self.row
         token = self.desk.catalog.token(row.id) if row is not None else None
         if row is None or token is None:
@@ -281,6 +290,9 @@ class TokensScreen(TokenAsking):
         self.app.push_screen(TypedConfirm(question), agreed)
 
     def _take(self, row: TokenRow) -> None:
+        from swapdesk.flows.intent import TokenFacts
+        from swapdesk.flows.recent import token_spec
+
         token = self.desk.catalog.token(row.id)
         if token is not None:
             self.post_message(TokenChosen(token_spec(TokenFacts.of(token), self.desk.catalog)))

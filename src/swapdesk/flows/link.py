@@ -1,0 +1,120 @@
+"""The connected half of a desk: what exists only while it knows its service.
+
+Loads the client and every flow that asks or tells the service something; the half that works
+from disk (``desk``) is there without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+
+import httpx
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.errors import ClientError
+from swapdesk.client.exchange_log import ExchangeLog
+from swapdesk.client.live import OrderStream
+from swapdesk.client.sandbox_control import SandboxControl
+from swapdesk.clock import Clock
+from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.connection import Connection
+from swapdesk.flows.exchange import ExchangeFlow
+from swapdesk.flows.funding import SandboxFaucet
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.quoting import QuoteDesk
+from swapdesk.flows.resume import ResumeReport, resume
+from swapdesk.flows.tracking import Tracker
+from swapdesk.settings import Settings
+
+log = logging.getLogger(__name__)
+
+LIVE_SKEW_SECONDS = 120.0
+"""Above this difference between the clocks nothing is created live."""
+
+SETTLE_SECONDS = 60.0
+"""How often a request of unknown outcome is looked for while the desk runs."""
+
+
+class Link:
+    """Everything that exists only while the desk knows its service."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        settings: Settings,
+        clock: Clock,
+        catalog: Catalog,
+        journal: Journal,
+        exchange_log: ExchangeLog,
+        transport: httpx.AsyncBaseTransport | None,
+        running: set[str],
+    ) -> None:
+        self.connection = connection
+        rng = random.Random()  # jitter only
+        self.api = PartnerApi(
+            connection.url,
+            connection.credentials,
+            clock=clock,
+            rng=rng,
+            transport=transport,
+            exchange_log=exchange_log,
+        )
+        self.stream = OrderStream(None, connection.credentials, clock, self.api, rng)
+        self.quotes = QuoteDesk(self.api, catalog, clock)
+        self.exchange = ExchangeFlow(
+            self.api,
+            journal,
+            clock,
+            lower_tolerance=settings.output_tolerance.value,
+            skew_limit=LIVE_SKEW_SECONDS if settings.live else None,
+            running=running,
+        )
+        self.tracker = Tracker(journal, self.api, clock, self.stream, flow=self.exchange)
+        self.control = SandboxControl(*connection.control) if connection.control else None
+        self.faucet = SandboxFaucet(self.control, clock, journal.calls) if self.control else None
+        self._journal = journal
+        self._clock = clock
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def follow(self) -> None:
+        """Start following orders; without a key there is nothing to follow."""
+        if not self._tasks and not self.connection.read_only:
+            self._tasks = [
+                asyncio.create_task(self.tracker.run(), name="order-tracker"),
+                asyncio.create_task(self._settle_for_ever(), name="unknown-outcomes"),
+            ]
+
+    async def learn_rate_limits(self) -> None:
+        """Ask how much may be asked; a service that does not say is no failure."""
+        if self.connection.read_only:
+            return
+        try:
+            await self.api.get_rate_limits()
+        except ClientError as error:
+            log.info("the rate limits are not known: %s", error)
+
+    async def settle(self) -> ResumeReport:
+        """Find out what became of every request without a known outcome."""
+        report = await resume(self._journal, self.exchange)
+        for _, created in report.found:
+            self.tracker.adopt(created.order.service_id)
+        return report
+
+    async def _settle_for_ever(self) -> None:
+        while True:
+            await self._clock.sleep(SETTLE_SECONDS)
+            try:
+                await self.settle()
+            except (ClientError, JournalUnavailable) as error:
+                log.info("unknown outcomes stay open: %s", error)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.control is not None:
+            await self.control.close()
+        await self.api.aclose()

@@ -1,0 +1,81 @@
+"""The places of the desk: which page a verb of everywhere opens, and the way back."""
+
+from __future__ import annotations
+
+from textual import on
+from textual.app import App
+
+from swapdesk.tui.commands import everywhere
+from swapdesk.tui.commands.command import Command
+from swapdesk.tui.messages import TokenChosen
+from swapdesk.tui.screens.swap import SwapScreen
+from swapdesk.tui.session import Session
+
+
+class Places(App[int]):
+    """The half of the application that goes from page to page; it returns to ``_home``."""
+
+    session: Session
+    _home: SwapScreen
+
+    async def go_to(self, verb: type[Command]) -> None:
+        """Do a verb of everywhere that leads to a page. The list of tokens is filled when it is
+        there; other pages open with the desk."""
+        if verb is everywhere.Back:
+            await self.back()
+        elif verb is everywhere.NewSwap:
+            await self.home()
+            self._home.begin(private=False)
+        elif verb is everywhere.PrivateSend:
+            await self.home()
+            self._home.begin(private=True)
+        elif verb is everywhere.Tokens:
+            self.open_tokens()
+        elif not self.session.opened:
+            self.notify("The desk is starting. This is open in a moment.")
+        elif verb is everywhere.Orders:
+            self.open_orders()
+        elif verb is everywhere.AddressBook:
+            self.open_address_book()
+        elif verb is everywhere.Requests:
+            self.open_requests()
+
+    @on(TokenChosen)
+    async def _token_chosen(self, event: TokenChosen) -> None:
+        await self.home()
+        self._home.write_token(event.spec)
+
+    async def back(self) -> None:
+        """The page before; the first page stays."""
+        if len(self.screen_stack) > 1:
+            await self.pop_screen()
+
+    async def home(self) -> None:
+        """The first page; what was typed on it is kept."""
+        while len(self.screen_stack) > 1:
+            await self.pop_screen()
+
+    def open_tokens(self) -> None:
+        from swapdesk.tui.screens.tokens import TokensScreen
+
+        self.push_screen(TokensScreen(self.session))
+
+    def open_address_book(self) -> None:
+        from swapdesk.tui.screens.address_book import AddressBookScreen
+
+        self.push_screen(AddressBookScreen(self.session))
+
+    def open_orders(self) -> None:
+        from swapdesk.tui.screens.orders import OrdersScreen
+
+        self.push_screen(OrdersScreen(self.session))
+
+    def open_requests(self) -> None:
+        from swapdesk.tui.screens.request_log import RequestLogScreen
+
+        self.push_screen(RequestLogScreen(self.session))
+
+    def open_order(self, service_id: str) -> None:
+        from swapdesk.tui.screens.order import OrderScreen
+
+        self.push_screen(OrderScreen(self.session, service_id))
