@@ -15,8 +15,8 @@ from pathlib import Path
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
-from swapdesk.service.app import ServiceParts
 from swapdesk.service.assembly import assemble
+from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.protocol import StoredOrder, StoredQuote
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows

@@ -23,8 +23,9 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.exchange import ExchangeFlow
 from swapdesk.flows.intent import Intent, TokenFacts
 from swapdesk.flows.journal import Journal
-from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
+from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.quotes import QuoteQuery, RouteType
 

@@ -18,8 +18,9 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.catalog import Catalog
 from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
+from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 
 

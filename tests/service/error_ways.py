@@ -22,7 +22,7 @@ from service.world import (
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
-from swapdesk.service.app import ServiceParts
+from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.protocol import StoredQuote, StoreUnavailable
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.errors import ErrorCode

@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 
 from service.world import AS_FIRST
-from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.service.app import build_service
+from swapdesk.service.parts import ServiceParts
 
 JSON = {"content-type": "application/json"}
 

@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 
 import uvicorn
 
-from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.service.app import build_service
+from swapdesk.service.parts import ServiceParts
 
 
 def listening() -> socket.socket:

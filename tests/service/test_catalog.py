@@ -34,9 +34,10 @@ from service.world import (
     token,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.catalog import Catalog, page_count
+from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.encoding.codec import decode

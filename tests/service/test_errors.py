@@ -18,9 +18,9 @@ from service.world import (
     TOKENS,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import ServiceParts
 from swapdesk.service.assembly import assemble
 from swapdesk.service.errors import ServiceError, invalid
+from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import (
     CentralizedVenue,

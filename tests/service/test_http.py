@@ -17,9 +17,11 @@ from service.http_calls import code
 from service.new_store import open_new
 from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import PREFIX, ServiceParts, build_service
+from swapdesk.service.app import build_service
+from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.protocol import StoreUnavailable
 from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.surface import PREFIX
 from swapdesk.wire.operations import OPERATIONS, Operation
 
 # Headers of every answer

@@ -10,7 +10,8 @@ import pytest
 
 from service.http_calls import JSON, code, fields
 from service.world import AS_FIRST
-from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.service.app import build_service
+from swapdesk.service.parts import ServiceParts
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
 
 POSTS = [operation.path for operation in OPERATIONS if operation.method == "POST"]

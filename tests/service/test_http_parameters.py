@@ -7,7 +7,7 @@ import pytest
 
 from service.http_calls import fields, raw_get
 from service.world import BTC
-from swapdesk.service.app import ServiceParts
+from swapdesk.service.parts import ServiceParts
 from swapdesk.wire.operations import OPERATIONS, Operation
 
 

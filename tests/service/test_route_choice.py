@@ -15,8 +15,8 @@ from service.terms_world import COPY_OF_XMR, MONERO, XMR
 from service.world import BTC, CHAINS, ETH, FIRST, INTERMEDIARIES, PARTNERS, SOL, TOKENS
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
-from swapdesk.service.app import ServiceParts
 from swapdesk.service.assembly import assemble
+from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.protocol import RouteChoice
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 from swapdesk.wire.quotes import PrivateSendQuery, Quote, QuoteQuery

@@ -12,9 +12,9 @@ import pytest
 
 from service.world import BTC, CHAINS, DISABLED, ETH, TOKENS, USDC
 from swapdesk.clock import ManualClock
-from swapdesk.service.app import ServiceParts
 from swapdesk.service.assembly import assemble
 from swapdesk.service.catalog import Catalog
+from swapdesk.service.parts import ServiceParts
 from swapdesk.service.scans import RETRY_AFTER, SCAN_SECONDS, TokenScans
 from swapdesk.wire.tokens import ScanResult, Token, TokenQuery, TokenSecurityScan
 

@@ -29,8 +29,9 @@ from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.service.app import ServiceParts, build_service
+from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
+from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 from swapdesk.settings import Settings, load_settings

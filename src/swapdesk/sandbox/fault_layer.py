@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from swapdesk.clock import Clock
 from swapdesk.sandbox.faults import STREAM, ActiveFault, AnswerFault, Faults, Target, operation_at
 from swapdesk.sandbox.http_server import CUT
-from swapdesk.service.app import PREFIX
+from swapdesk.service.surface import PREFIX
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode
 from swapdesk.wire.operations import BODY_LIMIT

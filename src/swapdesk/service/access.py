@@ -81,7 +81,9 @@ class Directory:
     def __init__(self, partners: Iterable[Partner]) -> None:
         self.partners = {partner.partner_id: partner for partner in partners}
         self._by_key = {
-            key.key: (partner, key) for partner in self.partners.values() for key in partner.keys
+            key.key: Caller(partner, key)
+            for partner in self.partners.values()
+            for key in partner.keys
         }
 
     def authenticate(
@@ -115,9 +117,9 @@ class Directory:
     def _by_credentials(self, authorization: str) -> Caller:
         key_text, colon, secret = authorization.partition(":")
         found = self._by_key.get(key_text)
-        expected = found[1].secret_digest if found else _NOBODY
+        expected = found.key.secret_digest if found and found.key else _NOBODY
         given = digest(secret.encode("utf-8", "surrogateescape"))
         right = hmac.compare_digest(given, expected)
         if not (colon and found and right):
             raise AccessRefused(ErrorCode.INVALID_API_CREDENTIALS, _BAD)
-        return Caller(*found)
+        return found

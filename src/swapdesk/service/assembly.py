@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 import swapdesk
 from swapdesk.clock import Clock
 from swapdesk.service.access import Directory, Partner
-from swapdesk.service.app import ServiceParts
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.events.hub import Hub
 from swapdesk.service.events.websocket import stream_endpoint
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
+from swapdesk.service.parts import ServiceParts
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter
 from swapdesk.service.request_counts import RequestCounter

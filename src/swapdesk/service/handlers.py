@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import page_count
 from swapdesk.service.openapi import encoded_document
+from swapdesk.service.parts import ServiceParts
 from swapdesk.wire.chains import ChainList
 from swapdesk.wire.health import Health
 from swapdesk.wire.operations import OPERATIONS
@@ -17,11 +18,8 @@ from swapdesk.wire.pair_limits import PairLimits
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import PrivateSendQuoteList, QuoteList
 
-if TYPE_CHECKING:
-    from swapdesk.service.app import ServiceParts
 
-
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Call:
     """A request after access and parsing; models are those its row names."""
 
@@ -38,7 +36,7 @@ class Call:
         return self.caller
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Encoded:
     """A result that is JSON already."""
 

@@ -81,12 +81,15 @@ class RateLimiter:
 
 def limits_of(partner: Partner, rate_class: RateClass) -> RateWindows | None:
     """What is enforced for a class of calls; None where nothing is."""
-    return {
-        RateClass.NONE: None,
-        RateClass.READ: partner.read_limits,
-        RateClass.QUOTE: partner.quote_limits,
-        RateClass.EXCHANGE: partner.exchange_limits,
-    }[rate_class]
+    match rate_class:
+        case RateClass.NONE:
+            return None
+        case RateClass.READ:
+            return partner.read_limits
+        case RateClass.QUOTE:
+            return partner.quote_limits
+        case RateClass.EXCHANGE:
+            return partner.exchange_limits
 
 
 def refusal(rate_class: RateClass, admission: Admission) -> ServiceError:

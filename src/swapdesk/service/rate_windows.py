@@ -20,7 +20,7 @@ from swapdesk.wire.operations import RateClass
 WINDOW_SECONDS = (60, 3_600, 86_400)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Admission:
     """What the answer's ``ratelimit-*`` headers say of the window that binds.
 
@@ -34,14 +34,15 @@ class Admission:
     retry_after: int | None = None
 
     @property
-    def headers(self) -> dict[str, str]:
-        named = {
-            "ratelimit-limit": str(self.limit),
-            "ratelimit-remaining": str(self.remaining),
-            "ratelimit-reset": str(self.resets_in),
-        }
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """As they go over the wire."""
+        named = [
+            (b"ratelimit-limit", b"%d" % self.limit),
+            (b"ratelimit-remaining", b"%d" % self.remaining),
+            (b"ratelimit-reset", b"%d" % self.resets_in),
+        ]
         if self.retry_after is not None:
-            named["retry-after"] = str(self.retry_after)
+            named.append((b"retry-after", b"%d" % self.retry_after))
         return named
 
 
@@ -58,24 +59,20 @@ class CallWindows:
         self, partner_id: str, rate_class: RateClass, limits: RateWindows, now: datetime
     ) -> Admission:
         """Count one call, or refuse it: then ``retry_after`` is set and nothing is counted."""
-        seconds = now.timestamp()
+        key, seconds = (partner_id, rate_class), now.timestamp()
         most = (limits.per_minute, limits.per_hour, limits.per_day)
-        used = self._open(partner_id, rate_class, seconds)
-        ends = [window - seconds % window for window in WINDOW_SECONDS]
-        full = [
-            end for end, (_, count), limit in zip(ends, used, most, strict=True) if count >= limit
-        ]
-        if full:
-            binding = max(index for index, (_, count) in enumerate(used) if count >= most[index])
-            wait = max(1, math.ceil(max(full)))
-            return Admission(most[binding], 0, wait, retry_after=wait)
-        used = [(number, count + 1) for number, count in used]
-        self._used[partner_id, rate_class] = used
-        self._changed.add((partner_id, rate_class))
+        used = self._open(key, seconds)
         left = [limit - count for (_, count), limit in zip(used, most, strict=True)]
+        fewest = min(left)
+        if fewest <= 0:
+            full = [place for place, room in enumerate(left) if room <= 0]
+            wait = max(_whole(_until_end(place, seconds)) for place in full)
+            return Admission(most[full[-1]], 0, wait, retry_after=wait)
+        self._used[key] = [(number, count + 1) for number, count in used]
+        self._changed.add(key)
         # The fewest calls left bind; of equals the window that lasts longer.
-        binding = min(range(len(left)), key=lambda index: (left[index], -index))
-        return Admission(most[binding], left[binding], max(1, math.ceil(ends[binding])))
+        binding = max(place for place, room in enumerate(left) if room == fewest)
+        return Admission(most[binding], fewest - 1, _whole(_until_end(binding, seconds)))
 
     def usage(self, partner_id: str, rate_class: RateClass) -> list[Usage]:
         """The counts of one partner and class as they stand, to be stored."""
@@ -103,13 +100,19 @@ class CallWindows:
                 known = used[place][1] if used[place][0] == row.number else 0
                 used[place] = (row.number, max(known, row.used))
 
-    def _open(
-        self, partner_id: str, rate_class: RateClass, seconds: float
-    ) -> list[tuple[int, int]]:
+    def _open(self, key: tuple[str, RateClass], seconds: float) -> list[tuple[int, int]]:
         """Number and count of the windows at this time; the time never goes back (see Clock)."""
         opened = []
-        known = self._used[partner_id, rate_class]
-        for window, (number, count) in zip(WINDOW_SECONDS, known, strict=True):
-            current = max(number, int(seconds // window))
-            opened.append((current, count if current == number else 0))
+        for window, (number, count) in zip(WINDOW_SECONDS, self._used[key], strict=True):
+            current = int(seconds // window)
+            opened.append((current, 0) if current > number else (number, count))
         return opened
+
+
+def _until_end(place: int, seconds: float) -> float:
+    """Seconds until the open window at this place ends."""
+    return WINDOW_SECONDS[place] - seconds % WINDOW_SECONDS[place]
+
+
+def _whole(seconds: float) -> int:
+    return max(1, math.ceil(seconds))

@@ -14,6 +14,9 @@ FLUSH_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
 
+_Month = tuple[int, int]
+"""Year and month of UTC."""
+
 
 class RequestCounter:
     """Authenticated requests by partner and UTC month; written to the store in batches.
@@ -25,11 +28,12 @@ class RequestCounter:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._unwritten: dict[str, Counter[str]] = defaultdict(Counter)
+        self._unwritten: dict[_Month, Counter[str]] = defaultdict(Counter)
         self._writing = asyncio.Lock()
 
-    def _month(self) -> str:
-        return self._clock.now().strftime("%Y-%m")
+    def _month(self) -> _Month:
+        now = self._clock.now()
+        return now.year, now.month
 
     def count(self, partner: Partner) -> None:
         self._unwritten[self._month()][partner.partner_id] += 1
@@ -38,7 +42,7 @@ class RequestCounter:
         """Requests of this month so far, the unwritten ones included."""
         month = self._month()
         async with self._writing:
-            written = await self._store.requests_in_month(partner.partner_id, month)
+            written = await self._store.requests_in_month(partner.partner_id, _stored(month))
             return written + self._unwritten[month][partner.partner_id]
 
     async def flush(self) -> None:
@@ -48,7 +52,7 @@ class RequestCounter:
                 counts = self._unwritten.pop(month)
                 try:
                     if counts:
-                        await self._store.add_requests(month, dict(counts))
+                        await self._store.add_requests(_stored(month), dict(counts))
                 except StoreUnavailable:
                     self._unwritten[month].update(counts)
                     raise
@@ -62,3 +66,8 @@ class RequestCounter:
                 await asyncio.shield(self.flush())
             except StoreUnavailable:
                 logger.warning("request counts not written; trying again")
+
+
+def _stored(month: _Month) -> str:
+    """``YYYY-MM``."""
+    return "{:04}-{:02}".format(*month)

@@ -33,6 +33,9 @@ class NoParameters(RequestModel):
     """The parameters of an operation that takes none."""
 
 
+_NOTHING = NoParameters()
+
+
 def query_pairs(query_string: bytes) -> list[tuple[str, str]]:
     """Decoded names and values of a query string; 422 where the bytes are no UTF-8."""
     pairs = []
@@ -53,6 +56,8 @@ def _decoded(text: bytes) -> str:
 
 def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
     """The parameters as ``model``, or one 422 that names every wrong one."""
+    if model is NoParameters and not pairs:
+        return _NOTHING  # type: ignore[return-value]
     try:
         return parse_query(model, pairs)
     except QueryError as error:

@@ -52,8 +52,11 @@ class Router:
             if operation.method in methods:
                 raise ValueError(f"{operation.method} {operation.path} stands twice in the table")
             methods[operation.method] = operation
+        self._literal = {path: methods for path, methods in by_path.items() if "{" not in path}
         templates = [
-            _Template(tuple(path.split("/")[1:]), methods) for path, methods in by_path.items()
+            _Template(tuple(path.split("/")[1:]), methods)
+            for path, methods in by_path.items()
+            if path not in self._literal
         ]
         self._templates = sorted(
             templates, key=lambda template: sum(s.startswith("{") for s in template.segments)
@@ -63,18 +66,24 @@ class Router:
         """The row of a request. Raises NOT_FOUND, or METHOD_NOT_ALLOWED with ``Allow``."""
         prefix, rest = path[: len(self._prefix)], path[len(self._prefix) :]
         if prefix == self._prefix and rest.startswith("/"):
+            methods = self._literal.get(rest)
+            if methods is not None:
+                return Found(_row(methods, method), [])
             segments = tuple(rest.split("/")[1:])
             for template in self._templates:
                 parameters = template.match(segments)
-                if parameters is None:
-                    continue
-                operation = template.by_method.get(method)
-                if operation is None:
-                    allowed = ", ".join(sorted(template.by_method))
-                    raise ServiceError(
-                        ErrorCode.METHOD_NOT_ALLOWED,
-                        f"This path answers {allowed}.",
-                        headers={"allow": allowed},
-                    )
-                return Found(operation, parameters)
+                if parameters is not None:
+                    return Found(_row(template.by_method, method), parameters)
         raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
+
+
+def _row(by_method: dict[str, Operation], method: str) -> Operation:
+    operation = by_method.get(method)
+    if operation is None:
+        allowed = ", ".join(sorted(by_method))
+        raise ServiceError(
+            ErrorCode.METHOD_NOT_ALLOWED,
+            f"This path answers {allowed}.",
+            headers={"allow": allowed},
+        )
+    return operation

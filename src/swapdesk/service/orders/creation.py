@@ -125,13 +125,22 @@ class OrderDesk:
         return self.presentation.order(await self._found(caller, service_id))
 
     async def encoded(self, caller: Caller, service_id: str) -> bytes:
-        """As :meth:`get`, as the JSON of the answer."""
+        """As :meth:`get`, as the JSON of the answer.
+
+        The store is asked each time, but only for the version of an order that is written already.
+        """
+        held = await self._store.order_version(caller.partner.partner_id, service_id)
+        if held is None or not visible(held.created, self._clock.now()):
+            raise _no_such_order()
+        written = self.presentation.written(service_id, held.version)
+        if written is not None:
+            return written
         return self.presentation.encoded(await self._found(caller, service_id))
 
     async def _found(self, caller: Caller, service_id: str) -> StoredOrder:
         order = await self.find(caller.partner.partner_id, service_id)
         if order is None:
-            raise ServiceError(ErrorCode.NOT_FOUND, "There is no such order.")
+            raise _no_such_order()
         return order
 
     async def find(self, partner_id: str, service_id: str) -> StoredOrder | None:
@@ -277,6 +286,10 @@ class OrderDesk:
 def _to_milliseconds(moment: datetime) -> datetime:
     """Cut to what the wire shows, so that ``from=created`` finds the order again."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+def _no_such_order() -> ServiceError:
+    return ServiceError(ErrorCode.NOT_FOUND, "There is no such order.")
 
 
 def _outcome_unknown() -> ServiceError:

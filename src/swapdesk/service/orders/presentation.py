@@ -29,7 +29,8 @@ _KEPT = 1_024
 @dataclass(frozen=True)
 class _Encoded:
     version: int
-    tokens: tuple[Token | None, Token | None]
+    tokens: tuple[tuple[str, Token | None], ...]
+    """The tokens as they were written, by id."""
     body: bytes
 
 
@@ -41,21 +42,28 @@ class Presentation:
         self._venues = venues
         self._encoded: OrderedDict[str, _Encoded] = OrderedDict()
 
+    def written(self, service_id: str, version: int) -> bytes | None:
+        """What :meth:`encoded` gave for this version, while its tokens are still the same."""
+        known = self._encoded.get(service_id)
+        if known is None or known.version != version:
+            return None
+        for token_id, token in known.tokens:
+            if self._catalog.token(token_id) is not token:
+                return None
+        self._encoded.move_to_end(service_id)
+        return known.body
+
     def encoded(self, row: StoredOrder) -> bytes:
         """:meth:`order` as JSON, written once for a version of the row and of its tokens."""
-        tokens = (self._catalog.token(row.token_in_id), self._catalog.token(row.token_out_id))
-        known = self._encoded.get(row.service_id)
-        if (
-            known is not None
-            and known.version == row.version
-            and all(old is new for old, new in zip(known.tokens, tokens, strict=True))
-        ):
-            self._encoded.move_to_end(row.service_id)
-            return known.body
-        body = encode_json(self.order(row))
-        self._encoded[row.service_id] = _Encoded(row.version, tokens, body)
-        if len(self._encoded) > _KEPT:
-            self._encoded.popitem(last=False)
+        body = self.written(row.service_id, row.version)
+        if body is None:
+            body = encode_json(self.order(row))
+            tokens = {
+                name: self._catalog.token(name) for name in (row.token_in_id, row.token_out_id)
+            }
+            self._encoded[row.service_id] = _Encoded(row.version, tuple(tokens.items()), body)
+            if len(self._encoded) > _KEPT:
+                self._encoded.popitem(last=False)
         return body
 
     def order(self, row: StoredOrder) -> Order:

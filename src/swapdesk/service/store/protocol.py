@@ -142,6 +142,14 @@ class StoredOrder:
     choice: RouteChoice = EVERY_ROUTE
 
 
+@dataclass(slots=True)
+class OrderVersion:
+    """How far the row of an order has come, without the row itself."""
+
+    version: int
+    created: datetime
+
+
 @dataclass(frozen=True)
 class OutboxRow:
     """One state change to deliver, in commit order; ``version`` is the order's after it."""
@@ -232,6 +240,10 @@ class Store(Protocol):
         ...
 
     async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None: ...
+
+    async def order_version(self, partner_id: str, service_id: str) -> OrderVersion | None:
+        """The version of an order as it stands, read anew each time."""
+        ...
 
     async def recent_payouts(
         self, partner_id: str, since: datetime, limit: int

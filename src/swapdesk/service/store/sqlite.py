@@ -20,6 +20,7 @@ from swapdesk.service.store import counters
 from swapdesk.service.store.order_page import page_of
 from swapdesk.service.store.protocol import (
     OrderFilter,
+    OrderVersion,
     OutboxRow,
     QuoteConsumed,
     QuoteGone,
@@ -46,6 +47,7 @@ from swapdesk.service.store.statements import (
     INSERT_ORDER,
     INSERT_QUOTE,
     NEXT_DUE,
+    ORDER_VERSION,
     RECENT_PAYOUTS,
 )
 from swapdesk.service.store.writer import Writer
@@ -133,6 +135,10 @@ class SqliteStore:
 
     async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None:
         return await self._one_order("partner_id = ? AND service_id = ?", (partner_id, service_id))
+
+    async def order_version(self, partner_id: str, service_id: str) -> OrderVersion | None:
+        row = self._look(ORDER_VERSION, (partner_id, service_id))
+        return None if row is None else OrderVersion(row["version"], moment_of(row["created"]))
 
     async def recent_payouts(
         self, partner_id: str, since: datetime, limit: int

@@ -46,6 +46,7 @@ NEXT_DUE = (
     " SELECT MIN(MAX(due_at, lease_until)) FROM orders"
     "  WHERE lease_until IS NOT NULL AND due_at IS NOT NULL)"
 )
+ORDER_VERSION = "SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ?"
 RECENT_PAYOUTS = (
     "SELECT legs, payout_wallet FROM orders WHERE partner_id = ? AND created >= ?"
     " AND route = 'private' ORDER BY created DESC, rowid DESC LIMIT ?"

@@ -1,0 +1,50 @@
+"""What one service is made of, for those who carry requests and those who answer them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from starlette.websockets import WebSocket
+
+from swapdesk.clock import Clock
+from swapdesk.service.access import Directory
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.events.hub import Hub
+from swapdesk.service.orders.creation import OrderDesk
+from swapdesk.service.orders.lifecycle import Worker
+from swapdesk.service.pair_limits import PairLimitsDesk
+from swapdesk.service.quoting.engine import QuoteEngine
+from swapdesk.service.rate_limits import RateLimiter
+from swapdesk.service.request_counts import RequestCounter
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.venues.registry import Venues
+
+
+class Running(Protocol):
+    """Something that works in the background until it is cancelled."""
+
+    async def run(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class ServiceParts:
+    """The rooms of one service, wired together; ``stream`` answers ``WS /ws``."""
+
+    clock: Clock
+    rng: random.Random
+    directory: Directory
+    catalog: Catalog
+    venues: Venues
+    store: Store
+    engine: QuoteEngine
+    pair_limits: PairLimitsDesk
+    requests: RequestCounter
+    rates: RateLimiter
+    orders: OrderDesk
+    hub: Hub
+    worker: Worker
+    stream: Callable[[WebSocket], Awaitable[None]]
+    version: str
