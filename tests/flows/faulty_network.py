@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 import httpx
 
@@ -60,6 +61,27 @@ def another_address(
 ) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
     """The second reading of an order names another deposit address than the first answer."""
 
+    def swapped(body: bytes) -> bytes:
+        named = re.search(rb'"depositAddress":"([^"]+)"', body)
+        assert named is not None
+        return body.replace(named.group(1), address.encode())
+
+    return read_as(swapped)
+
+
+def another_output(
+    amount: Decimal,
+) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+    """Every reading of an order gives this estimate of what is received."""
+    given = b'"outAmount":%s' % f"{amount:f}".encode()
+    return read_as(lambda body: re.sub(rb'"outAmount":[0-9.eE-]+', given, body))
+
+
+def read_as(
+    change: Callable[[bytes], bytes],
+) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+    """Orders that are read one by one arrive changed."""
+
     def swap(request: httpx.Request, response: httpx.Response) -> httpx.Response:
         if request.method != "GET" or "/orders/" not in request.url.path:
             return response
@@ -68,10 +90,7 @@ def another_address(
 
         class Swapped(httpx.AsyncByteStream):
             async def __aiter__(self) -> AsyncIterator[bytes]:
-                body = b"".join([part async for part in stream])
-                named = re.search(rb'"depositAddress":"([^"]+)"', body)
-                assert named is not None
-                yield body.replace(named.group(1), address.encode())
+                yield change(b"".join([part async for part in stream]))
 
         return httpx.Response(response.status_code, headers=response.headers, stream=Swapped())
 

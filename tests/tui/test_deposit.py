@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from flows.faulty_network import another_address
+from flows.faulty_network import another_address, another_output
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.flows.deposit_phase import DepositPhase, deposit_phase
 from swapdesk.tui.screens.deposit import DepositScreen
@@ -119,6 +119,41 @@ async def test_less_than_confirmed_hides_the_address_until_it_is_accepted(market
         await run.still()
         await run.press("c")
         await run.see('Type "accept"')
+        await run.type("accept")
+        await run.press("enter")
+        await run.see("Send this, once, on Bitcoin")
+        assert address in run.text.replace(" ", "")
+
+
+async def test_an_estimate_that_falls_on_the_card_asks_before_anything_is_paid(
+    market: Market,
+) -> None:
+    async with market.desk() as run:
+        await run.to_deposit()
+        screen = run.screen(DepositScreen)
+        tracked = screen.tracked
+        assert tracked is not None
+        agreed, address = tracked.order.out_amount, tracked.order.deposit_address or ""
+        assert agreed is not None
+        tracker = run.app.session.desk.link.tracker
+
+        market.network.after = another_output(agreed * Decimal("0.995"))
+        await tracker.read(screen.service_id)
+        await run.see("when you agreed")
+        assert address in run.text.replace(" ", "")
+
+        market.network.after = another_output(agreed * Decimal("0.95"))
+        await tracker.read(screen.service_id)
+        await run.see("5.00% less than you confirmed")
+        assert "Do not pay before you accept that." in run.text
+        assert address[:9] not in run.text.replace(" ", "")
+        assert "f fund" not in run.text
+        await run.press("f", "y", "c")
+        assert run.app.clipboard == ""
+        assert "The screen just changed." in run.text
+        await run.still()
+        await run.press("c")
+        await run.see("5.00% less than the")
         await run.type("accept")
         await run.press("enter")
         await run.see("Send this, once, on Bitcoin")

@@ -7,6 +7,7 @@ from datetime import datetime
 from textual.geometry import Size
 
 from swapdesk.chain.addresses.memos import memo_label
+from swapdesk.flows.agreed_output import moved_output
 from swapdesk.flows.announcements import deadline_passed
 from swapdesk.flows.deposit_code import DepositCode
 from swapdesk.flows.deposit_phase import DepositPhase, deposit_phase
@@ -21,6 +22,7 @@ from swapdesk.flows.order_account import refund_chain
 from swapdesk.flows.order_pair import Outcome, get_label
 from swapdesk.flows.order_state import OrderState
 from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
+from swapdesk.flows.standing import Standing
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID
 from swapdesk.tui.memo_words import short_memo_label
@@ -40,6 +42,7 @@ _MARKS = {
     "back": Mark.ENDED,
     "expired": Mark.EXPIRED,
 }
+NOT_YET = "Do not pay before you accept that. A deposit already sent goes on at this rate."
 COMPARED = "recipient, amount, tokens are as confirmed"
 FLOATING_NOTE = "for the deposit; the rate may still move"
 FIXED_NOTE = "for the deposit; the fixed rate holds for a deposit in time"
@@ -86,7 +89,9 @@ def deposit_state(tracked: TrackedOrder, now: datetime) -> DepositState:
     facts = tuple(_facts(tracked, state))
     if phase is DepositPhase.HIDDEN:
         said = tracked.withheld or "The service sets up the deposit address."
-        nothing = Check(Verdict.REFUSED, "Nothing was sent. Do not pay this order.")
+        lower = tracked.standing is Standing.LOWER
+        never = NOT_YET if lower else "Nothing was sent. Do not pay this order."
+        nothing = Check(Verdict.REFUSED, never)
         waits = Check(Verdict.UNKNOWN, "Nothing was sent. The address appears here.")
         verdict = nothing if tracked.withheld else waits
         return DepositState(phase, said, facts=facts, matches=verdict)
@@ -276,4 +281,6 @@ def _proceeds(tracked: TrackedOrder, state: OrderState) -> Fact:
         Span(f"{about}{table_amount(found.amount)} {found.symbol}", bold=True),
         Span(f" on {chain}{rate}" if chain else "", "muted"),
     ]
-    return Fact(get_label(found.outcome, theirs=theirs), value)
+    agreed = moved_output(tracked)
+    was = f"{table_amount(agreed)} when you agreed" if agreed is not None else ""
+    return Fact(get_label(found.outcome, theirs=theirs), value, was=was)
