@@ -1,0 +1,47 @@
+"""Contracts that are known by their address: the field's canonical ones and venues' own.
+
+The gate of the wallet agent allows a spender or a target only if it stands here or in the
+profile's configuration. In the sandbox genesis puts code at these addresses: at the canonical
+ones it answers as the original does but is ours, and it is never the original's code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
+MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11"
+ENTRY_POINT = "0x0000000071727De22E5E9d8BAf0edAc6f37da032"
+"""EntryPoint v0.7 of ERC-4337."""
+
+
+class Role(StrEnum):
+    """What a venue's contract does, and with it which calls of it may be signed."""
+
+    ROUTER = "router"
+    """Swaps for an owner that approved it; the calls of Uniswap v2."""
+    PERMIT_ROUTER = "permit_router"
+    """Swaps for an owner that signed an EIP-2612 permit for it."""
+    SETTLEMENT = "settlement"
+    """Takes what a signed order sells and gives what it buys."""
+    PORTAL = "portal"
+    """Locks tokens for a payout on another chain."""
+
+
+@dataclass(frozen=True)
+class VenueContract:
+    """A contract of the provider with this code, at one address on every chain it is on."""
+
+    provider: str
+    role: Role
+    address: str
+
+
+SANDBOX_VENUES: tuple[VenueContract, ...] = (
+    VenueContract("ba", Role.ROUTER, "0x97518736834b15523de22e1eb773F2eAc928f113"),
+    VenueContract("fa", Role.PERMIT_ROUTER, "0x568ba20066d0503329631401d74238b25Fbe8E4a"),
+    VenueContract("is", Role.SETTLEMENT, "0x766061b7D3c53833c609E022ca5bD2263DD3f53E"),
+    VenueContract("me", Role.PORTAL, "0x56cC9F3D93954Cd7a4435a489E05Ead7C94A5C3E"),
+)
+"""Basalt, Fathom, Isthmus and Meridian on the embedded chains."""

@@ -1,0 +1,20 @@
+"""What is shipped is what the sources say."""
+
+import pytest
+
+from swapdesk.sandbox.contracts.artefact import artefact
+from swapdesk.sandbox.contracts.build import ARTEFACTS, compiled, contracts
+
+
+@pytest.mark.parametrize("name", contracts())
+def test_the_shipped_artefact_is_what_the_source_compiles_to(name):
+    assert compiled(name) == (ARTEFACTS / f"{name}.json").read_text(encoding="utf-8")
+
+
+def test_no_artefact_is_left_without_a_source():
+    assert sorted(path.stem for path in ARTEFACTS.glob("*.json")) == contracts()
+
+
+def test_an_artefact_fits_the_size_that_chains_accept():
+    for name in contracts():
+        assert 0 < len(artefact(name).code) <= 24_576
