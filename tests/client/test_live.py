@@ -61,7 +61,10 @@ class Watcher:
         return moved
 
     async def state(self, state: StreamState, *, step: float = 0.0) -> float:
-        return await self.until(lambda: self.stream.state is state, step=step)
+        """Wait for a state that is also told, so that all events before it are collected."""
+        return await self.until(
+            lambda: self.stream.state is state and self.states()[-1:] == [state], step=step
+        )
 
     def seen(self, source: Source | None = None) -> list[tuple[str, int | None]]:
         return [
