@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -29,12 +29,13 @@ from swapdesk.tui.stillness import StillnessGuard
 from swapdesk.tui.terminal import bind_keys
 from swapdesk.tui.too_small import TooSmall, is_too_small
 from swapdesk.tui.widgets.frame import Frame, FrameState
-from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpOverlay, HelpRow
 from swapdesk.tui.widgets.key_bar import KeyBar, KeyHint
 from swapdesk.tui.widgets.money_line import MoneyLine, MoneyState
 from swapdesk.tui.widgets.notice import NoticeRow, NoticeState, Weight, notice_line
-from swapdesk.tui.widgets.palette_overlay import PaletteEntry, PaletteOverlay
-from swapdesk.tui.widgets.widget_help import widget_help
+
+if TYPE_CHECKING:
+    from swapdesk.tui.widgets.help_overlay import HelpRow
+    from swapdesk.tui.widgets.palette_overlay import PaletteEntry
 
 NOTICE_SECONDS = 4.0
 WARNING_SECONDS = 10.0
@@ -267,6 +268,10 @@ class DeskScreen(Screen[None]):
             await result
 
     def do_keys(self) -> None:
+        # Overlays are imported when they are asked for: the first frame does not wait for them.
+        from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpOverlay
+        from swapdesk.tui.widgets.widget_help import widget_help
+
         working = [verb for verb, _ in self._working()]
         here = [self._help_row(verb) for verb in working if not verb.EVERYWHERE]
         everywhere = [self._help_row(verb) for verb in working if verb.EVERYWHERE]
@@ -281,6 +286,8 @@ class DeskScreen(Screen[None]):
         )
 
     def _help_row(self, verb: type[Command]) -> HelpRow:
+        from swapdesk.tui.widgets.help_overlay import HelpRow
+
         return HelpRow(self._shown_key(verb), verb.help())
 
     def _shown_key(self, verb: type[Command]) -> str:
@@ -297,10 +304,14 @@ class DeskScreen(Screen[None]):
         return shown_key(keys[0]) if keys else ""
 
     def do_palette(self) -> None:
+        from swapdesk.tui.widgets.palette_overlay import PaletteOverlay
+
         self.app.push_screen(PaletteOverlay(self.palette_entries()), self._chosen)
 
     def palette_entries(self) -> list[PaletteEntry]:
         """The verbs that work now, then one entry per theme."""
+        from swapdesk.tui.widgets.palette_overlay import PaletteEntry
+
         verbs = [
             PaletteEntry(verb.id(), verb.text(), verb.help(), self._shown_key(verb))
             for verb, standing in self._working()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from swapdesk.tui.widgets.typed_confirm import Question
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from swapdesk.tui.widgets.typed_confirm import Question
 
 PHRASE = "live"
 
@@ -19,6 +22,8 @@ class LiveGuard:
         return self._asks
 
     def question(self) -> Question:
+        from swapdesk.tui.widgets.typed_confirm import Question
+
         return Question(
             "This is LIVE",
             ["This is LIVE. You type real money.", "The word is asked once for this session."],

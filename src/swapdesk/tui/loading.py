@@ -11,6 +11,7 @@ import importlib
 from collections.abc import Iterable
 
 DESK = (
+    "swapdesk.tui.screens.tokens",
     "pydantic_core.core_schema",
     "pydantic.fields",
     "pydantic",
@@ -20,7 +21,8 @@ DESK = (
     "swapdesk.flows.address_book",
     "swapdesk.flows.desk",
 )
-"""What a desk is opened with, each after what it needs."""
+"""The page that needs no more than the catalogue, then what a desk is opened with; each after
+what it needs itself."""
 LINK = (
     "httpx",
     "swapdesk.flows.connection",
@@ -33,10 +35,10 @@ LINK = (
 )
 """What a desk is connected with."""
 
-REST_SECONDS = 0.05
-"""Without a key for as long, the next module may be loaded."""
-MOST_RESTS = 5
-"""A module waits for no more keys than this, however fast they come."""
+REST_SECONDS = 0.15
+"""Without a key for as long the next module may be loaded: a word is typed faster than that."""
+PATIENCE_SECONDS = 1.5
+"""For as long in all keys come first; whoever goes on typing then shares with what loads."""
 
 
 class KeyRest:
@@ -48,17 +50,22 @@ class KeyRest:
 
     def __init__(self) -> None:
         self._last = float("-inf")
+        self._patience = PATIENCE_SECONDS
 
     def key(self) -> None:
         self._last = asyncio.get_running_loop().time()
 
     async def wait(self) -> None:
         loop = asyncio.get_running_loop()
-        for _ in range(MOST_RESTS):
-            left = self._last + REST_SECONDS - loop.time()
-            if left <= 0:
-                return
+        left = self._rest(loop.time())
+        while left > 0:
+            self._patience -= left
             await asyncio.sleep(left)
+            left = self._rest(loop.time())
+
+    def _rest(self, now: float) -> float:
+        """Seconds that are still to be waited."""
+        return min(self._last + REST_SECONDS - now, self._patience)
 
 
 async def load(modules: Iterable[str], rest: KeyRest) -> None:
