@@ -1,0 +1,107 @@
+"""Order details that were written once: told again only while they are still true."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.orders_fixtures import venues_at
+from service.venue import PlainVenue
+from service.world import AS_SECOND, BTC, ETH
+from swapdesk.clock import ManualClock
+from swapdesk.service.parts import ServiceParts
+from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.orders import LegStatus
+from swapdesk.wire.tokens import ScanResult, TokenSecurityScan
+
+
+class CountingStore(SqliteStore):
+    """Counts the whole rows of orders that are read."""
+
+    rows_read = 0
+
+    async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None:
+        self.rows_read += 1
+        return await super().get_order(partner_id, service_id)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = CountingStore.open(tmp_path / "service.db")
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def venue_list() -> list[PlainVenue]:
+    return venues_at()
+
+
+@pytest.fixture
+async def order(api: httpx.AsyncClient) -> dict[str, Any]:
+    """An order whose details were asked for twice."""
+    query = {"amount": "0.5", "from": ETH.id, "to": BTC.id, "types": "standard"}
+    quote = (await api.get("/quotes", params=query)).json()["quotes"][0]["quoteId"]
+    body = {"quoteId": quote, "addressTo": BTC_ADDRESS}
+    service_id = (await api.post("/exchanges", json=body)).json()["serviceId"]
+    for _ in range(2):
+        answer = await api.get(f"/orders/{service_id}")
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def test_a_whole_row_is_read_once_for_a_version(
+    api: httpx.AsyncClient, order: dict[str, Any], store: CountingStore
+) -> None:
+    store.rows_read = 0
+    for _ in range(3):
+        assert (await api.get(f"/orders/{order['serviceId']}")).json() == order
+    assert store.rows_read == 0
+
+
+async def test_the_next_state_is_told_at_once(
+    api: httpx.AsyncClient,
+    order: dict[str, Any],
+    service: ServiceParts,
+    venue_list: list[PlainVenue],
+    clock: ManualClock,
+) -> None:
+    (venue,) = [each for each in venue_list if each.opened]
+    venue.move(f"{order['serviceId']}:in", LegStatus.CONFIRMING)
+    clock.advance(60)
+    await service.worker.step(clock.now())
+    assert (await api.get(f"/orders/{order['serviceId']}")).json()["status"] == 1
+
+
+async def test_another_verdict_of_its_token_is_told_at_once(
+    api: httpx.AsyncClient, order: dict[str, Any], service: ServiceParts, clock: ManualClock
+) -> None:
+    until = clock.now() + timedelta(days=1)
+    verdict = TokenSecurityScan(
+        result_type=ScanResult.WARNING, scanned_at=clock.now(), expires_at=until
+    )
+    service.catalog.put_scan(ETH.id, verdict)
+    told = (await api.get(f"/orders/{order['serviceId']}")).json()
+    assert told["inToken"]["securityScan"]["resultType"] == "Warning"
+
+
+async def test_nobody_else_reads_what_was_written(
+    api: httpx.AsyncClient, order: dict[str, Any]
+) -> None:
+    answer = await api.get(f"/orders/{order['serviceId']}", headers=AS_SECOND)
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+
+
+async def test_after_48_hours_it_is_told_no_more(
+    api: httpx.AsyncClient, order: dict[str, Any], clock: ManualClock
+) -> None:
+    clock.advance(48 * 3600 + 1)
+    answer = await api.get(f"/orders/{order['serviceId']}")
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
