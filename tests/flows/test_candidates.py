@@ -27,9 +27,9 @@ def gone(request: httpx.Request, response: httpx.Response) -> httpx.Response:
     raise httpx.RemoteProtocolError("gone", request=request)
 
 
-async def unknown(trade: Trade) -> Intent:
+async def unknown(trade: Trade, intent: Intent | None = None) -> Intent:
     """An intent whose create was carried out, and no answer came back for a minute."""
-    intent = await trade.quoted()
+    intent = intent or await trade.quoted()
     trade.network.after = gone
     waiting = asyncio.Event()
     pending = asyncio.create_task(trade.flow.create(intent, on_waiting=waiting.set))
@@ -54,8 +54,9 @@ async def twin_of(trade: Trade, intent: Intent) -> str:
 async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
     trade: Trade,
 ) -> None:
-    intent = await unknown(trade)
-    twin = await twin_of(trade, intent)
+    asked = await trade.quoted()
+    twin = await twin_of(trade, asked)
+    intent = await unknown(trade, asked)
     sent = trade.journal.intents.step(intent.id)
     assert sent is not None
     assert sent.server_at is not None
@@ -81,6 +82,21 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
     assert trade.network.posts() == 2
     with pytest.raises(NotSettled, match="known by now"):
         await candidates.choose(look, twin)
+
+
+async def test_an_order_made_after_the_quote_ended_is_not_taken_for_ours(trade: Trade) -> None:
+    intent = await unknown(trade)
+    trade.clock.advance(120)
+    twin = await twin_of(trade, intent)
+    look = await by_hand(trade).look(intent.id)
+    assert [one.certain for one in look.candidates] == [True, False]
+    assert look.candidates[1].service_id == twin
+    sent = trade.journal.intents.step(intent.id)
+    assert sent is not None
+    assert sent.server_at is not None
+    outcome = await trade.flow.resolve(intent, sent.server_at, ())
+    assert isinstance(outcome, Created)
+    assert outcome.order.service_id == look.candidates[0].service_id
 
 
 async def test_only_an_order_that_was_found_can_be_chosen(trade: Trade) -> None:

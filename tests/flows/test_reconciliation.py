@@ -10,7 +10,7 @@ import pytest
 
 from flows.orders import BTC, NOW, intent, order
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.reconciliation import Match, match
+from swapdesk.flows.reconciliation import SKEW, Match, match
 from swapdesk.wire.orders import Order
 
 SINCE = NOW - timedelta(seconds=10)
@@ -55,6 +55,31 @@ def test_the_rate_tells_two_payments_apart_where_it_is_said() -> None:
     assert match(asked, order(asked, fixed=False), since=SINCE) is Match.OTHER
     assert match(asked, order(asked), since=SINCE) is Match.POSSIBLE
     assert match(intent(), order(fixed=True), since=SINCE) is Match.OTHER
+
+
+def test_an_order_made_after_the_quote_ended_is_only_possible() -> None:
+    ends = intent().valid_until
+    assert match(intent(), order(created=ends + SKEW), since=SINCE) is Match.SAME
+    late = order(created=ends + SKEW + timedelta(seconds=1))
+    assert match(intent(), late, since=SINCE) is Match.POSSIBLE
+
+
+def test_another_refund_address_is_the_payment_of_another_home() -> None:
+    ours, theirs = derive_address("bitcoin", b"o" * 32), derive_address("bitcoin", b"t" * 32)
+    asked = intent(refund_address=ours)
+    assert match(asked, order(asked), since=SINCE) is Match.SAME
+    assert match(asked, order(asked, refund_address=None), since=SINCE) is Match.SAME
+    assert match(asked, order(asked, refund_address=theirs), since=SINCE) is Match.OTHER
+    assert match(intent(), order(refund_address=theirs), since=SINCE) is Match.OTHER
+
+
+def test_a_fixed_rate_promised_one_output() -> None:
+    asked = intent(fixed=True)
+    other = order(asked, fixed=True, out_amount=asked.amount_out + 1)
+    assert match(asked, other, since=SINCE) is Match.POSSIBLE
+    unsaid = order(asked, fixed=True, out_amount=None)
+    assert match(asked, unsaid, since=SINCE) is Match.POSSIBLE
+    assert match(intent(), order(out_amount=Decimal(1)), since=SINCE) is Match.SAME
 
 
 def test_a_stated_output_is_the_same_payment_whatever_a_quote_asks_for_it() -> None:

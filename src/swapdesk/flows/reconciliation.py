@@ -4,6 +4,13 @@ The client never posts again by itself: it looks through the orders created sinc
 adopts the one order that is exactly the intent. Several, or one that cannot be told apart,
 are for the user to choose; none after the wait means that nothing was created as far as
 the API shows.
+
+What cannot be known: the API takes no key of ours with a create and an order names no quote
+(spec: POST /exchanges, Order; ``walletInfo`` is taken but given back nowhere). Two homes of one
+partner that ask for the same payment in the same minute get orders that differ in nothing the
+desk could compare, unless their refund addresses or fixed amounts do. Asking again with the
+same ``quoteId`` gives the first order back at a service that keeps to wire decisions 2.7, and a
+second one elsewhere, so it is never done. Within one home the journal forbids the twin.
 """
 
 from __future__ import annotations
@@ -17,6 +24,7 @@ from swapdesk.chain.addresses.decoding import same_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
+from swapdesk.flows.folding import DOUBLE
 from swapdesk.flows.intent import Intent, TokenFacts
 from swapdesk.flows.order_check import AMOUNT_TOLERANCE
 from swapdesk.wire.orders import Order, OrderQuery
@@ -56,7 +64,7 @@ def match(intent: Intent, order: Order, *, since: datetime) -> Match:
     A field that contradicts decides; a field that is absent decides nothing.
     """
     known = [
-        None if order.created is None else order.created >= since,
+        _made_meanwhile(intent, order, since),
         _token(intent.token_in, order.in_token_id, order.in_token),
         _token(intent.token_out, order.out_token_id, order.out_token),
         None
@@ -67,6 +75,8 @@ def match(intent: Intent, order: Order, *, since: datetime) -> Match:
         else (None if intent.memo else True),
         None if order.anonymous is None else order.anonymous is (intent.route == "private"),
         _as_fixed(intent, order),
+        _as_promised(intent, order),
+        _refunds(intent.token_in.kind, intent.refund_address, order.refund_address),
         None
         if order.in_amount is None
         else abs(order.in_amount - intent.amount_in) <= intent.amount_in * AMOUNT_TOLERANCE,
@@ -146,6 +156,31 @@ async def _list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bo
         if page >= answer.total_pages or answer.empty:
             return orders, skipped == 0
     return orders, False
+
+
+def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | None:
+    """Not before the create was sent. A service that is late with its clock or generous with a
+    quote may make it after the quote ended; then another home may have made it as well."""
+    if order.created is None:
+        return None
+    if order.created < since:
+        return False
+    return True if order.created <= intent.valid_until + SKEW else None
+
+
+def _as_promised(intent: Intent, order: Order) -> bool | None:
+    """A fixed rate promised the output: of another one somebody has to look. That of a floating
+    one tells nothing apart."""
+    if not intent.fixed:
+        return True
+    if order.out_amount is None:
+        return None
+    return True if DOUBLE.plus(order.out_amount) == DOUBLE.plus(intent.amount_out) else None
+
+
+def _refunds(kind: str, asked: str | None, named: str | None) -> bool:
+    """A refund address of somebody else; one that is not named says nothing."""
+    return not named or (asked is not None and same_address(kind, named, asked))
 
 
 def _as_fixed(intent: Intent, order: Order) -> bool | None:

@@ -100,7 +100,6 @@ class Creating(App[int]):
         from swapdesk.tui.screens.swap import SwapScreen
 
         order = created.order
-        self.session.created[order.service_id] = created
         tracked = self.session.desk.link.tracker.adopt(order.service_id)
         if open_it:
             while len(self.screen_stack) > 1:

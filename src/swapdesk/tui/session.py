@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import httpx
 
     from swapdesk.flows.catalog import Catalog
-    from swapdesk.flows.create_outcome import Created
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.link import Link
     from swapdesk.flows.quote_wish import QuoteOptions
@@ -72,7 +71,6 @@ class Session:
         self.done = 0
         self.reason = ""
         self.report: ResumeReport | None = None
-        self.created: dict[str, Created] = {}
         """Outcomes of creates of this run by order id, for an amount still to be accepted."""
         self.quote_options: QuoteOptions | None = None
         """How the first screen asks for quotes; None as the account has it."""

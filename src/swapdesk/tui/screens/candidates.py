@@ -156,7 +156,7 @@ class CandidatesScreen(Page):
         try:
             if candidates is None:
                 raise NotSettled("The service is not connected.")
-            created = await candidates.choose(look, service_id)
+            await candidates.choose(look, service_id)
         except NotSettled as refused:
             self._busy = False
             self.show_notice(str(refused), "warning")
@@ -164,7 +164,6 @@ class CandidatesScreen(Page):
             return
         self._busy = False
         if self.link is not None:
-            self.session.created[service_id] = created
             self.link.tracker.adopt(service_id)
         self.app.call_later(self._leave_for, service_id)
 
