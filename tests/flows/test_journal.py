@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,7 @@ from swapdesk.flows.intent import Intent
 from swapdesk.flows.intent_log import OrderTaken, TwinPending
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.journal_records import IntentState, StepState
+from swapdesk.flows.journal_records import IntentState, Source, StepState
 from swapdesk.flows.standing import (
     FOREIGN,
     RELEASED,
@@ -29,6 +30,7 @@ from swapdesk.flows.standing import (
     Standing,
     contradiction,
 )
+from swapdesk.wire.orders import Order
 
 
 @pytest.fixture
@@ -277,3 +279,45 @@ def test_the_orders_of_intents_are_found_without_reading_those_of_others(
     assert orders.seen_before(clock.now()) == {mine.service_id}
     assert orders.seen_before(NOW) == set()
     assert orders.deposit_addresses() == {mine.deposit_address}
+
+
+def test_what_another_desk_wrote_is_read_before_it_is_written_over(
+    path: Path, clock: ManualClock
+) -> None:
+    """A writer believes what it remembers only while nobody else wrote, over its own connection
+    or another one."""
+    journal, other = Journal.open(path, clock), Journal.open(path, clock)
+    writer, second = journal.order_writer(), journal.order_writer()
+    early = order(display_status="DEPOSIT_DETECTED", status=1)
+    late = order(display_status="SENDING_TO_RECEIVER", status=3)
+    for ahead in (second, other.orders, journal.orders):
+        one = order(service_id=f"{len(journal.orders.ids()):022d}")
+        writer.record([(one.model_copy(update={"display_status": None}), "list", False)])
+        ahead.record([(late.model_copy(update={"service_id": one.service_id}), "list", False)])
+        writer.record([(early.model_copy(update={"service_id": one.service_id}), "list", False)])
+        known = journal.orders.get(one.service_id)
+        assert known is not None
+        assert known.order.display_status == "SENDING_TO_RECEIVER"
+
+
+def test_what_a_failed_transaction_took_is_not_believed(journal: Journal) -> None:
+    """The states of a transaction that was taken back do not stand in the file."""
+    writer = journal.order_writer()
+    first = order(display_status="DEPOSIT_DETECTED", status=1)
+    writer.record([(first, "list", False)])
+    moved = order(display_status="EXCHANGE_IN_PROGRESS", status=2, status_label="EXCHANGING")
+    with pytest.raises(RuntimeError):
+        writer.record(_breaking_off(moved))
+    writer.record([(moved, "list", False)])
+    known = journal.orders.get(first.service_id)
+    assert known is not None
+    assert known.order == moved
+    assert [seen.display_status for _, _, seen in journal.orders.events(first.service_id)] == [
+        "DEPOSIT_DETECTED",
+        "EXCHANGE_IN_PROGRESS",
+    ]
+
+
+def _breaking_off(one: Order) -> Iterator[tuple[Order, Source, bool]]:
+    yield one, "list", False
+    raise RuntimeError

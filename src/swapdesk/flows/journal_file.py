@@ -31,6 +31,8 @@ class JournalFile:
         self.problem = problem
         self._path = path
         self._one_at_a_time = threading.RLock()
+        self.writes = 0
+        """Transactions begun over this connection."""
 
     @classmethod
     def open(cls, path: Path) -> JournalFile:
@@ -88,6 +90,7 @@ class JournalFile:
             if self._connection is None:
                 raise JournalUnavailable(self.problem or "the journal is closed")
             try:
+                self.writes += 1
                 self._connection.execute("BEGIN IMMEDIATE")
                 try:
                     yield self._connection

@@ -12,6 +12,7 @@ from swapdesk.flows.folding import PINNED, contradicts, display_of, ended, fold
 from swapdesk.flows.journal_file import JournalFile
 from swapdesk.flows.journal_records import JournaledOrder, Source
 from swapdesk.flows.standing import FOREIGN, MAY_FOLLOW, RELEASED, Standing, Verdict, contradiction
+from swapdesk.flows.written_orders import WrittenOrders
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import DisplayStatus, Order
@@ -29,15 +30,21 @@ class OrderLog:
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
-        self._written: dict[str, tuple[int, Order]] = {}
-        """What this log wrote last, by its digest, so that it need not be read again."""
+        self._written = WrittenOrders(file)
         self._events: dict[str, int] = {}
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
         """Commit newest states, each with whether its end was confirmed, in one transaction."""
-        with self._file.write() as db:
-            for order, source, ended in orders:
-                self.put(db, order, source, ended=ended)
+        try:
+            with self._file.write() as db:
+                self._written.begin(db)
+                for order, source, ended in orders:
+                    self.put(db, order, source, ended=ended)
+                    self._written.trust(order.service_id)
+        except BaseException:
+            self._written.taken_back()
+            raise
+        self._written.end()
 
     def settle(self, service_id: str, verdict: Verdict) -> Verdict:
         """Move an order to another standing, where that is allowed; what stands afterwards."""
@@ -154,17 +161,17 @@ class OrderLog:
         # The tokens of an order never change, so its events do without them.
         lean, raw = encode_twice(order)
         now = rfc3339(self._clock.now())
-        before = db.execute(
-            "SELECT last FROM known_order WHERE service_id = ?", (order.service_id,)
-        ).fetchone()
-        known = self._last(order.service_id, before["last"]) if before is not None else None
+        known = self._written.last(db, order.service_id)
         if known is None or _differs(known, order):
             self._add_event(db, order.service_id, lean, now, source)
         kept = order if known is None else _kept(known, order)
-        if kept != order:
+        if kept == order:
+            # The tracker holds this one, so that there are not two of each.
+            kept = order
+        else:
             raw = encode_twice(kept)[1]
-        self._written[order.service_id] = (hash(raw), kept)
-        if before is None:
+        self._written.keep(kept, raw)
+        if known is None:
             db.execute(
                 "INSERT INTO known_order (service_id, intent_id, last, display, ended, standing,"
                 " withheld, first_seen, seen_at, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -182,10 +189,10 @@ class OrderLog:
                 ),
             )
             return verdict
-        reason = contradicts(known, order) if known is not None else None
+        reason = contradicts(known, order)
         if reason is not None:
             # What stands in the file is what was known before.
-            self._written.pop(order.service_id)
+            self._written.forget(order.service_id)
             return self._settle(db, order.service_id, contradiction(reason))
         db.execute(
             "UPDATE known_order SET last = ?, display = ?, ended = max(ended, ?),"
@@ -193,16 +200,6 @@ class OrderLog:
             (raw, kept.display_status, int(ended), intent_id, now, source, order.service_id),
         )
         return self._settle(db, order.service_id, verdict)
-
-    def _last(self, service_id: str, raw: str) -> Order:
-        """The order as it stands in the file."""
-        digest, order = self._written.get(service_id, (None, None))
-        if order is not None and digest == hash(raw):
-            return order
-        try:
-            return decode(Order, raw.encode(), side="client")
-        except CodecError:
-            return Order(service_id=service_id)
 
     def _add_event(
         self, db: sqlite3.Connection, name: str, lean: str, now: str, source: Source

@@ -1,7 +1,7 @@
 """JSON bytes in and out, bounded and exact.
 
 Reading refuses what a tolerant parser lets through: duplicate keys, NaN, deep nesting,
-endless numbers, broken UTF-8. Writing keeps every digit of a Decimal and refuses floats.
+endless numbers, broken UTF-8. ``writing`` keeps every digit of a Decimal and refuses floats.
 """
 
 from __future__ import annotations
@@ -10,27 +10,16 @@ import json
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
-from decimal import Decimal
-from enum import Enum
 from itertools import accumulate
-from json.encoder import encode_basestring
 from typing import Any, Literal, NoReturn, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from swapdesk.wire.encoding.known_parts import PARTS
-from swapdesk.wire.encoding.numbers import (
-    MAGNITUDE_LIMIT,
-    TOKEN_LIMIT,
-    NumberError,
-    WireNumber,
-    number_token,
-    plain,
-)
+from swapdesk.wire.encoding.numbers import TOKEN_LIMIT, NumberError, number_token
 from swapdesk.wire.encoding.refusals import path_of, sentence
-from swapdesk.wire.encoding.sharing import SharedTexts
 from swapdesk.wire.encoding.timestamps import Timestamp, parse_rfc3339, rfc3339
+from swapdesk.wire.encoding.writing import encode_json, encode_twice
 
 __all__ = [
     "CodecError",
@@ -186,111 +175,3 @@ def decode(
     """JSON bytes as ``kind``, text rewritten for the ``side`` that reads it."""
     value = decode_json(data, max_bytes=max_bytes, max_depth=max_depth)
     return validate(kind, value, side=side)
-
-
-def _integer(value: int) -> str:
-    if abs(value) >= 10 ** (MAGNITUDE_LIMIT + 1):
-        raise NumberError("is too large or too small")
-    return int.__repr__(value)
-
-
-_SCALARS: dict[type, Callable[[Any], str]] = {
-    str: encode_basestring,
-    WireNumber: str,
-    Decimal: plain,
-    int: _integer,
-    bool: lambda value: "true" if value else "false",
-    type(None): lambda value: "null",
-    datetime: lambda value: f'"{rfc3339(value)}"',
-}
-
-
-def _write(value: Any, out: list[str], model_options: dict[str, Any]) -> None:
-    scalar = _SCALARS.get(type(value))
-    if scalar is not None:
-        out.append(scalar(value))
-    elif isinstance(value, dict):
-        separator = "{"
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise TypeError(f"a JSON name must be a text, not {type(key).__name__}")
-            out.append(f"{separator}{encode_basestring(key)}:")
-            _write(item, out, model_options)
-            separator = ","
-        out.append("}" if value else "{}")
-    elif isinstance(value, (list, tuple)):
-        separator = "["
-        for item in value:
-            out.append(separator)
-            _write(item, out, model_options)
-            separator = ","
-        out.append("]" if value else "[]")
-    elif isinstance(value, BaseModel):
-        shared = None if any(model_options.values()) else getattr(value, "SHARED", None)
-        if shared:
-            _write_sharing(value, shared, out)
-        else:
-            _write(value.model_dump(by_alias=True, **model_options), out, model_options)
-    elif isinstance(value, Enum):
-        _write(value.value, out, model_options)
-    else:
-        for kind in (str, datetime, Decimal):
-            if isinstance(value, kind):
-                out.append(_SCALARS[kind](value))
-                return
-        raise TypeError(f"{type(value).__name__} has no exact JSON form")
-
-
-_shared_texts = SharedTexts()
-
-
-def _write_sharing(value: BaseModel, shared: frozenset[str], out: list[str]) -> None:
-    """A model whose ``shared`` fields are written from memory, after all others."""
-    out.append(_with_shared(value, shared, _lean(value, shared)))
-
-
-def _lean(value: BaseModel, shared: frozenset[str]) -> str:
-    out: list[str] = []
-    _write(value.model_dump(by_alias=True, exclude=set(shared)), out, {})
-    return "".join(out)
-
-
-def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
-    parts = [lean[1:-1]] if len(lean) > 2 else []
-    for name in sorted(shared):
-        part = getattr(value, name)
-        if part is not None:
-            field = type(value).model_fields[name]
-            written = field.serialization_alias or field.alias or name
-            parts.append(f"{encode_basestring(written)}:{_shared_texts.text(part, _text)}")
-    return f"{{{','.join(parts)}}}"
-
-
-def encode_twice(value: BaseModel) -> tuple[str, str]:
-    """JSON of a model without the models it shares with others, and the whole of it."""
-    shared: frozenset[str] = getattr(value, "SHARED", frozenset())
-    lean = _lean(value, shared)
-    whole = _with_shared(value, shared, lean)
-    return _encoded(lean).decode(), _encoded(whole).decode()
-
-
-def _encoded(text: str) -> bytes:
-    """Half a surrogate pair becomes its escape, which inside a text is the same JSON value."""
-    return text.encode("utf-8", "backslashreplace")
-
-
-def _text(value: object) -> str:
-    out: list[str] = []
-    _write(value, out, {})
-    return "".join(out)
-
-
-def encode_json(value: object, *, exclude_none: bool = False, exclude_unset: bool = False) -> bytes:
-    """UTF-8 JSON without blanks; Decimals digit for digit, times as RFC 3339.
-
-    Models are written under their wire names; the two options apply to models only.
-    Raises TypeError for a float (or any unknown type) and NumberError out of bounds.
-    """
-    out: list[str] = []
-    _write(value, out, {"exclude_none": exclude_none, "exclude_unset": exclude_unset})
-    return _encoded("".join(out))

@@ -149,6 +149,9 @@ BodyInteger = Annotated[
 
 def plain(d: Decimal) -> str:
     """All digits, never scientific notation; the scale is kept (``1.50`` stays ``1.50``)."""
+    text = str(d)
+    if len(text) <= SCALE_LIMIT and "E" not in text and d.is_finite():
+        return text
     return format(bounded(d), "f")
 
 
