@@ -1,0 +1,26 @@
+"""Calls of tokens: ERC-20, EIP-2612 and the wrapped native coin."""
+
+from __future__ import annotations
+
+from swapdesk.chain.calldata.method import method
+
+UNLIMITED = (1 << 256) - 1
+"""The amount that tokens take for an allowance without a bound."""
+
+TRANSFER = method("transfer(address,uint256)", "to amount")
+APPROVE = method("approve(address,uint256)", "spender amount")
+TRANSFER_FROM = method("transferFrom(address,address,uint256)", "from to amount")
+PERMIT = method(
+    "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)",
+    "owner spender amount deadline v r s",
+)
+
+BALANCE_OF = method("balanceOf(address)", "owner")
+ALLOWANCE = method("allowance(address,address)", "owner spender")
+DECIMALS = method("decimals()")
+SYMBOL = method("symbol()")
+NONCES = method("nonces(address)", "owner")
+DOMAIN_SEPARATOR = method("DOMAIN_SEPARATOR()")
+
+DEPOSIT = method("deposit()", payable=True)
+WITHDRAW = method("withdraw(uint256)", "amount")

@@ -1,0 +1,91 @@
+"""One method of a contract: its selector, and its arguments there and back, exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from eth_abi.abi import decode, encode
+from eth_abi.exceptions import DecodingError, EncodingError
+
+from swapdesk.chain.addresses.evm import checksummed, keccak
+
+
+class CalldataError(ValueError):
+    """Data that is no exact call of the method."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """``types`` as in the signature; ``names`` are for words only."""
+
+    name: str
+    types: tuple[str, ...]
+    names: tuple[str, ...]
+    payable: bool = False
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({','.join(self.types)})"
+
+    @cached_property
+    def selector(self) -> bytes:
+        return keccak(self.signature.encode())[:4]
+
+    def call(self, *arguments: Any) -> bytes:
+        """Calldata for these arguments. Raises CalldataError for values that do not fit."""
+        try:
+            return self.selector + encode(self.types, arguments)
+        except (EncodingError, TypeError, ValueError, OverflowError) as error:
+            raise CalldataError(f"{self.name}: {error}") from error
+
+    def read(self, data: bytes) -> Call:
+        """The arguments of a call. Raises CalldataError unless the data is what ``call`` gives:
+        another layout, unused bytes and dirty padding are refused."""
+        if data[:4] != self.selector:
+            raise CalldataError("another method is called")
+        try:
+            values = decode(self.types, data[4:], strict=True)
+        except (DecodingError, ValueError, OverflowError) as error:
+            raise CalldataError(f"the arguments of {self.name} cannot be read") from error
+        if self.call(*values) != data:
+            raise CalldataError(f"the arguments of {self.name} are not in their plain form")
+        return Call(self, dict(zip(self.names, map(_normal, values), strict=True)))
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that was read: addresses with their checksum, numbers as integers."""
+
+    method: Method
+    arguments: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.arguments[name]
+
+
+def _normal(value: Any) -> Any:
+    if isinstance(value, str) and len(value) == 42 and value.startswith("0x"):
+        return checksummed(value)
+    if isinstance(value, tuple | list):
+        return tuple(_normal(one) for one in value)
+    return value
+
+
+def method(signature: str, names: str = "", *, payable: bool = False) -> Method:
+    """``method("transfer(address,uint256)", "to amount")``."""
+    name, _, rest = signature.partition("(")
+    types = _split(rest.removesuffix(")"))
+    return Method(name, types, tuple(names.split()), payable)
+
+
+def _split(text: str) -> tuple[str, ...]:
+    parts: list[str] = []
+    depth, start = 0, 0
+    for i, letter in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    return (*parts, text[start:]) if text else ()
