@@ -6,11 +6,18 @@ import importlib.util
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from harness import environment
+from swapdesk.flows.catalog_file import CatalogFile
+from swapdesk.paths import Home
+from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.tui import loading
+from swapdesk.wire.encoding.codec import encode_json
 
 SERVER = ("uvicorn", "starlette", "uvloop", "httptools")
 CHAINS = ("web3", "eth_account", "solders", "coincurve")
@@ -72,3 +79,77 @@ def test_the_desk_loads_no_chain_no_server_and_no_socket_before_its_first_frame(
 ) -> None:
     names = (*HEAVY, "httpx", "pydantic", "swapdesk.wire.orders", "swapdesk.flows.desk")
     assert loaded("import swapdesk.tui.app", names, tmp_path) == []
+
+
+MODELS = ("pydantic", "pydantic_core", "swapdesk.wire.tokens")
+CLIENT = ("httpx", "swapdesk.client.api", "swapdesk.flows.connection")
+
+_SEARCH = """
+import asyncio
+from pathlib import Path
+from swapdesk.paths import Home
+from swapdesk.settings import load_settings
+from swapdesk.tui.app import DeskApp
+from swapdesk.tui.loading import KeyRest
+from swapdesk.tui.screens.tokens import TokensScreen
+from swapdesk.tui.widgets.line_table import LineTable
+
+class Held(KeyRest):
+    async def wait(self):
+        await asyncio.Event().wait()
+
+async def search():
+    app = DeskApp(load_settings({{}}, Home.at(Path({home!r}))), None)
+    app.session.rest = Held()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("t", *"usdc")
+        table = app.screen_stack[-1].query_one(LineTable)
+        while not table.rows:
+            await pilot.pause(0.01)
+        assert isinstance(app.screen, TokensScreen)
+        assert {{row.cells["symbol"].text for row in table.rows[:2]}} == {{"USDC"}}
+        assert not app.session.opened
+
+asyncio.run(search())
+"""
+
+
+def fill_cache(home: Path) -> None:
+    """The list of the sandbox's tokens in the cache of its profile."""
+    now = datetime(2026, 11, 20, tzinfo=UTC)
+    chains = build_chains()
+    file = CatalogFile.open(Home.at(home).profile("sandbox").catalog)
+    generation = file.begin(now)
+    stored = []
+    for token in build_tokens(chains, now):
+        body = json.loads(encode_json(token), parse_float=Decimal)
+        del body["chainData"]
+        stored.append((token, encode_json(body)))
+    file.add_tokens(generation, stored, now)
+    file.add_chains(generation, [(chain.short_name, encode_json(chain)) for chain in chains])
+    for _ in file.finish(generation, now):
+        pass
+    file.close()
+
+
+def test_tokens_are_searched_before_models_and_client_are_loaded(tmp_path: Path) -> None:
+    fill_cache(tmp_path)
+    found = loaded(_SEARCH.format(home=str(tmp_path)), (*HEAVY, *MODELS, *CLIENT), tmp_path)
+    assert found == []
+
+
+def test_a_desk_opens_from_disk_without_a_client(tmp_path: Path) -> None:
+    modules = ", ".join(loading.DESK)
+    names = (*HEAVY, *CLIENT, "swapdesk.flows.link", "swapdesk.flows.desk")
+    assert loaded(f"import {modules}", names, tmp_path) == ["swapdesk.flows.desk"]
+
+
+def test_what_connects_needs_nothing_more_than_is_loaded_between_keys(tmp_path: Path) -> None:
+    """Whatever a connecting desk imports is in the lists, so no import of its own stops keys."""
+    modules = ", ".join((*loading.DESK, *loading.LINK))
+    statement = (
+        f"import {modules}\nbefore = set(sys.modules)\n"
+        "import swapdesk.flows.link, swapdesk.flows.resume, swapdesk.flows.catalog_refresh\n"
+        "assert not [name for name in set(sys.modules) - before if 'catalog_re' not in name]"
+    )
+    assert loaded(statement, (*SERVER, *CHAINS), tmp_path) == []

@@ -82,6 +82,8 @@ class DeskScreen(Screen[None]):
     VERTICAL_BREAKPOINTS = HEIGHTS
 
     VERBS: ClassVar[tuple[type[Command], ...]] = ()
+    _verbs_here: ClassVar[tuple[type[Command], ...]] = EVERYWHERE
+    """Those of the screen, then those of everywhere that it has not under words of its own."""
 
     @dataclass
     class Go(Message):
@@ -110,6 +112,7 @@ class DeskScreen(Screen[None]):
 
     def __init_subclass__(cls, **options: Any) -> None:
         verbs = (*cls.VERBS, *(verb for verb in EVERYWHERE if not _taken(verb, cls.VERBS)))
+        cls._verbs_here = verbs
         own: list[BindingType] = list(cls.__dict__.get("BINDINGS", ()))
         cls.BINDINGS = [*own, *(verb.binding() for verb in verbs)]
         super().__init_subclass__(**options)
@@ -336,8 +339,7 @@ class DeskScreen(Screen[None]):
         )
 
     def _working(self) -> list[tuple[type[Command], Standing]]:
-        verbs = (*self.VERBS, *(verb for verb in EVERYWHERE if not _taken(verb, self.VERBS)))
-        standings = [(verb, self.verb_standing(verb)) for verb in verbs]
+        standings = [(verb, self.verb_standing(verb)) for verb in self._verbs_here]
         return [(verb, standing) for verb, standing in standings if not standing.hidden]
 
     def _verb(self, name: str) -> type[Command] | None:

@@ -48,24 +48,25 @@ class KeyRest:
     long this process has really been left alone.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
+        self._rest = rest
+        self._patience = patience
         self._last = float("-inf")
-        self._patience = PATIENCE_SECONDS
 
     def key(self) -> None:
         self._last = asyncio.get_running_loop().time()
 
     async def wait(self) -> None:
         loop = asyncio.get_running_loop()
-        left = self._rest(loop.time())
+        left = self._left(loop.time())
         while left > 0:
             self._patience -= left
             await asyncio.sleep(left)
-            left = self._rest(loop.time())
+            left = self._left(loop.time())
 
-    def _rest(self, now: float) -> float:
+    def _left(self, now: float) -> float:
         """Seconds that are still to be waited."""
-        return min(self._last + REST_SECONDS - now, self._patience)
+        return min(self._last + self._rest - now, self._patience)
 
 
 async def load(modules: Iterable[str], rest: KeyRest) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from swapdesk.tui.key_hint import KeyHint
@@ -53,6 +54,7 @@ class Command:
     """Works on every screen; listed apart in the help and never in the footer."""
 
     @classmethod
+    @cache
     def id(cls) -> str:
         """The name in keymaps: ``copy-address`` for ``CopyAddress``."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()

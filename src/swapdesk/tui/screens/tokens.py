@@ -31,6 +31,7 @@ from swapdesk.tui.screens.token_asking import TokenAsking
 from swapdesk.tui.screens.token_facts import (
     COLUMNS,
     WIDE_COLUMNS,
+    listed_row,
     row_notes,
     token_notes,
     token_table_row,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from swapdesk.flows.catalog import Catalog
+    from swapdesk.flows.token_list import TokenList
     from swapdesk.flows.token_safety import TokenCheck
     from swapdesk.wire.tokens import Token
 
@@ -98,6 +100,8 @@ class TokensScreen(TokenAsking):
         self._wide = False
         self._whole: set[str] = set()
         self._settle: Timer | None = None
+        self._filled: TokenList | None = None
+        """The list that the rows are of."""
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -112,7 +116,6 @@ class TokensScreen(TokenAsking):
         super().on_mount()
         self._field.focus()
         self._fit()
-        self.fill()
 
     def on_resize(self) -> None:
         super().on_resize()
@@ -127,7 +130,10 @@ class TokensScreen(TokenAsking):
             self._table.set_columns(WIDE_COLUMNS if wide else COLUMNS)
 
     def session_changed(self) -> None:
-        self.fill()
+        if self._filled is None or self._filled is not (self.catalog and self.catalog.rows):
+            self.fill()
+        else:
+            self.show_pane()
 
     @on(TextField.Changed)
     def _typed(self) -> None:
@@ -152,9 +158,10 @@ class TokensScreen(TokenAsking):
         catalog = self.catalog
         self._query = self._query.about(self._field.value)
         found = self._query.find(catalog, LIMIT) if catalog is not None else []
+        self._filled = catalog.rows if catalog is not None else None
         self._whole.clear()
         self._table.set_empty(self._query.nothing(catalog))
-        self._table.set_rows(token_table_row(row) for row in found)
+        self._table.set_rows(map(listed_row, found))
         self._field.hint = self._query.hint(len(found), catalog, LIMIT)
         self._field.redraw()
         self.show_pane()

@@ -1,0 +1,112 @@
+"""The first moments of a desk: tokens are searched while the rest of it is still being loaded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+
+import pytest
+
+from swapdesk.tui.loading import KeyRest
+from swapdesk.tui.screens.tokens import TokensScreen
+from tui.desk_run import DeskRun, Market, open_desk
+
+
+class Gate(KeyRest):
+    """Nothing is loaded until :attr:`open` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open = asyncio.Event()
+
+    async def wait(self) -> None:
+        await self.open.wait()
+
+
+async def filled(market: Market) -> None:
+    """A desk ran once, so that its cache has the list of tokens."""
+    async with market.desk() as desk:
+        await desk.ready()
+
+
+async def held_desk(desk: DeskRun) -> Gate:
+    gate = Gate()
+    desk.app.session.rest = gate
+    await desk.settle(lambda: desk.app.session.catalog, "the catalogue")
+    return gate
+
+
+async def test_tokens_are_searched_while_the_desk_is_loaded(market: Market) -> None:
+    await filled(market)
+    app_of_market = open_desk(
+        market.settings, market.start, clock=market.clock, transport=market.network
+    )
+    async with app_of_market as desk:
+        gate = await held_desk(desk)
+        await desk.press("t")
+        await desk.type("usdc")
+        await desk.see("USD Coin")
+        assert "Its checks follow when the desk is open." in desk.text
+        assert ", scanned" not in desk.text
+        assert not desk.app.session.opened
+        await desk.press("enter")
+        await desk.see("Not yet: the desk is opening.")
+        assert isinstance(desk.app.screen, TokensScreen)
+        await desk.press("tab")
+        await desk.see("the desk is opening")
+        assert "by rank" in desk.text
+        gate.open.set()
+        await desk.see(", scanned")
+        assert "Its checks follow" not in desk.text
+        await desk.ready()
+        await desk.press("enter")
+        await desk.settle(lambda: not isinstance(desk.app.screen, TokensScreen), "the first page")
+        assert "usdc" in desk.text
+
+
+async def test_other_pages_open_with_the_desk(market: Market) -> None:
+    async with market.desk() as desk:
+        gate = await held_desk(desk)
+        await desk.press("o")
+        await desk.see("The desk is starting. This is open in a moment.")
+        await desk.press("t")
+        await desk.see("The list of tokens is not here yet.")
+        gate.open.set()
+        await desk.ready()
+        await desk.see("Bitcoin")
+
+
+async def test_a_list_that_cannot_be_read_is_said_and_tried_again(market: Market) -> None:
+    await filled(market)
+    places = market.settings.places
+    places.root.chmod(0o777)
+    async with market.desk() as desk:
+        await desk.see("r tries the sandbox again")
+        assert desk.app.session.catalog is None
+        places.root.chmod(0o700)
+        await desk.press("r")
+        await desk.ready()
+        assert desk.app.session.catalog is desk.app.session.desk.catalog
+
+
+def ends_at_once(waiting: Coroutine[None, None, None]) -> None:
+    """The coroutine returns without giving way once."""
+    with pytest.raises(StopIteration):
+        waiting.send(None)
+
+
+async def test_nothing_waits_where_no_key_came() -> None:
+    ends_at_once(KeyRest().wait())
+
+
+async def test_a_module_waits_for_a_pause_and_never_for_ever() -> None:
+    rest = KeyRest(rest=30.0, patience=0.02)
+    rest.key()
+    waiting = asyncio.ensure_future(rest.wait())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    while not waiting.done():
+        rest.key()
+        await asyncio.sleep(0.001)
+    rest.key()
+    ends_at_once(rest.wait())
