@@ -1,0 +1,142 @@
+"""What a call, an estimate or a simulation is asked to execute, as strict as geth reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from swapdesk.sandbox.node.evm.problem import Code, Problem
+
+_QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})")
+_HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
+
+
+def bad(message: str) -> Problem:
+    """Parameters that cannot be read."""
+    return Problem(f"invalid argument: {message}", Code.BAD_PARAMS)
+
+
+def read_quantity(value: Any, name: str) -> int:
+    """Raises Problem."""
+    if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
+        raise bad(f"{name} is no hex quantity")
+    return int(value, 16)
+
+
+def read_bytes(value: Any, name: str, length: int | None = None) -> bytes:
+    """Raises Problem."""
+    if not isinstance(value, str) or not _HEX.fullmatch(value):
+        raise bad(f"{name} is no hex data")
+    octets = bytes.fromhex(value[2:])
+    if length is not None and len(octets) != length:
+        raise bad(f"{name} has {len(octets)} bytes, not {length}")
+    return octets
+
+
+def read_address(value: Any, name: str) -> bytes:
+    """Raises Problem."""
+    return read_bytes(value, name, 20)
+
+
+def read_word(value: Any, name: str) -> int:
+    """A storage word: up to 32 bytes, with or without leading zeros. Raises Problem."""
+    if not isinstance(value, str) or not re.fullmatch(r"0x[0-9a-fA-F]{1,64}", value):
+        raise bad(f"{name} is no storage word")
+    return int(value, 16)
+
+
+def read_object(value: Any, name: str, known: Iterable[str]) -> Mapping[str, Any]:
+    """An object with none but known names, those with null left out. Raises Problem."""
+    if not isinstance(value, dict):
+        raise bad(f"{name} is no object")
+    unknown = set(value) - set(known)
+    if unknown:
+        raise bad(f"{name} has an unknown field {sorted(unknown)[0]!r}")
+    return {key: each for key, each in value.items() if each is not None}
+
+
+_CALL_FIELDS = (
+    "from",
+    "to",
+    "gas",
+    "gasPrice",
+    "maxFeePerGas",
+    "maxPriorityFeePerGas",
+    "value",
+    "nonce",
+    "data",
+    "input",
+    "accessList",
+    "chainId",
+    "type",
+)
+
+
+@dataclass(frozen=True)
+class CallRequest:
+    """``to`` empty creates a contract. Fees are wei per gas, 0 for a call that pays nothing."""
+
+    sender: bytes = bytes(20)
+    to: bytes = b""
+    gas: int | None = None
+    max_fee: int = 0
+    max_tip: int = 0
+    value: int = 0
+    data: bytes = b""
+    nonce: int | None = None
+    access_list: tuple[tuple[bytes, tuple[int, ...]], ...] = field(default=())
+
+    @classmethod
+    def read(cls, value: Any, chain_id: int) -> CallRequest:
+        """Raises Problem."""
+        given = read_object(value, "the call", _CALL_FIELDS)
+        if "chainId" in given and read_quantity(given["chainId"], "chainId") != chain_id:
+            asked = read_quantity(given["chainId"], "chainId")
+            raise Problem(f"chainId does not match node's (have={asked}, want={chain_id})")
+        if "gasPrice" in given and ("maxFeePerGas" in given or "maxPriorityFeePerGas" in given):
+            raise Problem("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
+        if "data" in given and "input" in given and given["data"] != given["input"]:
+            raise Problem('both "data" and "input" are set and not equal. Please use "input"')
+        numbers = {
+            name: read_quantity(given[name], name)
+            for name in ("gas", "gasPrice", "maxFeePerGas", "maxPriorityFeePerGas", "value")
+            if name in given
+        }
+        price = numbers.get("gasPrice", 0)
+        max_fee = numbers.get("maxFeePerGas", price)
+        max_tip = numbers.get("maxPriorityFeePerGas", price)
+        if max_tip > max_fee and "maxFeePerGas" in numbers:
+            raise Problem(
+                f"maxFeePerGas ({max_fee}) < maxPriorityFeePerGas ({max_tip})",
+            )
+        return cls(
+            sender=read_address(given["from"], "from") if "from" in given else bytes(20),
+            to=read_address(given["to"], "to") if given.get("to") not in (None, "0x") else b"",
+            gas=numbers.get("gas"),
+            max_fee=max_fee,
+            max_tip=min(max_tip, max_fee),
+            value=numbers.get("value", 0),
+            data=read_bytes(given.get("input", given.get("data", "0x")), "input"),
+            nonce=read_quantity(given["nonce"], "nonce") if "nonce" in given else None,
+            access_list=_access_list(given.get("accessList", [])),
+        )
+
+
+def _access_list(value: Any) -> tuple[tuple[bytes, tuple[int, ...]], ...]:
+    if not isinstance(value, list):
+        raise bad("accessList is no list")
+    found = []
+    for each in value:
+        entry = read_object(each, "accessList", ("address", "storageKeys"))
+        slots = entry.get("storageKeys", [])
+        if not isinstance(slots, list):
+            raise bad("storageKeys is no list")
+        found.append(
+            (
+                read_address(entry.get("address"), "address"),
+                tuple(int.from_bytes(read_bytes(slot, "storageKeys", 32), "big") for slot in slots),
+            )
+        )
+    return tuple(found)

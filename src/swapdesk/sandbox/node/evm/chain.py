@@ -1,0 +1,181 @@
+"""The writer's side of one chain: executes transactions into blocks and makes them durable.
+
+Everything here runs in the writer thread. Nothing is published here: ``mine`` returns the new
+head once it is on disk, and only then may the pool and the readers hear of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eth.constants import BLANK_ROOT_HASH, GENESIS_PARENT_HASH
+from eth.db.atomic import AtomicDB
+from eth.exceptions import VMError
+from eth.vm.forks.prague.blocks import PragueBlockHeader
+from eth_typing import BlockNumber
+from eth_utils.exceptions import ValidationError
+
+from swapdesk.sandbox.node.evm.block_record import BlockRecord, Head
+from swapdesk.sandbox.node.evm.candidate import Candidate
+from swapdesk.sandbox.node.evm.execution import Execution, seal
+from swapdesk.sandbox.node.evm.genesis import Genesis
+from swapdesk.sandbox.node.evm.machine import BlockHeader, Machine
+from swapdesk.sandbox.node.evm.pruning import reachable
+from swapdesk.sandbox.node.evm.schema import open_chain_file, require_same
+from swapdesk.sandbox.node.evm.storage import ChainStore, StateKeys
+from swapdesk.sandbox.node.evm.terms import ChainTerms
+
+AHEAD_SECONDS = 15
+"""How far timestamps may run ahead of the clock where blocks are closer than a second."""
+PRUNE_EVERY = 500
+KEPT_ROOTS = 128
+"""Blocks whose state can still be read; a reorganisation goes no deeper."""
+
+
+@dataclass(frozen=True)
+class Beat:
+    """When a block is made: sandbox time in whole seconds, and the slot of world time."""
+
+    timestamp: int
+    slot: int
+
+
+@dataclass(frozen=True)
+class Mined:
+    """What came of a batch. ``refused`` could not be executed and is dropped, with the reason;
+    what is in neither list did not fit and stays in the pool."""
+
+    head: Head
+    included: tuple[bytes, ...]
+    refused: tuple[tuple[bytes, str], ...]
+
+
+class Chain:
+    """One chain over its file. Raises OtherChain when the file holds another one."""
+
+    def __init__(self, path: Path, terms: ChainTerms, genesis: Genesis, beat: Beat) -> None:
+        self.terms = terms
+        self.path = path
+        require_same(path, terms.chain_id, genesis.digest)
+        self._store = ChainStore(open_chain_file(path))
+        self.state: StateKeys = self._store.state
+        self._machine = Machine(terms, AtomicDB(self.state), self._store.header_by_hash)
+        self._machine.era = self._store.era
+        self.head = self._store.head() or self._begin(genesis, beat)
+
+    def close(self) -> None:
+        self._store.close()
+
+    def mine(self, batch: Sequence[Candidate], beat: Beat) -> Mined:
+        """One block with what of ``batch`` can be executed, in that order. A batch of which
+        nothing can be executed makes no block."""
+        header = self._machine.next_header(self.head.header, self._timestamp(beat))
+        vm = self._machine.vm(header)
+        done: list[Execution] = []
+        refused: list[tuple[bytes, str]] = []
+        for candidate in batch:
+            if header.gas_used + candidate.gas > header.gas_limit:
+                break
+            snapshot = vm.state.snapshot()
+            try:
+                receipt, computation = vm.apply_transaction(header, candidate.transaction)
+            except (ValidationError, VMError) as error:
+                vm.state.revert(snapshot)
+                refused.append((candidate.hash, str(error)))
+                continue
+            before = header.gas_used
+            header = vm.add_receipt_to_header(header, receipt)
+            done.append(Execution.of(candidate, receipt, computation, before))
+        if not done:
+            return Mined(self.head, (), tuple(refused))
+        vm.state.persist()
+        awaited = self.head.awaited - 1
+        if any(each.candidate.awaited for each in done):
+            awaited = self.terms.confirmations - 1
+        header = header.copy(state_root=vm.state.state_root)
+        block = seal(header, done, self.terms.chain_id, slot=beat.slot, awaited=max(0, awaited))
+        self._append([block])
+        included = tuple(each.candidate.hash for each in done)
+        return Mined(self.head, included, tuple(refused))
+
+    def rest(self, beats: Sequence[Beat]) -> Head:
+        """Empty blocks, one for each beat, so that what was sent before is confirmed."""
+        blocks: list[BlockRecord] = []
+        parent, awaited = self.head.header, self.head.awaited
+        for beat in beats:
+            awaited = max(0, awaited - 1)
+            header = self._machine.next_header(parent, _timestamp(parent, beat))
+            block = seal(header, (), self.terms.chain_id, slot=beat.slot, awaited=awaited)
+            blocks.append(block)
+            parent = block.header
+        self._append(blocks)
+        return self.head
+
+    def unwind(self, depth: int) -> tuple[Head, list[bytes]]:
+        """Forget the newest ``depth`` blocks; returns the head before them and the raw
+        transactions which were in them, oldest first. Raises ValueError when the chain is
+        shorter or the state is no longer kept."""
+        number = self.head.number - depth
+        if depth < 1 or depth >= KEPT_ROOTS or number < 0:
+            raise ValueError(f"a reorganisation takes 1 to {min(KEPT_ROOTS - 1, self.head.number)}")
+        header = self._store.header_at(number)
+        if header is None or not self._has_state(header):
+            raise ValueError("the state before these blocks is no longer kept")
+        raw = self._store.unwind(number)
+        self._machine.era = self._store.era
+        # The slot of the newest block stays: what replaces it comes later in time.
+        self.head = Head(header, self.head.slot, depth)
+        return self.head, raw
+
+    def prune(self) -> int:
+        """Drop state that only blocks before the newest ``KEPT_ROOTS`` can reach."""
+        kept = reachable(self.state, self._store.roots(KEPT_ROOTS))
+        return self._store.drop_state(kept)
+
+    def _append(self, blocks: Sequence[BlockRecord]) -> None:
+        self._store.append(blocks)
+        last = blocks[-1]
+        crossed = last.number // PRUNE_EVERY > self.head.number // PRUNE_EVERY
+        self.head = Head(last.header, last.slot, last.awaited)
+        if crossed:
+            self.prune()
+
+    def _timestamp(self, beat: Beat) -> int:
+        return _timestamp(self.head.header, beat)
+
+    def _has_state(self, header: BlockHeader) -> bool:
+        return header.state_root == BLANK_ROOT_HASH or header.state_root in self.state
+
+    def _begin(self, genesis: Genesis, beat: Beat) -> Head:
+        empty: BlockHeader = PragueBlockHeader(
+            difficulty=0,
+            block_number=BlockNumber(0),
+            gas_limit=self.terms.gas_limit,
+            timestamp=beat.timestamp,
+            parent_hash=GENESIS_PARENT_HASH,
+            base_fee_per_gas=self.terms.lowest_base_fee,
+            extra_data=genesis.mark,
+        )
+        state: Any = self._machine.vm(empty).state
+        for address, account in genesis.accounts.items():
+            state.set_balance(address, account.balance)
+            if account.code:
+                state.set_nonce(address, account.nonce)
+                state.set_code(address, account.code)
+            for slot, word in account.storage.items():
+                state.set_storage(address, slot, word)
+        state.persist()
+        header = empty.copy(state_root=state.state_root)
+        block = seal(header, (), self.terms.chain_id, slot=beat.slot, awaited=0)
+        self._store.begin(block, {"chain_id": str(self.terms.chain_id), "genesis": genesis.digest})
+        return Head(block.header, block.slot, block.awaited)
+
+
+def _timestamp(parent: BlockHeader, beat: Beat) -> int:
+    """``max(parent + 1, now)``, but where blocks are closer than a second no further ahead of
+    the clock than deadlines can bear."""
+    after = min(parent.timestamp + 1, beat.timestamp + AHEAD_SECONDS)
+    return int(max(parent.timestamp, beat.timestamp, after))

@@ -1,0 +1,132 @@
+"""``POST /evm/{shortName}``: JSON-RPC 2.0 over HTTP for every chain, open to this machine.
+
+A wallet cannot send the sandbox's token, so none is asked for; pages of other sites are kept
+out by ``Host`` and ``Origin``. Nothing of py-evm is imported here: the process that serves it
+is ready before the chains are open, and requests wait for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from swapdesk.sandbox.http_server import CUT
+from swapdesk.sandbox.loopback import misled
+from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.problem import Code, Problem
+from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.node.evm.written import Written
+from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
+
+PREFIX = "/evm/"
+BODY_LIMIT = 1 << 20
+MOST_IN_BATCH = 100
+ANSWER_LIMIT = 8 << 20
+
+logger = logging.getLogger(__name__)
+
+Call = Callable[[str, Any, Any], Awaitable[Any]]
+"""(chain, method, params) -> result; raises Problem."""
+
+
+class Door:
+    """The HTTP side of the embedded chains over whatever answers a call."""
+
+    def __init__(self, call: Call, faults: ChainFaults) -> None:
+        self._call = call
+        self._faults = faults
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        try:
+            response = await self._answer(Request(scope, receive))
+        except ClientDisconnect:
+            return
+        if response is not None:
+            await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response | None:
+        refused = misled(Headers(scope=request.scope), frozenset())
+        if refused is not None:
+            return Response(refused[1], status_code=refused[0], media_type="text/plain")
+        chain = request.url.path.removeprefix(PREFIX)
+        if chain not in EVM_CHAINS:
+            return Response("There is no such chain.", status_code=404, media_type="text/plain")
+        if request.method != "POST":
+            return Response(status_code=405, headers={"allow": "POST"})
+        if self._faults.is_down(chain):
+            cut = request.scope.get("state", {}).get(CUT)
+            if cut is None:
+                return Response(status_code=503)
+            cut()
+            return None
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > BODY_LIMIT:
+                return Response("content length too large", status_code=413)
+        return Response(await self._document(chain, bytes(body)), media_type="application/json")
+
+    async def _document(self, chain: str, body: bytes) -> bytes:
+        try:
+            asked = decode_json(body, max_bytes=BODY_LIMIT)
+        except CodecError:
+            return _failed(None, Problem("parse error", Code.BAD_JSON))
+        if not isinstance(asked, list):
+            return await self._one(chain, asked) or b""
+        if not asked:
+            return _failed(None, Problem("empty batch", Code.BAD_REQUEST))
+        if len(asked) > MOST_IN_BATCH:
+            return _failed(None, Problem("batch too large", Code.BAD_REQUEST))
+        answers, size = [], 0
+        for each in asked:
+            if size > ANSWER_LIMIT:
+                answer = _failed(_id_of(each), Problem("response too large", Code.LIMIT))
+            else:
+                answer = await self._one(chain, each)
+            size += len(answer)
+            if answer:
+                answers.append(answer)
+        return b"[" + b",".join(answers) + b"]" if answers else b""
+
+    async def _one(self, chain: str, asked: Any) -> bytes:
+        """The answer to one call; empty for a notification."""
+        number = _id_of(asked)
+        if (
+            not isinstance(asked, dict)
+            or asked.get("jsonrpc") != "2.0"
+            or not isinstance(asked.get("method"), str)
+        ):
+            return _failed(number, Problem("invalid request", Code.BAD_REQUEST))
+        try:
+            result = await self._call(chain, asked["method"], asked.get("params"))
+        except Problem as problem:
+            answer = _failed(number, problem)
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            # The boundary of a call: logged whole, and the caller learns that it is our fault.
+            logger.exception("%s of %s failed", asked["method"][:64], chain)
+            answer = _failed(number, Problem("internal error", Code.INTERNAL))
+        else:
+            text = result.text.encode() if isinstance(result, Written) else encode_json(result)
+            head = b'{"jsonrpc":"2.0","id":' + encode_json(number)
+            answer = head + b',"result":' + text + b"}"
+        return answer if "id" in asked else b""
+
+
+def _id_of(asked: Any) -> Any:
+    number = asked.get("id") if isinstance(asked, dict) else None
+    return number if isinstance(number, str | int) and not isinstance(number, bool) else None
+
+
+def _failed(number: Any, problem: Problem) -> bytes:
+    return encode_json({"jsonrpc": "2.0", "id": number, "error": problem.as_json()})

@@ -1,0 +1,123 @@
+"""What takes the reader's thread: calls, estimates, simulations, logs and histories of fees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from eth.db.atomic import AtomicDB
+from trie.exceptions import MissingTrieNode
+
+from swapdesk.clock import Clock
+from swapdesk.sandbox.node.evm.beats import Beats
+from swapdesk.sandbox.node.evm.call_request import CallRequest
+from swapdesk.sandbox.node.evm.calls import Caller
+from swapdesk.sandbox.node.evm.chain import Chain
+from swapdesk.sandbox.node.evm.fees import fee_history, usual_tip
+from swapdesk.sandbox.node.evm.index import MOST_LOGS, Index, LogFilter, TooManyLogs
+from swapdesk.sandbox.node.evm.lanes import Lane
+from swapdesk.sandbox.node.evm.machine import BlockHeader, Machine
+from swapdesk.sandbox.node.evm.overrides import override_block
+from swapdesk.sandbox.node.evm.problem import Code, Problem
+from swapdesk.sandbox.node.evm.simulation import Simulation
+
+T = TypeVar("T")
+
+
+class Reading:
+    """The reader's side of one chain. ``header`` is the block after which something is asked;
+    ``newest`` says that it is the head, where the time is the clock's."""
+
+    def __init__(self, chain: Chain, lane: Lane, beats: Beats, clock: Clock) -> None:
+        self._terms = chain.terms
+        self._lane = lane
+        self._beats = beats
+        self._index = Index(chain.path)
+        self._machine = Machine(chain.terms, AtomicDB(chain.state), self._index.header_by_hash)
+        self._caller = Caller(self._machine, clock)
+        self._tip: tuple[bytes, int] = (b"", 0)
+
+    def forget(self) -> None:
+        """After a reorganisation."""
+        self._index.forget()
+
+    def close(self) -> None:
+        self._index.close()
+
+    async def call(
+        self, header: BlockHeader, newest: bool, request: CallRequest, state: Any, block: Any
+    ) -> bytes:
+        """What the call returns. Raises Problem."""
+
+        def work() -> bytes:
+            at = override_block(self._at(header, newest), block)
+            return self._caller.call(at, request, state).require()
+
+        return await self._run(work)
+
+    async def estimate(
+        self, header: BlockHeader, newest: bool, request: CallRequest, state: Any, block: Any
+    ) -> int:
+        """Gas. Raises Problem."""
+
+        def work() -> int:
+            at = override_block(self._at(header, newest), block)
+            return self._caller.estimate(at, request, state)
+
+        return await self._run(work)
+
+    async def simulate(self, header: BlockHeader, value: Any) -> list[dict[str, Any]]:
+        """Raises Problem."""
+
+        def work() -> list[dict[str, Any]]:
+            now = self._beats.now().timestamp
+            return Simulation(self._caller, self._machine, header, now).run(value)
+
+        return await self._run(work)
+
+    async def logs(self, wanted: LogFilter) -> list[str]:
+        """Documents. Raises Problem."""
+
+        def work() -> list[str]:
+            try:
+                return self._index.logs(wanted)
+            except TooManyLogs:
+                raise Problem(f"query returned more than {MOST_LOGS} results", Code.LIMIT) from None
+
+        return await self._run(work)
+
+    async def block(self, number: int) -> dict[str, Any] | None:
+        """A block with its whole transactions."""
+        return await self._run(lambda: self._index.block(number, whole=True))
+
+    async def fee_history(
+        self, count: int, newest: BlockHeader, percentiles: Sequence[float]
+    ) -> dict[str, Any]:
+        """Raises Problem."""
+        return await self._run(
+            lambda: fee_history(self._index, self._terms, count, newest, percentiles)
+        )
+
+    async def tip(self, head: BlockHeader) -> int:
+        """Wei per gas; looked up once for each head."""
+        if self._tip[0] != head.hash:
+            found = await self._run(lambda: usual_tip(self._index, self._terms, head))
+            self._tip = (head.hash, found)
+        return self._tip[1]
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        def guarded() -> T:
+            try:
+                return work()
+            except MissingTrieNode as missing:
+                raise Problem(
+                    f"missing trie node {missing.missing_node_hash.hex()} (path )"
+                    " state is not available"
+                ) from None
+
+        return await self._lane.run(guarded)
+
+    def _at(self, header: BlockHeader, newest: bool) -> BlockHeader:
+        if not newest:
+            return header
+        return header.copy(timestamp=max(header.timestamp, self._beats.now().timestamp))

@@ -1,0 +1,111 @@
+"""The embedded chains alone: ``swapdesk node``, until it is told to end.
+
+Prints one JSON line when it is ready: ``{"chains": [{shortName, kind, chainId, rpc}, ...]}``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
+from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.node.evm.embedding import Embedding
+from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.schema import OtherChain
+from swapdesk.sandbox.node.evm.terms import ChainIds, ChainTerms
+from swapdesk.sandbox.node.world_clock import WorldClock
+from swapdesk.sandbox.partner_keys import KeyRefused, load_key
+
+OK, BAD_INPUT = 0, 2
+NICENESS = 5
+"""Blocks are made when nobody else needs the processor."""
+
+
+@dataclass(frozen=True)
+class NodeOptions:
+    """``port`` 0 takes a free one."""
+
+    data: Path
+    host: str = "127.0.0.1"
+    port: int = 0
+    speed: Decimal = Decimal(1)
+    ids: ChainIds = "sandbox"
+
+
+def chain_lines(terms: dict[str, ChainTerms], host: str, port: int) -> list[dict[str, object]]:
+    """The embedded chains as a ready line shows them."""
+    shown = f"[{host}]" if ":" in host else host
+    return [
+        {
+            "shortName": name,
+            "kind": "evm",
+            "chainId": each.chain_id,
+            "rpc": f"http://{shown}:{port}/evm/{name}",
+        }
+        for name, each in terms.items()
+    ]
+
+
+def run_node(options: NodeOptions) -> int:
+    """Serve the chains. Returns an exit code: 0 ended cleanly, 2 the options or the data
+    directory do not allow it."""
+    import uvloop
+
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    os.nice(NICENESS)
+    return uvloop.run(_run(options))
+
+
+async def _run(options: NodeOptions) -> int:
+    clock = SystemClock()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    try:
+        options.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = await lock_directory(options.data, clock)
+    except (OSError, DirectoryInUse) as error:
+        return _say(error)
+    try:
+        listener = listen(options.host, options.port)
+        embedding = Embedding(
+            options.data,
+            load_key(options.data),
+            ids=options.ids,
+            world=WorldClock(clock, None, options.speed),
+            clock=clock,
+            faults=HeldFaults(),
+        )
+        node = await embedding.node()
+    except (OSError, KeyRefused, OtherChain) as error:
+        return _say(error)
+    finally_close = embedding.close
+    server = build_server(embedding.door)
+    serving = asyncio.create_task(serve_until(stop, (server, listener)))
+    try:
+        if await started(server, stop):
+            port = listener.getsockname()[1]
+            lines = chain_lines(embedding.terms, options.host, port)
+            sys.stdout.write(json.dumps({"chains": lines}) + "\n")
+            sys.stdout.flush()
+        await serving
+    finally:
+        await finally_close()
+        os.close(lock)
+    del node
+    return OK
+
+
+def _say(error: Exception) -> int:
+    sys.stderr.write(f"{error}\n")
+    return BAD_INPUT

@@ -1,0 +1,177 @@
+"""One chain on disk: every block is one durable transaction with the state it made.
+
+The writer thread owns a ``ChainStore``. Who reads has connections of its own (``index``).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import rlp
+from eth.db.backends.memory import MemoryDB
+from eth.vm.forks.prague.blocks import PragueBlockHeader
+
+from swapdesk.sandbox.node.evm.block_record import BlockRecord, Head
+from swapdesk.sandbox.node.evm.machine import BlockHeader
+
+_ERA = "era"
+
+
+class StateKeys(MemoryDB):
+    """The state of a chain in memory; what was added since the last commit is noted.
+
+    Keys are hashes of their values, so a key never changes its value: readers in other threads
+    see a key or do not see it yet.
+    """
+
+    def __init__(self, kept: dict[bytes, bytes]) -> None:
+        super().__init__(kept)
+        self.unsaved: dict[bytes, bytes] = {}
+
+    def __setitem__(self, key: bytes, value: bytes) -> None:
+        if key not in self.kv_store:
+            self.kv_store[key] = value
+            self.unsaved[key] = value
+
+
+class ChainStore:
+    """The file of one chain as its writer uses it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.state = StateKeys(dict(connection.execute("SELECT key, value FROM state")))
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def meta(self, name: str) -> str | None:
+        row = self._connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    @property
+    def era(self) -> int:
+        """How often blocks were unwound."""
+        return int(self.meta(_ERA) or 0)
+
+    def begin(self, block: BlockRecord, meta: dict[str, str]) -> None:
+        """Store block 0 with what says whose chain this is."""
+        with self._transaction() as connection:
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+            self._save_state(connection)
+            _insert(connection, block)
+
+    def append(self, blocks: Iterable[BlockRecord]) -> None:
+        """Make blocks durable; only after this returns may anybody hear of them."""
+        with self._transaction() as connection:
+            self._save_state(connection)
+            for block in blocks:
+                _insert(connection, block)
+
+    def unwind(self, number: int) -> list[bytes]:
+        """Forget every block above ``number``; returns their transactions, oldest first."""
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "SELECT raw FROM transactions WHERE number > ? ORDER BY number, position", (number,)
+            ).fetchall()
+            connection.execute(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (_ERA, str(self.era + 1))
+            )
+            for table in ("logs", "transactions", "blocks"):
+                connection.execute(f"DELETE FROM {table} WHERE number > ?", (number,))  # noqa: S608
+        return [bytes(row[0]) for row in rows]
+
+    def drop_state(self, kept: set[bytes]) -> int:
+        """Remove state that is not ``kept``; returns how many keys went."""
+        gone = [key for key in list(self.state.kv_store) if key not in kept]
+        with self._transaction() as connection:
+            connection.executemany("DELETE FROM state WHERE key = ?", ((key,) for key in gone))
+        for key in gone:
+            del self.state.kv_store[key]
+            self.state.unsaved.pop(key, None)
+        return len(gone)
+
+    def roots(self, last: int) -> list[bytes]:
+        """State roots of the newest blocks, each once."""
+        rows = self._connection.execute(
+            "SELECT header FROM blocks ORDER BY number DESC LIMIT ?", (last,)
+        )
+        return list(dict.fromkeys(decode_header(row[0]).state_root for row in rows))
+
+    def head(self) -> Head | None:
+        row = self._connection.execute(
+            "SELECT header, slot, awaited FROM blocks ORDER BY number DESC LIMIT 1"
+        ).fetchone()
+        return None if row is None else Head(decode_header(row[0]), row[1], row[2])
+
+    def header_by_hash(self, block_hash: bytes) -> BlockHeader | None:
+        row = self._connection.execute(
+            "SELECT header FROM blocks WHERE hash = ?", (block_hash,)
+        ).fetchone()
+        return None if row is None else decode_header(row[0])
+
+    def header_at(self, number: int) -> BlockHeader | None:
+        row = self._connection.execute(
+            "SELECT header FROM blocks WHERE number = ?", (number,)
+        ).fetchone()
+        return None if row is None else decode_header(row[0])
+
+    def _save_state(self, connection: sqlite3.Connection) -> None:
+        connection.executemany(
+            "INSERT OR IGNORE INTO state VALUES (?, ?)", list(self.state.unsaved.items())
+        )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._connection
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+        # Not before: what a failed commit left unsaved goes with the next block.
+        self.state.unsaved.clear()
+
+
+def decode_header(encoded: bytes) -> BlockHeader:
+    return rlp.decode(encoded, PragueBlockHeader)
+
+
+def _insert(connection: sqlite3.Connection, block: BlockRecord) -> None:
+    connection.execute(
+        "INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            block.number,
+            block.header.hash,
+            rlp.encode(block.header),
+            block.slot,
+            block.awaited,
+            block.document,
+        ),
+    )
+    connection.executemany(
+        "INSERT INTO transactions (hash, number, position, sender, nonce, raw, document, receipt)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                each.hash,
+                block.number,
+                each.position,
+                each.sender,
+                each.nonce,
+                each.raw,
+                each.document,
+                each.receipt,
+            )
+            for each in block.transactions
+        ),
+    )
+    connection.executemany(
+        "INSERT INTO logs VALUES (?, ?, ?, ?, ?)",
+        (
+            (block.number, each.position, each.address, each.topics, each.document)
+            for each in block.logs
+        ),
+    )
