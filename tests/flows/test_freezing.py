@@ -14,10 +14,11 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.freezing import NotFreezable, freeze
 from swapdesk.flows.intent import Intent, IntentKind
+from swapdesk.flows.memo_check import check_memo
 from swapdesk.flows.quote_wish import QuoteWish
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import rank
-from swapdesk.flows.recipients import RecipientCheck, check_memo, check_recipient, check_refund
+from swapdesk.flows.recipients import RecipientCheck, check_recipient, check_refund
 from swapdesk.wire.quotes import Quote
 from swapdesk.wire.tokens import Token
 

@@ -11,16 +11,15 @@ import pytest
 from swapdesk.chain.addresses.decoding import KINDS, check_address
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.addresses.memos import WAIVER
 from swapdesk.clock import ManualClock
 from swapdesk.flows.address_book import AddressBook, Entry
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.consent import Consent
+from swapdesk.flows.memo_check import check_memo, check_memo_of
 from swapdesk.flows.recipients import (
     NEVER_DEPOSIT,
-    WAIVER,
     RecipientCheck,
-    check_memo,
-    check_memo_of,
     check_recipient,
     check_refund,
 )
@@ -139,6 +138,37 @@ def test_the_tag_kept_with_a_name_is_no_warning(book: AddressBook) -> None:
     bob = check("@bob", book=book)
     assert check_memo_of(bob, "", False, ETH).differs is None
     assert Consent().also(None) == Consent()
+
+
+@pytest.mark.parametrize(
+    ("typed", "differs"),
+    [(None, False), ("20117", False), ("020117", False), ("20118", True), ("", True)],
+)
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_refund_without_the_tag_kept_with_its_name_is_said(
+    book: AddressBook, typed: str | None, differs: bool, by_name: bool
+) -> None:
+    rita = book.entry("rita")
+    assert rita is not None
+    text = "@rita" if by_name else rita.address
+    said = "This is not the tag of @rita: 20117."
+    found = check_refund(text, XRP, required=True, book=book, paid={}, memo=typed)
+    assert found.ok
+    assert found.differs == (said if differs else None)
+    assert (CheckLine("warn", said) in found.lines) is differs
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [("", "missing"), ("4294967296", "too large"), ("x", "not valid yet"), ("20117", "")],
+)
+def test_what_is_wrong_with_a_tag_in_a_few_words(text: str, fault: str) -> None:
+    assert check_memo(text, False, XRP).fault == fault
+
+
+def test_a_memo_that_no_field_holds_is_too_long() -> None:
+    assert check_memo("a" * 65, False, token("cosmos")).fault == "too long"
+    assert check_memo("a" * 29, False, token("xlm")).fault == "too long"
 
 
 def test_how_often_an_address_was_paid(book: AddressBook) -> None:

@@ -11,17 +11,12 @@ from swapdesk.cli.create_request import CreateRequest
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.freezing import needs_refund_address
+from swapdesk.flows.memo_check import MemoCheck, check_memo_of
 from swapdesk.flows.middle import middle_token
 from swapdesk.flows.payees import own_deposits, paid_addresses, token_contracts
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
-from swapdesk.flows.recipients import (
-    MemoCheck,
-    RecipientCheck,
-    check_memo_of,
-    check_recipient,
-    check_refund,
-)
+from swapdesk.flows.recipients import RecipientCheck, check_recipient, check_refund
 from swapdesk.wire.tokens import Token
 
 
@@ -66,10 +61,11 @@ def read_payees(desk: Desk, request: CreateRequest, board: QuoteBoard, row: Rank
     if not memo.ok:
         hint = ' Give it with --memo, or --waive-memo "NO MEMO".' if not request.memo else ""
         raise bad_input("BAD_MEMO", f"{memo.problem}{hint}", field="memo")
-    if memo.differs is not None and request.yes and not request.accept_warnings:
-        meant = f"you: add --accept-warnings if you mean this {memo.label}"
-        raise own_refusal("MEMO_WARNING", memo.differs, next=meant)
     refund = _read_refund(desk, request, token_in, row, paid, deposits)
+    for differs, label in ((memo.differs, memo.label), (refund.differs, refund.memo_label)):
+        if differs is not None and request.yes and not request.accept_warnings:
+            meant = f"you: add --accept-warnings if you mean this {label}"
+            raise own_refusal("MEMO_WARNING", differs, next=meant)
     return Payees(recipient, memo, refund, _read_middle(desk, request, board, row, paid))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from swapdesk.clock import Clock
 from swapdesk.flows.exchange import new_intent_id
 from swapdesk.flows.intent import Intent, IntentKind, Route, TokenFacts
+from swapdesk.flows.memo_check import MemoCheck
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
-from swapdesk.flows.recipients import MemoCheck, RecipientCheck
+from swapdesk.flows.recipients import RecipientCheck
 from swapdesk.wire.quotes import RouteType
 
 

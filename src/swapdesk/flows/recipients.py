@@ -1,4 +1,4 @@
-"""Who gets the money: the recipient, the memo and the refund address, checked without a call.
+"""Who gets the money: the recipient and the refund address, checked without a call.
 
 The local decoder decides, the service's pattern may only narrow. An address that is drawn
 like a known one and is not is refused: that is how address poisoning works.
@@ -7,29 +7,18 @@ like a known one and is not is refused: that is how address poisoning works.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from swapdesk.chain.addresses.decoding import same_address
 from swapdesk.chain.addresses.lookalike import differing_characters, looks_like
-from swapdesk.chain.addresses.memos import WAIVER, memo_label, uses_memo
-from swapdesk.chain.addresses.memos import check_memo as memo_verdict
+from swapdesk.chain.addresses.memos import memo_label
 from swapdesk.chain.addresses.patterns import check_recipient as check_by_pattern
 from swapdesk.flows.address_book import AddressBook, Entry
-from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
+from swapdesk.flows.check_line import CheckLine, refused
+from swapdesk.flows.memo_check import another_memo, check_memo
 from swapdesk.flows.notation import short_address
 from swapdesk.flows.token_safety import token_refusal
 from swapdesk.wire.tokens import Token
-
-__all__ = [
-    "WAIVER",
-    "CheckLine",
-    "MemoCheck",
-    "RecipientCheck",
-    "check_memo",
-    "check_memo_of",
-    "check_recipient",
-    "check_refund",
-]
 
 NEVER_PAID = "Never paid before."
 NEVER_DEPOSIT = (
@@ -45,7 +34,8 @@ class RecipientCheck:
     ``label`` is ``@name`` when the address book has it. ``lookalike`` is the known name (or
     short address) and the whole known address it imitates. ``memo`` is the one the address
     book keeps with it. ``needs_memo``: without a memo the chain asks for a typed waiver.
-    ``position`` is the place of the character at fault in ``text``, from 1.
+    ``position`` is the place of the character at fault in ``text``, from 1. ``differs`` is the
+    warning that the address book keeps another memo with a refund address than it comes with.
     """
 
     text: str
@@ -59,26 +49,6 @@ class RecipientCheck:
     memo_label: str = "memo"
     memo: str | None = None
     position: int | None = None
-
-    @property
-    def problem(self) -> str | None:
-        """The first refusal as a sentence."""
-        return next((line.text for line in self.lines if line.level == "refuse"), None)
-
-
-@dataclass(frozen=True)
-class MemoCheck:
-    """``memo`` is what to send, None for none; ``used`` is False where a chain has no memos.
-
-    ``differs`` is the warning that the address book keeps another one with the recipient.
-    """
-
-    memo: str | None
-    waived: bool
-    ok: bool
-    label: str
-    used: bool
-    lines: tuple[CheckLine, ...] = field(default=())
     differs: str | None = None
 
     @property
@@ -167,7 +137,7 @@ def check_refund(
 
     An empty one is right unless ``required`` (a fixed rate, or the route demands it). The
     memo of the address book belongs to it unless ``memo`` is given ("" for none); either is
-    checked, because a refund without its memo is lost.
+    checked, because a refund without its memo is lost, and another one is agreed to first.
     """
     if not text.strip():
         on = token.chain_data.name
@@ -183,62 +153,17 @@ def check_refund(
     kept = tuple(line for line in check.lines if line.text != NEVER_PAID)
     typed = check.memo if memo is None else memo
     found = check_memo(typed, False, token) if typed else None
+    ok = check.ok and (found is None or found.ok)
+    memo = found.memo if found is not None else None
+    differs = another_memo(check.label, check.memo, memo, token) if ok else None
+    warned = (CheckLine("warn", differs),) if differs is not None else ()
     return replace(
         check,
-        ok=check.ok and (found is None or found.ok),
-        memo=found.memo if found is not None else None,
-        lines=(*kept, *(found.lines if found else ()), CheckLine("note", NEVER_DEPOSIT)),
+        ok=ok,
+        memo=memo,
+        lines=(*kept, *(found.lines if found else ()), *warned, CheckLine("note", NEVER_DEPOSIT)),
+        differs=differs,
     )
-
-
-def check_memo(text: str | None, waived: bool, token: Token) -> MemoCheck:
-    """The memo or destination tag for a payout of ``token`` (spec: Chain.memoNeeded).
-
-    ``waived`` (``--memo ""`` in a command) or the typed phrase ``NO MEMO`` sends none.
-    """
-    chain = token.chain_data
-    label = memo_label(chain.kind)
-    typed = text or ""
-    used = uses_memo(chain.kind) or bool(chain.memo_needed)
-    if not used:
-        if not typed:
-            line = CheckLine("ok", f"Not used on {chain.name}.")
-            return MemoCheck(None, False, True, label, False, (line,))
-        line = CheckLine("refuse", f"{chain.name} has no memos. Leave it empty.")
-        return MemoCheck(None, False, False, label, False, (line,))
-    verdict = memo_verdict(
-        chain.kind,
-        typed or (WAIVER if waived and chain.memo_needed else ""),
-        chain.memo_needed,
-        chain_name=chain.name,
-        symbol=token.symbol,
-    )
-    level: CheckLevel = "refuse" if not verdict.ok else "warn" if verdict.code == "waived" else "ok"
-    return MemoCheck(
-        memo=verdict.normalized or None,
-        waived=verdict.code == "waived",
-        ok=verdict.ok,
-        label=label,
-        used=True,
-        lines=(CheckLine(level, verdict.reason),),
-    )
-
-
-def check_memo_of(
-    recipient: RecipientCheck, text: str | None, waived: bool, token: Token
-) -> MemoCheck:
-    """:func:`check_memo`, compared with the memo that the address book keeps with ``recipient``.
-
-    Another memo, or none, credits somebody else at an exchange: it is agreed to first.
-    """
-    check = check_memo(text, waived, token)
-    if not (check.ok and check.used and recipient.ok and recipient.label and recipient.memo):
-        return check
-    if check_memo(recipient.memo, False, token).memo == check.memo:
-        return check
-    word = check.label.removeprefix("destination ")
-    said = f"This is not the {word} of {recipient.label}: {recipient.memo}."
-    return replace(check, lines=(*check.lines, CheckLine("warn", said)), differs=said)
 
 
 @dataclass(frozen=True)

@@ -239,7 +239,7 @@ class CreateScreen(Sending):
         )
 
     def consent(self) -> Consent:
-        """That of the quote, with what is to be said of the memo.
+        """That of the quote, with what is to be said of the memos.
 
         The former is found once: looking for imitations reads the whole list of tokens.
         """
@@ -247,7 +247,9 @@ class CreateScreen(Sending):
         if quote_id != self.row.quote_id:
             consent = consent_for(self.board, self.row, self.desk.catalog, self.now())
             self._consented = (self.row.quote_id, consent)
-        return consent.also(self._form.checked().memo.differs)
+        checked = self._form.checked()
+        refund = checked.refund.differs if checked.refund is not None else None
+        return consent.also(checked.memo.differs).also(refund)
 
     def _say_money(self, checked: Checked) -> None:
         money = money_of(

@@ -11,6 +11,7 @@ from textual.message import Message
 
 from swapdesk.flows.first_use import without
 from swapdesk.flows.intent import Intent
+from swapdesk.flows.memo_check import MemoCheck
 from swapdesk.flows.notation import (
     clock_time,
     exact_amount,
@@ -21,7 +22,7 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
-from swapdesk.flows.recipients import MemoCheck, RecipientCheck
+from swapdesk.flows.recipients import RecipientCheck
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import REFUSED, TROUBLE
 from swapdesk.tui.memo_words import short_memo_label
@@ -254,8 +255,7 @@ def _recipient(check: RecipientCheck, hidden: frozenset[int]) -> Fact:
 
 def _memo(check: MemoCheck) -> LineLike:
     if not check.ok:
-        return Span(f"{REFUSED} missing" if not check.memo else f"{REFUSED} not valid yet",
-                    "status-trouble")  # fmt: skip
+        return Span(f"{REFUSED} {check.fault}", "status-trouble")
     if check.waived:
         return Span("none, as you typed", "status-waiting")
     return Span(check.memo, bold=True) if check.memo else "none"

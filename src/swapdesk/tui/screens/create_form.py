@@ -13,17 +13,11 @@ from textual.message import Message
 
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.freezing import needs_refund_address
+from swapdesk.flows.memo_check import MemoCheck, check_memo, check_memo_of
 from swapdesk.flows.middle import middle_token
 from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.payees import own_deposits, paid_addresses, token_contracts
-from swapdesk.flows.recipients import (
-    MemoCheck,
-    RecipientCheck,
-    check_memo,
-    check_memo_of,
-    check_recipient,
-    check_refund,
-)
+from swapdesk.flows.recipients import RecipientCheck, check_recipient, check_refund
 from swapdesk.tui.widgets.address_input import AddressInput, Alike
 from swapdesk.tui.widgets.book_list import BookRows
 from swapdesk.tui.widgets.check_line import Check, Verdict
