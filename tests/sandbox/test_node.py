@@ -195,6 +195,7 @@ def test_a_late_deposit_is_held(node: Node) -> None:
     advance(node, HOUR)
     seen = report(node, leg)
     assert (seen["status"], seen["depositArrived"]) == (LegStatus.EXPIRED, True)
+    assert seen["held"]
     assert balance(node, BTC, to["address"]) == 50_000_000
     assert balance(node, ETH, leg.payout_address) == 0
 
@@ -207,8 +208,23 @@ def test_a_late_deposit_goes_back_when_somebody_said_where_to(node: Node) -> Non
     advance(node, HOUR)
     seen = report(node, leg)
     assert (seen["status"], seen["refundUnits"]) == (LegStatus.REFUNDED, "50000000")
+    assert not seen["held"]
     assert balance(node, BTC, refund) == 50_000_000
     assert audit(node) == []
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["nowhere to", "refund address"])
+def test_a_second_deposit_after_the_payout(node: Node, known: bool) -> None:
+    refund = address(BTC, "refund") if known else None
+    leg, to = open_leg(node, refund_address=refund)
+    pay(node, BTC, to, 50_000_000)
+    advance(node, HOUR)
+    assert (report(node, leg)["status"], report(node, leg)["held"]) == (LegStatus.FINISHED, False)
+    pay(node, BTC, to, 20_000_000)
+    assert not report(node, leg)["held"], "it is not confirmed yet"
+    advance(node, HOUR)
+    seen = report(node, leg)
+    assert (seen["status"], seen["held"]) == (LegStatus.FINISHED, not known)
 
 
 def test_xrp_without_the_right_tag_is_nobodys(node: Node) -> None:

@@ -148,6 +148,16 @@ async def test_a_fixed_rate_ends_with_its_quote(floor: Floor) -> None:
     assert floor.openings == []
 
 
+@pytest.mark.parametrize("route", ["standard", "private"])
+async def test_a_rate_that_ends_before_its_venue_is_asked(floor: Floor, route: str) -> None:
+    promised = await fixed(floor, route)
+    floor.venue(promised.legs[0]).trouble.rates_ended = True
+    for _ in range(2):
+        error = await refused(create(floor, promised, refund_address=EVM))
+        assert (error.status, error.code) == (422, ErrorCode.FIXED_RATE_QUOTE_EXPIRED)
+        assert "Ask for a new quote" in error.message
+
+
 async def test_a_fixed_rate_a_moment_before_its_end(floor: Floor) -> None:
     promised = await fixed(floor)
     assert isinstance(floor.clock, ManualClock)

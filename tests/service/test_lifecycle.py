@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -70,7 +71,8 @@ async def test_a_standard_order_to_its_end(floor: Floor) -> None:
     assert order.in_transaction_out_hash is not None
     assert order.hash_url == f"https://bitcoin.example/tx/{order.in_transaction_out_hash}"
     assert order.out_transaction_out_hash is None
-    assert await floor.work(3600) == 0, "nothing is left to look at"
+    await floor.work(3600)
+    assert await state(floor, order) == order, "what is finished changes no more"
 
 
 async def test_a_private_order_to_its_end(floor: Floor) -> None:
@@ -217,6 +219,49 @@ async def test_a_late_deposit_without_a_way_back_needs_somebody(floor: Floor) ->
     late = await state(floor, order)
     assert (late.status, late.display_status, late.action_required) == (5, "EXPIRED", True)
     assert late.hash_url == "https://ethereum.example/tx/0xaa"
+
+
+async def test_a_second_deposit_nobody_can_send_back_is_flagged(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue.move(key, LegStatus.FINISHED)
+    await floor.work(10)
+    done = await state(floor, order)
+    assert (done.status, done.action_required) == (4, False)
+    finished = await venue.report(key)
+    assert finished is not None
+    venue.tell(key, replace(finished, held=True))
+    await floor.work(24 * 3600)
+    flagged = await state(floor, order)
+    assert (flagged.status, flagged.display_status) == (4, "SWAP_COMPLETED")
+    assert flagged.action_required
+    assert flagged.order_finished_received == done.order_finished_received
+
+
+async def test_a_finished_order_is_looked_at_for_48_hours_and_seldom(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue.move(key, LegStatus.FINISHED)
+    await floor.work(10)
+    asked = len(venue.asked)
+    for _ in range(49 * 60):
+        await floor.work(60)
+    assert 40 < len(venue.asked) - asked < 120
+    assert await floor.store.next_due() is None
+
+
+async def test_a_late_deposit_goes_back_at_the_pace_of_its_venue(floor: Floor) -> None:
+    order = await floor.create(refund_address=EVM)
+    ((venue, key),) = await legs(floor, order)
+    venue._poll_seconds = 0.2
+    await floor.work(1800)
+    assert (await state(floor, order)).status == 5
+    back = LegReport(
+        LegStatus.REFUNDED, deposit_arrived=True, refund_hash="0xbb", refund_chain="ethereum"
+    )
+    venue.tell(key, back)
+    await floor.work(2)
+    assert (await state(floor, order)).status == 7
 
 
 async def test_expired_orders_are_looked_at_ever_more_slowly_for_48_hours(floor: Floor) -> None:

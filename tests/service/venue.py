@@ -21,6 +21,7 @@ from swapdesk.service.venues.adapter import (
     DepositInstruction,
     LegOrder,
     LegReport,
+    RateExpired,
     Rejected,
     Terms,
     Transient,
@@ -40,6 +41,7 @@ class Trouble:
 
     reject: bool = False
     addresses_held: bool = False
+    rates_ended: bool = False
     rejections: int = 0
     hang: bool = False
     answers_lost: int = 0
@@ -144,6 +146,8 @@ class PlainVenue:
             await trouble.released.wait()
         if trouble.addresses_held:
             raise DepositAddressesInUse("no free address")
+        if trouble.rates_ended and leg.terms.fixed:
+            raise RateExpired("the rate has ended")
         if trouble.reject or trouble.rejections > 0:
             trouble.rejections -= 1
             raise Rejected("not accepted")

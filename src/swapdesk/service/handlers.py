@@ -93,7 +93,7 @@ class Handlers:
         ]
 
     async def get_pair_limits(self, call: Call) -> PairLimits:
-        return await self._parts.pair_limits.limits(call.query)
+        return await self._parts.pair_limits.limits(call.by, call.query)
 
     async def get_quotes(self, call: Call) -> QuoteList:
         return await self._parts.engine.quotes(call.by, call.query)

@@ -7,8 +7,11 @@ bound the amount alone; that a route would lose too much to be used is told on i
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from decimal import Decimal
+from typing import Literal
 
+from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import invalid
 from swapdesk.service.quoting.engine import QuoteEngine
@@ -19,6 +22,15 @@ from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.pair_limits import Limits, PairLimits, PairLimitsQuery
 from swapdesk.wire.tokens import Token
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """A pair as one partner swaps it; ``markup`` in percent."""
+
+    token_in: Token
+    token_out: Token
+    markup: Decimal
 
 
 class PairLimitsDesk:
@@ -32,8 +44,12 @@ class PairLimitsDesk:
         self._engine = engine
         self._scans = scans
 
-    async def limits(self, query: PairLimitsQuery) -> PairLimits:
-        """Limits by route type; null where no route of the type exists."""
+    async def limits(self, caller: Caller, query: PairLimitsQuery) -> PairLimits:
+        """Limits by route type; null where no route of the type exists.
+
+        What is received is told as a quote tells it that names no markup: after the default of
+        the account.
+        """
         if query.token_id_from.casefold() == query.token_id_to.casefold():
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
         token_in = self._catalog.enabled_side(query.token_id_from, "from")
@@ -43,43 +59,49 @@ class PairLimitsDesk:
         self._scans.selected(token_in, token_out)
         if not (token_in.has_cex and token_out.has_cex):
             return PairLimits()
-        cex, private = await asyncio.gather(
-            self._standard(token_in, token_out), self._private(token_in, token_out)
-        )
+        ends = _Ends(token_in, token_out, caller.partner.default_markup)
+        cex, private = await asyncio.gather(self._standard(ends), self._private(ends))
         return PairLimits(cex=cex, private=private)
 
-    async def _private(self, token_in: Token, token_out: Token) -> Limits | None:
-        bounds = await self._engine.private_bounds.find(token_in, token_out)
+    async def _private(self, ends: _Ends) -> Limits | None:
+        bounds = await self._engine.private_bounds.find(ends.token_in, ends.token_out)
         if bounds is None:
             return None
-        least, most = await asyncio.gather(
-            self._engine.pays(token_in, token_out, bounds.minimum, "private"),
-            self._engine.pays(token_in, token_out, bounds.maximum, "private"),
-        )
+        least, most = await self._paid(ends, bounds, "private")
         if least is None or most is None:
             return None
         return _stated(bounds, least, most)
 
-    async def _standard(self, token_in: Token, token_out: Token) -> Limits | None:
+    async def _standard(self, ends: _Ends) -> Limits | None:
         """The widest bounds over all venues that price both ends now."""
+        token_in, token_out = ends.token_in, ends.token_out
         found = [
-            ends
+            capped
             for venue in self._venues.trading(token_in, token_out)
             if (limits := venue.limits(token_in, token_out)) is not None
-            and (ends := within_cap(limits, token_in)) is not None
+            and (capped := within_cap(limits, token_in)) is not None
         ]
         for _ in range(ENDS_TRIED):
             bounds = contiguous(found)
             if bounds is None:
                 return None
-            least, most = await asyncio.gather(
-                self._engine.pays(token_in, token_out, bounds.minimum, "standard"),
-                self._engine.pays(token_in, token_out, bounds.maximum, "standard"),
-            )
+            least, most = await self._paid(ends, bounds, "standard")
             if least is not None and most is not None:
                 return _stated(bounds, least, most)
             found = drawn_in(found, bounds, least=least is not None, most=most is not None)
         return None
+
+    async def _paid(
+        self, ends: _Ends, bounds: VenueLimits, route: Literal["standard", "private"]
+    ) -> tuple[Decimal | None, Decimal | None]:
+        """What the smallest and the largest amount buy; None for an end without a price."""
+        least, most = await asyncio.gather(
+            *(
+                self._engine.pays(ends.token_in, ends.token_out, amount, route, markup=ends.markup)
+                for amount in (bounds.minimum, bounds.maximum)
+            )
+        )
+        return least, most
 
 
 def _stated(bounds: VenueLimits, least_out: Decimal, most_out: Decimal) -> Limits:

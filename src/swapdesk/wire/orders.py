@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from swapdesk.wire.chains import Link
 from swapdesk.wire.encoding.codec import Timestamp
@@ -151,6 +151,20 @@ class Order(WireModel):
     refund_amount: Amount | None = None
     multi_id: Annotated[str, Identity(64)] | None = None
     metadata: Any | None = None
+
+    @model_serializer(mode="wrap")
+    def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Of a deleted order only what was told is left (spec: Multi exchange status)."""
+        written: dict[str, Any] = handler(self)
+        told = {k: v for k, v in written.items() if v is not None or k in self.NULLABLE}
+        if self.status == OrderStatus.DELETED:
+            for name in _STATED.keys() - self.model_fields_set:
+                told.pop(_STATED[name], None)
+        return told
+
+
+_STATED = {"receiver_tag": "receiverTag", "is_dex": "isDex", "fixed": "fixed"}
+"""What an order states even when nobody said it: field and name on the wire."""
 
 
 class OrderList(WireModel):

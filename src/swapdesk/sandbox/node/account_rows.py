@@ -126,6 +126,15 @@ class AccountRows:
         )
         return sum(int(row["units"]) for row in rows)
 
+    def confirmed_late(self, account: int) -> list[str]:
+        """Hashes of the deposits that came too late and are confirmed by now."""
+        rows = self._connection.execute(
+            "SELECT hash FROM deposits WHERE account = ? AND late = 1"
+            " AND due_world IS NULL AND due_now IS NULL",
+            (account,),
+        )
+        return [str(row["hash"]) for row in rows]
+
     def next_due(self, table: str, here: Moment) -> sqlite3.Row | None:
         """The row of ``accounts`` or ``deposits`` that has been due longest."""
         rows = [

@@ -143,6 +143,10 @@ class VenueAccounts:
             "confirmationsNeeded": chain.confirmations,
             "depositArrived": row["deposit_hash"] is not None,
             "declined": bool(row["declined"]),
+            "held": any(
+                self._ledger.by_cause(f"late:{deposit}") is None
+                for deposit in self._rows.confirmed_late(row["id"])
+            ),
         }
 
     def send_on(self, venue: str, key: str, address: str, tag: str | None) -> Transfer:

@@ -39,6 +39,7 @@ from swapdesk.service.venues.adapter import (
     DepositInstruction,
     LegOrder,
     LegReport,
+    RateExpired,
     Rejected,
     Terms,
     Transient,
@@ -198,7 +199,7 @@ class SimulatedExchange:
         if leg.rate is None or given is None or given > now:
             raise Rejected("there is no such fixed rate")
         if now > given + FIXED_VALID:
-            raise Rejected("the fixed rate has expired")
+            raise RateExpired("the fixed rate has expired")
         book = book_of(self._market, self._row, *pair, given, leg.terms)
         asked = leg.amount_out if leg.terms.receive else leg.amount_in
         amounts = _amounts(book, pair, asked, leg.terms)

@@ -48,4 +48,5 @@ def report_of(answer: dict[str, Any]) -> LegReport:
         confirmations_needed=int(answer["confirmationsNeeded"]),
         deposit_arrived=bool(answer["depositArrived"]),
         declined=bool(answer["declined"]),
+        held=bool(answer["held"]),
     )

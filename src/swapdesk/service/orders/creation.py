@@ -21,7 +21,14 @@ from swapdesk.service.orders.listing import list_orders
 from swapdesk.service.orders.next_route import RouteFinder
 from swapdesk.service.orders.opening import CARRY_SECONDS, Opening, OutcomeUnknown
 from swapdesk.service.orders.presentation import Presentation
-from swapdesk.service.orders.quote_use import Purpose, check_refund, digest_of, unusable, usable
+from swapdesk.service.orders.quote_use import (
+    RATE_ENDED,
+    Purpose,
+    check_refund,
+    digest_of,
+    unusable,
+    usable,
+)
 from swapdesk.service.orders.recipients import check_destinations
 from swapdesk.service.orders.repricing import Repricing
 from swapdesk.service.orders.states import display, rank
@@ -55,7 +62,8 @@ _FAILURES = {
     ErrorCode.STATIC_DEPOSIT_IN_USE: (
         "All deposit addresses of this exchange are held by open orders. Nothing was charged;"
         " choose another quote, or ask again when one of those orders has ended."
-    )
+    ),
+    ErrorCode.FIXED_RATE_QUOTE_EXPIRED: RATE_ENDED,
 }
 
 

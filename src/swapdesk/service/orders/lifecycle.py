@@ -35,6 +35,13 @@ BACK_OFF_LIMIT = timedelta(minutes=5)
 SLOW_POLL = (timedelta(seconds=30), timedelta(minutes=10))
 """How often an ended order is looked at for a late deposit or refund: ever more slowly."""
 
+RARE_POLL = (timedelta(seconds=30), timedelta(hours=1))
+"""The same for a finished order, which hardly ever gets a second deposit."""
+
+_USUAL_PACE = 5.0
+"""Seconds between two reports for which these waits are meant; a venue that is asked more often
+has its ended orders looked at as much sooner."""
+
 QUOTES_KEPT = timedelta(minutes=15)
 _OUTBOX_KEPT = timedelta(hours=48)
 _HOUSEKEEPING_SECONDS = 60.0
@@ -217,8 +224,11 @@ class Worker:
         wait = timedelta(seconds=self._pace(order) * 2 ** min(attempt, 16))
         if now - order.created > WINDOW or wait > BACK_OFF_LIMIT:
             wait = BACK_OFF_LIMIT
+        due: datetime | None = now + wait
+        if order.status == OrderStatus.FINISHED and now + wait > order.created + WINDOW:
+            due = None
         await self._store.postpone_order(
-            order.service_id, owner=self._owner, due_at=now + wait, attempt=attempt
+            order.service_id, owner=self._owner, due_at=due, attempt=attempt
         )
 
     def _pace(self, order: StoredOrder) -> float:
@@ -228,8 +238,9 @@ class Worker:
     def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
         """When to look next: at the venue's pace, slowly once ended, and never again after 48 h."""
         if order.status in _OPEN_ENDED:
-            due = now + sorted((*SLOW_POLL, (now - order.expires) / 10))[1]
-            return due if due <= order.created + WINDOW else None
+            return self._rarely(order, now, SLOW_POLL, now - order.expires)
+        if order.status == OrderStatus.FINISHED and not order.detail.get("actionRequired"):
+            return self._rarely(order, now, RARE_POLL, now - order.modified)
         if order.status in (OrderStatus.FINISHED, OrderStatus.REFUNDED, OrderStatus.DELETED):
             return None
         if now - order.created > WINDOW:
@@ -238,3 +249,12 @@ class Worker:
         if order.status == OrderStatus.WAITING and now < order.expires:
             return min(due, order.expires)
         return due
+
+    def _rarely(
+        self, order: StoredOrder, now: datetime, waits: tuple[timedelta, timedelta], age: timedelta
+    ) -> datetime | None:
+        """When to look at an order that ended so long ago; None after 48 h."""
+        haste = min(1.0, self._pace(order) / _USUAL_PACE)
+        least, most = (wait * haste for wait in waits)
+        due = now + sorted((least, most, age / 10))[1]
+        return due if due <= order.created + WINDOW else None

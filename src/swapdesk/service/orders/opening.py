@@ -30,6 +30,7 @@ from swapdesk.service.venues.adapter import (
     DepositAddressesInUse,
     DepositInstruction,
     LegOrder,
+    RateExpired,
     Rejected,
     Transient,
     VenueFailure,
@@ -163,6 +164,9 @@ class Opening:
         except DepositAddressesInUse as held:
             log.info("order %s: %s has no free address for %s", order.service_id, code, leg.key)
             raise _Refusal(position, code, ErrorCode.STATIC_DEPOSIT_IN_USE) from held
+        except RateExpired as ended:
+            log.info("order %s: the rate of %s for %s has ended", order.service_id, code, leg.key)
+            raise _Refusal(position, code, ErrorCode.FIXED_RATE_QUOTE_EXPIRED) from ended
         except (Rejected, Transient) as failure:
             log.info("order %s: %s refused %s: %s", order.service_id, code, leg.key, failure.reason)
             raise _Refusal(position, code) from failure

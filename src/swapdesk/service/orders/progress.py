@@ -44,6 +44,8 @@ def next_rows(
     Intermediate rows differ in their state alone, so that every step is announced; what the
     reports tell (hashes, amounts, flags) comes with the last one.
     """
+    if row.status == OrderStatus.FINISHED:
+        return _flagged(row, first, second, now)
     target = status_of_legs(first, second)
     arrived = deposit_seen(first)
     waits = target == row.status == OrderStatus.WAITING
@@ -166,7 +168,23 @@ def _found(
             told["actionRequired"] = stranded or (flagged is True and paying.status not in _PAID)
     elif flagged is not None:
         told["actionRequired"] = False
+    if _holds(first, second):
+        told["actionRequired"] = True
     return told
+
+
+def _holds(first: LegReport, second: LegReport | None) -> bool:
+    return first.held or (second is not None and second.held)
+
+
+def _flagged(
+    row: StoredOrder, first: LegReport, second: LegReport | None, now: datetime
+) -> list[StoredOrder]:
+    """A finished order says one thing more: that a later deposit needs somebody."""
+    if not _holds(first, second) or row.detail.get("actionRequired") is True:
+        return []
+    detail = row.detail | {"actionRequired": True}
+    return [replace(row, detail=detail, modified=now, attempt=0)]
 
 
 def _at(

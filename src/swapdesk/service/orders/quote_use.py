@@ -19,6 +19,9 @@ from swapdesk.wire.exchanges import PrivateSendRequest
 
 Purpose = Literal["exchange", "private_send"]
 
+RATE_ENDED = "The fixed rate was valid until a moment ago. Ask for a new quote."
+"""Said by the quote's own end and by a venue that no longer keeps the rate."""
+
 
 def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> StoredQuote:
     """The quote, when it can be executed now by this kind of create.
@@ -30,10 +33,7 @@ def usable(quote: StoredQuote | None, purpose: Purpose, now: datetime) -> Stored
         raise unusable()
     if quote.expires <= now:
         if quote.fixed:
-            raise ServiceError(
-                ErrorCode.FIXED_RATE_QUOTE_EXPIRED,
-                "The fixed rate was valid until a moment ago. Ask for a new quote.",
-            )
+            raise ServiceError(ErrorCode.FIXED_RATE_QUOTE_EXPIRED, RATE_ENDED)
         raise unusable()
     return quote
 

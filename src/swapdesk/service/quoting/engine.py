@@ -158,9 +158,21 @@ class QuoteEngine:
         token_out: Token,
         amount: Decimal,
         route: Literal["standard", "private"],
+        *,
+        markup: Decimal,
     ) -> Decimal | None:
-        """What the best route would pay now, filtered ones included; None when none is priced."""
-        question = RouteQuestion(token_in, token_out, amount, types=frozenset({route}))
+        """What the best route would pay now, filtered ones included; None when none is priced.
+
+        ``markup`` is the account's default in percent, which a venue without markup leaves out.
+        """
+        question = RouteQuestion(
+            token_in,
+            token_out,
+            amount,
+            Terms(markup=markup),
+            types=frozenset({route}),
+            markup_optional=True,
+        )
         priced = await self._pricing.price(question)
         best = next(iter(ranked([*priced.standard, *priced.private])), None)
         return None if best is None else best.amount_out

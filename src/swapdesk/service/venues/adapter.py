@@ -42,6 +42,10 @@ class DepositAddressesInUse(Rejected):
     """All static deposit addresses of the venue on this chain are held by open orders."""
 
 
+class RateExpired(Rejected):
+    """The fixed rate of the leg ended before it was opened."""
+
+
 @dataclass(frozen=True)
 class VenueTraits:
     """What a venue can do besides floating swaps by amount sent.
@@ -154,6 +158,8 @@ class LegReport:
     deposit_arrived: bool = False
     declined: bool = False
     """The venue will not swap what arrived, holds it, and sends it where ``send_on`` says."""
+    held: bool = False
+    """A deposit beyond what the leg takes is at the venue, which cannot send it back."""
 
 
 class CentralizedVenue(Protocol):
