@@ -66,8 +66,8 @@ def _desk(home: Path, found: Figures, cpu: Figures, started: Figures, searched: 
         end = time.perf_counter() + 30
         opened = None
         while opened is None and time.perf_counter() < end:
-            # The desk is starting: the key is answered with a notice until the list is there,
-            # and each notice costs the start a few milliseconds.
+            # The page opens at once and is filled when the list is there; a key that is sent once
+            # more goes into its field, is taken out below, and costs a search.
             terminal.send("t")
             opened = terminal.wait(lambda t: t.shows("Verdict"), 0.08)
         terminal.send("\x7f" * 30 + QUERY)

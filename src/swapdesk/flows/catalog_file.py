@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from swapdesk.flows.catalog_schema import connect
 from swapdesk.flows.token_columns import Column
 from swapdesk.flows.token_list import ListedToken, ListPart, TokenList, pack
 from swapdesk.flows.token_row import TokenRow, Verdict
@@ -25,29 +26,6 @@ if TYPE_CHECKING:
     from swapdesk.wire.tokens import Token
 
 UNLISTED = 0
-_VERSION = 2
-_SCHEMA = """
-CREATE TABLE token (
-    generation INTEGER NOT NULL, id TEXT NOT NULL, chain TEXT NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (generation, id)
-) STRICT;
-CREATE TABLE listing (
-    generation INTEGER NOT NULL, field INTEGER NOT NULL, part INTEGER NOT NULL,
-    block BLOB NOT NULL,
-    PRIMARY KEY (generation, field, part)
-) STRICT;
-CREATE TABLE chain (
-    generation INTEGER NOT NULL, short_name TEXT NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (generation, short_name)
-) STRICT;
-CREATE TABLE provider (
-    generation INTEGER NOT NULL, place INTEGER NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (generation, place)
-) STRICT;
-CREATE TABLE generation (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, begun REAL NOT NULL, finished REAL
-) STRICT;
-"""
 _INSERT = "INSERT OR REPLACE INTO token (generation, id, chain, body) VALUES (?, ?, ?, ?)"
 _FIELDS = range(len(ListPart._fields))
 _STEP = 200
@@ -81,13 +59,13 @@ class CatalogFile:
     def open(cls, path: Path) -> CatalogFile:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            return cls(_connect(path))
+            return cls(connect(path))
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
                 raise
             for leftover in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
                 leftover.unlink(missing_ok=True)
-            return cls(_connect(path))
+            return cls(connect(path))
 
     def close(self) -> None:
         self._connection.close()
@@ -282,20 +260,3 @@ class CatalogFile:
             (current[0] if current else UNLISTED,),
         )
         return [body for (body,) in found]
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=2.0)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0:
-            connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;")
-        elif version != _VERSION:
-            raise sqlite3.DatabaseError(f"catalogue of version {version}")
-    except BaseException:
-        connection.close()
-        raise
-    path.chmod(0o600)
-    return connection
