@@ -68,6 +68,7 @@ def test_an_on_chain_route_sums_and_names_its_sources() -> None:
     assert step(found, "All-in").how == "net − gas, rank stays 1"
     assert step(found, "Value difference").how.endswith(" of $48,210.00")
     assert remark(found, "a", "b") == ""
+    assert step(found, "Check").how == "the lines above add up"
 
 
 def test_lines_that_do_not_add_up_say_both_numbers() -> None:
@@ -98,6 +99,8 @@ def test_a_centralized_route_has_its_fee_in_the_price() -> None:
     fee = step(found, "Provider fee")
     assert (fee.word, fee.known, fee.amount) == ("in price", Known.UNKNOWN, None)
     assert not found.of(Part.OUTSIDE)
+    # Nothing stands beside what is paid out, so nothing was added.
+    assert step(found, "Check").how == "net is what is paid out"
     assert step(found, "All-in").how == "net, no gas, rank stays 1"
 
 

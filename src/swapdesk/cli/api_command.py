@@ -9,9 +9,10 @@ import click
 
 from swapdesk.cli.call import Call, desk_command
 from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.listed_help import WithOperations
 
 
-@click.command()
+@click.command(cls=WithOperations)
 @click.argument("method")
 @click.argument("path")
 @click.option("-q", "query", multiple=True, metavar="K=V", help="A parameter; repeatable.")

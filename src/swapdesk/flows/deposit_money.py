@@ -8,6 +8,7 @@ from datetime import datetime
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.notation import countdown
 from swapdesk.flows.order_state import describe
+from swapdesk.flows.order_summary import withheld_next
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 
@@ -16,10 +17,12 @@ URGENT_SECONDS = 120
 
 @dataclass(frozen=True)
 class DepositMoney:
-    """``where`` follows the word Funds, ``next`` the word Next: who acts, and how."""
+    """``where`` follows the word Funds, ``next`` the word Next: who acts, and how. ``brief`` is
+    the same where there is no room for it."""
 
     where: str
     next: str
+    brief: str
     urgent: bool = False
 
 
@@ -30,15 +33,23 @@ def deposit_money(tracked: TrackedOrder, now: datetime, *, sent: bool) -> Deposi
     if sent and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
         seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value}
         moving = describe(order.model_copy(update=seen), now=now)
-        return DepositMoney(moving.money, f"{moving.actor}: {moving.next}")
+        return _said(moving.money, f"{moving.actor}: {moving.next}")
+    if tracked.being_confirmed and not state.ended:
+        actor, due = withheld_next(tracked)
+        return _said(state.money, f"{actor}: {due}", actor)
     if tracked.withheld is not None and not state.ended:
-        return DepositMoney(state.money, "you: read why the address is hidden")
+        return _said(state.money, "you: read why the address is hidden", "you: read why")
     left = (state.deadline - now).total_seconds() if state.deadline is not None else None
     if state.ended and order.deposit_address is None:
-        return DepositMoney(state.money, f"{state.actor}: {state.next}")
+        return _said(state.money, f"{state.actor}: {state.next}")
     if state.level == "expired" or (left is not None and left <= 0):
-        return DepositMoney(state.money, "nobody: do not send to its address any more")
+        said = "nobody: do not send to its address any more"
+        return _said(state.money, said, "nobody: do not send")
     if left is None:
-        return DepositMoney(state.money, f"{state.actor}: {state.next}")
-    next_ = f"you: send the deposit within {countdown(left)}"
-    return DepositMoney(state.money, next_, urgent=left < URGENT_SECONDS)
+        return _said(state.money, f"{state.actor}: {state.next}")
+    next_, brief = (f"you: send{what} within {countdown(left)}" for what in (" the deposit", ""))
+    return DepositMoney(state.money, next_, brief, urgent=left < URGENT_SECONDS)
+
+
+def _said(where: str, next_: str, brief: str = "") -> DepositMoney:
+    return DepositMoney(where, next_, brief or next_)

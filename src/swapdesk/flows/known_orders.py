@@ -86,6 +86,10 @@ class KnownOrders:
         else:
             self._open.add(tracked.service_id)
 
+    def running(self) -> Iterator[TrackedOrder]:
+        """Open orders in no sequence."""
+        return (self._known[name] for name in self._open)
+
     def sorted(self) -> list[TrackedOrder]:
         """Open orders with the nearest deadline first, then ended ones, newest first."""
         late = datetime.max.replace(tzinfo=self._clock.now().tzinfo)

@@ -68,10 +68,14 @@ def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, .
     return tuple(badges)
 
 
+def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
+    """The badges that the last column names; a fixed route needs a refund address anyway."""
+    return tuple(b for b in badges if not (b == "refund address" and "fixed" in badges))
+
+
 def note_of(badges: tuple[str, ...]) -> str:
-    """The badges as the last column writes them; a fixed route needs a refund address anyway."""
-    shown = [b for b in badges if not (b == "refund address" and "fixed" in badges)]
-    return " ".join(_SHORT.get(badge, badge) for badge in shown)
+    """The badges as the last column writes them."""
+    return " ".join(_SHORT.get(badge, badge) for badge in noted(badges))
 
 
 def meaning_word(badge: str) -> str:

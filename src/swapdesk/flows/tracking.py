@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
 from datetime import datetime
 
 from swapdesk.client.api import PartnerApi
@@ -88,6 +88,10 @@ class Tracker:
     def nearest(self, count: int) -> list[TrackedOrder]:
         """The first of :meth:`orders` that are open."""
         return self._known.nearest(count)
+
+    def running(self) -> Iterator[TrackedOrder]:
+        """Open orders in no sequence."""
+        return self._known.running()
 
     def get(self, service_id: str) -> TrackedOrder | None:
         return self._known.get(service_id)

@@ -111,7 +111,7 @@ def waterfall(board: QuoteBoard, row: RankedQuote) -> Waterfall:
         fee,
         _markup(quote),
         _total(board, row),
-        _check(verdict, gap),
+        _check(verdict, gap, summed=taken != 0),
         *_outside(quote),
         _all_in(board, row),
         _value(board, row),
@@ -206,9 +206,10 @@ def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> Verdict:
     return Verdict.UNSTATED if unstated else Verdict.DIFFERS
 
 
-def _check(verdict: Verdict, gap: Decimal | None) -> Step:
+def _check(verdict: Verdict, gap: Decimal | None, *, summed: bool) -> Step:
+    """``summed``: whether there is anything to add to what is paid out."""
     how = {
-        Verdict.SUMS: "the lines above add up",
+        Verdict.SUMS: "the lines above add up" if summed else "net is what is paid out",
         Verdict.DIFFERS: "the lines do not add up",
         Verdict.GROSS: "gross: the fee is not in net",
         Verdict.UNSTATED: "net is less, nothing says why",

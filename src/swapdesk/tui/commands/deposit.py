@@ -42,6 +42,22 @@ class CopyAddress(Command):
     VERB = "copy address"
 
 
+class ReadOn(Command):
+    """Scroll down to what has no room on this screen."""
+
+    KEY = "down,j,pagedown,ctrl+d"
+    SHOWN_KEY = "↓"
+    VERB = "more"
+
+
+class ReadBack(Command):
+    """Scroll up again."""
+
+    KEY = "up,k,pageup,ctrl+u"
+    SHOWN_KEY = "↑"
+    VERB = "back up"
+
+
 class ShowCode(Command):
     """Show the code to scan, with what it holds."""
 

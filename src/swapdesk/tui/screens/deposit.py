@@ -18,8 +18,11 @@ from swapdesk.tui.commands.deposit import (
     CopyMemo,
     Follow,
     Fund,
+    ReadBack,
+    ReadOn,
     ShowCode,
 )
+from swapdesk.tui.reading import BodyReading
 from swapdesk.tui.screens.deposit_facts import code_caption, deposit_state
 from swapdesk.tui.screens.deposit_page import DepositPage
 from swapdesk.tui.screens.funding import NOT_THIS_ONE, fund_standing
@@ -35,7 +38,9 @@ class DepositScreen(DepositPage):
     """The card of one order this desk knows; the code to scan beside it where there is room."""
 
     NAME = "Deposit"
-    VERBS = (AcceptLower, Fund, CopyMemo, CopyAmount, CopyAddress, ShowCode, Follow)
+    VERBS = (
+        AcceptLower, Fund, ReadOn, CopyMemo, CopyAmount, CopyAddress, ShowCode, Follow, ReadBack,
+    )  # fmt: skip
 
     def __init__(self, session: Session, service_id: str) -> None:
         super().__init__(session, service_id)
@@ -57,6 +62,8 @@ class DepositScreen(DepositPage):
     def on_resize(self) -> None:
         super().on_resize()
         self.show()
+        # Whether the card has room is known once it is laid out.
+        self.call_after_refresh(self.refresh_keys)
 
     @property
     def counting(self) -> bool:
@@ -97,6 +104,10 @@ class DepositScreen(DepositPage):
         if verb is Fund:
             payable = self.payment() is not None
             return fund_standing(self.link, self.tracked, payable=payable, paying=self._funding)
+        if verb is ReadOn:
+            return self._reading.below
+        if verb is ReadBack:
+            return self._reading.above
         if verb is ShowCode:
             return READY if self.codes() else HIDDEN
         return self.copy_standing(verb)
@@ -109,6 +120,18 @@ class DepositScreen(DepositPage):
             return
         self._funding = True
         self.step_changed("funding")
+
+    @property
+    def _reading(self) -> BodyReading:
+        return BodyReading(self.query_one("#body"))
+
+    def do_read_on(self) -> None:
+        self._reading.on()
+        self.call_after_refresh(self.refresh_keys)
+
+    def do_read_back(self) -> None:
+        self._reading.back()
+        self.call_after_refresh(self.refresh_keys)
 
     def do_show_code(self) -> None:
         from swapdesk.tui.screens.deposit_code import DepositCodeScreen

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from swapdesk.flows.tracked_order import TrackedOrder
 
 
+NARROW = 80
+"""Cells below which there is no room for both halves of the money line."""
+
+
 class DepositPage(Page):
     """Subclasses draw in :meth:`show`, which is called whenever something may have changed."""
 
@@ -50,7 +54,8 @@ class DepositPage(Page):
         faucet = self.link.faucet if self.link is not None else None
         sent = faucet is not None and faucet.has_paid(tracked)
         money = deposit_money(tracked, self.now(), sent=sent)
-        self.set_money(money.where, money.next, urgent=money.urgent)
+        next_ = money.brief if self.app.size.width < NARROW else money.next
+        self.set_money(money.where, next_, urgent=money.urgent)
 
     def payment(self) -> Payment | None:
         """What may be sent now; None when nothing may."""

@@ -8,7 +8,7 @@ from textual import on
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.announcements import code_and_request, failure_of_error
-from swapdesk.flows.order_filter import EVERYTHING, FilterProblem, read_filter
+from swapdesk.flows.order_filter import EVERYTHING, FilterProblem, OrderFilter, read_filter
 from swapdesk.flows.order_sentence import order_sentence
 from swapdesk.flows.order_sorting import Sorting
 from swapdesk.tui.commands import everywhere
@@ -24,13 +24,21 @@ from swapdesk.tui.commands.orders import (
     SayRow,
     SortRows,
 )
+from swapdesk.tui.glyphs import UNKNOWN
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.order_taking import ask_export
 from swapdesk.tui.screens.funding import NOT_THIS_ONE, fund_standing
 from swapdesk.tui.screens.orders_list import CONTEXT, OrdersList
+from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.spoken_overlay import SpokenOverlay
 from swapdesk.tui.widgets.text_field import TextField
+
+
+def not_read(kept: OrderFilter) -> str:
+    """What stands beside a line that is no filter: whose rows these are."""
+    rows = "all orders" if kept.empty else f"rows of {kept.text}"
+    return f"{UNKNOWN} not read, {rows}"
 
 
 class OrdersScreen(OrdersList):
@@ -146,8 +154,10 @@ class OrdersScreen(OrdersList):
             self._filter = read_filter(self._field.text)
         except FilterProblem as problem:
             # A word that is being typed may not be one yet; the rows stay as they are.
+            self._field.say(Span(not_read(self._filter), "status-waiting"))
             self.show_notice(f"{problem}", "warning", about="filter")
         else:
+            self._field.say("")
             self.settle_notice("understood")
             self._fill()
 

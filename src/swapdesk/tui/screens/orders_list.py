@@ -199,7 +199,8 @@ class OrdersList(Page):
         if tracked is None:
             self._label.display = self._pane.display = False
             self._side.clear()
-            self.set_money("in your wallet.", "you: n starts a swap")
+            funds = self.funds()
+            self.set_money(funds.where, "you: n starts a swap", where_short=funds.short)
             self.step_changed("none")
             return
         summary = summarise(tracked, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from swapdesk.client.errors import ClientError, RateLimited
@@ -86,9 +87,10 @@ def rows_below(
     *,
     error: ClientError | None,
     wait: float | None,
-    notes: bool,
+    noted: Sequence[RankedQuote] = (),
 ) -> list[LineLike]:
-    """The sentences under the table: a failure, a reason, what the route returns, its marks."""
+    """The sentences under the table: a failure, a reason, what the route returns, and the marks
+    of the rows ``noted``."""
     rows: list[LineLike] = []
     if error is not None:
         rows += error_rows(error, wait)
@@ -96,7 +98,7 @@ def rows_below(
         return rows
     if entry is not None:
         rows.append([Span("Reason  ", "muted"), Span(reason_text(entry))])
-    rows += value_rows(board, row, now, notes=notes)
+    rows += value_rows(board, row, now, noted)
     asked = options_in_words(board.wish)
     if asked and not (board.wish.receive and asked == "fixed rates"):
         rows.append([Span("Asked  ", "muted"), Span(asked)])
@@ -104,9 +106,10 @@ def rows_below(
 
 
 def value_rows(
-    board: QuoteBoard, row: RankedQuote | None, now: datetime, *, notes: bool
+    board: QuoteBoard, row: RankedQuote | None, now: datetime, noted: Sequence[RankedQuote]
 ) -> list[LineLike]:
-    """What ``row``, or else the best route, returns of the value, and what its marks mean."""
+    """What ``row``, or else the best route, returns of the value, and what the marks of the rows
+    ``noted`` mean."""
     ranking = board.ranking
     if not ranking.rows:
         return [Span(no_usable_route(board), "status-waiting")] if ranking.unusable else []
@@ -129,10 +132,8 @@ def value_rows(
         if all(quote.amount_out_usd is None for quote in gross):
             said = f"No USD price for {board.token_out.symbol}: its fees are not in the ranking."
         rows.append(Span(said, "status-waiting"))
-    if notes:
-        found = badge_notes(ranking.rows)
-        rows += [[Span("Notes  ", "muted"), *joined(found)]] if found else []
-    return rows
+    found = badge_notes(noted)
+    return [*rows, [Span("Notes  ", "muted"), *joined(found)]] if found else rows
 
 
 def refusal_to_choose(board: QuoteBoard, key: str, now: datetime) -> str | None:

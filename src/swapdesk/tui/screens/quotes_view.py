@@ -153,10 +153,13 @@ class QuotesView(Page):
     def _show_below(self) -> None:
         if not self.composed:
             return
-        board, wide = self.board, self.app.size.width >= NORMAL
+        board, now = self.board, self.now()
+        noted: list[RankedQuote] = []
+        if board is not None and self.app.size.width >= NORMAL:
+            noted = [one.row for one in self.arrangement.arrange(board.ranking, now)]
         entry = unusable_at(board, self._table.cursor_key) if board is not None else None
         rows = rows_below(
-            board, self.row, entry, self.now(), error=self._error, wait=self._wait(), notes=wide
+            board, self.row, entry, now, error=self._error, wait=self._wait(), noted=noted
         )
         self._below.show(rows)
         if board is not None:

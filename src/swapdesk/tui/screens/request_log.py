@@ -104,10 +104,8 @@ class RequestLogScreen(Page):
         self._say_money()
 
     def _say_money(self) -> None:
-        count = self.link.tracker.open_count if self.link is not None else 0
-        orders = "order is" if count == 1 else "orders are"
-        where = f"{count} {orders} open; o shows where." if count else "in your wallet."
-        self.set_money(where, "you: read, or esc goes back")
+        funds = self.funds()
+        self.set_money(funds.where, "you: read, or esc goes back", where_short=funds.short)
 
     # rows
 

@@ -29,6 +29,8 @@ UPDATE_SECONDS = 0.1
 """Changes of orders within this time are shown as one."""
 SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
+AT_HOME = "in your wallet. Nothing moves from this screen."
+IN_WALLET = "in your wallet."
 SEND_HINT = "amount   token   @name or address"
 
 
@@ -45,6 +47,8 @@ class SwapView(Page):
         self._read = SwapLine()
         self._limits_timer: Timer | None = None
         self._filling: Timer | None = None
+        self._funds = (AT_HOME, IN_WALLET)
+        """Where the funds are and its short form; told anew when orders change."""
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._label
@@ -147,6 +151,11 @@ class SwapView(Page):
         if not self.session.opened:
             return
         tracker = self.link.tracker if self.link is not None else None
+        if self.link is not None:
+            funds = self.funds()
+            where = AT_HOME if funds.where == IN_WALLET else funds.where
+            self._funds = (where, funds.short)
+            self._say_money()
         known = self._lists.fill(tracker, self.desk.catalog, self.now())
         empty = not known and self.session.ready and not self.session.live
         self.set_class(empty, "-empty")
@@ -155,19 +164,17 @@ class SwapView(Page):
 
     def _say_money(self) -> None:
         session = self.session
-        where = "in your wallet. Nothing moves from this screen."
+        where, short = self._funds
         if session.phase is Phase.FAILED:
             what = "the service" if session.live else "the sandbox"
-            self.set_money("in your wallet.", f"you: r tries {what} again")
+            self.set_money(short, f"you: r tries {what} again")
             self.line.show(IntentReading(Reading.REFUSED, session.reason))
         elif session.phase is Phase.STARTING:
             what = "connecting" if session.live else "starting the sandbox"
-            self.set_money("in your wallet.", f"{what}, {session.done} of {STEPS} ready")
+            self.set_money(short, f"{what}, {session.done} of {STEPS} ready")
         elif self._read.complete:
-            self.set_money(
-                where, "you: press enter to ask for quotes", where_short="in your wallet."
-            )
+            self.set_money(where, "you: press enter to ask for quotes", where_short=short)
         elif self.private:
-            self.set_money(where, "you: write what to send", where_short="in your wallet.")
+            self.set_money(where, "you: write what to send", where_short=short)
         else:
-            self.set_money(where, "you: write what to swap", where_short="in your wallet.")
+            self.set_money(where, "you: write what to swap", where_short=short)

@@ -18,6 +18,8 @@ from swapdesk.tui.widgets.gauge import bar_spans
 INDENT = 4
 LABEL = 18
 BAR = 16
+LEAST = 8
+"""Cells of a memo or an address in the narrowest card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ def _payment_lines(
 ) -> list[Line]:
     """Tag first where there is one, then amount, then address; each with its copy key."""
     memo_key, amount_key, address_key = keys
-    room = width - INDENT - LABEL - 8
+    # While a window is resized the card may have no room at all for a moment.
+    room = max(LEAST, width - INDENT - LABEL - 8)
     rows: list[Line] = []
     number = 1
     if payment.memo is not None:

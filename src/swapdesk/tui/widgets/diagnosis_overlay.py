@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, wrapped
-from swapdesk.tui.widgets.overlay import Overlay
+from swapdesk.tui.widgets.reading_overlay import ReadingOverlay
 from swapdesk.tui.widgets.section_label import section_line
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ class DiagnosisText(LinesView):
         return diagnosis_lines(self.diagnosis, width)
 
 
-class DiagnosisOverlay(Overlay[None]):
+class DiagnosisOverlay(ReadingOverlay):
     """Left with ``esc``; the order stays as it was under it."""
 
     def __init__(self, diagnosis: Diagnosis) -> None:
-        super().__init__([])
+        super().__init__()
         self._text = DiagnosisText(diagnosis)
 
     def compose_panel(self) -> Sequence[Widget]:

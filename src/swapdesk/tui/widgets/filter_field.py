@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.text_field import TextField
 
 LIMIT = 60
@@ -34,7 +35,14 @@ class FilterField(TextField):
         self.add_class("-open")
         self.focus()
 
+    def say(self, hint: LineLike) -> None:
+        """What stands at the right as long as it is so; empty for nothing."""
+        if hint != self.hint:
+            self.hint = hint
+            self.redraw()
+
     def close(self) -> None:
         """Hide the line and forget what it said."""
+        self.say("")
         self.remove_class("-open")
         self.set_value("")

@@ -14,8 +14,7 @@ from textual.widget import Widget
 from swapdesk.tui.commands.everywhere import Keys
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, fill, wrapped
-from swapdesk.tui.widgets.key_bar import KeyHint
-from swapdesk.tui.widgets.overlay import Overlay
+from swapdesk.tui.widgets.reading_overlay import ReadingOverlay
 from swapdesk.tui.widgets.section_label import section_line
 
 GAP = 4
@@ -49,24 +48,19 @@ class HelpText(LinesView):
         return help_lines(self.groups, width)
 
 
-class HelpOverlay(Overlay[None]):
+class HelpOverlay(ReadingOverlay):
     """``?`` opens it, ``?`` or ``esc`` closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(Keys.KEY, "leave", "close", show=False, id=Keys.id()),
-        Binding("down,j", "scroll_panel(1)", "down", show=False),
-        Binding("up,k", "scroll_panel(-1)", "up", show=False),
     ]
 
     def __init__(self, groups: Sequence[HelpGroup]) -> None:
-        super().__init__([KeyHint("↑↓", "move")])
+        super().__init__()
         self._groups = tuple(groups)
 
     def compose_panel(self) -> Sequence[Widget]:
         return (HelpText(self._groups),)
-
-    def action_scroll_panel(self, rows: int) -> None:
-        self.query_one(".panel").scroll_relative(y=rows, animate=False)
 
 
 def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:

@@ -15,6 +15,8 @@ from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.terminal import bind_keys
 from swapdesk.tui.widgets.key_bar import KeyBar, KeyHint
 
+CLOSE = KeyHint("esc", "close")
+
 
 class Overlay(ModalScreen[ScreenResultType]):
     """Subclasses yield their content in :meth:`compose_panel`; ``esc`` dismisses with None."""
@@ -43,7 +45,7 @@ class Overlay(ModalScreen[ScreenResultType]):
     def __init__(self, hints: Sequence[KeyHint], **place: Any) -> None:
         super().__init__(**place)
         self._compositor = CellCompositor()
-        self._hints = (*hints, KeyHint("esc", "close"))
+        self._keys = KeyBar((*hints, CLOSE), help_key="")
 
     def on_mount(self) -> None:
         bind_keys(self, getattr(self.app, "keymap", {}))
@@ -53,7 +55,15 @@ class Overlay(ModalScreen[ScreenResultType]):
 
     def compose(self) -> ComposeResult:
         yield Vertical(*self.compose_panel(), classes="panel")
-        yield KeyBar(self._hints, help_key="")
+        yield self._keys
+
+    @property
+    def _panel(self) -> Widget:
+        return self.query_one(".panel")
+
+    def _say_keys(self, hints: Sequence[KeyHint]) -> None:
+        """Other keys than those the overlay began with."""
+        self._keys.show((*hints, CLOSE))
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -17,7 +17,7 @@ from swapdesk.flows.notation import (
     usd,
 )
 from swapdesk.flows.quote_order import Arrangement, PlacedQuote
-from swapdesk.flows.quote_tags import MEANINGS, meaning_word, note_of
+from swapdesk.flows.quote_tags import MEANINGS, meaning_word, note_of, noted
 from swapdesk.tui.glyphs import ENDED
 from swapdesk.tui.spans import Line, LineLike, Span, cut, plain_text, wrapped
 from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Prose, Row, Section, TableRow
@@ -200,10 +200,8 @@ def reason_text(entry: UnusableQuote) -> str:
 
 
 def badge_notes(rows: Sequence[RankedQuote]) -> list[Line]:
-    """What the notes in the last column mean, one line per note that occurs."""
-    found = {badge for row in rows for badge in row.badges}
-    if any(row.quote.fixed for row in rows):
-        found.discard("refund address")
+    """What the notes in the last column mean, one line per note that these rows bear."""
+    found = {badge for row in rows for badge in noted(row.badges)}
     return [
         [Span(meaning_word(badge)), Span(f" {text}", "muted")]
         for badge, text in MEANINGS.items()

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from textual.widget import Widget
 
-from swapdesk.tui.widgets.overlay import Overlay
+from swapdesk.tui.widgets.reading_overlay import ReadingOverlay
 from swapdesk.tui.widgets.text_rows import TextRows
 
 
-class SpokenOverlay(Overlay[None]):
+class SpokenOverlay(ReadingOverlay):
     """Left with ``esc``."""
 
     def __init__(self, sentence: str) -> None:
-        super().__init__([])
+        super().__init__()
         self.sentence = sentence
 
     def compose_panel(self) -> Sequence[Widget]:

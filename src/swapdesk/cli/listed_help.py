@@ -1,0 +1,50 @@
+"""Lists under the help of a command: made from the tables they stand in, when help is asked for."""
+
+from __future__ import annotations
+
+import click
+
+EXCHANGES = (
+    "Exchanges of the sandbox",
+    'CODE is one of these; a live service lists its own: "swapdesk api GET /swaps".',
+)
+OPERATIONS = ("Operations", "METHOD and PATH, and the name that faults of the sandbox know.")
+
+Rows = list[tuple[str, str]]
+
+
+class WithExchanges(click.Command):
+    """A command with a CODE of an exchange among its options."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_list(formatter, *EXCHANGES, exchange_rows())
+
+
+class WithOperations(click.Command):
+    """A command that makes any call of the API."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_list(formatter, *OPERATIONS, operation_rows())
+
+
+def exchange_rows() -> Rows:
+    """Code and name of every exchange of the sandbox, and that some are closed to new orders."""
+    from swapdesk.sandbox.venue_rows import VENUE_ROWS
+
+    return [
+        (row.code, row.name if row.enabled else f"{row.name}, not enabled") for row in VENUE_ROWS
+    ]
+
+
+def operation_rows() -> Rows:
+    """Call, name and summary of every operation of the API."""
+    from swapdesk.wire.operations import OPERATIONS as TABLE
+
+    return [(f"{one.method} {one.path}", f"{one.name}: {one.summary}.") for one in TABLE]
+
+
+def write_list(formatter: click.HelpFormatter, title: str, said: str, rows: Rows) -> None:
+    """A section with one sentence, then the rows."""
+    with formatter.section(title):
+        formatter.write_text(said)
+        formatter.write_dl(rows)

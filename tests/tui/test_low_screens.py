@@ -1,0 +1,135 @@
+"""The smallest terminal of the desk, 60x15: what has no room is reached by a key that is named."""
+
+from __future__ import annotations
+
+from flows.orders import NOW
+from swapdesk.clock import ManualClock
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.tui.screens.deposit import DepositScreen
+from swapdesk.tui.screens.deposit_facts import deposit_state
+from swapdesk.tui.screens.order import OrderScreen
+from swapdesk.tui.spans import plain_text
+from swapdesk.tui.widgets.deposit_card import deposit_lines
+from swapdesk.tui.widgets.diagnosis_overlay import DiagnosisOverlay
+from swapdesk.tui.widgets.help_overlay import HelpOverlay
+from tui.desk_run import DeskRun, Market
+from tui.known_orders import held, prepare, waiting
+from tui.quote_rows import MERIDIAN, quotes_with
+
+SMALLEST = (60, 15)
+MOST_KEYS_PRESSED = 40
+
+
+async def seen_below(run: DeskRun, words: str, *keys: str) -> None:
+    """``words`` come into view by these keys, each pressed as often as it needs."""
+    for _ in range(MOST_KEYS_PRESSED):
+        if words in run.text:
+            return
+        await run.press(*keys)
+        await run.pilot.pause()
+    raise AssertionError(f"{words!r} is never in view\n{run.text}")
+
+
+async def test_the_whole_deposit_card_can_be_read(market: Market) -> None:
+    known = waiting(market.clock)
+    prepare(market, [known])
+    async with market.desk(SMALLEST) as run:
+        await run.ready()
+        run.app.open_order(known.id)
+        await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+        await run.press("d")
+        await run.see("↓ more")
+        assert "1   Destination tag   104882716" in run.text
+        assert "Waiting for" not in run.text
+        assert "↑ back up" not in run.text
+        assert "Funds in your wallet." in run.text
+        await seen_below(run, "the deposit\n", "down")
+        await seen_below(run, "Now  ", "down")
+        assert "Destination tag" not in run.text
+        assert "↓ more" not in run.text
+        await seen_below(run, "1   Destination tag   104882716", "up")
+        await run.see("↓ more")
+        # With room for all of it nothing scrolls and no key says so.
+        await run.pilot.resize_terminal(120, 40)
+        await run.settle(lambda: "↓ more" not in run.text, "the card at rest")
+        assert run.screen(DepositScreen).query_one("#body").max_scroll_y == 0
+
+
+def test_a_card_is_drawn_in_however_few_cells() -> None:
+    """A window that is being resized lays the card out without any room."""
+    known = waiting(ManualClock(NOW))
+    one = TrackedOrder(known.states[-1], known.intent, None, False, NOW, "stream")
+    state = deposit_state(one, NOW)
+    assert state.payment is not None
+    for width in range(60):
+        shown = "\n".join(map(plain_text, deposit_lines(state, width)))
+        assert "Destination tag" in shown or width < 30
+        assert "104882716" in shown or width < 40
+
+
+async def test_the_whole_diagnosis_and_the_help_can_be_read(market: Market) -> None:
+    known = held(market.clock)
+    prepare(market, [known])
+    async with market.desk(SMALLEST) as run:
+        await run.ready()
+        run.app.open_order(known.id)
+        await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
+        await run.press("i")
+        await run.settle(lambda: isinstance(run.app.screen, DiagnosisOverlay), "the diagnosis")
+        await run.see("↑↓ move")
+        assert "other programs" not in run.text
+        await seen_below(run, "other programs", "j")
+        await seen_below(run, "Diagnosis", "pageup")
+        await run.press("escape", "question_mark")
+        await run.settle(lambda: isinstance(run.app.screen, HelpOverlay), "the help")
+        await seen_below(run, "Leave the desk", "pagedown")
+        await run.pilot.resize_terminal(200, 60)
+        await run.settle(lambda: "↑↓ move" not in run.text, "the help at rest")
+
+
+async def test_a_filter_that_is_none_says_so_as_long_as_it_stands(market: Market) -> None:
+    prepare(market, [waiting(market.clock), held(market.clock)])
+    async with market.desk(SMALLEST) as run:
+        await run.ready()
+        await run.press("o")
+        await run.see("w2Bn8L")
+        await run.press("slash")
+        await run.type(" >zz")
+        await run.see("? not read, all orders")
+        run.app.screen.clear_notice()  # type: ignore[attr-defined]
+        await run.pilot.pause()
+        assert "? not read, all orders" in run.text
+        for _ in range(4):
+            await run.press("backspace")
+        await run.type("hold")
+        await run.settle(lambda: "not read" not in run.text, "a filter that is read")
+        await run.type(" <")
+        await run.see("? not read, rows of hold")
+        await run.press("escape")
+        await run.settle(lambda: "not read" not in run.text, "no filter")
+        await run.press("slash")
+        assert "not read" not in run.text
+
+
+async def test_the_first_screen_and_the_log_say_that_orders_hold_funds(market: Market) -> None:
+    prepare(market, [waiting(market.clock), held(market.clock)])
+    async with market.desk((100, 30)) as run:
+        await run.ready()
+        await run.see("Funds in your wallet, and in 1 open order; o shows where.")
+        await run.press("g")
+        await run.see("Funds in your wallet, and in 1 open order; o shows where.")
+        await run.press("escape")
+        await run.pilot.resize_terminal(*SMALLEST)
+        await run.see("Funds also in 1 order.")
+
+
+async def test_the_meanings_of_notes_are_those_of_the_rows_in_view(market: Market) -> None:
+    needs_refund = MERIDIAN | {"requiresRefundAddress": True}
+    market.network.after = quotes_with(needs_refund)
+    async with market.desk((120, 40)) as run:
+        await run.to_quotes()
+        await run.see("refund this route needs a refund address")
+        await run.press("1")
+        await run.see("standard only")
+        assert "Meridian" not in run.text
+        assert "needs a refund address" not in run.text
