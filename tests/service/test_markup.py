@@ -18,7 +18,8 @@ from swapdesk.service.access import Caller
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.encoding.numbers import quantize
-from swapdesk.wire.quotes import QuoteQuery
+from swapdesk.wire.pair_limits import PairLimitsQuery
+from swapdesk.wire.quotes import QuoteQuery, RouteType
 
 
 @pytest.fixture
@@ -132,3 +133,21 @@ async def test_fixed_rates_with_a_markup(api: httpx.AsyncClient) -> None:
         ("fa", True, 1),
         ("fb", True, 1),
     ]
+
+
+@pytest.mark.parametrize("route", ["standard", "private"])
+async def test_limits_pay_after_the_default_of_the_account(
+    service: ServiceParts, some: dict[str, PriceVenue], route: str
+) -> None:
+    for venue in some.values():
+        venue.markup_supported = True
+    partner = replace(FIRST, default_markup=Decimal(4))
+    caller = Caller(partner, partner.keys[0])
+    pair = PairLimitsQuery(token_id_from=BTC.id, token_id_to=ETH.id)
+    found = await service.pair_limits.limits(caller, pair)
+    bucket = found.cex if route == "standard" else found.private
+    assert bucket is not None
+    for amount, out in ((bucket.min, bucket.min_out), (bucket.max, bucket.max_out)):
+        query = QuoteQuery(amount=amount, from_=BTC.id, to=ETH.id, types=[RouteType(route)])
+        rows = (await service.engine.quotes(caller, query)).quotes
+        assert (rows[0].applied_api_markup, rows[0].amount_out) == (Decimal(4), out)

@@ -15,7 +15,13 @@ from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import invalid
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.quoting.private_bounds import ENDS_TRIED, contiguous, drawn_in, within_cap
+from swapdesk.service.quoting.private_bounds import (
+    ENDS_TRIED,
+    contiguous,
+    drawn_in,
+    lowered,
+    within_cap,
+)
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.registry import Venues
@@ -81,15 +87,39 @@ class PairLimitsDesk:
             if (limits := venue.limits(token_in, token_out)) is not None
             and (capped := within_cap(limits, token_in)) is not None
         ]
+        too_little = None
         for _ in range(ENDS_TRIED):
             bounds = contiguous(found)
             if bounds is None:
                 return None
             least, most = await self._paid(ends, bounds, "standard")
             if least is not None and most is not None:
-                return _stated(bounds, least, most)
+                return await self._lowered(ends, bounds, too_little, (least, most))
+            if least is None:
+                too_little = bounds.minimum
             found = drawn_in(found, bounds, least=least is not None, most=most is not None)
         return None
+
+    async def _lowered(
+        self,
+        ends: _Ends,
+        bounds: VenueLimits,
+        too_little: Decimal | None,
+        paid: tuple[Decimal, Decimal],
+    ) -> Limits:
+        """The limits with what both ends pay, the lower one as far down as it is priced."""
+        found = {bounds.minimum: paid[0]}
+
+        async def taken(amount: Decimal) -> bool:
+            pays = await self._engine.pays(
+                ends.token_in, ends.token_out, amount, "standard", markup=ends.markup
+            )
+            if pays is not None:
+                found[amount] = pays
+            return pays is not None
+
+        bounds = await lowered(bounds, too_little, ends.token_in, taken)
+        return _stated(bounds, found[bounds.minimum], paid[1])
 
     async def _paid(
         self, ends: _Ends, bounds: VenueLimits, route: Literal["standard", "private"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -36,6 +36,7 @@ _DOWN = Decimal("0.98")
 _CLOSE = Decimal("0.005")
 _ROUNDS = 4
 ENDS_TRIED = 8
+_HALVINGS = 5
 _DIGITS = 5
 
 
@@ -78,6 +79,27 @@ def drawn_in(
     floor = min(higher, default=bounds.minimum * 2)
     raised = [VenueLimits(max(each.minimum, floor), each.maximum) for each in kept]
     return [each for each in raised if each.minimum <= each.maximum]
+
+
+async def lowered(
+    bounds: VenueLimits,
+    too_little: Decimal | None,
+    token: Token,
+    taken: Callable[[Decimal], Awaitable[bool]],
+) -> VenueLimits:
+    """Bounds whose lower end was raised past ``too_little``, brought back as far as is priced."""
+    if too_little is None:
+        return bounds
+    least = bounds.minimum
+    for _ in range(_HALVINGS):
+        between = readable(ROUGH.divide(ROUGH.add(too_little, least), Decimal(2)), token, up=True)
+        if not too_little < between < least:
+            break
+        if await taken(between):
+            least = between
+        else:
+            too_little = between
+    return VenueLimits(least, bounds.maximum)
 
 
 def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
@@ -143,16 +165,20 @@ class PrivateBounds:
         self, token_in: Token, token_out: Token, reached: list[VenueLimits]
     ) -> VenueLimits | None:
         """The widest bounds both of whose ends are priced now."""
+
+        async def taken(amount: Decimal) -> bool:
+            return await self._takes(token_in, token_out, amount)
+
+        too_little = None
         for _ in range(ENDS_TRIED):
             bounds = contiguous(reached)
             if bounds is None:
                 return None
-            least, most = await asyncio.gather(
-                self._takes(token_in, token_out, bounds.minimum),
-                self._takes(token_in, token_out, bounds.maximum),
-            )
+            least, most = await asyncio.gather(taken(bounds.minimum), taken(bounds.maximum))
             if least and most:
-                return bounds
+                return await lowered(bounds, too_little, token_in, taken)
+            if not least:
+                too_little = bounds.minimum
             reached = drawn_in(reached, bounds, least=least, most=most)
         return None
 
@@ -210,24 +236,36 @@ async def _crossing(
     """From an end of the leg's bounds inward, the first amount that pays about ``target``.
 
     Each round follows the price of the last amount; half a percent off is close enough,
-    because the target keeps a margin of two.
+    because the target keeps a margin of two. Of a token that is sent in large units the first
+    one inside is as close as it gets.
     """
     amount, paid = end
     if paid >= target if up else paid <= target:
         return amount
     for _ in range(_ROUNDS):
-        amount = _readable(ROUGH.divide(ROUGH.multiply(amount, target), paid), token_in, up=up)
+        amount = readable(ROUGH.divide(ROUGH.multiply(amount, target), paid), token_in, up=up)
         amount = min(max(amount, leg.own.minimum), leg.own.maximum)
         now = await _paid(leg, token_in, amount)
         if now is None:
             return None
-        if abs(now - target) <= ROUGH.multiply(target, _CLOSE):
+        off = now - target if up else target - now
+        step = ROUGH.multiply(ROUGH.divide(now, amount), _unit(amount, token_in))
+        close = ROUGH.multiply(target, _CLOSE)
+        if -close <= off <= max(close, step):
             return amount
         paid = now
     return None
 
 
-def _readable(amount: Decimal, token: Token, *, up: bool) -> Decimal:
+def readable(amount: Decimal, token: Token, *, up: bool) -> Decimal:
     """Five digits, cut toward the inside of the bounds."""
-    places = min(_DIGITS - 1 - amount.adjusted(), token.decimals)
-    return quantize(amount, places, up=up)
+    return quantize(amount, _places(amount, token), up=up)
+
+
+def _places(amount: Decimal, token: Token) -> int:
+    return min(_DIGITS - 1 - amount.adjusted(), token.decimals)
+
+
+def _unit(amount: Decimal, token: Token) -> Decimal:
+    """What the last digit of a readable amount stands for."""
+    return Decimal(1).scaleb(-_places(amount, token))

@@ -1,0 +1,56 @@
+"""Limits of tokens that come in whole units only (spec: GET /minMax)."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+
+import httpx
+import pytest
+
+from service.price_venue import PriceVenue
+from service.quote_calls import asked, limits, quotes, refusal
+from service.world import BTC, CHAINS, ETH, ETHEREUM, INTERMEDIARIES, PARTNERS, TOKENS, token
+from swapdesk.clock import ManualClock
+from swapdesk.service.assembly import assemble
+from swapdesk.service.parts import ServiceParts
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.wire.encoding.numbers import plain
+
+DEAR = token(40, "BAR", "Bar", ETHEREUM, 0, "100", address="0x" + "cd" * 20)
+COARSE = token(41, "TON", "Ton", ETHEREUM, 0, "25", address="0x" + "ce" * 20)
+
+
+@pytest.fixture
+def service(
+    clock: ManualClock, store: SqliteStore, venue_list: list[CentralizedVenue]
+) -> ServiceParts:
+    tokens = [*TOKENS, DEAR, COARSE]
+    rng = random.Random(7)
+    return assemble(clock, rng, store, CHAINS, tokens, venue_list, PARTNERS, INTERMEDIARIES)
+
+
+async def test_the_least_is_about_what_buys_one_unit(api: httpx.AsyncClient) -> None:
+    """The cheapest venue buys one unit for 101.41 USD, which is no doubling of any minimum."""
+    found = (await limits(api, BTC.id, DEAR.id)).cex
+    assert found is not None
+    assert found.min_out == 1
+    assert Decimal("101.40") < found.min * 60_000 < Decimal("107")
+    rows = await quotes(api, asked(plain(found.min), BTC.id, DEAR.id, types="standard"))
+    assert rows[0].amount_out == 1
+
+
+async def test_the_least_of_a_private_route_is_the_first_unit_inside(
+    api: httpx.AsyncClient, aa: PriceVenue, bb: PriceVenue, cc: PriceVenue
+) -> None:
+    """Two units buy 48.8 USD of the intermediary, three 73.7; the second leg takes 61.2."""
+    aa.least, bb.least, cc.least = Decimal(10), Decimal(60), Decimal(60)
+    bb.trades = cc.trades = frozenset({"XRP", "SOL", "ETH"})
+    found = (await limits(api, COARSE.id, ETH.id)).private
+    assert found is not None
+    assert found.min == 3
+    rows = await quotes(api, asked("3", COARSE.id, ETH.id, types="private"))
+    assert (rows[0].error, rows[0].amount_out) == (None, found.min_out)
+    body = await refusal(api, "/quotes", asked("2", COARSE.id, ETH.id, types="private"))
+    assert (body["status"], body["code"]) == (422, "AMOUNT_TOO_LOW")
