@@ -23,6 +23,7 @@ from swapdesk.tui.spans import ascii_line, line_of, plain_text
 from swapdesk.tui.widgets.diagnosis_overlay import DiagnosisOverlay
 from swapdesk.tui.widgets.order_list import STEP
 from swapdesk.tui.widgets.spoken_overlay import SpokenOverlay
+from swapdesk.tui.widgets.table_layout import Row, Sketch
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 from tui.desk_run import SIZES, WIDE, DeskRun, Market
@@ -303,11 +304,15 @@ async def test_a_long_list_is_laid_out_in_steps(market: Market) -> None:
             following._apply(order(service_id=f"m{number:021}"), "list")
         await following._commit()
         await run.see(str(count + 1))
+        laid = [row for row in screen._table.rows if isinstance(row, Row)]
+        assert len(laid) <= screen._table.size.height
         last = order(service_id=f"m{count - 1:021}", display_status="DEPOSIT_DETECTED", in_status=2)
         following._apply(last, "list")
         await following._commit()
         await run.settle(lambda: not screen._changed, "the update")
         assert "Deposit seen" not in run.text
+        # Its cells are not kept from before: there is one version of each order.
+        assert isinstance(screen._table.rows[-1], Sketch)
         await run.press("end")
         await run.see("Deposit seen")
         assert len(screen._table.shown) == count + 1

@@ -7,13 +7,11 @@ its own row is gone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
-from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -22,22 +20,11 @@ from swapdesk.tui.lines_view import changed_cells
 from swapdesk.tui.painting import paint, selected_style
 from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule, wrapped
 from swapdesk.tui.widgets.keyed_rows import KeyedRows
+from swapdesk.tui.widgets.row_message import RowMessage
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout, TableRow
 
 MARGIN = 2
 _END = 10**9
-
-
-@dataclass
-class RowMessage(Message):
-    """Something about the row of this key."""
-
-    table: LineTable
-    key: str
-
-    @property
-    def control(self) -> LineTable:
-        return self.table
 
 
 class LineTable(ScrollView, can_focus=True):
@@ -130,17 +117,21 @@ class LineTable(ScrollView, can_focus=True):
         if not self.rows and before != self._empty:
             self.refresh()
 
-    def set_rows(self, rows: Iterable[TableRow]) -> None:
+    def set_rows(self, rows: Iterable[TableRow], measured: TableLayout | None = None) -> None:
         """Replace all rows. The cursor stays on its key; visible rows that differ are repainted.
 
-        :class:`ValueError` when two rows have one key.
+        ``measured`` has these columns and has seen the rows. :class:`ValueError` when two rows
+        have one key.
         """
         before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
         self._rows.replace(rows)
         widths = self._layout.placed(self._width) if self._width > 0 else []
-        self._layout.forget()
-        for row in self.rows:
-            self._layout.measure(row)
+        if measured is not None:
+            self._layout = measured
+        else:
+            self._layout.forget()
+            for row in self.rows:
+                self._layout.measure(row)
         if self.is_mounted:
             moved = self._width <= 0 or widths != self._layout.placed(self._width)
             self._fit()
@@ -244,8 +235,12 @@ class LineTable(ScrollView, can_focus=True):
             return [], False
         return self._row_line(self._rows[at]), at == self._rows.cursor
 
+    def laid(self, row: TableRow) -> TableRow:
+        """The row with its cells, for a table that lays out the rows in view only."""
+        return row
+
     def _row_line(self, row: TableRow) -> Line:
-        return self._layout.row_line(row, self._width)
+        return self._layout.row_line(self.laid(row), self._width)
 
     def _fit(self) -> None:
         wanted = Size(self.size.width, len(self._rows) + self.head_height)

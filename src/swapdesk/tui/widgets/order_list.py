@@ -13,8 +13,8 @@ from swapdesk.flows.order_summary import summarise
 from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.order_table import order_columns, order_row
-from swapdesk.tui.widgets.table_layout import Blank, Row, Section, TableRow
+from swapdesk.tui.widgets.order_table import amount_cells, order_columns, order_row
+from swapdesk.tui.widgets.table_layout import Blank, Row, Section, Sketch, TableLayout, TableRow
 
 if TYPE_CHECKING:
     from swapdesk.flows.tracked_order import TrackedOrder
@@ -38,18 +38,20 @@ class Shown:
 
 @dataclass(slots=True)
 class Drawn:
-    """What stands in the table for an order, and whether it stands under the finished ones."""
+    """What stands in the table for an order, and whether it stands under the finished ones.
+
+    The order is the newest that is known; out of view its row is a sketch."""
 
     tracked: TrackedOrder
-    row: Row
+    row: Row | Sketch
     ended: bool
 
 
 class OrderList(LineTable):
     """Rows keep their place while their cells change; the cursor stays on its order.
 
-    A long list is laid out in steps: :meth:`filling` is to be run to its end, with a breath
-    between its steps.
+    A long list is measured in steps: :meth:`filling` is to be run to its end, with a breath
+    between its steps. Only rows in view are laid out.
     """
 
     def __init__(self, now: Callable[[], datetime], **place: Any) -> None:
@@ -57,8 +59,6 @@ class OrderList(LineTable):
         self._now = now
         self._wide = False
         self._drawn: dict[str, Drawn] = {}
-        self._due: dict[str, TrackedOrder] = {}
-        """Orders that changed while they were out of view."""
         self._total = (0, 0)
         """Open orders and all orders, without the filter."""
 
@@ -70,8 +70,8 @@ class OrderList(LineTable):
     @property
     def shown(self) -> list[TrackedOrder]:
         """The orders that stand in the table, in their sequence."""
-        found = ((row.key, self._drawn.get(row.key)) for row in self.rows)
-        return [self._due.get(key, one.tracked) for key, one in found if one is not None]
+        found = (self._drawn.get(row.key) for row in self.rows)
+        return [one.tracked for one in found if one is not None]
 
     @property
     def running(self) -> bool:
@@ -95,7 +95,6 @@ class OrderList(LineTable):
     def say(self, sentence: LineLike) -> None:
         """No rows, and why."""
         self._drawn.clear()
-        self._due.clear()
         self.set_empty(sentence)
         self.set_rows([])
 
@@ -110,7 +109,7 @@ class OrderList(LineTable):
             if one.service_id in visible:
                 self._put(one, now)
             elif known.tracked is not one:
-                self._due[one.service_id] = one
+                self._out_of_view(known, one)
         return True
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -118,11 +117,19 @@ class OrderList(LineTable):
         self.catch_up(self._now())
 
     def catch_up(self, now: datetime) -> None:
-        """Draw what changed while it was out of view and is in it now."""
-        for key in self.visible_keys() if self._due else ():
-            tracked = self._due.pop(key, None)
-            if tracked is not None:
-                self._put(tracked, now)
+        """Lay out what came into view."""
+        for key in self.visible_keys():
+            one = self._drawn.get(key)
+            if one is not None and isinstance(one.row, Sketch):
+                self._put(one.tracked, now)
+
+    def laid(self, row: TableRow) -> TableRow:
+        one = self._drawn.get(row.key) if isinstance(row, Sketch) else None
+        if one is None:
+            return row
+        if isinstance(one.row, Sketch):
+            self._lay(one, self._now())
+        return one.row
 
     def fill(self, shown: Shown, now: datetime) -> None:
         """All rows at once."""
@@ -133,17 +140,19 @@ class OrderList(LineTable):
         """Lay the rows out anew; the first ones stand after the first step, and the table of
         before goes on standing meanwhile when there is one."""
         drawn: dict[str, Drawn] = {}
+        measured = TableLayout(order_columns(wide=self._wide))
         first = not self._drawn
         for at, tracked in enumerate(shown.orders, start=1):
-            one = self._kept(tracked, shown.kept, now)
+            one = self._kept(tracked, shown.kept, now, measured)
             if one is not None:
                 drawn[tracked.service_id] = one
+                measured.measure(one.row)
             if at % STEP == 0:
                 if first and drawn:
                     first = False
                     self._set(dict(drawn), shown)
                 yield
-        self._set(drawn, shown)
+        self._set(drawn, shown, measured)
 
     def relabel(self, stale: str) -> None:
         """``stale`` stands beside the open orders while nothing tells of their changes."""
@@ -151,30 +160,46 @@ class OrderList(LineTable):
         if isinstance(row, Section) and row.key == OPEN and row.stale != stale:
             self.update_row(Section(row.key, row.label, row.fact, stale))
 
-    def _kept(self, tracked: TrackedOrder, kept: OrderFilter, now: datetime) -> Drawn | None:
-        known = self._drawn.get(tracked.service_id)
-        # Rows of an unchanged order are kept: the tick brings their times up to date.
-        if known is not None and known.tracked is tracked and kept.empty:
-            return known
-        summary = summarise(tracked, now)
-        if not kept.keeps(tracked, summary, now):
+    def _kept(
+        self, tracked: TrackedOrder, kept: OrderFilter, now: datetime, layout: TableLayout
+    ) -> Drawn | None:
+        if not kept.empty and not kept.keeps(tracked, summarise(tracked, now), now):
             return None
-        return Drawn(tracked, order_row(tracked, summary, wide=self._wide), summary.ended)
+        known = self._drawn.get(tracked.service_id)
+        if known is None or known.tracked is not tracked:
+            over = ended(display_of(tracked.order))
+            known = Drawn(tracked, Sketch(tracked.service_id), over)
+        # Rows of an unchanged order are kept: the tick brings their times up to date.
+        if isinstance(known.row, Sketch) and known.row.needs is None:
+            known.row.needs = layout.needs(amount_cells(tracked))
+        return known
 
     def _put(self, tracked: TrackedOrder, now: datetime) -> None:
+        """Draw an order in view."""
         summary = summarise(tracked, now)
         row = order_row(tracked, summary, wide=self._wide)
-        self._due.pop(tracked.service_id, None)
         self._drawn[tracked.service_id] = Drawn(tracked, row, summary.ended)
         self.update_row(row)
 
-    def _set(self, drawn: dict[str, Drawn], shown: Shown) -> None:
+    def _lay(self, one: Drawn, now: datetime) -> None:
+        one.row = order_row(one.tracked, summarise(one.tracked, now), wide=self._wide)
+        self._rows.put(one.row)
+
+    def _out_of_view(self, known: Drawn, tracked: TrackedOrder) -> None:
+        """Keep the newest state; its row is laid out when it comes into view."""
+        known.tracked = tracked
+        if not (isinstance(known.row, Sketch) and known.row.needs is None):
+            known.row = Sketch(tracked.service_id)
+            self._rows.put(known.row)
+
+    def _set(
+        self, drawn: dict[str, Drawn], shown: Shown, measured: TableLayout | None = None
+    ) -> None:
         self._drawn = drawn
-        self._due.clear()
         self._total = (shown.running, len(shown.orders))
         none = f"No order matches {shown.kept.text!r}. esc clears the filter."
         self.set_empty(none if shown.orders else empty_line(NONE_YET))
-        self.set_rows(self._grouped(shown.stale))
+        self.set_rows(self._grouped(shown.stale), measured)
 
     def _grouped(self, stale: str) -> list[TableRow]:
         open_ = [one.row for one in self._drawn.values() if not one.ended]

@@ -63,13 +63,21 @@ def order_columns(wide: bool) -> list[Column]:
     return columns
 
 
+def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
+    """The cells whose columns grow to what is in them."""
+    from swapdesk.flows.order_pair import shown
+
+    sent, _ = tracked.symbols
+    return {
+        "send": f"{tracker_amount(tracked.order.in_amount, 'pay')} {sent}",
+        "get": " ".join(shown(tracked.proceeds)).rstrip(),
+    }
+
+
 def order_row(tracked: TrackedOrder, summary: OrderSummary, *, wide: bool) -> Row:
     """One order. Beside grey a row has the hue of its state and that of its route; the word of
     the state is bold where you act next."""
-    from swapdesk.flows.order_pair import shown
-
     order = tracked.order
-    sent, _ = tracked.symbols
     _, role = SIGNS[summary.sign]
     route = "private" if order.anonymous else "standard"
     yours = not summary.ended and summary.actor == "you"
@@ -77,8 +85,7 @@ def order_row(tracked: TrackedOrder, summary: OrderSummary, *, wide: bool) -> Ro
     cells: dict[str, Cell] = {
         "mark": sign_span(summary),
         "id": tracked.short_id,
-        "send": f"{tracker_amount(order.in_amount, 'pay')} {sent}",
-        "get": " ".join(shown(tracked.proceeds)).rstrip(),
+        **amount_cells(tracked),
         "route": Span(route, f"route-{route}"),
         "stage": stage_spans(stage_of(summary)),
         "state": Span(summary.word, role, bold=yours),

@@ -89,7 +89,23 @@ class Prose:
     selectable: bool = field(default=False, init=False)
 
 
-TableRow = Row | Section | Blank | Prose
+Needs = tuple[tuple[str, int, int], ...]
+"""Column, and the cells a row needs left of and from the point on."""
+
+
+@dataclass(slots=True)
+class Sketch:
+    """A row that is not in view: its place and what its numbers need, without its cells.
+
+    ``needs`` None: not measured; a table lays it out before it is seen.
+    """
+
+    key: str
+    needs: Needs | None = None
+    selectable: bool = field(default=True, init=False)
+
+
+TableRow = Row | Section | Blank | Prose | Sketch
 
 
 @dataclass(slots=True)
@@ -111,22 +127,31 @@ class TableLayout:
 
     def measure(self, row: TableRow) -> bool:
         """Let point columns grow to this row; True when a width changed."""
-        if not isinstance(row, Row):
-            return False
+        if isinstance(row, Sketch):
+            needs = row.needs or ()
+        else:
+            needs = self.needs(row.cells) if isinstance(row, Row) else ()
         grown = False
-        for column in self.columns:
-            need = self._points.get(column.key)
-            content = row.cells.get(column.key)
-            if need is None or not content:
-                continue
-            whole, rest, number = split_at_point(_number(column, _text(content))[0])
-            left, right = (cell_len(whole), cell_len(rest)) if number else (0, 0)
+        for key, left, right in needs:
+            need = self._points[key]
             if left > need.left or right > need.right:
                 need.left, need.right = max(left, need.left), max(right, need.right)
                 grown = True
         if grown:
             self._width = -1
         return grown
+
+    def needs(self, cells: Mapping[str, Cell]) -> Needs:
+        """What the numbers among these cells need."""
+        needs: list[tuple[str, int, int]] = []
+        for column in self.columns:
+            content = cells.get(column.key)
+            if column.key not in self._points or not content:
+                continue
+            whole, rest, number = split_at_point(_number(column, _text(content))[0])
+            if number:
+                needs.append((column.key, cell_len(whole), cell_len(rest)))
+        return tuple(needs)
 
     def forget(self) -> None:
         """Start measuring anew, when all rows are replaced."""
