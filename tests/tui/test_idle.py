@@ -47,6 +47,8 @@ async def bytes_of_ten_seconds(run: DeskRun) -> int:
 async def test_without_a_countdown_nothing_is_written(market: Market, name: str) -> None:
     async with market.desk((120, 40)) as run:
         await SCENES[name].reach(run)
+        # The stream is refused once, while the scene is reached or after it; the frame says so.
+        await run.see("polling")
         run.app.screen.clear_notice()
         assert await bytes_of_ten_seconds(run) == 0
 
