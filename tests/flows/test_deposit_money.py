@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from flows.orders import NOW, order
 from swapdesk.flows.deposit_money import deposit_money
+from swapdesk.flows.deposit_phase import DepositPhase, deposit_phase
+from swapdesk.flows.standing import Standing
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 
@@ -46,3 +50,24 @@ def test_a_hidden_or_expired_address_is_not_to_be_paid() -> None:
     assert hidden.next == "you: read why the address is hidden"
     over = deposit_money(WAITING, NOW + timedelta(minutes=11), sent=False)
     assert over.next == "nobody: do not send to its address any more"
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        (None, "the service: it sets up the deposit address"),
+        (WAITING.order.deposit_address, "the service: it repeats the order"),
+    ],
+)
+def test_until_the_service_gave_and_repeated_the_address_the_service_acts(
+    address: str | None, said: str
+) -> None:
+    new = WAITING.order.model_copy(update={"deposit_address": address})
+    one = replace(WAITING, order=new, withheld="Not yet.", standing=Standing.UNREPEATED)
+    money = deposit_money(one, NOW, sent=False)
+    assert money.where == "in your wallet."
+    assert money.next.startswith(said)
+    over = deposit_money(one, NOW + timedelta(minutes=11), sent=False)
+    assert over.next == "nobody: do not send to its address any more"
+    assert deposit_phase(one, NOW) is DepositPhase.HIDDEN
+    assert deposit_phase(one, NOW + timedelta(minutes=11)) is DepositPhase.EXPIRED

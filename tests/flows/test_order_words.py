@@ -13,16 +13,19 @@ from hypothesis import strategies as st
 
 from flows.orders import DEPOSIT, NOW, intent, order
 from swapdesk.flows.create_outcome import Created, Unknown
+from swapdesk.flows.diagnosis import diagnose
 from swapdesk.flows.intent import Intent, IntentKind
 from swapdesk.flows.open_business import findings, quit_warning
 from swapdesk.flows.order_check import OrderCheck
 from swapdesk.flows.order_history import Leg, legs_of
+from swapdesk.flows.order_sentence import order_sentence
 from swapdesk.flows.order_summary import OrderSummary, created_words, summarise
 from swapdesk.flows.raw_json import HIDDEN, raw_lines
 from swapdesk.flows.resume import ResumeReport
 from swapdesk.flows.standing import RELEASED, Standing
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wording import OUTCOME_UNKNOWN
+from swapdesk.tui.screens.deposit_facts import SETTING_UP, deposit_state
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 LATER = NOW + timedelta(minutes=6)
@@ -84,6 +87,20 @@ def test_a_passed_deadline_is_not_payable_before_the_service_says_so() -> None:
 def test_a_hidden_address_is_never_payable(standing: Standing, word: str, actor: str) -> None:
     summary = said(tracked(withheld="Hidden.", standing=standing))
     assert (summary.word, summary.actor, summary.payable) == (word, actor, False)
+
+
+def test_an_address_still_to_be_given_is_not_told_as_one_that_is_hidden() -> None:
+    late = tracked(withheld="Not repeated.", standing=Standing.UNREPEATED, deposit_address=None)
+    summary = said(late)
+    assert (summary.word, summary.payable) == ("Setting up", False)
+    assert summary.sentence == "The service has not given a deposit address yet"
+    assert (summary.actor, summary.due) == ("the service", "it sets up the deposit address")
+    found = diagnose(late, LATER)
+    assert (found.rule, found.cause) == ("setting-up", f"{summary.sentence}.")
+    assert "Do not pay" not in order_sentence(late, LATER)
+    refused = tracked(withheld="It differs.", standing=Standing.DIFFERS, deposit_address=None)
+    assert said(refused).word == "Do not pay"
+    assert "Do not pay: It differs." in order_sentence(refused, LATER)
 
 
 def test_a_hidden_address_does_not_hide_where_money_is() -> None:
@@ -305,3 +322,21 @@ def test_findings_name_each_outcome() -> None:
     assert found[0].said == "The order exists: h8Kq2P. It was not created twice."
     assert found[0].what == "0.5 BTC to ETH, standard"
     assert all("Nothing was paid." in one.said for one in found[1:3])
+
+
+@pytest.mark.parametrize(
+    ("standing", "address", "head", "verdict"),
+    [
+        (Standing.UNREPEATED, None, SETTING_UP, "The address appears here."),
+        (Standing.UNREPEATED, DEPOSIT, "Hidden.", "The address appears here."),
+        (Standing.DIFFERS, None, "Hidden.", "Do not pay this order."),
+    ],
+)
+def test_the_card_forbids_to_pay_only_what_was_refused(
+    standing: Standing, address: str | None, head: str, verdict: str
+) -> None:
+    hidden = tracked(withheld="Hidden.", standing=standing, deposit_address=address)
+    state = deposit_state(hidden, LATER)
+    assert (state.head, state.payment) == (head, None)
+    assert state.matches is not None
+    assert verdict in state.matches.text

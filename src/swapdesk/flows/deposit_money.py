@@ -34,12 +34,13 @@ def deposit_money(tracked: TrackedOrder, now: datetime, *, sent: bool) -> Deposi
         seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value}
         moving = describe(order.model_copy(update=seen), now=now)
         return _said(moving.money, f"{moving.actor}: {moving.next}")
-    if tracked.being_confirmed and not state.ended:
-        actor, due = withheld_next(tracked)
-        return _said(state.money, f"{actor}: {due}", actor)
-    if tracked.withheld is not None and not state.ended:
-        return _said(state.money, "you: read why the address is hidden", "you: read why")
     left = (state.deadline - now).total_seconds() if state.deadline is not None else None
+    if tracked.withheld is not None and not state.ended:
+        if not tracked.being_confirmed:
+            return _said(state.money, "you: read why the address is hidden", "you: read why")
+        if left is None or left > 0:
+            actor, due = withheld_next(tracked)
+            return _said(state.money, f"{actor}: {due}", actor)
     if state.ended and order.deposit_address is None:
         return _said(state.money, f"{state.actor}: {state.next}")
     if state.level == "expired" or (left is not None and left <= 0):

@@ -19,12 +19,15 @@ class DepositPhase(Enum):
 
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Hidden before anything else; expired as soon as the deadline is over."""
+    """Hidden before anything else, where something was refused; expired as soon as the deadline
+    is over, also for an order that was never repeated."""
     state = tracked.state(now)
     order = tracked.order
-    if tracked.withheld is not None and not state.ended and not deposit_arrived(order):
+    over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)
+    hidden = tracked.withheld is not None and not (over and tracked.being_confirmed)
+    if hidden and not state.ended and not deposit_arrived(order):
         return DepositPhase.HIDDEN
-    if state.level == "expired" or (state.deadline is not None and state.deadline <= now):
+    if over:
         return DepositPhase.EXPIRED
     if state.deadline is None or state.ended:
         return DepositPhase.SEEN

@@ -44,7 +44,7 @@ def diagnose(
     state = summary.state
     rule, certainty = str(state.case).replace(" ", "-"), state.account.certainty
     actor, act, by = summary.actor, summary.due, summary.by
-    if tracked.withheld is not None and not state.ended:
+    if tracked.withheld is not None and not tracked.awaits_address and not state.ended:
         rule, certainty = f"withheld-{tracked.standing}", Certainty.CERTAIN
     elif state.late_by is not None and state.level == "moving":
         rule, certainty = "late", Certainty.NOT_KNOWN

@@ -23,7 +23,7 @@ def order_sentence(tracked: TrackedOrder, now: datetime) -> str:
     stage = f"stage {state.stage + 1} of {len(state.stages)}"
     time = f", {summary.time}" if summary.time not in ("", NOTHING) else ""
     warning = ""
-    if tracked.withheld is not None and not summary.ended:
+    if tracked.withheld is not None and not tracked.awaits_address and not summary.ended:
         warning = f" Do not pay: {tracked.withheld.rstrip('.')}."
     return (
         f"Order {order.service_id}, {sent_amount(tracked, summary)} {sent}{_becomes(tracked)},"

@@ -70,8 +70,11 @@ _WITHHELD: dict[Standing, tuple[str, Level, Sign]] = {
 }
 
 
-def _withheld_next(standing: Standing) -> tuple[str, str]:
+def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
     """Who acts on an order whose address is hidden, and how."""
+    standing = tracked.standing
+    if tracked.awaits_address:
+        return "the service", "it sets up the deposit address"
     if standing is Standing.FOREIGN:
         return "whoever made it", "this desk pays only what was confirmed here"
     if standing is Standing.UNREPEATED:
@@ -93,16 +96,17 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
     money = state.money
     payable = False
     late = waiting and left is not None and left <= 0
+    setting_up = tracked.awaits_address and state.case is Case.SETTING_UP
     refused = tracked.withheld is not None and tracked.standing not in _WITHHELD
     if late and not refused:
         word, level, sign = "Deadline over", "expired", "expired"
         sentence = "The deadline passed. Do not send to this order any more"
         money = "in your wallet, if you sent nothing."
         actor, due, by = "the service", "it closes the order", "the service names no time"
-    elif tracked.withheld is not None and (waiting or display is None):
+    elif tracked.withheld is not None and not setting_up and (waiting or display is None):
         word, level, sign = _WITHHELD.get(tracked.standing, _DO_NOT_PAY)
         sentence = _sentence(tracked.withheld)
-        actor, due = _withheld_next(tracked.standing)
+        actor, due = withheld_next(tracked)
         by = "nothing is due"
     elif state.case is Case.WAITING:
         payable = True

@@ -40,6 +40,16 @@ class TrackedOrder:
         return short_id(self.order.service_id)
 
     @property
+    def being_confirmed(self) -> bool:
+        """Made here and hidden only until the service has repeated it; nobody refused it."""
+        return self.withheld is not None and self.standing is Standing.UNREPEATED
+
+    @property
+    def awaits_address(self) -> bool:
+        """The service has still to give the deposit address of an order made here."""
+        return self.being_confirmed and self.order.deposit_address is None
+
+    @property
     def symbols(self) -> tuple[str, str]:
         """What the sent and the received token are called."""
         return symbols(self.order, self.intent)

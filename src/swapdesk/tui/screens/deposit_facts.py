@@ -46,6 +46,7 @@ NOT_YET = "Do not pay before you accept that. A deposit already sent goes on at 
 COMPARED = "recipient, amount, tokens are as confirmed"
 FLOATING_NOTE = "for the deposit; the rate may still move"
 FIXED_NOTE = "for the deposit; the fixed rate holds for a deposit in time"
+SETTING_UP = "The service sets up the deposit address."
 CODE_FACTS = 30
 CODE_LABEL = 10
 """Cells for the facts beside a code and for their labels."""
@@ -88,13 +89,14 @@ def deposit_state(tracked: TrackedOrder, now: datetime) -> DepositState:
     order = tracked.order
     facts = tuple(_facts(tracked, state))
     if phase is DepositPhase.HIDDEN:
-        said = tracked.withheld or "The service sets up the deposit address."
+        said = None if tracked.awaits_address else tracked.withheld
         lower = tracked.standing is Standing.LOWER
         never = NOT_YET if lower else "Nothing was sent. Do not pay this order."
         nothing = Check(Verdict.REFUSED, never)
         waits = Check(Verdict.UNKNOWN, "Nothing was sent. The address appears here.")
-        verdict = nothing if tracked.withheld else waits
-        return DepositState(phase, said, facts=facts, matches=verdict)
+        refused = tracked.withheld is not None and not tracked.being_confirmed
+        verdict = nothing if refused else waits
+        return DepositState(phase, said or SETTING_UP, facts=facts, matches=verdict)
     if phase is DepositPhase.EXPIRED:
         if order.deposit_address is None:
             return DepositState(phase, state.sentence, facts=facts)

@@ -14,7 +14,7 @@ from swapdesk.flows.order_account import kept_as_fee, kept_by_provider, refund_c
 from swapdesk.flows.order_case import Case, deposit_arrived
 from swapdesk.flows.order_summary import OrderSummary
 from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
-from swapdesk.flows.standing import Standing
+from swapdesk.flows.standing import NO_ADDRESS_TEXT, Standing
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.memo_words import short_memo_label
@@ -46,7 +46,8 @@ def withheld_line(tracked: TrackedOrder, summary: OrderSummary) -> Line:
         return []
     hard = tracked.standing in _HARD
     glyph, role = (REFUSED, "status-trouble") if hard else (UNKNOWN, "status-waiting")
-    line = [Span(f"{glyph} {tracked.withheld}", role, bold=hard)]
+    said = NO_ADDRESS_TEXT if tracked.awaits_address else tracked.withheld
+    line = [Span(f"{glyph} {said}", role, bold=hard)]
     if not hard:
         return line
     if display_of(tracked.order) == DisplayStatus.WAITING_FOR_DEPOSIT:
