@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.exit_codes import Exit
 
-SANDBOX_PARTS = ("starlette", "uvicorn", "uvloop", "httptools")
+SANDBOX_PARTS = ("starlette", "uvicorn", "uvloop", "httptools", "eth", "coincurve")
 
 
 def require_sandbox() -> None:

@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "orders": "swapdesk.cli.orders_commands:orders",
     "api": "swapdesk.cli.api_command:api",
     "serve": "swapdesk.cli.serve_command:serve",
+    "node": "swapdesk.cli.node_command:node",
     "config": "swapdesk.cli.config_command:config",
 }
 """Name of a command: its module and attribute."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -53,6 +54,13 @@ def read_speed(
     type=click.IntRange(FEWEST_TOKENS, MOST_TOKENS),
     help="Fill the catalogue up to so many tokens, to see how it feels.",
 )
+@click.option(
+    "--chain-ids",
+    type=click.Choice(["sandbox", "real"]),
+    default="sandbox",
+    show_default=True,
+    help="Ids of the EVM chains: 1,337,000,000 + the real one, or the real one.",
+)
 @click.option("--lifeline", is_flag=True, help="End when standard input ends.")
 @desk_command
 def serve(
@@ -64,6 +72,7 @@ def serve(
     speed: Decimal | None,
     data: Path | None,
     tokens: int | None,
+    chain_ids: Literal["sandbox", "real"],
     lifeline: bool,
 ) -> int:
     """Serve the Partner Swap API v2.
@@ -91,5 +100,6 @@ def serve(
             speed=speed,
             lifeline=lifeline,
             tokens=tokens,
+            chain_ids=chain_ids,
         )
     )

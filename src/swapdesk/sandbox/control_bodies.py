@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from swapdesk.sandbox.node.params import Advance, ChainName, Leg, Speed, Times, VenueCode
+from swapdesk.sandbox.node.params import Advance, ChainName, Depth, Leg, Speed, Times, VenueCode
 from swapdesk.wire.encoding.ids import OrderId, QuoteId
 from swapdesk.wire.encoding.numbers import BodyNumber
 from swapdesk.wire.encoding.text import Identity
@@ -29,7 +29,7 @@ class DepositBody(RequestModel):
 class FaultBody(RequestModel):
     """One selector, one fault. ``times`` is how many requests, frames, legs or calls it spoils
     (1; a venue or node that is down or slow stays so); ``seconds`` how long it lasts, or what
-    ``retry-after`` says (2)."""
+    ``retry-after`` says (2); ``depth`` how many blocks a reorganisation unwinds."""
 
     fault: Annotated[str, Identity(64)]
     operation: Annotated[str, Identity(200)] | None = None
@@ -40,3 +40,4 @@ class FaultBody(RequestModel):
     leg: Leg | None = None
     times: Times | None = None
     seconds: Annotated[BodyNumber, Field(ge=0, le=300)] | None = None
+    depth: Depth | None = None

@@ -15,6 +15,7 @@ from swapdesk.sandbox.faults import (
     UnknownOperation,
     operation_name,
 )
+from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.params import NodeFault, OrderFault
 from swapdesk.sandbox.venue_faults import ActiveVenueFault, VenueFault
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
@@ -80,8 +81,10 @@ def choose(body: FaultBody) -> Chosen:
         raise FaultRefused("leg", f"{name} knows no legs")
     if body.seconds is not None and name not in _TIMED:
         raise FaultRefused("seconds", f"{name} does not last for a time")
-    if body.times is not None and name in (DELETE, "release"):
+    if body.times is not None and name in (DELETE, "release", "reorg"):
         raise FaultRefused("times", f"{name} happens once, and at once")
+    if (body.depth is not None) != (name == "reorg"):
+        raise FaultRefused("depth", "a reorganisation has a depth, and nothing else has one")
     if name == DELETE:
         _one_selector(body, ("service_id",))
         return Deletion(str(body.service_id))
@@ -123,7 +126,9 @@ def _node_fault(body: FaultBody) -> NodeFaultCall:
     _one_selector(body, ("chain",))
     if body.chain not in chains_by_name():
         raise FaultRefused("chain", f"there is no chain {body.chain!r}")
-    return _node_call(body, ("chain", "times"))
+    if body.fault != "node_down" and body.chain not in EVM_CHAINS:
+        raise FaultRefused("chain", f"only an embedded chain does that: {', '.join(EVM_CHAINS)}")
+    return _node_call(body, ("chain", "times", "depth"))
 
 
 def _venue_fault(body: FaultBody) -> ActiveVenueFault:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,14 @@ _LIMIT = 64 * 1024
 @dataclass(frozen=True)
 class ReadyLine:
     """What a sandbox says once it is ready. ``partners`` have partnerId, apiKey, apiSecret,
-    tier and name; ``pid`` is the supervisor's."""
+    tier and name; ``chains`` shortName, kind, chainId and rpc; ``pid`` is the supervisor's."""
 
     url: str
     control: str
     controlToken: str  # noqa: N815 (the names of the line)
     partners: list[dict[str, str]]
     pid: int
+    chains: list[dict[str, Any]] = field(default_factory=list)
 
     def as_mapping(self) -> dict[str, Any]:
         """Under the names of the line."""
@@ -46,6 +47,7 @@ class ReadyLine:
                     for partner in found["partners"]
                 ],
                 pid=int(found["pid"]),
+                chains=[dict(chain) for chain in found.get("chains", [])],
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"no ready line: {error!r}") from error

@@ -23,6 +23,7 @@ from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.child import Child, ChildRefused, ChildSilent
 from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
 from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.node.evm.terms import ChainIds, chain_lines, chain_terms
 from swapdesk.sandbox.partner_keys import KeyRefused, load_key, partner_keys
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, write_run_file
 
@@ -36,7 +37,8 @@ logger = logging.getLogger(__name__)
 class ServeOptions:
     """How to serve. ``port`` 0 takes a free one; ``seed`` and ``speed`` None take what the
     data directory holds, else 0 and 1. With ``lifeline`` the sandbox ends with its stdin.
-    ``tokens`` fills the catalogue up with generated ones (world_generator).
+    ``tokens`` fills the catalogue up with generated ones (world_generator). ``chain_ids`` are
+    those of the embedded EVM chains.
     """
 
     data: Path
@@ -46,6 +48,7 @@ class ServeOptions:
     speed: Decimal | None = None
     lifeline: bool = False
     tokens: int | None = None
+    chain_ids: ChainIds = "sandbox"
 
 
 def serve(options: ServeOptions) -> int:
@@ -140,6 +143,9 @@ class _Sandbox:
             controlToken=self._control_token,
             partners=partners,
             pid=os.getpid(),
+            chains=chain_lines(
+                chain_terms(self._options.chain_ids), LOOPBACK, self._node_socket.getsockname()[1]
+            ),
         )
 
     def _node_orders(self) -> dict[str, Any]:
@@ -152,6 +158,7 @@ class _Sandbox:
             "data": str(options.data),
             "seed": options.seed,
             "speed": None if speed is None else str(speed),
+            "chainIds": options.chain_ids,
         }
 
     def _service_orders(self) -> dict[str, Any]:

@@ -35,9 +35,12 @@ class Method(StrEnum):
     VENUE_SEND_ON = "venue_send_on"
     """(venue, key, address, tag?) -> transfer: what arrived for a failed leg goes there, once."""
     FAULT_ADD = "fault_add"
-    """(fault, serviceId | venue | chain, leg?, times?) -> null."""
+    """(fault, serviceId | venue | chain, leg?, times?, depth?) -> null."""
     FAULT_LIST = "fault_list"
     FAULT_CLEAR = "fault_clear"
+    EVM_FUND = "evm_fund"
+    """(chain, address, units) -> {hash}: coins of an embedded chain, by a transaction of the
+    faucet; ``POST /evm/{chain}`` tells when it is mined. Not to be repeated: it pays again."""
 
 
 class RpcCode(IntEnum):

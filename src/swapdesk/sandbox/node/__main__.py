@@ -1,13 +1,14 @@
 """The node as a process: ``python -m swapdesk.sandbox.node``, with its orders on stdin.
 
 Orders: ``fd`` (listening socket), ``token``, ``data`` (directory), ``seed`` and ``speed``
-or null for what is stored.
+or null for what is stored, ``chainIds`` (``sandbox`` or ``real``) of the embedded chains.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import sys
 from decimal import Decimal
@@ -20,8 +21,12 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
 from swapdesk.sandbox.node.database import OtherRelease
+from swapdesk.sandbox.node.evm.embedding import Embedding
+from swapdesk.sandbox.node.evm.schema import OtherChain
+from swapdesk.sandbox.node.evm.terms import NICENESS
 from swapdesk.sandbox.node.node import Node, OtherSeed
 from swapdesk.sandbox.node.server import NodeApp
+from swapdesk.sandbox.partner_keys import KeyRefused, load_key
 
 TICK_SECONDS = 0.1
 DATABASE = "node.db"
@@ -37,17 +42,32 @@ async def _tick(node: Node, stop: asyncio.Event) -> None:
 async def _run(orders: dict[str, Any]) -> int:
     stop = stop_on_end(asyncio.get_running_loop())
     speed = orders.get("speed")
+    clock = SystemClock()
     try:
         node = Node(
             Path(orders["data"]) / DATABASE,
-            SystemClock(),
+            clock,
             seed=orders.get("seed"),
             speed=None if speed is None else Decimal(str(speed)),
         )
     except (OtherSeed, OtherRelease) as other:
         announce({"refused": str(other)})
         return 2
-    server = build_server(NodeApp(node, orders["token"]))
+    try:
+        chains = Embedding(
+            Path(orders["data"]),
+            load_key(Path(orders["data"])),
+            ids=orders.get("chainIds", "sandbox"),
+            world=node.clock,
+            clock=clock,
+            faults=node.chain_faults,
+        )
+    except (OtherChain, KeyRefused) as other:
+        announce({"refused": str(other)})
+        node.close()
+        return 2
+    node.chains = chains
+    server = build_server(NodeApp(node, orders["token"], chains.door))
     listener = socket.socket(fileno=orders["fd"])
     ticking = asyncio.create_task(_tick(node, stop))
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
@@ -61,6 +81,7 @@ async def _run(orders: dict[str, Any]) -> int:
             task.result()
     finally:
         ticking.cancel()
+        await chains.close()
         node.close()
     return 0
 
@@ -71,6 +92,8 @@ def main() -> int:
         orders = read_orders()
     except EOFError:
         return 1
+    # Blocks are made when nobody else needs the processor.
+    os.nice(NICENESS)
     return uvloop.run(_run(orders))
 
 

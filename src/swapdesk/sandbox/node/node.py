@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, get_args
 
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.node.chain_faults import StoredChainFaults, require_embedded
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
 from swapdesk.sandbox.node.outages import Outages
@@ -17,8 +18,10 @@ from swapdesk.sandbox.node.params import (
     AccountOf,
     BalanceOf,
     ClockSet,
+    EvmFund,
     FaucetPay,
     FaultAdd,
+    NodeFault,
     NoParams,
     OpenLeg,
     SendOn,
@@ -40,6 +43,16 @@ class OtherSeed(Exception):
     def __init__(self, stored: int) -> None:
         super().__init__(f"this data directory was made with seed {stored}")
         self.stored = stored
+
+
+class EmbeddedChains(Protocol):
+    """What the node asks of the chains it carries. Both raise LedgerRefusal."""
+
+    async def reorganise(self, chain: str, depth: int) -> None:
+        """Unwind the newest ``depth`` blocks."""
+
+    async def fund(self, chain: str, address: str, wei: int) -> dict[str, object]:
+        """Pay from the faucet; the hash."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +86,9 @@ class Node:
         self.ledger = Ledger(self.database, self.clock, self.seed)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
         self._outages = Outages(self.database, self.ledger, self.accounts.rows)
+        self.chain_faults = StoredChainFaults(self.database)
+        self.chains: EmbeddedChains | None = None
+        """Set by the process that carries them."""
         with self.database.transaction():
             if stored is None:
                 self.ledger.begin()
@@ -87,7 +103,7 @@ class Node:
                 self._keep_pace()
 
     def call(self, method: Method, params: RequestModel) -> Any:
-        """The result of one method, with everything due done before.
+        """The result of one method, or what is awaited for it; everything due is done before.
 
         Raises LedgerRefusal, or NodeDown.
         """
@@ -121,6 +137,7 @@ class Node:
             Method.VENUE_SEND_ON: Handler(SendOn, self._send_on),
             Method.FAULT_ADD: Handler(FaultAdd, self._add_fault),
             Method.FAULT_LIST: Handler(NoParams, lambda _: accounts.faults.waiting()),
+            Method.EVM_FUND: Handler(EvmFund, self._fund),
             Method.FAULT_CLEAR: Handler(NoParams, lambda _: accounts.faults.clear()),
         }
 
@@ -155,17 +172,34 @@ class Node:
         sent = self.accounts.send_on(params.venue, params.key, params.address, params.tag)
         return self._transfer(sent)
 
-    def _add_fault(self, params: FaultAdd) -> None:
+    def _add_fault(self, params: FaultAdd) -> Awaitable[None] | None:
         chosen = (params.service_id, params.venue, params.chain)
         if sum(each is not None for each in chosen) != 1:
             raise LedgerRefusal("a fault selects one order, one exchange or one chain")
-        if (params.fault == "node_down") != (params.chain is not None):
-            raise LedgerRefusal("a chain is what a node that is down is selected by")
-        if params.chain is not None:
+        if (params.fault in get_args(NodeFault)) != (params.chain is not None):
+            raise LedgerRefusal("a chain is what a fault of its node is selected by")
+        if (params.fault == "reorg") != (params.depth is not None):
+            raise LedgerRefusal("a depth is how far a reorganisation goes")
+        if params.fault == "reorg":
+            return self._embedded().reorganise(require_embedded(params.chain), params.depth or 1)
+        if params.fault == "node_down":
             self._outages.add(params)
-            return
-        self.accounts.faults.add(params)
-        self.accounts.step()
+        elif params.chain is not None:
+            self.chain_faults.add(params)
+        else:
+            self.accounts.faults.add(params)
+            self.accounts.step()
+        return None
+
+    def _fund(self, params: EvmFund) -> Awaitable[dict[str, object]]:
+        return self._embedded().fund(
+            require_embedded(params.chain), params.address, int(params.units)
+        )
+
+    def _embedded(self) -> EmbeddedChains:
+        if self.chains is None:
+            raise LedgerRefusal("no chain is embedded here")
+        return self.chains
 
     def _pay(self, params: FaucetPay) -> dict[str, object] | None:
         token = world_tokens().get(params.token)

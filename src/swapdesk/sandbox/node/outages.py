@@ -63,7 +63,7 @@ class Outages:
             raise NodeDown(f"the node of {chain} does not answer")
 
     def _rows_down(self) -> list[sqlite3.Row]:
-        query = "SELECT * FROM faults WHERE chain IS NOT NULL"
+        query = "SELECT * FROM faults WHERE fault = 'node_down'"
         return self._database.connection.execute(query).fetchall()
 
     def _chains_of(self, params: RequestModel) -> list[str]:

@@ -28,10 +28,11 @@ Advance = Annotated[BodyNumber, Field(ge=0, le=LONGEST_JUMP)]
 Speed = Annotated[BodyNumber, Field(ge=SLOWEST, le=FASTEST)]
 Times = Annotated[BodyInteger, Field(ge=1, le=1_000_000)]
 Leg = Literal["in", "out"]
+Depth = Annotated[BodyInteger, Field(ge=1, le=64)]
 OrderFault = Literal[
     "fail_after_deposit", "refund", "hold", "release", "fallback", "reroute", "expire"
 ]
-NodeFault = Literal["node_down"]
+NodeFault = Literal["node_down", "reorg", "forged_receipt", "drop_transaction"]
 
 
 class NoParams(RequestModel):
@@ -104,7 +105,8 @@ class SendOn(AccountOf):
 class FaultAdd(RequestModel):
     """A fault of one order, of the next legs opened at a venue, or of the node of a chain.
 
-    ``times`` counts legs or calls; without it one leg, or every call until faults are cleared.
+    ``times`` counts legs, calls, receipts or transactions; without it one, but of ``node_down``
+    every call until faults are cleared. ``depth`` is how many blocks a reorganisation unwinds.
     """
 
     fault: OrderFault | NodeFault
@@ -113,3 +115,12 @@ class FaultAdd(RequestModel):
     chain: ChainName | None = None
     leg: Leg | None = None
     times: Times | None = None
+    depth: Depth | None = None
+
+
+class EvmFund(RequestModel):
+    """Coins of an embedded chain: ``units`` are wei."""
+
+    chain: ChainName
+    address: Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{40}$")]
+    units: Units

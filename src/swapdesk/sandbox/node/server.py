@@ -1,17 +1,19 @@
-"""JSON-RPC 2.0 over loopback HTTP in front of a node."""
+"""JSON-RPC 2.0 over loopback HTTP in front of a node, and the door of its embedded chains."""
 
 from __future__ import annotations
 
 import logging
+from inspect import isawaitable
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swapdesk.chain.rpc.methods import Method, RpcCode
 from swapdesk.sandbox.loopback import refusal
 from swapdesk.sandbox.node.deposits import AddressesHeld
+from swapdesk.sandbox.node.evm.door import PREFIX
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node
 from swapdesk.sandbox.node.outages import NodeDown
@@ -29,14 +31,19 @@ class _Problem(Exception):
 
 
 class NodeApp:
-    """One request, one method. Only whoever knows the token is answered."""
+    """One request, one method. Only whoever knows the token is answered, but for ``/evm/...``,
+    which ``chains`` answers."""
 
-    def __init__(self, node: Node, token: str) -> None:
+    def __init__(self, node: Node, token: str, chains: ASGIApp | None = None) -> None:
         self._node = node
         self._token = token
+        self._chains = chains
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
+            return
+        if self._chains is not None and scope["path"].startswith(PREFIX):
+            await self._chains(scope, receive, send)
             return
         answer = await self._answer(Request(scope, receive))
         await answer(scope, receive, send)
@@ -52,21 +59,21 @@ class NodeApp:
             body += chunk
             if len(body) > BODY_LIMIT:
                 return Response(status_code=413)
-        document = self._document(bytes(body))
+        document = await self._document(bytes(body))
         return Response(encode_json(document), media_type="application/json")
 
-    def _document(self, body: bytes) -> dict[str, Any]:
+    async def _document(self, body: bytes) -> dict[str, Any]:
         number: object = None
         try:
             call = _call(body)
             number = call.get("id")
-            result = self._run(call)
+            result = await self._run(call)
         except _Problem as problem:
             error = {"code": int(problem.code), "message": str(problem)}
             return {"jsonrpc": "2.0", "id": number, "error": error}
         return {"jsonrpc": "2.0", "id": number, "result": result}
 
-    def _run(self, call: dict[str, Any]) -> Any:
+    async def _run(self, call: dict[str, Any]) -> Any:
         try:
             method = Method(str(call.get("method")))
         except ValueError:
@@ -78,7 +85,8 @@ class NodeApp:
         except ShapeError as error:
             raise _Problem(RpcCode.BAD_PARAMS, str(error)) from None
         try:
-            return self._node.call(method, params)
+            result = self._node.call(method, params)
+            return await result if isawaitable(result) else result
         except AddressesHeld as held:
             raise _Problem(RpcCode.NO_ADDRESS, str(held)) from None
         except NodeDown as down:

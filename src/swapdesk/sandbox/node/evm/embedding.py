@@ -1,13 +1,16 @@
-"""How a process carries the embedded chains: checked at its start, opened behind its back.
+"""How a process carries the embedded chains: checked at its start, opened when first needed.
 
-Importing py-evm and opening five chains takes about half a second, in which the process serves
-everything else already.
+Importing py-evm and opening five chains takes about half a second, in which the process goes on
+to serve everything else.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib
 import logging
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +22,7 @@ from swapdesk.sandbox.node.evm.predeploys import first_state
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.schema import require_same
 from swapdesk.sandbox.node.evm.terms import ChainIds, chain_terms
+from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.world_clock import WorldClock
 
 if TYPE_CHECKING:
@@ -53,34 +57,51 @@ class Embedding:
         self._faults = faults
         self._methods: dict[str, Methods] = {}
         self._opening: asyncio.Task[EvmNode] | None = None
+        self._imported = asyncio.Event()
         self.door = Door(self._call, faults)
 
-    def begin(self) -> None:
-        """Begin to open the chains; returns at once."""
+    async def node(self) -> EvmNode:
+        """The node, opened when this is called first. Raises OtherChain, OSError,
+        sqlite3.Error."""
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
-
-    async def node(self) -> EvmNode:
-        """The node, once it is open. Raises OtherChain, OSError, sqlite3.Error."""
-        self.begin()
-        assert self._opening is not None
         return await asyncio.shield(self._opening)
+
+    async def reorganise(self, chain: str, depth: int) -> None:
+        """Unwind the newest blocks of a chain. Raises LedgerRefusal."""
+        node = await self.node()
+        try:
+            await node.chains[chain].reorganise(depth)
+        except Problem as problem:
+            raise LedgerRefusal(str(problem)) from None
+
+    async def fund(self, chain: str, address: str, wei: int) -> dict[str, object]:
+        """Pay coins from the faucet; ``{"hash"}``. Raises LedgerRefusal."""
+        node = await self.node()
+        try:
+            sent = await node.fund(chain, bytes.fromhex(address.removeprefix("0x")), wei)
+        except Problem as problem:
+            raise LedgerRefusal(str(problem)) from None
+        return {"hash": "0x" + sent.hex()}
 
     async def close(self) -> None:
         opening = self._opening
         if opening is None:
             return
-        try:
-            node = await opening
-        except Exception:
-            # Told when it was opened.
-            logger.debug("the chains were not open", exc_info=True)
-            return
-        await node.close()
+        # What still imports is left to itself; what opens files is waited for.
+        if not self._imported.is_set():
+            opening.cancel()
+        (outcome,) = await asyncio.gather(opening, return_exceptions=True)
+        if not isinstance(outcome, BaseException):
+            await outcome.close()
 
     async def _open(self) -> EvmNode:
-        opener = await asyncio.to_thread(_imported)
-        node: EvmNode = await opener(
+        await _in_background(_import)
+        self._imported.set()
+        from swapdesk.sandbox.node.evm.methods import Methods
+        from swapdesk.sandbox.node.evm.node import EvmNode
+
+        node = await EvmNode.open(
             self._directory,
             self._key,
             terms=self.terms,
@@ -89,8 +110,6 @@ class Embedding:
             clock=self._clock,
             faults=self._faults,
         )
-        from swapdesk.sandbox.node.evm.methods import Methods
-
         self._methods = {name: Methods(chain) for name, chain in node.chains.items()}
         return node
 
@@ -104,7 +123,33 @@ class Embedding:
         return await self._methods[chain].call(method, params)
 
 
-def _imported() -> Callable[..., Any]:
-    from swapdesk.sandbox.node.evm.node import EvmNode
+def _import() -> None:
+    """Load py-evm and what stands on it."""
+    importlib.import_module("swapdesk.sandbox.node.evm.methods")
+    importlib.import_module("swapdesk.sandbox.node.evm.node")
 
-    return EvmNode.open
+
+async def _in_background(work: Callable[[], None]) -> None:
+    """Run in a thread that keeps no process from ending. Raises what it raises."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def tell(error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        error = None
+        try:
+            work()
+        except Exception as raised:  # noqa: BLE001 (told to whoever waits)
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(tell, error)
+
+    threading.Thread(target=run, name="evm-import", daemon=True).start()
+    await done

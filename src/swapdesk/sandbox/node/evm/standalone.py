@@ -22,13 +22,11 @@ from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.schema import OtherChain
-from swapdesk.sandbox.node.evm.terms import ChainIds, ChainTerms
+from swapdesk.sandbox.node.evm.terms import NICENESS, ChainIds, chain_lines
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.partner_keys import KeyRefused, load_key
 
 OK, BAD_INPUT = 0, 2
-NICENESS = 5
-"""Blocks are made when nobody else needs the processor."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +38,6 @@ class NodeOptions:
     port: int = 0
     speed: Decimal = Decimal(1)
     ids: ChainIds = "sandbox"
-
-
-def chain_lines(terms: dict[str, ChainTerms], host: str, port: int) -> list[dict[str, object]]:
-    """The embedded chains as a ready line shows them."""
-    shown = f"[{host}]" if ":" in host else host
-    return [
-        {
-            "shortName": name,
-            "kind": "evm",
-            "chainId": each.chain_id,
-            "rpc": f"http://{shown}:{port}/evm/{name}",
-        }
-        for name, each in terms.items()
-    ]
 
 
 def run_node(options: NodeOptions) -> int:
@@ -86,10 +70,9 @@ async def _run(options: NodeOptions) -> int:
             clock=clock,
             faults=HeldFaults(),
         )
-        node = await embedding.node()
+        await embedding.node()
     except (OSError, KeyRefused, OtherChain) as error:
         return _say(error)
-    finally_close = embedding.close
     server = build_server(embedding.door)
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
@@ -100,9 +83,8 @@ async def _run(options: NodeOptions) -> int:
             sys.stdout.flush()
         await serving
     finally:
-        await finally_close()
+        await embedding.close()
         os.close(lock)
-    del node
     return OK
 
 

@@ -13,6 +13,9 @@ ChainIds = Literal["sandbox", "real"]
 GAS_LIMIT = 30_000_000
 """Of every block, for ever: py-evm lets it drift."""
 
+NICENESS = 5
+"""Of the process that makes blocks: others go first."""
+
 _GWEI = 10**9
 
 _LOWEST_BASE_FEES = {
@@ -53,3 +56,17 @@ def chain_terms(ids: ChainIds = "sandbox") -> dict[str, ChainTerms]:
             row.short_name, chain_id, row.block_ms, row.confirmations, fee
         )
     return found
+
+
+def chain_lines(terms: dict[str, ChainTerms], host: str, port: int) -> list[dict[str, object]]:
+    """The embedded chains as a ready line shows them."""
+    shown = f"[{host}]" if ":" in host else host
+    return [
+        {
+            "shortName": name,
+            "kind": "evm",
+            "chainId": each.chain_id,
+            "rpc": f"http://{shown}:{port}/evm/{name}",
+        }
+        for name, each in terms.items()
+    ]
