@@ -12,10 +12,12 @@ import pytest
 
 from service.world import BTC, CHAINS, DISABLED, ETH, TOKENS, USDC
 from swapdesk.clock import ManualClock
+from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.scans import RETRY_AFTER, SCAN_SECONDS, TokenScans
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.tokens import ScanResult, Token, TokenQuery, TokenSecurityScan
 
 LIFE = timedelta(hours=24)
@@ -161,9 +163,9 @@ async def test_a_scanner_that_fails_blocks_nothing(
     assert (await verdict(api, BTC))["resultType"] == "Benign"
 
 
-async def test_without_a_scanner_nothing_is_scanned(clock: ManualClock) -> None:
+async def test_without_a_scanner_nothing_is_scanned(store: Any, clock: ManualClock) -> None:
     catalog = Catalog(CHAINS, TOKENS)
-    TokenScans(catalog, None, clock).selected(*catalog.tokens)
+    TokenScans(catalog, store, None, clock).selected(*catalog.tokens)
     await settle()
     assert {token.security_scan for token in catalog.tokens} == {None}
 
@@ -182,3 +184,50 @@ def test_a_new_verdict_keeps_the_listing_and_its_order(clock: ManualClock) -> No
         assert found.security_scan == scan
     assert b"Malicious" in catalog.encoded_page(query)
     assert b"Malicious" not in page
+
+
+async def test_verdicts_outlive_a_restart(
+    api: httpx.AsyncClient,
+    service: ServiceParts,
+    store: Any,
+    clock: ManualClock,
+    scanner: TestScanner,
+) -> None:
+    await api.get("/minMax", params=PAIR)
+    await settle()
+    await store.add_requests("2026-11", {})  # written after what was handed over before it
+    before = await verdict(api, BTC)
+    partners = service.directory.partners.values()
+    again = assemble(clock, service.rng, store, CHAINS, TOKENS, [], partners, [], scanner=scanner)
+    app = build_service(again)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=app), base_url=api.base_url, headers=api.headers
+        ) as next_api,
+    ):
+        assert await verdict(next_api, BTC) == before
+        await next_api.get("/minMax", params=PAIR)
+        await settle()
+        assert scanner.scanned == ["BTC", "ETH"], "the verdict still stands"
+        clock.advance(LIFE.total_seconds())
+        assert await verdict(next_api, BTC) == before, "a stale verdict is shown as it is"
+        await next_api.get("/minMax", params=PAIR)
+        await settle()
+        assert scanner.scanned == ["BTC", "ETH"] * 2
+
+
+async def test_a_verdict_of_the_catalogue_that_is_newer_stays(
+    store: Any, clock: ManualClock
+) -> None:
+    old = TokenSecurityScan(
+        result_type=ScanResult.WARNING, scanned_at=clock.now(), expires_at=clock.now() + LIFE
+    )
+    await store.save_scan(BTC.id, encode_json(old))
+    await store.save_scan("f" * 24, encode_json(old))
+    await store.save_scan(ETH.id, b"{}")
+    clock.advance(60)
+    new = old.model_copy(update={"scanned_at": clock.now()})
+    catalog = Catalog(CHAINS, [BTC.model_copy(update={"security_scan": new}), ETH])
+    await TokenScans(catalog, store, None, clock).restore()
+    assert [token.security_scan for token in catalog.tokens] == [new, None]

@@ -359,11 +359,12 @@ async def test_a_file_of_the_first_release_is_brought_up_to_date(tmp_path: Path)
     await store.close()
     new = ("fixed", "receive", "markup", "rates", "payout_wallet", "choice")
     with sqlite3.connect(path) as db:
-        wanted = {table: _columns(db, table) for table in ("quotes", "orders", "usage")}
+        wanted = {table: _columns(db, table) for table in ("quotes", "orders", "usage", "scans")}
         for table, columns in (("orders", new), ("quotes", (*new, *ONLY_QUOTES))):
             for column in columns:
                 db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         db.execute("DROP TABLE usage")
+        db.execute("DROP TABLE scans")
         db.execute("PRAGMA user_version = 1")
     db.close()
     store = SqliteStore.open(path)

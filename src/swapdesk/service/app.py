@@ -61,6 +61,7 @@ def build_service(parts: ServiceParts) -> Starlette:
             "rate windows": parts.rates,
         }
         await parts.rates.restore()
+        await parts.scans.restore()
         tasks = [
             asyncio.create_task(_kept_running(part, name, parts.clock), name=name)
             for name, part in background.items()

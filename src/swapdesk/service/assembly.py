@@ -46,7 +46,7 @@ def assemble(
     """
     catalog = Catalog(chains, tokens, keywords)
     registry = Venues(venues, clock)
-    scans = TokenScans(catalog, scanner, clock)
+    scans = TokenScans(catalog, store, scanner, clock)
     engine = QuoteEngine(catalog, registry, store, clock, rng, intermediaries, scans)
     desk = OrderDesk(store, catalog, registry, engine, clock, rng)
     directory = Directory(partners)
@@ -60,6 +60,7 @@ def assemble(
         venues=registry,
         store=store,
         engine=engine,
+        scans=scans,
         pair_limits=PairLimitsDesk(catalog, registry, engine, scans),
         requests=requests,
         rates=RateLimiter(store, clock, requests),

@@ -19,6 +19,7 @@ from swapdesk.service.pair_limits import PairLimitsDesk
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter
 from swapdesk.service.request_counts import RequestCounter
+from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.protocol import Store
 from swapdesk.service.venues.registry import Venues
 
@@ -40,6 +41,7 @@ class ServiceParts:
     venues: Venues
     store: Store
     engine: QuoteEngine
+    scans: TokenScans
     pair_limits: PairLimitsDesk
     requests: RequestCounter
     rates: RateLimiter

@@ -13,7 +13,9 @@ from typing import Protocol
 
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
+from swapdesk.service.store.protocol import Store, StoreUnavailable
 from swapdesk.service.venues.wrappers import within
+from swapdesk.wire.encoding.codec import CodecError, decode, encode_json
 from swapdesk.wire.tokens import ScanResult, Token, TokenSecurityScan, UnscannedReason
 
 SCAN_SECONDS = 10.0
@@ -32,13 +34,35 @@ class Scanner(Protocol):
 
 
 class TokenScans:
-    """Keeps the verdicts in the catalogue; without a scanner nothing is ever scanned."""
+    """Keeps the verdicts in the catalogue and, for the next start, in the store.
 
-    def __init__(self, catalog: Catalog, scanner: Scanner | None, clock: Clock) -> None:
+    Without a scanner nothing is ever scanned. A verdict that went stale stands until there is a
+    newer one, also over a restart: its ``expires_at`` tells its age.
+    """
+
+    def __init__(
+        self, catalog: Catalog, store: Store, scanner: Scanner | None, clock: Clock
+    ) -> None:
         self._catalog = catalog
+        self._store = store
         self._scanner = scanner
         self._clock = clock
         self._under_way: dict[str, asyncio.Task[None]] = {}
+
+    async def restore(self) -> None:
+        """Take up the verdicts an earlier process left. Raises StoreUnavailable."""
+        for token_id, written in await self._store.load_scans():
+            token = self._catalog.token(token_id)
+            if token is None:
+                continue
+            try:
+                verdict = decode(TokenSecurityScan, written, side="service")
+            except CodecError as error:
+                logger.warning("stored verdict of token %s: %s", token_id, error)
+                continue
+            known = token.security_scan
+            if known is None or known.scanned_at < verdict.scanned_at:
+                self._catalog.put_scan(token.id, verdict)
 
     def selected(self, *tokens: Token) -> None:
         """Have the tokens scanned that have no verdict, or a stale one."""
@@ -53,20 +77,24 @@ class TokenScans:
 
     async def _looked_at(self, scanner: Scanner, token: Token) -> None:
         try:
-            await self._scan(scanner, token)
+            verdict = await self._scan(scanner, token)
+            self._catalog.put_scan(token.id, verdict)
         finally:
             del self._under_way[token.id]
-
-    async def _scan(self, scanner: Scanner, token: Token) -> None:
         try:
-            verdict = await within(self._clock, SCAN_SECONDS, scanner.scan(token))
+            await self._store.save_scan(token.id, encode_json(verdict))
+        except StoreUnavailable as unavailable:
+            logger.warning("verdict of token %s not written: %s", token.id, unavailable)
+
+    async def _scan(self, scanner: Scanner, token: Token) -> TokenSecurityScan:
+        try:
+            return await within(self._clock, SCAN_SECONDS, scanner.scan(token))
         except TimeoutError:
-            verdict = self._unscanned(UnscannedReason.TIMEOUT, "The scan took longer than 10 s.")
+            return self._unscanned(UnscannedReason.TIMEOUT, "The scan took longer than 10 s.")
         except Exception:
             # A provider may fail in any way; screening is fail-open and says so.
             logger.exception("scan of token %s failed", token.id)
-            verdict = self._unscanned(UnscannedReason.PROVIDER_ERROR, "The scan failed.")
-        self._catalog.put_scan(token.id, verdict)
+            return self._unscanned(UnscannedReason.PROVIDER_ERROR, "The scan failed.")
 
     def _unscanned(self, reason: UnscannedReason, detail: str) -> TokenSecurityScan:
         now = self._clock.now()

@@ -67,7 +67,7 @@ class QuoteEngine:
         self._store = store
         self._clock = clock
         self._rng = rng
-        self._scans = scans or TokenScans(catalog, None, clock)
+        self._scans = scans or TokenScans(catalog, store, None, clock)
         middle = Intermediaries(catalog, venues, intermediaries)
         self._asking = Asking(catalog, venues)
         self._pricing = Pricing(venues, middle, clock)

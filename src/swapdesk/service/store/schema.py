@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
-VERSION = 2
+VERSION = 3
 
 _USAGE = """
 CREATE TABLE usage (
@@ -18,6 +18,13 @@ CREATE TABLE usage (
     number     INTEGER NOT NULL,
     used       INTEGER NOT NULL,
     PRIMARY KEY (partner_id, rate_class, seconds)
+) WITHOUT ROWID;
+"""
+
+_SCANS = """
+CREATE TABLE scans (
+    token_id TEXT PRIMARY KEY,
+    verdict  BLOB NOT NULL
 ) WITHOUT ROWID;
 """
 
@@ -121,6 +128,7 @@ CREATE TABLE requests (
 ) WITHOUT ROWID;
 """
     + _USAGE
+    + _SCANS
 )
 
 _TERMS = (
@@ -142,6 +150,7 @@ UPDATES: dict[int, str] = {
         for column in columns
     )
     + _USAGE,
+    2: _SCANS,
 }
 """What takes a file from a version to the next one."""
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from swapdesk.service.store import counters
+from swapdesk.service.store import counters, outbox, verdicts
 from swapdesk.service.store.order_page import page_of
 from swapdesk.service.store.protocol import (
     OrderFilter,
@@ -209,18 +209,10 @@ class SqliteStore:
     # Outbox
 
     async def read_outbox(self, after: int, limit: int) -> list[OutboxRow]:
-        def read(db: sqlite3.Connection) -> list[OutboxRow]:
-            rows = db.execute(
-                "SELECT sequence, service_id, partner_id, version, status, rank FROM outbox"
-                " WHERE sequence > ? ORDER BY sequence LIMIT ?",
-                (after, limit),
-            )
-            return [OutboxRow(*row) for row in rows]
-
-        return await self._read(read)
+        return await self._read(lambda db: outbox.rows_after(db, after, limit))
 
     async def last_outbox(self) -> int:
-        return await self._read(_last_outbox)
+        return await self._read(outbox.last_sequence)
 
     async def outbox_beyond(self, sequence: int) -> None:
         event = asyncio.Event()
@@ -228,7 +220,7 @@ class SqliteStore:
         self._grown.add(listener)
         try:
             # Only after listening: a commit between the two would be missed otherwise.
-            while await self._read(_last_outbox) <= sequence:
+            while await self._read(outbox.last_sequence) <= sequence:
                 await event.wait()
                 event.clear()
         finally:
@@ -253,6 +245,14 @@ class SqliteStore:
 
     async def load_usage(self, since: datetime) -> list[Usage]:
         return await self._read(lambda db: counters.load_usage(db, since))
+
+    # Verdicts
+
+    async def save_scan(self, token_id: str, verdict: bytes) -> None:
+        await self._write(lambda db: verdicts.save_scan(db, token_id, verdict))
+
+    async def load_scans(self) -> list[tuple[str, bytes]]:
+        return await self._read(verdicts.load_scans)
 
     # Below the surface
 
@@ -289,11 +289,6 @@ class SqliteStore:
         for loop, event in tuple(self._grown):
             with contextlib.suppress(RuntimeError):  # that loop has ended
                 loop.call_soon_threadsafe(event.set)
-
-
-def _last_outbox(db: sqlite3.Connection) -> int:
-    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").fetchone()
-    return 0 if row is None else int(row["seq"])
 
 
 def _connect(path: Path, *, writes: bool) -> sqlite3.Connection:
