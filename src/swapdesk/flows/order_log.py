@@ -142,6 +142,14 @@ class OrderLog:
             )
         ]
 
+    def latest(self, count: int) -> list[tuple[datetime, Order]]:
+        """The newest states seen of any order, newest first, each with its time."""
+        rows = self._file.read("SELECT at, raw FROM event ORDER BY id DESC LIMIT ?", (count,))
+        return [
+            (datetime.fromisoformat(row["at"]), decode(Order, row["raw"].encode(), side="client"))
+            for row in rows
+        ]
+
     def put(
         self,
         db: sqlite3.Connection,

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from swapdesk.tui.spans import Span
+from swapdesk.tui.widgets.home_news import MOST_EVENTS, MOST_MARKETS, HomeNews
 from swapdesk.tui.widgets.how_to_write import HowToWrite
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.recent_lists import OpenOrders, RecentLines
@@ -17,11 +18,14 @@ from swapdesk.tui.widgets.text_rows import TextRows
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog import Catalog
+    from swapdesk.flows.desk import Desk
     from swapdesk.flows.recent import Recent
+    from swapdesk.flows.tracked_order import TrackedOrder
     from swapdesk.flows.tracking import Tracker
 
 COLOURS_OFFERED = "Colours: ctrl+p, theme. beacon for low vision, iris for colour blindness."
 
+NEWS_FROM = 160
 MOST_OPEN = 50
 """Open orders listed here; the order table has them all."""
 
@@ -38,12 +42,15 @@ class SwapLists(Vertical):
         self._recent = RecentLines(id="recent")
         self._open = OpenOrders(id="open")
         self._open_label = SectionLabel("Open orders")
+        self._news = HomeNews()
+        self._known: list[TrackedOrder] = []
         self._welcome = TextRows(id="welcome")
 
     def compose(self) -> ComposeResult:
         yield Horizontal(
             Vertical(SectionLabel("Recent"), self._recent),
             Vertical(self._open_label, self._open),
+            Vertical(self._news, id="news"),
             id="lists",
         )
         yield Vertical(SectionLabel("How to write it"), HowToWrite(), id="how")
@@ -70,12 +77,23 @@ class SwapLists(Vertical):
     def fill(self, tracker: Tracker | None, catalog: Catalog, now: datetime) -> int:
         """All rows anew; how many orders are known."""
         tracked = [] if tracker is None else tracker.orders()
+        self._known = tracked
         self._recent.fill(tracked, catalog, now)
         if tracker is not None:
             self.show_open(tracker, now)
         count = 0 if tracker is None else tracker.open_count
         self._open_label.show("Open orders", f"{count:,}" if count else "")
         return len(tracked)
+
+    def tell(self, desk: Desk, now: datetime) -> None:
+        """Last events and markets of the orders that were filled in, where the screen has a
+        column for them."""
+        if self.app.size.width < NEWS_FROM:
+            return
+        from swapdesk.flows.latest import latest_events, markets_of
+
+        events = latest_events(desk.journal, MOST_EVENTS)
+        self._news.show(events, markets_of(self._known, desk.catalog, MOST_MARKETS), now)
 
     def show_open(self, tracker: Tracker, now: datetime) -> None:
         """The open orders alone: their countdowns."""

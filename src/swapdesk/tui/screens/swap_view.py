@@ -87,6 +87,12 @@ class SwapView(Page):
             self._filling = self.set_timer(UPDATE_SECONDS, self._fill_lists)
 
     def on_tick(self) -> None:
+    def on_resize(self) -> None:
+        super().on_resize()
+        if self.link is not None:
+            # A wide screen has a column more.
+            self._lists.tell(self.desk, self.now())
+
         if self.session.opened and self.link is not None:
             self._lists.show_open(self.link.tracker, self.now())
 
@@ -158,6 +164,8 @@ class SwapView(Page):
             self._say_money()
         known = self._lists.fill(tracker, self.desk.catalog, self.now())
         empty = not known and self.session.ready and not self.session.live
+        if tracker is not None and known:
+            self._lists.tell(self.desk, self.now())
         self.set_class(empty, "-empty")
         self._lists.greet(self.desk.catalog if empty else None)
         self.refresh_keys()
