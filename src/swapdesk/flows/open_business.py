@@ -8,12 +8,17 @@ from datetime import datetime
 from typing import Literal
 
 from swapdesk.flows.announcements import found_again
+from swapdesk.flows.folding import display_of, ended
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.order_case import case_of
 from swapdesk.flows.order_summary import summarise
+from swapdesk.flows.order_words import WORDS
 from swapdesk.flows.resume import ResumeReport
+from swapdesk.flows.standing import Standing
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wording import NOT_CREATED, OUTCOME_UNKNOWN
+from swapdesk.wire.orders import DisplayStatus
 
 
 def quit_warning(
@@ -25,8 +30,8 @@ def quit_warning(
             "An order is being created and the service has not answered yet."
             " The desk looks for it at its next start. q quits."
         )
-    running = [one for one in (summarise(order, now) for order in orders) if not one.ended]
-    yours = sum(one.actor == "you" for one in running)
+    running = [one for one in orders if not ended(display_of(one.order))]
+    yours = sum(waits_for_you(one, now) for one in running)
     if not running:
         return None
     count = yours or len(running)
@@ -39,6 +44,19 @@ def quit_warning(
     goes = "It goes" if one else "They go"
     there = "is" if one else "are"
     return f"{said} {goes} on without the desk and {there} here when you come back. q quits."
+
+
+def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
+    """Whether you are who acts next on an open order. As :func:`summarise` says, which is asked
+    only where the case alone does not tell: of thousands of orders all are counted at once."""
+    order = tracked.order
+    if display_of(order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
+        if tracked.withheld is not None:
+            never = tracked.standing in (Standing.FOREIGN, Standing.UNREPEATED)
+            return not never and summarise(tracked, now).actor == "you"
+        if order.expires is not None and order.expires <= now:
+            return summarise(tracked, now).actor == "you"
+    return WORDS[case_of(order)].actor == "you"
 
 
 @dataclass(frozen=True)
