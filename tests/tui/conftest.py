@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tui import rest
 from tui.desk_run import market, sandbox
 
 __all__ = ["market", "sandbox"]
+
+rest.use()
 
 GOLDENS = Path(__file__).parent / "goldens"
 
