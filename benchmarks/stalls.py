@@ -41,6 +41,7 @@ def run(rounds: int) -> list[Case]:
 def _start(home: Path) -> float:
     """Start with a full cache, find a token, open the tracker, page through it, leave."""
     log = home / "stalls.json"
+    log.unlink(missing_ok=True)
     terminal = Terminal(
         [DESK[0], "-m", "benchmarks.watched_desk", str(log)], environment=offline_environment(home)
     )
@@ -61,6 +62,9 @@ def _start(home: Path) -> float:
         for _ in range(2):
             terminal.send("q")
             terminal.settle(0.5, 5)
+        end = leaving + 15
+        while not log.exists() and time.perf_counter() < end:
+            terminal.settle(0.2, 0.2)
     finally:
         terminal.close()
     return _longest([one for one in json.loads(log.read_text()) if one[0] < leaving])
