@@ -8,14 +8,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import fanout, idle, keys, live, scroll, search, service, stalls, start, tokens
+from benchmarks import fanout, idle, live, scroll, search, service, stalls, start, tokens
 from benchmarks.report import Case
 
 CASES: dict[str, Callable[[Any], list[Case]]] = {
     "start": lambda chosen: start.run(chosen.rounds),
     "tokens": lambda chosen: tokens.run(chosen.rounds),
     "search": lambda chosen: search.run(chosen.rounds),
-    "keys": lambda chosen: keys.run(chosen.keys),
     "scroll": lambda chosen: scroll.run(chosen.keys),
     "idle": lambda chosen: idle.run(chosen.seconds),
     "stalls": lambda chosen: stalls.run(min(3, chosen.rounds)),

@@ -12,13 +12,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.homes import BARE, DESK, fill_catalog, fill_journal, offline_environment
-from benchmarks.keys import BYTES_PER_KEY, CURSOR_DOWN, ORDERS
 from benchmarks.report import Case, Figures
 from benchmarks.terminal import Terminal
 from benchmarks.tokens import TOKENS
 
+ORDERS = 5_000
 TYPING = 2.5
+CURSOR_DOWN = 1.5
 PAGE_DOWN = 4.0
+BYTES_PER_KEY = 700
 _DOWN, _UP, _NEXT, _PREVIOUS = "\x1b[B", "\x1b[A", "\x1b[6~", "\x1b[5~"
 _RUBOUT = "\x7f"
 _TURN = 10

@@ -247,7 +247,7 @@ class DeskApp(Creating, Discreet, Places, SafeApp[int]):
         from swapdesk.flows.open_business import quit_warning
 
         now, creating = self.session.now_clock.now(), self.creating is not None
-        return quit_warning(link.tracker.orders(), now, creating=creating)
+        return quit_warning(link.tracker.running(), now, creating=creating)
 
 
 def run_desk(settings: Settings, start_sandbox: StartSandbox | None) -> int:
