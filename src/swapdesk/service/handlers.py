@@ -27,6 +27,8 @@ class Call:
     path: Any
     query: Any
     body: Any
+    admit: Callable[[], Awaitable[None]]
+    """Counts an exchange that is about to begin. Raises RATE_LIMIT_EXCEEDED."""
 
     @property
     def by(self) -> Caller:
@@ -102,10 +104,10 @@ class Handlers:
         return await self._parts.engine.private_send(call.by, call.query)
 
     async def create_exchange(self, call: Call) -> Order:
-        return await self._parts.orders.create(call.by, call.body, "exchange")
+        return await self._parts.orders.create(call.by, call.body, "exchange", call.admit)
 
     async def create_private_send(self, call: Call) -> Order:
-        return await self._parts.orders.create(call.by, call.body, "private_send")
+        return await self._parts.orders.create(call.by, call.body, "private_send", call.admit)
 
     async def get_order(self, call: Call) -> Encoded:
         return Encoded(await self._parts.orders.encoded(call.by, call.path.service_id))

@@ -22,6 +22,7 @@ from swapdesk.wire.operations import RateClass
 
 FLUSH_SECONDS = 1.0
 _LONGEST = timedelta(days=1)
+_WRITTEN_FIRST = (RateClass.QUOTE, RateClass.EXCHANGE)
 
 logger = logging.getLogger(__name__)
 
@@ -50,9 +51,18 @@ class RateLimiter:
             return None
         partner_id = caller.partner.partner_id
         admission = self._windows.admit(partner_id, rate_class, limits, self._clock.now())
-        if admission.retry_after is None and rate_class is not RateClass.READ:
+        if admission.retry_after is None and rate_class in _WRITTEN_FIRST:
             await self._store.save_usage(self._windows.usage(partner_id, rate_class))
         return admission
+
+    def standing(self, caller: Caller, rate_class: RateClass) -> Admission | None:
+        """How the windows stand, for an answer to a call that counted in none of them."""
+        limits = limits_of(caller.partner, rate_class)
+        if limits is None:
+            return None
+        return self._windows.standing(
+            caller.partner.partner_id, rate_class, limits, self._clock.now()
+        )
 
     async def flush(self) -> None:
         """Write down the counts that changed. Raises StoreUnavailable."""
@@ -84,7 +94,7 @@ def limits_of(partner: Partner, rate_class: RateClass) -> RateWindows | None:
     match rate_class:
         case RateClass.NONE:
             return None
-        case RateClass.READ:
+        case RateClass.READ | RateClass.ATTEMPT:
             return partner.read_limits
         case RateClass.QUOTE:
             return partner.quote_limits

@@ -74,6 +74,17 @@ class CallWindows:
         binding = max(place for place, room in enumerate(left) if room == fewest)
         return Admission(most[binding], fewest - 1, _whole(_until_end(binding, seconds)))
 
+    def standing(
+        self, partner_id: str, rate_class: RateClass, limits: RateWindows, now: datetime
+    ) -> Admission:
+        """What is left in the window that binds; nothing is counted."""
+        seconds = now.timestamp()
+        most = (limits.per_minute, limits.per_hour, limits.per_day)
+        used = self._open((partner_id, rate_class), seconds)
+        left = [max(0, limit - count) for (_, count), limit in zip(used, most, strict=True)]
+        binding = max(place for place, room in enumerate(left) if room == min(left))
+        return Admission(most[binding], left[binding], _whole(_until_end(binding, seconds)))
+
     def usage(self, partner_id: str, rate_class: RateClass) -> list[Usage]:
         """The counts of one partner and class as they stand, to be stored."""
         return [

@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 _Headers = Sequence[tuple[bytes, bytes]]
 _CREDENTIALS = {b"authorization": "authorization", b"partner-id": "partner-id"}
+_AT_THE_DOOR = {each: each for each in RateClass} | {RateClass.EXCHANGE: RateClass.ATTEMPT}
+"""What a request counts as when it comes in; an exchange counts when it begins."""
 _JSON = (b"content-type", b"application/json")
 
 
@@ -148,16 +150,24 @@ class Surface:
         if caller is not None:
             seen.partner = caller.partner.partner_id
             self._parts.requests.count(caller.partner)
-            await self._admit(caller, operation.rate_class, seen)
+            await self._admit(caller, _AT_THE_DOOR[operation.rate_class], seen)
+            if operation.rate_class is RateClass.EXCHANGE:
+                seen.admission = self._parts.rates.standing(caller, RateClass.EXCHANGE)
         pairs = query_pairs(scope["query_string"])
         if operation.access is not Access.OPEN:
             pairs = _without_api_key(pairs, credentials)
         request = Request(scope, receive) if operation.body is not None else None
+
+        async def admit() -> None:
+            if caller is not None:
+                await self._admit(caller, RateClass.EXCHANGE, seen)
+
         call = Call(
             caller=caller,
             path=parameters(operation.path_parameters or NoParameters, found.parameters),
             query=parameters(operation.query or NoParameters, pairs),
             body=await body(operation.body, request) if operation.body and request else None,
+            admit=admit,
         )
         return await self._handlers[operation.name](call)
 

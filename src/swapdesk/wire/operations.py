@@ -43,6 +43,9 @@ class RateClass(StrEnum):
     READ = "read"
     QUOTE = "quote"
     EXCHANGE = "exchange"
+    """Exchanges that are begun: a refused create or a repeat of one begins none."""
+    ATTEMPT = "attempt"
+    """Requests to create, whatever becomes of them; bounded as reads are, counted apart."""
 
 
 class PriceTier(StrEnum):

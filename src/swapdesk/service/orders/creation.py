@@ -11,12 +11,14 @@ import asyncio
 import contextlib
 import logging
 import random
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable
+from weakref import WeakValueDictionary
 
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import ServiceError
+from swapdesk.service.orders.draft import draft
 from swapdesk.service.orders.listing import list_orders
 from swapdesk.service.orders.next_route import RouteFinder
 from swapdesk.service.orders.opening import CARRY_SECONDS, Opening, OutcomeUnknown
@@ -31,7 +33,6 @@ from swapdesk.service.orders.quote_use import (
 )
 from swapdesk.service.orders.recipients import check_destinations
 from swapdesk.service.orders.repricing import Repricing
-from swapdesk.service.orders.states import display, rank
 from swapdesk.service.orders.window import visible
 from swapdesk.service.quoting.rotation import Rotation
 from swapdesk.service.store.protocol import (
@@ -43,18 +44,12 @@ from swapdesk.service.store.protocol import (
 )
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import within
-from swapdesk.wire.encoding.ids import new_object_id, new_order_id
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
-from swapdesk.wire.orders import LegStatus, Order, OrderList, OrderQuery, OrderStatus
+from swapdesk.wire.orders import Order, OrderList, OrderQuery, OrderStatus
 
 log = logging.getLogger(__name__)
 
-DEPOSIT_TIME = timedelta(minutes=30)
-"""From creation to ``expires``, the deposit deadline."""
-
-_HEAD_START = timedelta(seconds=12)
-# A create asks one venue for up to ten seconds; only then does the worker look.
 _TWIN_POLL_SECONDS = 0.2
 
 _NOT_OPENED = "No exchange opened this order. Nothing was charged; ask for a new quote."
@@ -84,6 +79,7 @@ class OrderDesk:
         self._clock = clock
         self._rng = rng
         self._in_flight: dict[str, asyncio.Event] = {}
+        self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._rotation = Rotation(store, venues, clock, rng)
         self._choosing = asyncio.Lock()
         self._repricing = Repricing(venues, engine)
@@ -91,9 +87,16 @@ class OrderDesk:
         self.presentation = Presentation(catalog, venues)
 
     async def create(
-        self, caller: Caller, request: ExchangeRequest | PrivateSendRequest, purpose: Purpose
+        self,
+        caller: Caller,
+        request: ExchangeRequest | PrivateSendRequest,
+        purpose: Purpose,
+        admit: Callable[[], Awaitable[None]] | None = None,
     ) -> Order:
         """The order a quote becomes; the same request again returns the same order.
+
+        ``admit`` is asked once all is in order and before anything is written down: what is
+        refused, or repeats an earlier create, begins no exchange.
 
         Raises ServiceError: INVALID_SWAP, FIXED_RATE_QUOTE_EXPIRED, FIXED_RATE_NOT_ALLOWED,
         VALIDATION_ERROR, TOKEN_DISABLED, STATIC_DEPOSIT_IN_USE, PROVIDER_EXCHANGE_FAILED when
@@ -101,11 +104,37 @@ class OrderDesk:
         """
         partner_id = caller.partner.partner_id
         digest = digest_of(request, purpose)
-        earlier = await self._store.order_of_quote(partner_id, request.quote_id)
+        # Twins take turns until the first has begun: only that one begins an exchange.
+        turn = self._turns.setdefault((partner_id, request.quote_id), asyncio.Lock())
+        async with turn:
+            earlier = await self._store.order_of_quote(partner_id, request.quote_id)
+            if earlier is None:
+                quote = await self._acceptable(caller, request, purpose)
+                if admit is not None:
+                    await admit()
+                try:
+                    order = await self._begin(quote, request, digest)
+                except QuoteGone:
+                    raise unusable() from None
+                except QuoteConsumed as consumed:
+                    earlier = await self._store.get_order(partner_id, consumed.service_id)
+                    if earlier is None:
+                        raise unusable() from None
         if earlier is not None:
             return await self._replay(earlier, digest)
+        try:
+            return self._answer(await self._carry(order))
+        finally:
+            self._land(order)
+
+    async def _acceptable(
+        self, caller: Caller, request: ExchangeRequest | PrivateSendRequest, purpose: Purpose
+    ) -> StoredQuote:
+        """The quote as this request executes it. Raises ServiceError when it may not."""
         quote = usable(
-            await self._store.get_quote(partner_id, request.quote_id), purpose, self._clock.now()
+            await self._store.get_quote(caller.partner.partner_id, request.quote_id),
+            purpose,
+            self._clock.now(),
         )
         if quote.fixed and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
@@ -113,20 +142,7 @@ class OrderDesk:
         token_out = self._catalog.enabled_token(quote.token_out_id, "to")
         check_destinations(request, token_in, token_out)
         check_refund(request, quote)
-        quote = await self._repricing.apply(quote, request, token_in, token_out)
-        try:
-            order = await self._begin(quote, request, digest)
-        except QuoteGone:
-            raise unusable() from None
-        except QuoteConsumed as consumed:
-            first = await self._store.get_order(partner_id, consumed.service_id)
-            if first is None:
-                raise unusable() from None
-            return await self._replay(first, digest)
-        try:
-            return self._answer(await self._carry(order))
-        finally:
-            self._land(order)
+        return await self._repricing.apply(quote, request, token_in, token_out)
 
     async def get(self, caller: Caller, service_id: str) -> Order:
         """One order of the caller; raises NOT_FOUND alike for unknown, foreign and too old."""
@@ -169,14 +185,22 @@ class OrderDesk:
     ) -> StoredOrder:
         """The order, written down and in flight. Raises QuoteGone, QuoteConsumed, INVALID_SWAP."""
         if quote.payout_wallet is None:
-            return await self._written(self._draft(quote, request, digest))
+            return await self._written(self._drafted(quote, request, digest))
         # One at a time: two orders begun at once would both find the same wallet unused.
         async with self._choosing:
             renewed = await self._rotation.renewed(quote)
             if renewed is None:
                 twin = await self._store.order_of_quote(quote.partner_id, quote.quote_id)
                 raise unusable() if twin is None else QuoteConsumed(twin.service_id)
-            return await self._written(self._draft(renewed, request, digest))
+            return await self._written(self._drafted(renewed, request, digest))
+
+    def _drafted(
+        self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest, digest: str
+    ) -> StoredOrder:
+        now = self._clock.now()
+        # Drawn per quote, so that a generator that starts over never repeats an order's id.
+        rng = random.Random(f"{self._rng.getrandbits(128)} {quote.quote_id} {now}")
+        return draft(quote, request, digest, now, rng)
 
     async def _written(self, order: StoredOrder) -> StoredOrder:
         self._in_flight[order.service_id] = asyncio.Event()
@@ -189,59 +213,6 @@ class OrderDesk:
 
     def _land(self, order: StoredOrder) -> None:
         self._in_flight.pop(order.service_id).set()
-
-    def _draft(
-        self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest, digest: str
-    ) -> StoredOrder:
-        now = _to_milliseconds(self._clock.now())
-        shown = display(OrderStatus.INITIALIZING, LegStatus.NEW, None, quote.route)
-        private = quote.route == "private"
-        # Drawn per quote, so that a generator that starts over never repeats an order's id.
-        rng = random.Random(f"{self._rng.getrandbits(128)} {quote.quote_id} {now}")
-        detail: dict[str, str | bool | None] = {}
-        if private and request.intermediate_refund_address is not None:
-            detail["intermediateRefundAddress"] = request.intermediate_refund_address
-        return StoredOrder(
-            service_id=new_order_id(rng),
-            record_id=new_object_id(rng),
-            partner_id=quote.partner_id,
-            quote_id=quote.quote_id,
-            request_digest=digest,
-            route=quote.route,
-            created=now,
-            modified=now,
-            expires=now + DEPOSIT_TIME,
-            status=int(OrderStatus.INITIALIZING),
-            display_status=shown.value,
-            rank=rank(shown),
-            version=1,
-            due_at=now + _HEAD_START,
-            in_status=int(LegStatus.NEW),
-            out_status=int(LegStatus.NEW) if private else None,
-            token_in_id=quote.token_in_id,
-            token_out_id=quote.token_out_id,
-            amount_in=quote.amount_in,
-            amount_out=quote.amount_out,
-            amount_in_usd=quote.amount_in_usd,
-            amount_out_usd=quote.amount_out_usd,
-            minutes=quote.minutes,
-            receiver_address=request.address_to,
-            receiver_tag=request.destination_tag or None,
-            refund_address=request.refund_address or None,
-            refund_tag=request.refund_extra_id or None,
-            deposit_address=None,
-            deposit_tag=None,
-            legs=quote.legs,
-            middle_token_id=quote.middle_token_id,
-            middle_amount=quote.middle_amount,
-            detail=detail,
-            fixed=quote.fixed,
-            receive=quote.receive,
-            markup=quote.markup,
-            rates=quote.rates,
-            payout_wallet=quote.payout_wallet,
-            choice=quote.choice,
-        )
 
     async def _carry(self, order: StoredOrder) -> StoredOrder:
         try:
@@ -289,11 +260,6 @@ class OrderDesk:
         if order.status < OrderStatus.WAITING:
             raise _outcome_unknown()
         return self.presentation.order(order)
-
-
-def _to_milliseconds(moment: datetime) -> datetime:
-    """Cut to what the wire shows, so that ``from=created`` finds the order again."""
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 def _no_such_order() -> ServiceError:

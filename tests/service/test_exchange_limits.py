@@ -1,0 +1,109 @@
+"""What counts as an exchange: one that begins (spec: Limits; wire decisions 2.7, 2.14)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+
+from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.orders_fixtures import venues_at
+from service.venue import PlainVenue
+from service.world import AS_FIRST, BTC, CHAINS, ETH, FIRST, INTERMEDIARIES, TOKENS
+from swapdesk.clock import ManualClock
+from swapdesk.service.assembly import assemble
+from swapdesk.service.parts import ServiceParts
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.account import RateWindows
+
+READS = 12
+
+
+@pytest.fixture
+def venue_list() -> list[PlainVenue]:
+    return venues_at()
+
+
+@pytest.fixture
+def service(
+    service: ServiceParts, clock: ManualClock, store: SqliteStore, venue_list: list[PlainVenue]
+) -> ServiceParts:
+    """The first partner may begin two exchanges and send twelve requests a minute."""
+    partner = replace(
+        FIRST,
+        exchange_limits=RateWindows(per_minute=2, per_hour=3, per_day=9),
+        read_limits=RateWindows(per_minute=READS, per_hour=99, per_day=99),
+    )
+    return assemble(
+        clock, service.rng, store, CHAINS, TOKENS, venue_list, [partner], INTERMEDIARIES
+    )
+
+
+async def body(api: httpx.AsyncClient) -> dict[str, Any]:
+    query = {"amount": "0.5", "from": ETH.id, "to": BTC.id, "types": "standard"}
+    quote = (await api.get("/quotes", params=query)).json()["quotes"][0]["quoteId"]
+    return {"quoteId": quote, "addressTo": BTC_ADDRESS}
+
+
+async def create(api: httpx.AsyncClient, wanted: dict[str, Any]) -> tuple[int, str]:
+    """The status of a create, and how many exchanges the minute has left."""
+    answer = await api.post("/exchanges", json=wanted)
+    return answer.status_code, answer.headers["ratelimit-remaining"]
+
+
+async def test_what_is_refused_or_repeated_begins_none(
+    api: httpx.AsyncClient, clock: ManualClock
+) -> None:
+    first, second, third = [await body(api) for _ in range(3)]
+    assert await create(api, {**first, "addressTo": "nobody"}) == (422, "2")
+    assert await create(api, {}) == (422, "2")
+    assert await create(api, {**first, "quoteId": "0" * 24}) == (422, "2")
+    assert await create(api, first) == (200, "1")
+    assert await create(api, first) == (200, "1")
+    assert await create(api, second) == (200, "0")
+    refused = await api.post("/exchanges", json=third)
+    assert (refused.status_code, refused.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+    assert refused.json()["message"].startswith("The exchange limit of 2")
+    assert 0 < int(refused.headers["retry-after"]) <= 60
+    assert await create(api, second) == (200, "0"), "the outcome is told while the window is full"
+    clock.advance(float(refused.headers["retry-after"]))
+    assert (await create(api, third))[0] == 200, "the quote was not used up"
+
+
+async def test_one_that_no_venue_opens_has_begun(
+    api: httpx.AsyncClient, venue_list: list[PlainVenue]
+) -> None:
+    wanted = await body(api)
+    for venue in venue_list:
+        venue.trouble.reject = True
+    assert await create(api, wanted) == (502, "1")
+    assert await create(api, wanted) == (502, "1")
+
+
+async def test_twins_begin_one_exchange(api: httpx.AsyncClient) -> None:
+    wanted = await body(api)
+    answers = await asyncio.gather(*(api.post("/exchanges", json=wanted) for _ in range(8)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+    assert await create(api, wanted) == (200, "1")
+
+
+async def test_of_many_at_once_exactly_the_limit_begins(api: httpx.AsyncClient) -> None:
+    bodies = [await body(api) for _ in range(6)]
+    answers = await asyncio.gather(*(api.post("/exchanges", json=each) for each in bodies))
+    codes = sorted(answer.status_code for answer in answers)
+    assert codes == [200, 200, 429, 429, 429, 429]
+
+
+async def test_requests_that_begin_none_are_bounded_too(
+    api: httpx.AsyncClient, clock: ManualClock
+) -> None:
+    for _ in range(READS):
+        assert await create(api, {}) == (422, "2")
+    refused = await api.post("/exchanges", json={}, headers=AS_FIRST)
+    assert (refused.status_code, refused.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+    assert "retry-after" in refused.headers
+    assert (await api.get("/chains")).status_code == 200, "reads are counted apart"
