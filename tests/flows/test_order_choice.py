@@ -22,6 +22,7 @@ from swapdesk.flows.order_export import (
     COLUMNS,
     FORMULA,
     ExportForm,
+    UnknownForm,
     export_bytes,
     export_directory,
     export_name,
@@ -263,6 +264,15 @@ def test_where_exports_go(tmp_path: Path) -> None:
     assert export_directory(apart, tmp_path) == tmp_path / "Downloads"
     assert form_of(Path("a.JSON")) is ExportForm.JSON
     assert form_of(Path("a.csv")) is ExportForm.CSV
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [("a.jsn", "a.json"), ("a.cvs", "a.csv"), ("a.xlsx", "a.csv"), ("a", "a.csv")],
+)
+def test_a_name_of_no_form_is_refused_with_the_nearest(name: str, wanted: str) -> None:
+    with pytest.raises(UnknownForm, match=f'write "{wanted}"'):
+        form_of(Path(name))
 
 
 def test_no_part_behind_a_semicolon_is_a_formula() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -99,6 +100,19 @@ async def test_v_goes_from_the_link_to_the_address_and_the_caption_says_what_is_
         assert "v next: payment link" in run.text
         await run.press("m")
         assert run.app.clipboard == tag
+
+
+async def test_a_hidden_code_cannot_be_read_until_it_is_shown_again(market: Market) -> None:
+    async with market.desk((120, 40)) as run:
+        screen = await to_code(run)
+        assert re.search("[█▀▄]", run.text)
+        await run.press("f9")
+        await run.see("Hidden; f9 shows the code.")
+        assert not re.search("[█▀▄]", run.text)
+        assert screen.shown
+        await run.press("f9")
+        await run.settle(lambda: re.search("[█▀▄]", run.text), "the code")
+        assert read_cells(screen.query_one(QrCode)) == screen.shown
 
 
 async def test_the_code_goes_away_at_the_deadline(market: Market) -> None:

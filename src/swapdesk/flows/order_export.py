@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -82,9 +83,19 @@ def export_directory(home: Home, person: Path) -> Path:
     return downloads if downloads.is_dir() and not own else home.data / "exports"
 
 
+class UnknownForm(ValueError):
+    """A name that ends in no form of export; the text says which one to write."""
+
+
 def form_of(path: Path) -> ExportForm:
-    """JSON for a name that ends so, else CSV."""
-    return ExportForm.JSON if path.suffix.lower() == ".json" else ExportForm.CSV
+    """CSV or JSON by how the name ends. Raises UnknownForm with the nearest of both."""
+    suffix = path.suffix.lower()
+    known = [f".{form}" for form in ExportForm]
+    if suffix in known:
+        return ExportForm(suffix[1:])
+    nearest = get_close_matches(suffix, known, n=1, cutoff=0.0)
+    wanted = path.with_suffix(nearest[0] if suffix and nearest else known[0]).name
+    raise UnknownForm(f'Orders are written as {" or ".join(known)}: write "{wanted}".')
 
 
 def _write_whole(path: Path, content: bytes) -> None:

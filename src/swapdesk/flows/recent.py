@@ -55,4 +55,7 @@ def _text(intent: Intent, catalog: Catalog) -> str:
     sold = token_spec(intent.token_in, catalog)
     if intent.kind is IntentKind.PRIVATE_SEND:
         return f"{amount} {sold} {intent.recipient_label or intent.recipient}"
-    return f"{amount} {sold} {token_spec(intent.token_out, catalog)}"
+    bought = token_spec(intent.token_out, catalog)
+    if intent.receive:
+        return f"={copied_amount(intent.amount_out)} {sold} {bought}"
+    return f"{amount} {sold} {bought}"

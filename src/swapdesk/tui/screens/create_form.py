@@ -229,14 +229,16 @@ class CreateForm(Vertical):
             fields[(fields.index(field) + by) % len(fields)].focus()
 
     def complete_name(self) -> str | None:
-        """Complete ``@b`` to a name that fits the chain; a text says that there is none."""
+        """Complete ``@b`` to a name that fits the chain, begin with the first one in an empty
+        field: where no list has room, this is the list. A text says that there is none."""
         field, token = self._named_field()
         value = field.value
-        if self._focused() is not field.field or not value.startswith("@"):
-            self.step(1)
-            return None
         chain = token.chain_data
         names = self._desk.book.names(chain.kind, chain.short_name)
+        named = value.startswith("@") or (not value and bool(names))
+        if self._focused() is not field.field or not named:
+            self.step(1)
+            return None
         begun = value[1:].lower()
         if begun in names:
             found: str | None = names[(names.index(begun) + 1) % len(names)]

@@ -103,7 +103,12 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
 
     def action_keep(self) -> None:
         try:
-            self._presets.put(self._preset.value, self._read())
+            options = self._read()
+        except WishRefused:
+            self._say()
+            return
+        try:
+            self._presets.put(self._preset.value, options)
         except WishRefused as refused:
             self._say(refused.message)
         else:
@@ -118,7 +123,7 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         try:
             self.dismiss(self._read())
         except WishRefused as refused:
-            self._say(refused.message)
+            self._say()
             wrong = self._fields.get(refused.field)
             if wrong is not None:
                 wrong.focus()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.notation import exact_amount, usd
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import ABOUT, DOT
-from swapdesk.tui.spans import Line, LineLike, Span
+from swapdesk.tui.spans import Line, LineLike, Span, line_of
 from swapdesk.tui.widgets.intent_line import IntentReading, Reading
 
 if TYPE_CHECKING:
     from swapdesk.flows.intent_line import IntentLine
+    from swapdesk.flows.quote_wish import QuoteOptions
     from swapdesk.wire.pair_limits import PairLimits
     from swapdesk.wire.tokens import Token
 
@@ -33,6 +35,18 @@ def reading_of(line: IntentLine, limits: PairLimits | None, outside: str | None)
     if reading is Reading.AMBIGUOUS:
         below = line.message
     return IntentReading(reading, text, _value(line), below)
+
+
+def with_options(reading: IntentReading, options: QuoteOptions | None) -> IntentReading:
+    """``reading`` with how quotes will be asked for, where that is not as usual."""
+    from swapdesk.flows.wish_words import options_in_words
+
+    words = options_in_words(options) if options is not None else ""
+    if not words:
+        return reading
+    asks: Line = [Span("f2", "accent", bold=True), Span(f" asks for {words}", "muted")]
+    below = line_of(reading.below, "muted")
+    return replace(reading, below=[*below, Span(f" {DOT} ", "muted"), *asks] if below else asks)
 
 
 def _understood(line: IntentLine) -> Line:

@@ -13,6 +13,7 @@ from swapdesk.tui.messages import LimitsKnown
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.swap_line import SwapLine
 from swapdesk.tui.screens.swap_lists import SwapLists
+from swapdesk.tui.screens.swap_reading import with_options
 from swapdesk.tui.session import STEPS, Phase, Session
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.intent_line import HINT, IntentLine, IntentReading, Reading
@@ -86,13 +87,13 @@ class SwapView(Page):
         if self._filling is None:
             self._filling = self.set_timer(UPDATE_SECONDS, self._fill_lists)
 
-    def on_tick(self) -> None:
     def on_resize(self) -> None:
         super().on_resize()
         if self.link is not None:
             # A wide screen has a column more.
             self._lists.tell(self.desk, self.now())
 
+    def on_tick(self) -> None:
         if self.session.opened and self.link is not None:
             self._lists.show_open(self.link.tracker, self.now())
 
@@ -122,7 +123,7 @@ class SwapView(Page):
         """Read the line again and say so; no call is made."""
         if self.session.opened:
             said = self._read.read(self.line.value, self.desk, self.link, private=self.private)
-            self.line.show(said)
+            self.line.show(with_options(said, self.session.quote_options))
         self.settle_notice(self._subject())
         self._say_money()
         self.refresh_keys()
@@ -163,9 +164,9 @@ class SwapView(Page):
             self._funds = (where, funds.short)
             self._say_money()
         known = self._lists.fill(tracker, self.desk.catalog, self.now())
-        empty = not known and self.session.ready and not self.session.live
         if tracker is not None and known:
             self._lists.tell(self.desk, self.now())
+        empty = not known and self.session.ready and not self.session.live
         self.set_class(empty, "-empty")
         self._lists.greet(self.desk.catalog if empty else None)
         self.refresh_keys()

@@ -8,13 +8,16 @@ from pathlib import Path
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.tui.spans import Span
+from swapdesk.flows.order_export import UnknownForm, form_of
+from swapdesk.tui.glyphs import REFUSED
+from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.key_bar import KeyHint
 from swapdesk.tui.widgets.overlay import Overlay
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.text_rows import TextRows
 
 LIMIT = 400
+FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as JSON.", "muted")]
 
 
 class ExportOverlay(Overlay[Path]):
@@ -23,12 +26,8 @@ class ExportOverlay(Overlay[Path]):
     def __init__(self, count: int, path: Path) -> None:
         super().__init__([KeyHint("enter", "write")])
         noun = "order" if count == 1 else "orders"
-        self._said = TextRows(
-            [
-                [Span(f"Export {count} {noun}", bold=True)],
-                [Span("A name that ends in .json is written as JSON, any other as CSV.", "muted")],
-            ]
-        )
+        self._head: LineLike = [Span(f"Export {count} {noun}", bold=True)]
+        self._said = TextRows([self._head, FORMS])
         self._field = TextField(limit=LIMIT)
         self._path = path
 
@@ -46,4 +45,17 @@ class ExportOverlay(Overlay[Path]):
             return
         path = Path(text).expanduser()
         # A directory keeps the name that was offered.
-        self.dismiss(path / self._path.name if path.is_dir() else path)
+        chosen = path / self._path.name if path.is_dir() else path
+        try:
+            form_of(chosen)
+        except UnknownForm as refused:
+            self._say([Span(f"{REFUSED} {refused}", "status-trouble")])
+        else:
+            self.dismiss(chosen)
+
+    @on(TextField.Changed)
+    def _typed(self) -> None:
+        self._say(FORMS)
+
+    def _say(self, line: LineLike) -> None:
+        self._said.show([self._head, line])

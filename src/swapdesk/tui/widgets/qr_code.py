@@ -21,6 +21,8 @@ from swapdesk.tui.ink import BLACK, INK, WHITE
 MARGIN = 2
 """Modules of white around the code."""
 
+COVERED = "Hidden; f9 shows the code."
+
 _BOTH, _UPPER, _LOWER, _NONE = "█", "▀", "▄", " "
 
 Modules = tuple[tuple[bool, ...], ...]
@@ -122,6 +124,10 @@ class QrCode(Widget):
         wide, high = self._cells()
         if y >= high or wide > width:
             return Strip.blank(width, self.rich_style)
+        if getattr(self.app, "hides_amounts", False):
+            # A camera reads what a person is not to see: address and amount.
+            said = COVERED if y == high // 2 else ""
+            return Strip([Segment(said[:width])]).adjust_cell_length(width, self.rich_style)
         if self.halves:
             return Strip([Segment(code_rows(self.state.text)[y], INK)]).adjust_cell_length(
                 width, self.rich_style
