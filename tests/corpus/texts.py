@@ -72,26 +72,46 @@ def wide_texts() -> list[str]:
 
 RANKED = ("BTC", "ETH", "USDT", "USDC", "BNB", "SOL", "XRP", "DOGE", "ADA", "TRX", "TON", "SUI",
           "DOT", "LTC", "XMR", "XLM", "ATOM", "LINK", "AVAX", "DAI", "UNI", "WBTC", "STETH", "SHIB",
-          "PEPE", "AAVE", "ARB", "OP", "NEAR", "FIL")  # fmt: skip
+          "PEPE", "AAVE", "ARB", "OP", "NEAR", "FIL", "BCH", "ETC", "HBAR", "ICP", "APT", "VET",
+          "ALGO", "MKR", "GRT", "INJ", "RUNE", "LDO", "CRV", "SNX", "COMP", "ZEC", "DASH", "XTZ",
+          "EOS", "WETH")  # fmt: skip
 _CYRILLIC = str.maketrans("ABCEHIJKMOPSTXY", "АВСЕНІЈКМОРЅТХУ")
 _GREEK = str.maketrans("ABEHIKMNOPTXYZ", "ΑΒΕΗΙΚΜΝΟΡΤΧΥΖ")
 _FULL = str.maketrans({chr(code): chr(code + 0xFEE0) for code in range(0x21, 0x7F)})
+_BOLD, _SANS, _MONO, _CIRCLED = (
+    str.maketrans({chr(ord("A") + at): chr(first + at) for at in range(26)})
+    for first in (0x1D400, 0x1D5A0, 0x1D670, 0x24B6)
+)
+_SCRIPTS = (_CYRILLIC, _GREEK, _FULL, _BOLD, _SANS, _MONO, _CIRCLED)
+_HIDDEN = ("\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u034f", "\u180e")
+_TURNED = ("\u202e{}", "\u2067{}\u2069", "\u200f{}", "{}\u202c", "\u061c{}")
+_PADDED = ("\u00a0{}", "{}\u2003", "\u3164{}", "{}\u115f", "{}\u2800", "{}\ufe0f", "{}\u0307")
 
 
 def look_alikes() -> list[tuple[str, str]]:
-    """(what is shown, what it reads as): a ranked symbol in other scripts, one letter of
-    another script, hidden characters, full width."""
+    """(what is shown, what it reads as): a ranked symbol in other scripts and in the letters
+    that Unicode keeps for other uses, one letter of another script, hidden characters,
+    directions, blanks that no one sees, and accents."""
     found: dict[str, str] = {}
     for symbol in RANKED:
-        shown = [symbol.translate(_CYRILLIC), symbol.translate(_GREEK), symbol.translate(_FULL)]
-        for table in (_CYRILLIC, _GREEK):
+        shown = [symbol.translate(table) for table in _SCRIPTS]
+        for table in (_CYRILLIC, _GREEK, _FULL, _MONO, _BOLD):
             shown += [
                 symbol[:at] + char.translate(table) + symbol[at + 1 :]
                 for at, char in enumerate(symbol)
             ]
-        shown += [f"{symbol[:1]}\u200b{symbol[1:]}", f"\u202e{symbol[::-1]}", f"{symbol}\u00ad"]
+        shown += [f"{symbol[:1]}{hidden}{symbol[1:]}" for hidden in _HIDDEN]
+        shown += [turned.format(symbol[::-1]) for turned in _TURNED]
+        shown += [padded.format(symbol) for padded in _PADDED]
+        # In small letters a letter of another script is a look-alike of the small one.
+        shown += [symbol[:1] + symbol[1:].lower().translate(_SMALL)]
+        shown += [symbol.replace(one, other) for one, other in _DIGITS]
         found.update((text, symbol) for text in shown if text != symbol)
     return list(found.items())
+
+
+_DIGITS = (("O", "0"), ("I", "l"), ("I", "|"), ("I", "1"))
+_SMALL = str.maketrans("aceiopxy", "асеіорху")
 
 
 def all_texts() -> list[str]:

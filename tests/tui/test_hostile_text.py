@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
 from textual.app import ComposeResult
+from textual.color import Color
+from textual.strip import Strip
 from textual.widget import Widget
 
 from corpus import load
+from corpus.texts import control_texts, markup_texts, sample
 from swapdesk.clock import ManualClock
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.spans import plain_text
-from swapdesk.tui.terminal import SafeApp
+from swapdesk.tui.terminal import ControlFilter, SafeApp
 from swapdesk.tui.widgets.address_input import AddressInput
 from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.detail_rows import DetailRows, Fact
@@ -41,7 +49,39 @@ def test_no_widget_breaks_on_raw_text(name: str, case: object) -> None:
             assert plain_text(line).isprintable()
 
 
-@pytest.mark.parametrize("payload", MARKUP)
+@pytest.mark.parametrize("payload", sample(control_texts() + markup_texts(), 24))
+def test_a_sample_of_texts_in_every_widget(payload: str) -> None:
+    draws_only_text(payload)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("payload", control_texts() + markup_texts())
+def test_every_text_in_every_widget(payload: str) -> None:
+    draws_only_text(payload)
+
+
+def draws_only_text(payload: str) -> None:
+    """Raw, as no boundary has seen it: no control leaves a widget, markup stays text, and what
+    is written to a terminal holds no sequence but those of its own colours."""
+    console = Console(color_system="truecolor", force_terminal=True, width=200)
+    for name, draw in ALL.items():
+        for width in (56, 156):
+            for line in draw(width, payload):
+                text = plain_text(line)
+                assert text.isprintable(), (name, ascii(text))
+                strip = Strip([Segment(span.text, Style(bold=span.bold)) for span in line])
+                filtered = Strip(ControlFilter().apply(list(strip), Color(0, 0, 0)))
+                assert printable_after(filtered.render(console)), (name, ascii(text))
+
+
+def printable_after(written: str) -> bool:
+    return _OWN.sub("", written).isprintable()
+
+
+_OWN = re.compile("\x1b\\[[0-9;]*m")
+
+
+@pytest.mark.parametrize("payload", markup_texts())
 def test_markup_is_literal_in_every_widget_that_takes_text(payload: str) -> None:
     takes = ["header", "keys", "sections", "quotes", "readings", "checks", "facts", "help_text"]
     for name in takes:

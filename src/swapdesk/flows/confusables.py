@@ -128,10 +128,16 @@ def bare(text: str) -> str:
 def skeleton(text: str) -> frozenset[str]:
     """What the text may be read as; two texts that share a member draw alike.
 
-    One member compares without case, the other keeps case and joins ``0 O`` and ``1 I l |``.
+    One member compares without case, the other keeps case and joins ``0 O`` and ``1 I l |``,
+    where ``|`` is a letter and once more where it is a separator.
     """
-    latin = bare(text).translate(_LATIN_OF)
-    return frozenset((latin.casefold(), latin.translate(_ONE_FORM).replace("O", "o")))
+    forms = {_latin(text), _latin(text.replace("|", "l"))}
+    joined = {latin.translate(_ONE_FORM).replace("O", "o") for latin in forms}
+    return frozenset((_latin(text).casefold(), *joined))
+
+
+def _latin(text: str) -> str:
+    return bare(text).translate(_LATIN_OF)
 
 
 def draws_like(one: str, other: str) -> bool:
