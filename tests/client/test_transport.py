@@ -14,6 +14,7 @@ import pytest
 
 from client.rude_server import EagerClock, Request, RudeServer, answer, drip, raw, reset, silence
 from swapdesk.client.api import PartnerApi
+from swapdesk.client.certificates import certificates
 from swapdesk.client.credentials import Credentials, CredentialsError, OriginAuth, service_url
 from swapdesk.client.errors import (
     AccessError,
@@ -35,7 +36,7 @@ from swapdesk.client.errors import (
     ValidationFailed,
 )
 from swapdesk.client.exchange_log import ExchangeLog
-from swapdesk.client.transport import ApiTransport, certificates
+from swapdesk.client.transport import ApiTransport
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.operations import BY_NAME
 

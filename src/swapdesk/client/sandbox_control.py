@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from swapdesk.client.certificates import certificates
 from swapdesk.client.credentials import is_loopback
 from swapdesk.client.errors import (
     Answered,
@@ -21,7 +22,6 @@ from swapdesk.client.errors import (
     Unreachable,
     api_error,
 )
-from swapdesk.client.transport import certificates
 from swapdesk.secret import Secret
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.text import safe_text

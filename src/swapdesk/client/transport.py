@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,6 +18,8 @@ from urllib.parse import urlencode
 import httpx
 
 from swapdesk import __version__
+from swapdesk.client.attempt_progress import AttemptProgress
+from swapdesk.client.certificates import certificates
 from swapdesk.client.credentials import Credentials, OriginAuth, service_url
 from swapdesk.client.errors import AnswerRefused, ClientError, RequestRefused, Unreachable
 from swapdesk.client.exchange_log import Attempt, ExchangeLog
@@ -42,21 +43,6 @@ class RawAnswer:
     body: bytes
     request_id: str | None
     ms: float
-
-
-class _Progress:
-    """How far one attempt came."""
-
-    def __init__(self, operation: Operation, *, sent: bool) -> None:
-        self.operation = operation
-        self.sent = sent
-        self.status: int | None = None
-        self.headers: Mapping[str, str] = {}
-        self.body = b""
-
-    async def trace(self, event: str, info: Mapping[str, object]) -> None:
-        if event.endswith("send_request_headers.started"):
-            self.sent = True
 
 
 class ApiTransport:
@@ -168,7 +154,10 @@ class ApiTransport:
             content=body,
             headers={"Content-Type": "application/json"} if body is not None else None,
         )
-        progress = _Progress(operation, sent=self._foreign_transport and not self._http.is_closed)
+        known_sent = self._foreign_transport and not self._http.is_closed
+        progress = AttemptProgress(operation, sent=known_sent)
+            operation, sent=self._foreign_transport and not self._http.is_closed
+        )
         request.extensions["trace"] = progress.trace
         at, began = self.server.now(), self._clock.monotonic()
         error: ClientError | None = None
@@ -206,7 +195,7 @@ class ApiTransport:
                 )
 
     async def _exchange(
-        self, operation: Operation, request: httpx.Request, progress: _Progress, began: float
+        self, operation: Operation, request: httpx.Request, progress: AttemptProgress, began: float
     ) -> RawAnswer:
         try:
             async with asyncio.timeout(operation.deadline):
@@ -238,7 +227,7 @@ class ApiTransport:
         )
 
     async def _receive(
-        self, operation: Operation, request: httpx.Request, progress: _Progress, began: float
+        self, operation: Operation, request: httpx.Request, progress: AttemptProgress, began: float
     ) -> None:
         """Read one answer into ``progress``, at most as many bytes as its kind may have."""
         anonymous = httpx.Auth() if operation.access is Access.OPEN else httpx.USE_CLIENT_DEFAULT
@@ -281,7 +270,7 @@ async def _chunks(answer: httpx.Response) -> AsyncIterator[bytes]:
         yield chunk
 
 
-def _refused(progress: _Progress, reason: str, said: str) -> AnswerRefused:
+def _refused(progress: AttemptProgress, reason: str, said: str) -> AnswerRefused:
     answer = answered(progress.status or 0, progress.headers, progress.body)
     return AnswerRefused(f"{progress.operation.name}: {said}", reason, answer)
 
@@ -299,9 +288,3 @@ def _keep_quiet(*names: str) -> None:
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.WARNING)
-
-
-def certificates(url: httpx.URL) -> ssl.SSLContext | bool:
-    """What servers under ``url`` are trusted by: for plain HTTP nothing, so that the authorities
-    (30 ms, 2 MiB) are not read; a context without any refuses every certificate."""
-    return True if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -7,43 +7,15 @@ a Bitcoin block every 100 s instead of 600 s of world time.
 from __future__ import annotations
 
 from swapdesk.sandbox.chain_row import ChainRow
+from swapdesk.sandbox.evm_chain_row import SANDBOX_CHAIN_IDS, evm_chain
 
 __all__ = ["CHAIN_ROWS", "SANDBOX_CHAIN_IDS", "ChainRow"]
-
-SANDBOX_CHAIN_IDS = 1_337_000_000
-"""Added to every real EVM chain id, so that nothing signed here is valid elsewhere."""
-
-
-def _evm(
-    name: str,
-    short_name: str,
-    chain_id: int,
-    explorer: str,
-    *,
-    block_ms: int,
-    confirmations: int,
-    first_height: int,
-    enabled: bool = True,
-) -> ChainRow:
-    return ChainRow(
-        name,
-        short_name,
-        "evm",
-        block_ms,
-        confirmations,
-        first_height,
-        explorer,
-        "address",
-        chain_id=SANDBOX_CHAIN_IDS + chain_id,
-        enabled=enabled,
-    )
-
 
 CHAIN_ROWS: tuple[ChainRow, ...] = (
     ChainRow(
         "Bitcoin", "bitcoin", "bitcoin", 100_000, 2, 922_400, "https://mempool.space", "address"
     ),
-    _evm(
+    evm_chain(
         "Ethereum",
         "ethereum",
         1,
@@ -63,7 +35,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         "account",
         beat="slots",
     ),
-    _evm(
+    evm_chain(
         "Base",
         "base",
         8453,
@@ -72,7 +44,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         confirmations=20,
         first_height=38_400_000,
     ),
-    _evm(
+    evm_chain(
         "Arbitrum",
         "arbitrum",
         42_161,
@@ -81,7 +53,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         confirmations=40,
         first_height=401_000_000,
     ),
-    _evm(
+    evm_chain(
         "Polygon",
         "polygon",
         137,
@@ -90,7 +62,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         confirmations=60,
         first_height=79_000_000,
     ),
-    _evm(
+    evm_chain(
         "BNB Chain",
         "bsc",
         56,
@@ -111,7 +83,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         "accounts",
         transaction_page="transactions",
     ),
-    _evm(
+    evm_chain(
         "Optimism",
         "optimism",
         10,
@@ -120,7 +92,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         confirmations=20,
         first_height=144_000_000,
     ),
-    _evm(
+    evm_chain(
         "Avalanche",
         "avalanche",
         43_114,
@@ -237,7 +209,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         "Dash", "dash", "dash", 50_000, 2, 2_373_000, "https://insight.dash.org/insight", "address"
     ),
     ChainRow("Algorand", "algorand", "algo", 3000, 2, 55_200_000, "https://allo.info", "account"),
-    _evm(
+    evm_chain(
         "Linea",
         "linea",
         59_144,
@@ -246,7 +218,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         confirmations=20,
         first_height=25_600_000,
     ),
-    _evm(
+    evm_chain(
         "Gnosis",
         "gnosis",
         100,
@@ -255,7 +227,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         confirmations=12,
         first_height=43_200_000,
     ),
-    _evm(
+    evm_chain(
         "Scroll",
         "scroll",
         534_352,
@@ -264,7 +236,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         confirmations=20,
         first_height=25_200_000,
     ),
-    _evm(
+    evm_chain(
         "zkSync Era",
         "zksync",
         324,
@@ -273,7 +245,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         confirmations=30,
         first_height=65_800_000,
     ),
-    _evm(
+    evm_chain(
         "Blast",
         "blast",
         81_457,
@@ -282,7 +254,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         confirmations=20,
         first_height=27_700_000,
     ),
-    _evm(
+    evm_chain(
         "Mantle",
         "mantle",
         5000,
@@ -291,7 +263,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         confirmations=20,
         first_height=87_800_000,
     ),
-    _evm(
+    evm_chain(
         "Sonic",
         "sonic",
         146,
@@ -300,7 +272,7 @@ CHAIN_ROWS: tuple[ChainRow, ...] = (
         confirmations=10,
         first_height=56_300_000,
     ),
-    _evm(
+    evm_chain(
         "Celo",
         "celo",
         42_220,

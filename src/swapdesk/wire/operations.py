@@ -20,6 +20,7 @@ from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
 from swapdesk.wire.orders import Order, OrderList, OrderPath, OrderQuery
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
+from swapdesk.wire.price_tiers import PriceTier
 from swapdesk.wire.providers import ProviderQuery, SwapProvider
 from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuoteList, QuoteList, QuoteQuery
 from swapdesk.wire.tokens import Token, TokenPath, TokenQuery, TokenSearchResult
@@ -46,16 +47,6 @@ class RateClass(StrEnum):
     """Exchanges that are begun: a refused create or a repeat of one begins none."""
     ATTEMPT = "attempt"
     """Requests to create, whatever becomes of them; bounded as reads are, counted apart."""
-
-
-class PriceTier(StrEnum):
-    """What a call costs a caller who pays per request (wire decisions 2.16)."""
-
-    FREE = "free"
-    READ = "read"
-    STATUS = "status"
-    QUOTE = "quote"
-    EXCHANGE = "exchange"
 
 
 @dataclass(frozen=True)
