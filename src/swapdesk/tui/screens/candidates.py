@@ -68,6 +68,11 @@ class CandidatesScreen(Page):
         return Candidates(link.api, self.desk.journal, link.exchange, self.desk.clock)
 
     @property
+    def look(self) -> Look | None:
+        """What the last look found."""
+        return self._look
+
+    @property
     def current(self) -> Candidate | None:
         key = self._table.cursor_key
         found = self._look.candidates if self._look is not None else ()

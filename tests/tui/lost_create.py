@@ -1,0 +1,77 @@
+"""A create that was carried out, and no answer for as long as the desk looks for its order."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+import httpx
+
+from swapdesk.tui.screens.candidates import CandidatesScreen
+from swapdesk.tui.screens.create import CreateScreen
+from swapdesk.tui.screens.create_words import Step
+from swapdesk.wire.exchanges import ExchangeRequest
+from tui.desk_run import DeskRun, Market
+
+SILENCE = timedelta(minutes=5)
+
+
+def answers_are_lost(market: Market) -> None:
+    """From the second create on nothing is heard of orders for :data:`SILENCE`."""
+    creates: list[datetime] = []
+
+    def lost(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.url.path == "/v2/exchanges":
+            creates.append(market.clock.now())
+        silent = len(creates) > 1 and market.clock.now() - creates[1] < SILENCE
+        if silent and request.url.path.startswith(("/v2/exchanges", "/v2/orders")):
+            raise httpx.RemoteProtocolError("gone", request=request)
+        return response
+
+    market.network.after = lost
+
+
+async def to_candidates(run: DeskRun) -> None:
+    """The orders that may be it: another program's, made meanwhile, and the desk's own."""
+    await run.to_form()
+    screen = run.screen(CreateScreen)
+    bob = run.app.session.desk.book.entry("bob")
+    assert bob is not None
+    kind = screen.row.quote.type
+    others = [one for one in screen.board.ranking.rows if one.quote.type == kind]
+    other = next(one for one in others if one.quote_id != screen.row.quote_id)
+    await run.app.session.desk.link.api.create_exchange(
+        ExchangeRequest(quote_id=other.quote_id, address_to=bob.address)
+    )
+    await run.type("@bob")
+    await run.press("enter")
+    await run.still()
+    await run.press("c")
+    await run.see("The service did not answer.")
+    assert run.clock is not None
+    clock = run.clock
+    sent_at = clock.now()
+
+    def over() -> bool:
+        clock.advance(0.5)
+        return screen.step is Step.UNKNOWN
+
+    await run.settle(over, "the end of the look")
+    clock.advance(SILENCE.total_seconds())
+    assert screen.sent_intent is not None
+    await run.app.push_screen(CandidatesScreen(run.app.session, screen.sent_intent))
+    # The desk looks by itself too, and the user waits meanwhile.
+    while "2 orders since then may be this one." not in run.text:
+        clock.advance(5)
+        await run.press("r")
+        assert clock.now() - sent_at < timedelta(hours=1), run.text
+    run.screen(CandidatesScreen).clear_notice()
+    await run.pilot.pause()
+
+
+def without_order_ids(run: DeskRun, text: str) -> str:
+    """The text with the ids of the orders, which are drawn at random, replaced."""
+    look = run.screen(CandidatesScreen).look
+    for at, one in enumerate(look.candidates if look is not None else ()):
+        text = re.sub(re.escape(one.service_id[:6]), "XXXXX" + "AB"[at % 2], text)
+    return text
