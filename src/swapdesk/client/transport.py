@@ -156,8 +156,6 @@ class ApiTransport:
         )
         known_sent = self._foreign_transport and not self._http.is_closed
         progress = AttemptProgress(operation, sent=known_sent)
-            operation, sent=self._foreign_transport and not self._http.is_closed
-        )
         request.extensions["trace"] = progress.trace
         at, began = self.server.now(), self._clock.monotonic()
         error: ClientError | None = None
