@@ -283,7 +283,7 @@ def test_an_update_never_shows_where_to_pay() -> None:
     ["http://x.example/{txHash}", "https://x.example/tx", "javascript:{txHash}", "", None],
 )
 def test_only_a_safe_page_is_linked(pattern: str | None) -> None:
-    chain = CHAINS[0].model_copy(update={"hash_url": pattern})
+    chain = CHAINS[0].model_copy(update={"hash_url": pattern, "explorer_url": pattern or ""})
     token = ETH.model_copy(update={"chain_data": chain})
     assert transaction_page(token, HASH) == ""
     safe = chain.model_copy(update={"hash_url": "https://x.example/tx/{txHash}?a=1"})
