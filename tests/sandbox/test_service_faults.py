@@ -293,7 +293,7 @@ fail_after_deposit refund hold release fallback reroute expire delete
 venue_down venue_slow
 lost_response delay http_500 http_503 rate_limited garbage truncate
 ws_drop ws_duplicate ws_reorder
-node_down
+node_down reorg forged_receipt drop_transaction
 """
 
 
