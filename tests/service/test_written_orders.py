@@ -13,8 +13,9 @@ import pytest
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.venue import PlainVenue
-from service.world import AS_SECOND, BTC, ETH
+from service.world import AS_SECOND, BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
+from swapdesk.service.orders.deletion import delete_order
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.protocol import StoredOrder
 from swapdesk.service.store.sqlite import SqliteStore
@@ -105,3 +106,19 @@ async def test_after_48_hours_it_is_told_no_more(
     clock.advance(48 * 3600 + 1)
     answer = await api.get(f"/orders/{order['serviceId']}")
     assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+
+
+async def test_of_a_deleted_order_its_state_alone_is_left(
+    api: httpx.AsyncClient, order: dict[str, Any], service: ServiceParts, clock: ManualClock
+) -> None:
+    row = await service.store.get_order(FIRST.partner_id, order["serviceId"])
+    assert row is not None
+    assert await delete_order(service.store, row, clock.now())
+    left = {
+        "serviceId": order["serviceId"],
+        "status": 8,
+        "statusLabel": "DELETED",
+        "displayStatus": "DELETED",
+    }
+    assert (await api.get(f"/orders/{order['serviceId']}")).json() == left
+    assert (await api.get("/orders")).json()["orders"] == [left]

@@ -57,7 +57,8 @@ class Presentation:
         """:meth:`order` as JSON, written once for a version of the row and of its tokens."""
         body = self.written(row.service_id, row.version)
         if body is None:
-            body = encode_json(self.order(row))
+            deleted = row.status == OrderStatus.DELETED
+            body = encode_json(self.order(row), exclude_unset=deleted)
             tokens = {
                 name: self._catalog.token(name) for name in (row.token_in_id, row.token_out_id)
             }
