@@ -13,7 +13,7 @@ from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.tokens import TokensScreen
-from swapdesk.tui.session import StartFailed
+from swapdesk.tui.session import RESUMING, StartFailed, starting_words
 from tui.desk_run import Market, sandbox_desk
 
 
@@ -196,3 +196,10 @@ def test_every_worker_names_its_group_and_leaves_the_desk_standing() -> None:
             assert isinstance(ends, ast.Constant), where
             assert ends.value is False, where
     assert calls >= 6
+
+
+def test_a_start_that_looks_for_orders_says_so() -> None:
+    looking = "the desk: it looks for orders an earlier run began"
+    assert starting_words(live=False, done=3) == "starting the sandbox, 3 of 5 ready"
+    assert starting_words(live=True, done=3) == "connecting, 3 of 5 ready"
+    assert {starting_words(live=live, done=RESUMING) for live in (True, False)} == {looking}

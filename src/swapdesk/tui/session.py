@@ -33,6 +33,8 @@ GONE_SECONDS = 3.0
 """How long the sandbox is not reachable before it is started again."""
 STEPS = 5
 """Opened, started, answered, tokens known, unfinished business settled."""
+RESUMING = STEPS - 1
+"""So many steps are done while orders of an earlier run are looked for, up to a minute."""
 
 StartSandbox = Callable[[], Awaitable[Mapping[str, Any]]]
 """Finds the running sandbox of this home or starts one, and returns its ready line.
@@ -49,6 +51,14 @@ class Phase(Enum):
     STARTING = "starting"
     READY = "ready"
     FAILED = "failed"
+
+
+def starting_words(*, live: bool, done: int) -> str:
+    """Who acts next while a desk starts, with ``done`` of its steps behind it."""
+    if done == RESUMING:
+        return "the desk: it looks for orders an earlier run began"
+    what = "connecting" if live else "starting the sandbox"
+    return f"{what}, {done} of {STEPS} ready"
 
 
 class Session:

@@ -14,7 +14,7 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.screens.swap_line import SwapLine
 from swapdesk.tui.screens.swap_lists import SwapLists
 from swapdesk.tui.screens.swap_reading import with_options
-from swapdesk.tui.session import STEPS, Phase, Session
+from swapdesk.tui.session import Phase, Session, starting_words
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.intent_line import HINT, IntentLine, IntentReading, Reading
 from swapdesk.tui.widgets.text_field import TextField
@@ -179,8 +179,7 @@ class SwapView(Page):
             self.set_money(short, f"you: r tries {what} again")
             self.line.show(IntentReading(Reading.REFUSED, session.reason))
         elif session.phase is Phase.STARTING:
-            what = "connecting" if session.live else "starting the sandbox"
-            self.set_money(short, f"{what}, {session.done} of {STEPS} ready")
+            self.set_money(short, starting_words(live=session.live, done=session.done))
         elif self._read.complete:
             self.set_money(where, "you: press enter to ask for quotes", where_short=short)
         elif self.private:
