@@ -11,55 +11,29 @@ alone and nothing is added to it.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from swapdesk.chain.addresses.decoding import KINDS, check_address
-from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.chain.addresses.memos import check_memo
-from swapdesk.wire.encoding.text import UnsafeText, identity_text
+from swapdesk.chain.addresses.decoding import check_address
+from swapdesk.flows.book_file import (
+    NAME,
+    AddressBookError,
+    Entry,
+    entry_table,
+    entry_toml,
+    line_of,
+    read_book,
+    read_entry,
+    with_table,
+    write_book,
+    written_entry,
+)
+from swapdesk.flows.book_starters import write_starters
 
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
-_NOTE_LIMIT = 100
-_FILE_LIMIT = 1 << 20
-_FIELDS = frozenset({"address", "kind", "chain", "memo", "note", "own"})
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
-
-
-class AddressBookError(ValueError):
-    """An entry or a file that cannot be written; the text is a sentence for the screen."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One name. ``kind`` is the kind of chain; ``chain`` narrows it to one short name.
-
-    ``own`` marks the user's own wallet, ``memo`` is the destination tag that belongs to it.
-    """
-
-    name: str
-    address: str
-    kind: str
-    chain: str | None = None
-    memo: str | None = None
-    note: str = ""
-    own: bool = False
-
-    @property
-    def label(self) -> str:
-        return f"@{self.name}"
-
-    def fits(self, kind: str, chain: str | None = None) -> bool:
-        """Whether a payout on this kind of chain, and on this chain, can go there."""
-        if self.kind != kind:
-            return False
-        return self.chain is None or chain is None or self.chain.lower() == chain.lower()
 
 
 class AddressBook:
@@ -82,7 +56,7 @@ class AddressBook:
         if sandbox:
             write_starters(path)
         try:
-            text = _read(path)
+            text = read_book(path)
         except FileNotFoundError:
             return cls(path, {}, (), locked=False)
         except (OSError, UnicodeDecodeError) as error:
@@ -100,9 +74,9 @@ class AddressBook:
         problems: list[str] = []
         for name, table in document.items():
             try:
-                entries[name.lower()] = _entry(name, table)
+                entries[name.lower()] = read_entry(name, table)
             except AddressBookError as error:
-                problems.append(f"{path.name}, line {_line_of(text, name)}: {error}")
+                problems.append(f"{path.name}, line {line_of(text, name)}: {error}")
         return cls(path, entries, tuple(problems), locked=False)
 
     def __len__(self) -> int:
@@ -132,11 +106,11 @@ class AddressBook:
 
         Nothing already in the file is rewritten.
         """
-        checked = _entry(entry.name, _table(entry))
+        checked = read_entry(entry.name, entry_table(entry))
         if self._locked:
             raise AddressBookError(f"Nothing is added. {self.problems[0]}")
         try:
-            before = _read(self.path)
+            before = read_book(self.path)
             written = {name.lower() for name in tomllib.loads(before)}
         except FileNotFoundError:
             before, written = "", set()
@@ -146,7 +120,7 @@ class AddressBook:
         if self.entry(entry.name) is not None or checked.name in written:
             raise AddressBookError(f"{entry.label} is in the address book already.")
         gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
-        _write(self.path, before + gap + _toml(checked))
+        write_book(self.path, before + gap + entry_toml(checked))
         self._entries[checked.name] = checked
 
     def rename(self, name: str, fresh: str) -> Entry:
@@ -182,176 +156,17 @@ class AddressBook:
 
     def _change(self, entry: Entry, changed: Entry | None) -> None:
         """Write the table of one entry anew, or leave it out; every other byte stays."""
-        text = _read(self.path)
-        if _written(text, entry.name) != entry:
+        text = read_book(self.path)
+        if written_entry(text, entry.name) != entry:
             raise AddressBookError(
                 f"{entry.label} was changed since in {self.path.name}. Start the desk again."
             )
-        edited = _with_table(text, entry.name, "" if changed is None else _toml(changed))
+        edited = with_table(text, entry.name, "" if changed is None else entry_toml(changed))
         if edited is None:
             raise AddressBookError(
                 f"{entry.label} stands in {self.path.name} in a way the desk does not change."
                 " Change it there by hand."
             )
-        _write(self.path, edited)
+        write_book(self.path, edited)
         kept = [(changed if one is entry else one) for one in self._entries.values()]
         self._entries = {one.name: one for one in kept if one is not None}
-
-
-STARTERS: tuple[tuple[str, str, str | None, str], ...] = (
-    ("bob", "evm", None, "a friend with an Ethereum wallet"),
-    ("cold", "bitcoin", None, "a wallet in the drawer"),
-    ("sol", "sol", None, "a friend with a Solana wallet"),
-    ("mona", "xmr", None, "a friend with a Monero wallet"),
-    ("rita", "xrp", "20117", "an account at an exchange, with its tag"),
-    ("lars", "ltc", None, "a friend with a Litecoin wallet"),
-    ("stella", "xlm", "7741", "an account at an exchange, with its memo"),
-    ("timur", "ton", None, "a friend with a TON wallet"),
-    ("tran", "tron", None, "a friend with a Tron wallet"),
-    ("suki", "sui", None, "a friend with a Sui wallet"),
-    ("kabo", "doge", None, "a friend with a Dogecoin wallet"),
-    ("ada", "ada", None, "a friend with a Cardano wallet"),
-    ("dora", "dot", None, "a friend with a Polkadot wallet"),
-    ("cosima", "cosmos", "31415", "an account at an exchange, with its memo"),
-    ("cash", "bch", None, "a friend with a Bitcoin Cash wallet"),
-    ("dasha", "dash", None, "a friend with a Dash wallet"),
-    ("algie", "algo", None, "a friend with an Algorand wallet"),
-)
-"""Name, kind, memo and note of the sandbox's first entries."""
-
-
-def write_starters(path: Path) -> bool:
-    """Entries to try the sandbox with, one for each kind of chain; False when a file exists.
-
-    Their addresses have the right form and belong to nobody.
-    """
-    if path.exists():
-        return False
-    head = "# Names for addresses: write @bob where a recipient is asked for.\n"
-    tables = [
-        _toml(Entry(name, _starter_address(name, kind), kind, None, memo, note))
-        for name, kind, memo, note in STARTERS
-    ]
-    _write(path, "\n".join([head, *tables]))
-    return True
-
-
-def _starter_address(name: str, kind: str) -> str:
-    return derive_address(kind, hashlib.sha256(f"address book {name}".encode()).digest())
-
-
-def _entry(name: str, table: object) -> Entry:
-    """One checked entry; AddressBookError says what is wrong with it."""
-    if NAME.fullmatch(name.lower()) is None:
-        raise AddressBookError("A name has up to 32 letters, digits, - and _.")
-    if not isinstance(table, dict):
-        raise AddressBookError(f"[{name}] is not a table with an address.")
-    unknown = sorted(set(table) - _FIELDS)
-    if unknown:
-        raise AddressBookError(f'@{name}: "{unknown[0][:32]}" is not a field of an entry.')
-    texts = {field: table.get(field) for field in ("address", "kind", "chain", "memo", "note")}
-    for field, value in texts.items():
-        if value is not None and not isinstance(value, str):
-            raise AddressBookError(f"@{name}: {field} is not a text.")
-    kind, address = texts["kind"], texts["address"] or ""
-    if kind not in KINDS:
-        raise AddressBookError(f"@{name}: kind is one of {', '.join(KINDS)}.")
-    verdict = check_address(kind, address)
-    if not verdict.ok:
-        raise AddressBookError(f"@{name}: {verdict.reason}")
-    memo = texts["memo"] or None
-    if memo is not None and not (said := check_memo(kind, memo, None)).ok:
-        raise AddressBookError(f"@{name}: {said.reason}")
-    own = table.get("own", False)
-    if not isinstance(own, bool):
-        raise AddressBookError(f"@{name}: own is true or false.")
-    try:
-        note = identity_text(texts["note"] or "", _NOTE_LIMIT)
-        chain = identity_text(texts["chain"], 64) if texts["chain"] else None
-    except UnsafeText as error:
-        raise AddressBookError(f"@{name}: {error}.") from None
-    return Entry(name.lower(), verdict.normalized, kind, chain, memo, note, own)
-
-
-def _table(entry: Entry) -> dict[str, object]:
-    fields: dict[str, object] = {"address": entry.address, "kind": entry.kind}
-    for name in ("chain", "memo", "note", "own"):
-        value = getattr(entry, name)
-        if value:
-            fields[name] = value
-    return fields
-
-
-def _toml(entry: Entry) -> str:
-    lines = [f"[{entry.name}]"]
-    for name, value in _table(entry).items():
-        # A JSON text of safe characters is a TOML basic string.
-        lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
-    return "\n".join(lines) + "\n"
-
-
-def _with_table(text: str, name: str, table: str) -> str | None:
-    """The file with the table of ``name`` replaced by ``table``, empty for none; None when the
-    table is not written as one block, or anything else would change with it."""
-    lines = text.splitlines(keepends=True)
-    heads = {f"[{name}]", f'["{name}"]', f"['{name}']"}
-    starts = [at for at, line in enumerate(lines) if line.split("#")[0].strip().lower() in heads]
-    if len(starts) != 1:
-        return None
-    start = starts[0]
-    end = next((at for at in range(start + 1, len(lines)) if lines[at].startswith("[")), len(lines))
-    # Empty rows and remarks before the next table belong to that one.
-    while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].startswith("#")):
-        end -= 1
-    edited = "".join([*lines[:start], table, *lines[end:]])
-    try:
-        before, after = tomllib.loads(text), tomllib.loads(edited)
-        wanted = tomllib.loads(table)
-    except tomllib.TOMLDecodeError:
-        return None
-    others = {key: value for key, value in before.items() if key.lower() != name}
-    return edited if after == {**others, **wanted} else None
-
-
-def _written(text: str, name: str) -> Entry | None:
-    """The entry as it stands in the file now; None when there is none or it cannot be read."""
-    try:
-        document = tomllib.loads(text)
-        return next(
-            (_entry(key, one) for key, one in document.items() if key.lower() == name), None
-        )
-    except (tomllib.TOMLDecodeError, AddressBookError):
-        return None
-
-
-def _line_of(text: str, name: str) -> int:
-    heads = (f"[{name}]", f'["{name}"]', f"['{name}']")
-    for number, line in enumerate(text.splitlines(), start=1):
-        bare = line.strip()
-        if bare.startswith(heads) or re.match(rf"[\"']?{re.escape(name)}[\"']?\s*[=.]", bare):
-            return number
-    return 1
-
-
-def _read(path: Path) -> str:
-    with path.open("rb") as file:
-        data = file.read(_FILE_LIMIT + 1)
-    if len(data) > _FILE_LIMIT:
-        raise OSError(0, f"it has more than {_FILE_LIMIT} bytes")
-    return data.decode("utf-8")
-
-
-def _write(path: Path, text: str) -> None:
-    """The whole file at once, readable by its owner alone."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise

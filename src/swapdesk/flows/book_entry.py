@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from swapdesk.chain.addresses.decoding import KINDS, check_address
 from swapdesk.chain.addresses.lookalike import looks_like
 from swapdesk.chain.addresses.memos import check_memo
-from swapdesk.flows.address_book import NAME, AddressBook, Entry
+from swapdesk.flows.address_book import AddressBook
+from swapdesk.flows.book_file import NAME, Entry
 from swapdesk.flows.check_line import CheckLine, refused
 
 

@@ -12,7 +12,8 @@ from decimal import Decimal
 from enum import StrEnum
 
 from swapdesk.chain.addresses.decoding import check_address
-from swapdesk.flows.address_book import AddressBook, Entry
+from swapdesk.flows.address_book import AddressBook
+from swapdesk.flows.book_file import Entry
 from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.resolution import resolve
 from swapdesk.flows.token_row import TokenRow

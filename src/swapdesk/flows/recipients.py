@@ -13,7 +13,8 @@ from swapdesk.chain.addresses.decoding import same_address
 from swapdesk.chain.addresses.lookalike import differing_characters, looks_like
 from swapdesk.chain.addresses.memos import memo_label
 from swapdesk.chain.addresses.patterns import check_recipient as check_by_pattern
-from swapdesk.flows.address_book import AddressBook, Entry
+from swapdesk.flows.address_book import AddressBook
+from swapdesk.flows.book_file import Entry
 from swapdesk.flows.check_line import CheckLine, refused
 from swapdesk.flows.memo_check import another_memo, check_memo
 from swapdesk.flows.notation import short_address

@@ -9,7 +9,7 @@ from textual import on
 from textual.widget import Widget
 
 from swapdesk.chain.addresses.recognition import FAMILIES
-from swapdesk.flows.address_book import AddressBookError, Entry
+from swapdesk.flows.book_file import AddressBookError, Entry
 from swapdesk.flows.notation import day, short_address
 from swapdesk.flows.payees import last_paid, paid_addresses
 from swapdesk.tui.commands.address_book import (

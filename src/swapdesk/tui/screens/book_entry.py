@@ -9,8 +9,8 @@ from textual import on
 from textual.widget import Widget
 
 from swapdesk.chain.addresses.recognition import FAMILIES
-from swapdesk.flows.address_book import AddressBookError, Entry
 from swapdesk.flows.book_entry import EntryCheck, check_entry
+from swapdesk.flows.book_file import AddressBookError, Entry
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.exchange import new_intent_id
 from swapdesk.flows.first_use import challenge_for
