@@ -82,6 +82,11 @@ class TerminalWindow:
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait(10)
 
+    def vanish(self) -> None:
+        """The window is closed under the program."""
+        os.close(self.master)
+        self.master = -1
+
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.terminate()
@@ -90,7 +95,8 @@ class TerminalWindow:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        os.close(self.master)
+        if self.master >= 0:
+            os.close(self.master)
 
     def _read(self, timeout: float) -> bytes:
         if not select.select([self.master], [], [], timeout)[0]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.terminal_window import TerminalWindow
+from tui.terminal_window import PATIENCE, TerminalWindow
 
 PROGRAM = Path(__file__).parent / "pty_desk.py"
 COLUMNS, ROWS = 120, 40
@@ -71,3 +71,10 @@ def test_a_cursor_key_is_cheap_and_an_idle_desk_is_silent(terminal: Terminal) ->
     assert min(costs) > 0
     assert max(costs) <= 700, costs
     assert terminal.read_until_quiet() == b""
+
+
+@pytest.mark.parametrize("terminal", [("orders",)], indirect=True)
+def test_a_desk_whose_window_is_closed_ends(terminal: Terminal) -> None:
+    terminal.read_until("h8K020")
+    terminal.vanish()
+    assert terminal.process.wait(PATIENCE) is not None

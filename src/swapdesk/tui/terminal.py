@@ -21,6 +21,7 @@ from swapdesk.toml_document import ConfigProblem
 from swapdesk.tui.clipboard import Way, copied_notice, no_clipboard_notice, way_of, wrapped_copy
 from swapdesk.tui.crash_report import crash_report
 from swapdesk.tui.glyphs import GlyphSet, automatic_set
+from swapdesk.tui.hangup import EXIT_CODE, LOOK_SECONDS, has_hung_up
 from swapdesk.tui.hyperlinks import draws_links
 from swapdesk.tui.ink import NoColorButInk
 from swapdesk.tui.notice_log import NoticeLog
@@ -91,6 +92,14 @@ class SafeApp(App[ReturnType]):
         # A variable without a value does not count (https://no-color.org).
         self.no_color = self.no_color and bool(os.environ.get("NO_COLOR"))
         self.theme = HUELESS if self.no_color else chosen_theme(theme, self._palettes)
+
+    def on_mount(self) -> None:
+        if not self.is_headless and sys.__stdin__ is not None and sys.__stdin__.isatty():
+            self.set_interval(LOOK_SECONDS, self._end_without_terminal)
+
+    def _end_without_terminal(self) -> None:
+        if sys.__stdin__ is not None and has_hung_up(sys.__stdin__.fileno()):
+            self.exit(return_code=EXIT_CODE)
 
     def get_driver_class(self) -> type[Driver]:
         return thrifty_driver(guarded_driver(super().get_driver_class()))
