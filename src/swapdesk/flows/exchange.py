@@ -18,9 +18,10 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.clock import Clock
 from swapdesk.flows.agreed_output import LOWER_TOLERANCE
+from swapdesk.flows.create_body import CreateBody, create_body
 from swapdesk.flows.create_outcome import Created, CreateOutcome, NotCreated, Unknown
 from swapdesk.flows.folding import display_of, ended
-from swapdesk.flows.intent import Intent, IntentKind
+from swapdesk.flows.intent import Intent
 from swapdesk.flows.intent_log import OrderTaken, TwinPending
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
@@ -45,7 +46,7 @@ from swapdesk.flows.wording import (
     failure_of,
 )
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.orders import Order
 
 LAST_MOMENT = timedelta(seconds=5)
@@ -108,7 +109,7 @@ class ExchangeFlow:
         return None
 
     async def _create(self, intent: Intent, on_waiting: Callable[[], None] | None) -> CreateOutcome:
-        body = _body(intent)
+        body = create_body(intent)
         digest = hashlib.sha256(encode_json(body)).hexdigest()
         sent_at = self._api.server_now()
         try:
@@ -128,7 +129,7 @@ class ExchangeFlow:
     async def _send(
         self,
         intent: Intent,
-        body: ExchangeRequest | PrivateSendRequest,
+        body: CreateBody,
         sent_at: datetime,
         known: set[str],
         on_waiting: Callable[[], None] | None,
@@ -152,7 +153,7 @@ class ExchangeFlow:
         except (JournalUnavailable, OrderTaken):
             return _unjournaled(intent, order)
 
-    async def _post(self, body: ExchangeRequest | PrivateSendRequest, until: datetime) -> Order:
+    async def _post(self, body: CreateBody, until: datetime) -> Order:
         if isinstance(body, ExchangeRequest):
             return await self._api.create_exchange(body, until=until)
         return await self._api.create_private_send(body, until=until)
@@ -288,16 +289,3 @@ def _unjournaled(intent: Intent, order: Order) -> Created:
 def new_intent_id() -> str:
     """A fresh id of an intent."""
     return uuid.uuid4().hex
-
-
-def _body(intent: Intent) -> ExchangeRequest | PrivateSendRequest:
-    kind = ExchangeRequest if intent.kind is IntentKind.EXCHANGE else PrivateSendRequest
-    return kind(
-        quote_id=intent.quote_id,
-        address_to=intent.recipient,
-        destination_tag=intent.memo or None,
-        refund_address=intent.refund_address or None,
-        refund_extra_id=intent.refund_memo or None,
-        intermediate_refund_address=intent.intermediate_refund or None,
-        markup=intent.markup,
-    )
