@@ -1,38 +1,364 @@
-"""The embedded chains as an unmodified web3 client sees them."""
+"""The embedded chains as an unmodified web3 client sees them, over loopback HTTP."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from sandbox.evm.evm_world import faucet, running, stranger
+import pytest
+import pytest_asyncio
+from eth_account.signers.local import LocalAccount
+from web3 import AsyncWeb3
+from web3.exceptions import (
+    ContractCustomError,
+    ContractLogicError,
+    TransactionNotFound,
+    Web3RPCError,
+)
+from web3.middleware import SignAndSendRawMiddlewareBuilder
+
+from sandbox.evm.evm_world import World, faucet, running, stranger
+
+GWEI = 10**9
+
+
+@lru_cache
+def counter() -> dict[str, Any]:
+    import vyper
+
+    source = (Path(__file__).parent / "counter.vy").read_text()
+    compiled: dict[str, Any] = vyper.compile_code(source, output_formats=["abi", "bytecode"])
+    refused = {"type": "error", "name": "Refused", "inputs": [{"name": "code", "type": "uint256"}]}
+    return {**compiled, "abi": [*compiled["abi"], refused]}
+
+
+@pytest_asyncio.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with running(tmp_path) as made:
+        yield made
+
+
+@pytest_asyncio.fixture
+async def web3(world: World) -> AsyncIterator[AsyncWeb3[Any]]:
+    """A client of Base that signs with the faucet's key itself, and fills in all the rest."""
+    client = world.web3("base")
+    signer = faucet()
+    client.eth.default_account = signer.address
+    client.middleware_onion.inject(SignAndSendRawMiddlewareBuilder.build(signer), layer=0)
+    yield client
+    await client.provider.disconnect()
+
+
+async def mined(web3: AsyncWeb3[Any], sent: Any) -> Any:
+    return await web3.eth.wait_for_transaction_receipt(sent, timeout=30, poll_latency=0.01)
+
+
+async def transfer(web3: AsyncWeb3[Any], signer: LocalAccount, nonce: int, **changed: Any) -> bytes:
+    fields = {
+        "chainId": await web3.eth.chain_id,
+        "nonce": nonce,
+        "to": stranger(7).address,
+        "value": 1,
+        "gas": 21_000,
+        "maxFeePerGas": GWEI,
+        "maxPriorityFeePerGas": GWEI // 10,
+        **changed,
+    }
+    return bytes(signer.sign_transaction(fields).raw_transaction)
+
+
+async def deployed(web3: AsyncWeb3[Any]) -> Any:
+    made = counter()
+    kind = web3.eth.contract(abi=made["abi"], bytecode=made["bytecode"])
+    receipt = await mined(web3, await kind.constructor().transact())
+    return web3.eth.contract(address=receipt["contractAddress"], abi=made["abi"])
 
 
 async def test_a_transfer_is_mined_and_survives_a_restart(tmp_path: Path) -> None:
-    sender, receiver = faucet(), stranger(7)
     async with running(tmp_path) as world:
         web3 = world.web3("base")
-        web3.eth.default_account = sender.address
-        signed = sender.sign_transaction(
-            {
-                "chainId": await web3.eth.chain_id,
-                "nonce": await web3.eth.get_transaction_count(sender.address),
-                "to": receiver.address,
-                "value": 10**18,
-                "gas": 21_000,
-                "maxFeePerGas": 10**10,
-                "maxPriorityFeePerGas": 10**6,
-            }
-        )
-        sent = await web3.eth.send_raw_transaction(signed.raw_transaction)
-        receipt = await web3.eth.wait_for_transaction_receipt(sent, poll_latency=0.01)
+        sent = await web3.eth.send_raw_transaction(await transfer(web3, faucet(), 0, value=10**18))
+        receipt = await mined(web3, sent)
         assert receipt["status"] == 1
-        assert await web3.eth.get_balance(receiver.address) == 10**18
+        assert await web3.eth.get_balance(stranger(7).address) == 10**18
         await web3.provider.disconnect()
     async with running(tmp_path) as world:
         web3 = world.web3("base")
         again = await web3.eth.get_transaction_receipt(sent)
         assert again == receipt
-        assert await web3.eth.get_balance(receiver.address) == 10**18
-        assert await web3.eth.get_transaction_count(sender.address) == 1
+        assert await web3.eth.get_balance(stranger(7).address) == 10**18
+        assert await web3.eth.get_transaction_count(faucet().address) == 1
         assert (await web3.eth.get_block(receipt["blockNumber"]))["hash"] == receipt["blockHash"]
+        with pytest.raises(Web3RPCError, match="already known"):
+            await web3.eth.send_raw_transaction(await transfer(web3, faucet(), 0, value=10**18))
         await web3.provider.disconnect()
+
+
+async def test_every_chain_has_its_own_id_and_genesis(world: World) -> None:
+    seen = set()
+    for name, chain in world.node.chains.items():
+        client = world.web3(name)
+        assert await client.eth.chain_id == chain.terms.chain_id
+        assert await client.net.version == str(chain.terms.chain_id)
+        assert "swapdesk/" in await client.client_version
+        assert not await client.eth.syncing
+        assert await client.eth.accounts == []
+        seen.add(bytes((await client.eth.get_block(0))["hash"]))
+        await client.provider.disconnect()
+    assert [chain.terms.chain_id - 1_337_000_000 for chain in world.node.chains.values()] == [
+        1,
+        8453,
+        42161,
+        137,
+        56,
+    ]
+    assert len(seen) >= 4
+
+
+async def test_a_contract_is_deployed_called_and_heard(web3: AsyncWeb3[Any]) -> None:
+    contract = await deployed(web3)
+    first = await mined(web3, await contract.functions.bump(2).transact())
+    second = await mined(web3, await contract.functions.bump(3).transact())
+    assert await contract.functions.count().call() == 5
+    assert await contract.functions.count().call(block_identifier=first["blockNumber"]) == 2
+    events = await contract.events.Bumped.get_logs(from_block=0)
+    assert [event["args"]["count"] for event in events] == [2, 5]
+    assert [event["transactionHash"] for event in events] == [
+        first["transactionHash"],
+        second["transactionHash"],
+    ]
+    assert contract.events.Bumped().process_receipt(second)[0]["args"]["count"] == 5
+    nobody = await contract.events.Bumped.get_logs(
+        from_block=0, argument_filters={"who": stranger(1).address}
+    )
+    assert not nobody
+    code = await web3.eth.get_code(contract.address)
+    assert len(code) > 100
+    assert int.from_bytes(await web3.eth.get_storage_at(contract.address, 0), "big") == 5
+
+
+async def test_reasons_and_custom_errors_of_a_contract(web3: AsyncWeb3[Any]) -> None:
+    contract = await deployed(web3)
+    with pytest.raises(ContractLogicError, match="execution reverted: too much"):
+        await contract.functions.bump(100).call()
+    with pytest.raises(ContractLogicError, match="too much"):
+        await contract.functions.bump(100).estimate_gas()
+    with pytest.raises(ContractCustomError) as caught:
+        await contract.functions.refuse().call()
+    selector = web3.keccak(text="Refused(uint256)")[:4].hex()
+    assert str(caught.value.data) == "0x" + selector + f"{7:064x}"
+    # Sent all the same it is mined, and failed.
+    receipt = await mined(web3, await contract.functions.bump(100).transact({"gas": 100_000}))
+    assert receipt["status"] == 0
+    assert receipt["logs"] == []
+    assert receipt["gasUsed"] < 100_000
+
+
+async def test_transactions_of_other_chains_are_refused(world: World) -> None:
+    web3, signer = world.web3("base"), faucet()
+    for other in (1, 8453, 1_337_000_001):
+        with pytest.raises(Web3RPCError, match="invalid chain id for signer") as caught:
+            await web3.eth.send_raw_transaction(await transfer(web3, signer, 0, chainId=other))
+        assert caught.value.rpc_response["error"]["code"] == -32000
+    old = {"nonce": 0, "to": stranger(7).address, "value": 1, "gas": 21_000, "gasPrice": GWEI}
+    foreign = signer.sign_transaction({**old, "chainId": 1}).raw_transaction
+    with pytest.raises(Web3RPCError, match="invalid chain id for signer"):
+        await web3.eth.send_raw_transaction(foreign)
+    unprotected = signer.sign_transaction(old).raw_transaction
+    with pytest.raises(Web3RPCError, match="only replay-protected"):
+        await web3.eth.send_raw_transaction(unprotected)
+    ours = signer.sign_transaction({**old, "chainId": 1_337_008_453}).raw_transaction
+    assert (await mined(web3, await web3.eth.send_raw_transaction(ours)))["type"] == 0
+    await web3.provider.disconnect()
+
+
+async def test_what_the_pool_refuses_says_why(world: World) -> None:
+    web3, signer = world.web3("base"), faucet()
+    poor = stranger(9)
+    refusals = [
+        (await transfer(web3, signer, 0, gas=20_999), "intrinsic gas too low: gas 20999"),
+        (await transfer(web3, poor, 0), "insufficient funds for gas"),
+        (await transfer(web3, signer, 0, gas=30_000_001), "exceeds block gas limit"),
+        (
+            await transfer(web3, signer, 0, data="0x" + "ff" * 200, gas=25_000),
+            "insufficient gas for floor data gas cost",
+        ),
+        (b"\x03\x01\x02", "transaction type not supported"),
+        (b"\xc0", "rlp"),
+        (b"\x02\xc0", "rlp"),
+        (b"", "rlp"),
+    ]
+    for raw, words in refusals:
+        with pytest.raises(Web3RPCError) as caught:
+            await web3.eth.send_raw_transaction(raw)
+        assert words in str(caught.value), raw.hex()
+    await mined(web3, await web3.eth.send_raw_transaction(await transfer(web3, signer, 0)))
+    with pytest.raises(Web3RPCError, match="nonce too low"):
+        await web3.eth.send_raw_transaction(await transfer(web3, signer, 0, value=2))
+    await web3.provider.disconnect()
+
+
+async def test_a_gap_waits_until_it_is_filled_and_a_replacement_pays_more(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        web3, signer = world.web3("base"), faucet()
+        late = await web3.eth.send_raw_transaction(await transfer(web3, signer, 2))
+        gap = await web3.eth.send_raw_transaction(await transfer(web3, signer, 1, value=5))
+        assert await web3.eth.get_transaction_count(signer.address, "pending") == 0
+        assert await web3.eth.block_number == 0
+        for fees in (
+            {"maxFeePerGas": GWEI, "maxPriorityFeePerGas": GWEI // 10},
+            {"maxFeePerGas": GWEI * 11 // 10 - 1, "maxPriorityFeePerGas": GWEI // 5},
+            {"maxFeePerGas": 2 * GWEI, "maxPriorityFeePerGas": GWEI // 10},
+        ):
+            with pytest.raises(Web3RPCError, match="replacement transaction underpriced"):
+                await web3.eth.send_raw_transaction(
+                    await transfer(web3, signer, 1, value=6, **fees)
+                )
+        better = await web3.eth.send_raw_transaction(
+            await transfer(
+                web3,
+                signer,
+                1,
+                value=6,
+                maxFeePerGas=GWEI * 11 // 10,
+                maxPriorityFeePerGas=GWEI * 11 // 100,
+            )
+        )
+        with pytest.raises(TransactionNotFound):
+            await web3.eth.get_transaction(gap)
+        waiting = await web3.eth.get_transaction(better)
+        assert waiting["blockNumber"] is None
+        with pytest.raises(Web3RPCError, match="already known"):
+            await web3.eth.send_raw_transaction(await transfer(web3, signer, 2))
+        await web3.eth.send_raw_transaction(await transfer(web3, signer, 0))
+        for sent in (late, better):
+            assert (await mined(web3, sent))["status"] == 1
+        assert await web3.eth.get_balance(stranger(7).address) == 8
+        assert await web3.eth.get_transaction_count(signer.address, "pending") == 3
+        await web3.provider.disconnect()
+
+
+async def test_calls_with_another_state(web3: AsyncWeb3[Any]) -> None:
+    contract = await deployed(web3)
+    changed = {contract.address: {"stateDiff": {"0x" + "00" * 32: f"0x{41:064x}"}}}
+    assert await contract.functions.count().call(state_override=changed) == 41
+    rich = {stranger(5).address: {"balance": hex(10**20)}}
+    call = {"from": stranger(5).address, "to": stranger(6).address, "value": 10**19}
+    assert await web3.eth.call(call, "latest", rich) == b""
+    with pytest.raises(Web3RPCError, match="insufficient funds"):
+        await web3.eth.call(call)
+    code = await web3.eth.get_code(contract.address)
+    elsewhere = {stranger(4).address: {"code": code.to_0x_hex(), "nonce": "0x1"}}
+    copied = web3.eth.contract(address=stranger(4).address, abi=counter()["abi"])
+    assert await copied.functions.count().call(state_override=elsewhere) == 0
+    assert await contract.functions.count().call() == 0
+
+
+async def test_a_simulation_shows_logs_and_moved_money(web3: AsyncWeb3[Any]) -> None:
+    contract = await deployed(web3)
+    bump = contract.encode_abi("bump", args=[4])
+    give = contract.encode_abi("give", args=[stranger(6).address])
+    found = await web3.eth.simulate_v1(
+        {
+            "blockStateCalls": [
+                {"calls": [{"from": faucet().address, "to": contract.address, "data": bump}]},
+                {
+                    "calls": [
+                        {"from": faucet().address, "to": contract.address, "data": bump},
+                        {
+                            "from": faucet().address,
+                            "to": contract.address,
+                            "data": give,
+                            "value": 3,
+                        },
+                        {"to": contract.address, "data": contract.encode_abi("refuse")},
+                    ]
+                },
+            ],
+            "traceTransfers": True,
+        },
+        "latest",
+    )
+    assert found[1]["number"] == found[0]["number"] + 1
+    bumped = found[1]["calls"][0]
+    assert bumped["status"] == 1
+    assert int.from_bytes(bumped["logs"][0]["data"], "big") == 8
+    given = found[1]["calls"][1]["logs"]
+    assert {log["address"].lower() for log in given} == {"0x" + "ee" * 20}
+    moved = [
+        (log["topics"][1][12:], log["topics"][2][12:], int.from_bytes(log["data"], "big"))
+        for log in given
+    ]
+    parties = [bytes.fromhex(each[2:]) for each in (faucet().address, contract.address)]
+    receiver = bytes.fromhex(stranger(6).address[2:])
+    assert [tuple(map(bytes, each[:2])) for each in moved] == [
+        (parties[0], parties[1]),
+        (parties[1], receiver),
+    ]
+    assert [each[2] for each in moved] == [3, 3]
+    refused = found[1]["calls"][2]
+    assert refused["status"] == 0
+    assert refused["error"]["code"] == 3
+    assert await contract.functions.count().call() == 0
+
+
+async def test_fees_never_fall_below_the_floor(web3: AsyncWeb3[Any], world: World) -> None:
+    floor = world.chain("base").terms.lowest_base_fee
+    sent = None
+    for _ in range(3):
+        sent = await web3.eth.send_transaction({"to": stranger(7).address, "value": 1})
+    receipt = await mined(web3, sent)
+    history = await web3.eth.fee_history(1_000, "latest", [10, 50, 90])
+    count = len(history["gasUsedRatio"])
+    assert len(history["baseFeePerGas"]) == count + 1
+    assert len(history["reward"]) == count
+    assert min(history["baseFeePerGas"]) == floor
+    place = receipt["blockNumber"] - history["oldestBlock"]
+    tip = receipt["effectiveGasPrice"] - history["baseFeePerGas"][place]
+    assert history["reward"][place] == [tip] * 3
+    assert history["gasUsedRatio"][place] > 0
+    assert await web3.eth.gas_price >= floor
+    assert 0 < await web3.eth.max_priority_fee < floor
+    short = await web3.eth.fee_history(1, "latest")
+    assert "reward" not in short
+    with pytest.raises(Web3RPCError, match="percentile"):
+        await web3.eth.fee_history(1, "latest", [50, 10])
+
+
+async def test_blocks_by_tag_number_and_hash(web3: AsyncWeb3[Any], world: World) -> None:
+    receipt = await mined(
+        web3, await web3.eth.send_transaction({"to": stranger(7).address, "value": 1})
+    )
+    number = receipt["blockNumber"]
+    block = await web3.eth.get_block(number, full_transactions=True)
+    assert [each["hash"] for each in block["transactions"]] == [receipt["transactionHash"]]
+    assert block["transactions"][0]["blockHash"] == block["hash"] == receipt["blockHash"]
+    assert (await web3.eth.get_block(block["hash"]))["number"] == number
+    assert (await web3.eth.get_block("earliest"))["number"] == 0
+    parent = await web3.eth.get_block(number - 1)
+    assert block["parentHash"] == parent["hash"]
+    assert block["timestamp"] >= parent["timestamp"]
+    # Others may wait for confirmations: so many blocks follow, and not one more.
+    deep = world.chain("base").terms.confirmations - 1
+    while await web3.eth.block_number < number + deep:
+        await world.chain("base").changed.wait()
+    assert (await web3.eth.get_block("finalized"))["number"] == number
+    assert number < (await web3.eth.get_block("safe"))["number"] < number + deep
+    assert world.chain("base").head.awaited == 0
+    assert await web3.eth.get_balance(stranger(7).address, number - 1) == 0
+    assert await web3.eth.get_balance(stranger(7).address, number) == 1
+    pending = await web3.eth.get_block("pending")
+    assert pending["number"] == number + deep + 1
+    assert (await web3.eth.get_block_receipts(number))[0] == receipt
+
+
+async def test_what_is_not_there_is_said_honestly(web3: AsyncWeb3[Any]) -> None:
+    for method in ("eth_getProof", "debug_traceTransaction", "eth_newFilter", "eth_sign"):
+        answer = await web3.provider.make_request(method, [])  # type: ignore[arg-type]
+        assert answer["error"]["code"] == -32601, method
+    with pytest.raises(TransactionNotFound):
+        await web3.eth.get_transaction_receipt("0x" + "12" * 32)
+    with pytest.raises(Web3RPCError, match="header not found"):
+        await web3.eth.get_balance(stranger(7).address, 1_000_000)

@@ -17,8 +17,9 @@ from eth_abi.exceptions import DecodingError
 from eth_typing import Address
 
 from swapdesk.clock import Clock
+from swapdesk.sandbox.node.evm.bounded import TooLong
 from swapdesk.sandbox.node.evm.call_request import CallRequest
-from swapdesk.sandbox.node.evm.call_state import CallState, TooLong
+from swapdesk.sandbox.node.evm.call_state import CallState
 from swapdesk.sandbox.node.evm.candidate import floor_gas
 from swapdesk.sandbox.node.evm.machine import BlockHeader, Machine
 from swapdesk.sandbox.node.evm.overrides import override_state

@@ -21,6 +21,8 @@ MOST_BYTES = 128 * 1024
 MOST_INITCODE = 2 * 24_576
 """EIP-3860."""
 _KINDS = (0, 1, 2, 4)
+_FIRST_OLD = 0xC0
+"""A transaction from before types is an RLP list."""
 _FLOOR_BASE, _FLOOR_TOKEN, _TOKENS = 21_000, 10, 4
 
 
@@ -62,10 +64,10 @@ def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Ca
         raise Problem(
             f"oversized data: transaction size {len(raw)}, limit {MOST_BYTES}",
         )
+    if raw and raw[0] < _FIRST_OLD and raw[0] not in _KINDS[1:]:
+        raise Problem("transaction type not supported")
     transaction = _decode(raw)
     kind = transaction.type_id or 0
-    if kind not in _KINDS:
-        raise Problem("transaction type not supported")
     _require_chain(transaction, kind, terms)
     if kind < 2:
         max_fee = max_tip = transaction.gas_price

@@ -18,7 +18,9 @@ from eth.vm.forks.prague.blocks import PragueBlockHeader
 from eth_typing import BlockNumber
 from eth_utils.exceptions import ValidationError
 
+from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.block_record import BlockRecord, Head
+from swapdesk.sandbox.node.evm.bounded import TooLong
 from swapdesk.sandbox.node.evm.candidate import Candidate
 from swapdesk.sandbox.node.evm.execution import Execution, seal
 from swapdesk.sandbox.node.evm.genesis import Genesis
@@ -31,6 +33,8 @@ from swapdesk.sandbox.node.evm.terms import ChainTerms
 AHEAD_SECONDS = 15
 """How far timestamps may run ahead of the clock where blocks are closer than a second."""
 PRUNE_EVERY = 500
+BLOCK_SECONDS = 5.0
+"""After this long a block is closed; a transaction that takes longer is not executed."""
 KEPT_ROOTS = 128
 """Blocks whose state can still be read; a reorganisation goes no deeper."""
 
@@ -56,7 +60,10 @@ class Mined:
 class Chain:
     """One chain over its file. Raises OtherChain when the file holds another one."""
 
-    def __init__(self, path: Path, terms: ChainTerms, genesis: Genesis, beat: Beat) -> None:
+    def __init__(
+        self, path: Path, terms: ChainTerms, genesis: Genesis, beat: Beat, clock: Clock
+    ) -> None:
+        self._monotonic = clock.monotonic
         self.terms = terms
         self.path = path
         require_same(path, terms.chain_id, genesis.digest)
@@ -73,20 +80,31 @@ class Chain:
         """One block with what of ``batch`` can be executed, in that order. A batch of which
         nothing can be executed makes no block."""
         header = self._machine.next_header(self.head.header, self._timestamp(beat))
-        vm = self._machine.vm(header)
+        vm: Any = self._machine.vm(header)
         done: list[Execution] = []
         refused: list[tuple[bytes, str]] = []
+        began = self._monotonic()
         for candidate in batch:
-            if header.gas_used + candidate.gas > header.gas_limit:
+            late = done and self._monotonic() > began + BLOCK_SECONDS
+            if late or header.gas_used + candidate.gas > header.gas_limit:
                 break
+            vm.state.limit(self._monotonic, BLOCK_SECONDS)
+            # Locking begins a transaction anew; a snapshot from before it cannot be gone back to.
+            vm.state.lock_changes()
             snapshot = vm.state.snapshot()
             try:
-                receipt, computation = vm.apply_transaction(header, candidate.transaction)
+                computation = vm.state.apply_transaction(candidate.transaction)
+            except TooLong:
+                vm.state.revert(snapshot)
+                refused.append((candidate.hash, "it runs too long"))
+                continue
             except (ValidationError, VMError) as error:
                 vm.state.revert(snapshot)
                 refused.append((candidate.hash, str(error)))
                 continue
+            vm.state.commit(snapshot)
             before = header.gas_used
+            receipt = vm.make_receipt(header, candidate.transaction, computation, vm.state)
             header = vm.add_receipt_to_header(header, receipt)
             done.append(Execution.of(candidate, receipt, computation, before))
         if not done:

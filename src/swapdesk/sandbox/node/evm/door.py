@@ -8,6 +8,7 @@ is ready before the chains are open, and requests wait for them.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -23,7 +24,7 @@ from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.evm.written import Written
-from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
+from swapdesk.wire.encoding.codec import CodecError, decode_json
 
 PREFIX = "/evm/"
 BODY_LIMIT = 1 << 20
@@ -117,8 +118,8 @@ class Door:
             logger.exception("%s of %s failed", asked["method"][:64], chain)
             answer = _failed(number, Problem("internal error", Code.INTERNAL))
         else:
-            text = result.text.encode() if isinstance(result, Written) else encode_json(result)
-            head = b'{"jsonrpc":"2.0","id":' + encode_json(number)
+            text = result.text.encode() if isinstance(result, Written) else _json(result)
+            head = b'{"jsonrpc":"2.0","id":' + _json(number)
             answer = head + b',"result":' + text + b"}"
         return answer if "id" in asked else b""
 
@@ -129,4 +130,8 @@ def _id_of(asked: Any) -> Any:
 
 
 def _failed(number: Any, problem: Problem) -> bytes:
-    return encode_json({"jsonrpc": "2.0", "id": number, "error": problem.as_json()})
+    return _json({"jsonrpc": "2.0", "id": number, "error": problem.as_json()})
+
+
+def _json(document: Any) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()

@@ -21,10 +21,11 @@ from eth.vm.chain_context import ChainContext
 from eth.vm.forks.london.headers import calculate_expected_base_fee_per_gas
 from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.blocks import PragueBlockHeader
-from eth.vm.forks.prague.state import PragueState, PragueTransactionExecutor
+from eth.vm.forks.prague.state import PragueTransactionExecutor
 from eth_hash.auto import keccak
 from eth_typing import Hash32
 
+from swapdesk.sandbox.node.evm.bounded import BoundedState
 from swapdesk.sandbox.node.evm.terms import ChainTerms
 
 __all__ = ["BlockHeader", "Machine", "next_base_fee"]
@@ -42,7 +43,7 @@ class AdmittedExecutor(PragueTransactionExecutor):
         self.vm_state.validate_transaction(transaction)
 
 
-class SandboxState(PragueState):
+class SandboxState(BoundedState):
     transaction_executor_class = AdmittedExecutor
 
     def set_system_contracts(self) -> None:

@@ -52,7 +52,7 @@ class EvmNode:
             for name, each in terms.items():
                 beats = Beats(world, each.block_ms)
                 chain = await lanes.writer.run(
-                    Chain, chain_file(directory, name), each, genesis[name], beats.now()
+                    Chain, chain_file(directory, name), each, genesis[name], beats.now(), clock
                 )
                 chains[name] = LiveChain(chain, beats, lanes, faults, clock)
         except BaseException:
