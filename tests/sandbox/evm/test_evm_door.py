@@ -1,0 +1,229 @@
+"""The door of the embedded chains: who is let in, batches, bounds, and nodes that misbehave."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from sandbox.evm.evm_world import World, faucet, running, stranger
+from swapdesk.sandbox.node.evm.account import mined_receipt
+from swapdesk.sandbox.node.evm.problem import Problem
+
+
+@pytest_asyncio.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with running(tmp_path) as made:
+        yield made
+
+
+@pytest_asyncio.fixture
+async def client(world: World) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{world.port}") as made:
+        yield made
+
+
+def asked(method: str, *params: Any, number: Any = 1) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)}
+
+
+async def test_pages_of_other_sites_and_other_paths_get_nothing(
+    client: httpx.AsyncClient,
+) -> None:
+    body = asked("eth_chainId")
+    assert (await client.post("/evm/base", json=body)).json()["result"] == hex(1_337_008_453)
+    for headers, status in (
+        ({"host": "evil.example"}, 421),
+        ({"host": "127.0.0.1.evil.example"}, 421),
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "http://localhost:3000"}, 200),
+    ):
+        answer = await client.post("/evm/base", json=body, headers=headers)
+        assert answer.status_code == status, headers
+    assert (await client.post("/evm/bitcoin", json=body)).status_code == 404
+    assert (await client.get("/evm/base")).status_code == 405
+
+
+async def test_a_batch_is_answered_in_order_and_bounded(client: httpx.AsyncClient) -> None:
+    batch = [
+        asked("eth_chainId", number="first"),
+        asked("eth_nothing", number=2),
+        {"jsonrpc": "2.0", "method": "eth_blockNumber"},
+        asked("eth_getBalance", faucet().address, "latest", number=3),
+        5,
+    ]
+    answers = (await client.post("/evm/base", json=batch)).json()
+    assert [answer["id"] for answer in answers] == ["first", 2, 3, None]
+    assert answers[1]["error"]["code"] == -32601
+    assert int(answers[2]["result"], 16) == 10**27
+    assert answers[3]["error"]["code"] == -32600
+    many = (await client.post("/evm/base", json=[asked("eth_chainId")] * 101)).json()
+    assert many["error"] == {"code": -32600, "message": "batch too large"}
+    empty = (await client.post("/evm/base", json=[])).json()
+    assert empty["error"]["code"] == -32600
+    large = await client.post("/evm/base", content=b"[" + b" " * (1 << 20) + b"]")
+    assert large.status_code == 413
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"\xff", b'{"id":NaN}', b"[" * 200_000, b"1" * 5_000],
+)
+async def test_what_is_no_json_is_refused(client: httpx.AsyncClient, body: bytes) -> None:
+    answer = (await client.post("/evm/base", content=body)).json()
+    assert answer["error"]["code"] == -32700
+
+
+HOSTILE: list[tuple[str, list[Any]]] = [
+    ("eth_getBalance", []),
+    ("eth_getBalance", ["0x12", "latest"]),
+    ("eth_getBalance", [5, "latest"]),
+    ("eth_getBalance", ["0x" + "00" * 20, "0x01"]),
+    ("eth_getBalance", ["0x" + "00" * 20, "newest"]),
+    ("eth_getBalance", ["0x" + "00" * 20, {"blockHash": "0x12"}]),
+    ("eth_getBalance", ["0x" + "00" * 20, {"blockHash": "0x" + "00" * 32, "blockNumber": "0x1"}]),
+    ("eth_getBalance", ["0x" + "00" * 20, []]),
+    ("eth_getStorageAt", ["0x" + "00" * 20, "0x" + "1" * 65, "latest"]),
+    ("eth_call", [None]),
+    ("eth_call", [{"to": "0x12"}]),
+    ("eth_call", [{"gas": -1}]),
+    ("eth_call", [{"surprise": 1}]),
+    ("eth_call", [{"data": "0x1"}]),
+    ("eth_call", [{"accessList": {}}]),
+    ("eth_call", [{}, "latest", []]),
+    ("eth_call", [{}, "latest", {"0x12": {}}]),
+    ("eth_call", [{}, "latest", {"0x" + "00" * 20: {"balance": "lots"}}]),
+    ("eth_call", [{}, "latest", {"0x" + "00" * 20: {"stateDiff": {"0x0": "0xzz"}}}]),
+    ("eth_call", [{}, "latest", {}, {"time": "late"}]),
+    ("eth_estimateGas", [{"from": 1}]),
+    ("eth_simulateV1", [{}]),
+    ("eth_simulateV1", [{"blockStateCalls": [{"calls": [7]}]}]),
+    ("eth_simulateV1", [{"blockStateCalls": [{"calls": 7}]}]),
+    ("eth_sendRawTransaction", ["0xzz"]),
+    ("eth_sendRawTransaction", [7]),
+    ("eth_getTransactionByHash", ["0x12"]),
+    ("eth_getTransactionReceipt", [None]),
+    ("eth_getBlockByNumber", ["0x0", "yes"]),
+    ("eth_getLogs", [{"address": "0x1"}]),
+    ("eth_getLogs", [{"topics": "0x1"}]),
+    ("eth_getLogs", [{"topics": [["0x1"]]}]),
+    ("eth_getLogs", [{"blockHash": "0x" + "00" * 32, "fromBlock": "0x0"}]),
+    ("eth_feeHistory", ["0x5", "latest", "all"]),
+    ("eth_feeHistory", ["0x5", "latest", ["much"]]),
+    ("eth_chainId", [1]),
+]
+
+
+@pytest.mark.parametrize(("method", "params"), HOSTILE)
+async def test_parameters_that_mean_nothing_are_refused(
+    client: httpx.AsyncClient, method: str, params: list[Any]
+) -> None:
+    answer = (await client.post("/evm/base", json=asked(method, *params))).json()
+    assert answer["error"]["code"] == -32602, answer
+
+
+async def test_logs_are_found_by_block_hash_and_never_without_end(
+    world: World, client: httpx.AsyncClient
+) -> None:
+    receipt = await _sent(world, value=1)
+    wanted = {"blockHash": receipt["blockHash"]}
+    assert (await client.post("/evm/base", json=asked("eth_getLogs", wanted))).json()[
+        "result"
+    ] == []
+    wanted = {"blockHash": "0x" + "12" * 32}
+    answer = (await client.post("/evm/base", json=asked("eth_getLogs", wanted))).json()
+    assert answer["error"]["message"] == "unknown block"
+    wanted = {"fromBlock": "0x5", "toBlock": "0x1"}
+    await _head(world, 6)
+    answer = (await client.post("/evm/base", json=asked("eth_getLogs", wanted))).json()
+    assert answer["error"]["message"] == "invalid block range params"
+
+
+async def test_a_node_that_is_down_says_nothing(world: World, client: httpx.AsyncClient) -> None:
+    world.faults.add("base", "node_down", 2)
+    for _ in range(2):
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.post("/evm/base", json=asked("eth_chainId"))
+    assert (await client.post("/evm/polygon", json=asked("eth_chainId"))).status_code == 200
+    assert (await client.post("/evm/base", json=asked("eth_chainId"))).status_code == 200
+
+
+async def test_a_receipt_is_forged_once(world: World, client: httpx.AsyncClient) -> None:
+    receipt = await _sent(world, value=1)
+    world.faults.add("base", "forged_receipt", 1)
+    unknown = asked("eth_getTransactionReceipt", "0x" + "34" * 32)
+    assert (await client.post("/evm/base", json=unknown)).json()["result"] is None
+    wanted = asked("eth_getTransactionReceipt", receipt["transactionHash"])
+    forged = (await client.post("/evm/base", json=wanted)).json()["result"]
+    assert (receipt["status"], forged["status"]) == ("0x1", "0x0")
+    assert (await client.post("/evm/base", json=wanted)).json()["result"] == receipt
+
+
+async def test_a_dropped_transaction_is_taken_and_forgotten(
+    world: World, client: httpx.AsyncClient
+) -> None:
+    chain = world.chain("base")
+    account = world.node.account("base", "faucet")
+    signed = await account.sign(bytes(20), value=1)
+    world.faults.add("base", "drop_transaction", 1)
+    sending = asked("eth_sendRawTransaction", "0x" + signed.raw.hex())
+    told = (await client.post("/evm/base", json=sending)).json()["result"]
+    assert told == "0x" + signed.hash.hex()
+    assert chain.pool.get(signed.hash) is None
+    with pytest.raises(Problem, match="gone from the pool"):
+        await mined_receipt(chain, signed.hash)
+    # The same bytes again are taken, and mined.
+    assert (await client.post("/evm/base", json=sending)).json()["result"] == told
+    assert (await mined_receipt(chain, signed.hash))["status"] == "0x1"
+
+
+async def test_a_reorganisation_brings_transactions_back_in_other_blocks(
+    world: World, client: httpx.AsyncClient
+) -> None:
+    chain = world.chain("base")
+    first = await _sent(world, value=5)
+    deep = chain.terms.confirmations - 1
+    await _head(world, int(first["blockNumber"], 16) + deep)
+    before = chain.head.number
+    head = await chain.reorganise(deep + 1)
+    assert head.number == before - deep - 1
+    wanted = bytes.fromhex(first["transactionHash"][2:])
+    second = await mined_receipt(chain, wanted)
+    assert second["blockHash"] != first["blockHash"]
+    assert second["status"] == "0x1"
+    gone = asked("eth_getBlockByHash", first["blockHash"], False)
+    assert (await client.post("/evm/base", json=gone)).json()["result"] is None
+    balance = asked("eth_getBalance", stranger(3).address, "latest")
+    assert (await client.post("/evm/base", json=balance)).json()["result"] == "0x5"
+    with pytest.raises(Problem, match="reorganisation"):
+        await chain.reorganise(1000)
+
+
+async def test_what_the_sandbox_does_for_itself_is_not_confirmed(world: World) -> None:
+    chain = world.chain("base")
+    account = world.node.account("base", "operator")
+    sent = await account.send(bytes(20), value=1, awaited=False)
+    receipt = await mined_receipt(chain, sent)
+    assert int(receipt["blockNumber"], 16) == chain.head.number == 1
+    assert chain.head.awaited == 0
+    hashes = [await account.send(bytes(20), value=1) for _ in range(3)]
+    receipts = [await world.node.confirmed("base", each) for each in hashes]
+    assert {each["status"] for each in receipts} == {"0x1"}
+    assert world.node.account("base", "operator") is account
+    assert world.node.account("polygon", "operator").address == account.address
+
+
+async def _sent(world: World, *, value: int) -> dict[str, Any]:
+    receiver = bytes.fromhex(stranger(3).address[2:])
+    sent = await world.node.fund("base", receiver, value)
+    return await world.node.confirmed("base", sent)
+
+
+async def _head(world: World, number: int) -> None:
+    chain = world.chain("base")
+    while chain.head.number < number:
+        await chain.changed.wait()

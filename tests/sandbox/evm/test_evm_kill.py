@@ -1,0 +1,151 @@
+"""``swapdesk node`` as a process, killed while it makes blocks: nothing seen is taken back."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from eth_account import Account
+
+from sandbox.evm.evm_world import stranger
+from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.node.evm.sandbox_keys import FAUCET, sandbox_key
+from swapdesk.sandbox.partner_keys import load_key
+
+CHAIN_ID = 1_337_042_161
+
+
+class NodeProcess:
+    """The command, on a port that stays the same."""
+
+    def __init__(self, data: Path) -> None:
+        with listen("127.0.0.1", 0) as listener:
+            self.port = listener.getsockname()[1]
+        self.data = data
+
+    def start(self) -> dict[str, Any]:
+        command = ["node", "--data", str(self.data), "--port", str(self.port), "--speed", "100"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "swapdesk", *command],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "SWAPDESK_HOME": str(self.data.parent / "home")},
+        )
+        assert self.process.stdout is not None
+        ready: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return ready
+
+    def end(self, number: int) -> int:
+        self.process.send_signal(number)
+        code = self.process.wait(20)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code
+
+
+def call(client: httpx.Client, method: str, *params: Any) -> Any:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+    answer = client.post("/evm/arbitrum", json=asked).json()
+    return answer.get("result", answer.get("error"))
+
+
+def test_what_was_seen_is_there_after_every_kill(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    cycles = 25 if request.config.getoption("--full", default=False) else 3
+    node = NodeProcess(tmp_path / "node")
+    ready = node.start()
+    assert [each["shortName"] for each in ready["chains"]] == [
+        "ethereum",
+        "base",
+        "arbitrum",
+        "polygon",
+        "bsc",
+    ]
+    assert ready["chains"][2] == {
+        "shortName": "arbitrum",
+        "kind": "evm",
+        "chainId": CHAIN_ID,
+        "rpc": f"http://127.0.0.1:{node.port}/evm/arbitrum",
+    }
+    signer = Account.from_key(sandbox_key(load_key(node.data), FAUCET).secret)
+    raws = [
+        signer.sign_transaction(
+            {
+                "chainId": CHAIN_ID,
+                "nonce": nonce,
+                "to": stranger(nonce + 1).address,
+                "value": nonce + 1,
+                "gas": 21_000,
+                "maxFeePerGas": 10**9,
+                "maxPriorityFeePerGas": 10**6,
+            }
+        )
+        for nonce in range(30 * cycles)
+    ]
+    rng = random.Random(5)
+    seen: dict[str, Any] = {}
+    sent = 0
+    for _ in range(cycles):
+        with httpx.Client(base_url=f"http://127.0.0.1:{node.port}", timeout=20) as client:
+            # What was accepted and not mined is gone: the same bytes again are right.
+            nonce = int(call(client, "eth_getTransactionCount", signer.address, "latest"), 16)
+            for raw in raws[nonce:sent]:
+                call(client, "eth_sendRawTransaction", raw.raw_transaction.to_0x_hex())
+            until = sent + rng.randrange(12, 30)
+            with suppress(httpx.HTTPError):
+                for raw in raws[sent:until]:
+                    found = call(client, "eth_sendRawTransaction", raw.raw_transaction.to_0x_hex())
+                    assert found == raw.hash.to_0x_hex()
+                    sent += 1
+                    for earlier in raws[max(0, sent - 12) : sent]:
+                        key = earlier.hash.to_0x_hex()
+                        receipt = call(client, "eth_getTransactionReceipt", key)
+                        if receipt is not None:
+                            seen[key] = receipt
+                            assert int(receipt["blockNumber"], 16) <= int(
+                                call(client, "eth_blockNumber"), 16
+                            )
+                    if sent == until - 2:
+                        os.kill(node.process.pid, signal.SIGKILL)
+        node.end(signal.SIGKILL)
+        assert seen
+        node.start()
+        with httpx.Client(base_url=f"http://127.0.0.1:{node.port}", timeout=20) as client:
+            for key, receipt in seen.items():
+                assert call(client, "eth_getTransactionReceipt", key) == receipt
+                block = call(client, "eth_getBlockByHash", receipt["blockHash"], False)
+                assert block["number"] == receipt["blockNumber"]
+                to = receipt["to"]
+                assert int(call(client, "eth_getBalance", to, "latest"), 16) > 0
+            again = call(client, "eth_sendRawTransaction", raws[0].raw_transaction.to_0x_hex())
+            assert again == {"code": -32000, "message": "already known"}
+    assert node.end(signal.SIGTERM) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["--host", "0.0.0.0"], "this machine alone"), (["--chain-ids", "real"], "holds chain id")],
+)
+def test_what_cannot_be_served_is_said(tmp_path: Path, arguments: list[str], words: str) -> None:
+    node = NodeProcess(tmp_path / "node")
+    node.start()
+    assert node.end(signal.SIGTERM) == 0
+    ended = subprocess.run(
+        [sys.executable, "-m", "swapdesk", "node", "--data", str(node.data), *arguments],
+        capture_output=True,
+        timeout=30,
+        check=False,
+        text=True,
+    )
+    assert ended.returncode == 2
+    assert words in ended.stderr
+    assert ended.stdout == ""
