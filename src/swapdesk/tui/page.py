@@ -136,14 +136,23 @@ def budget_of(link: Link, spends: Spends) -> Budget | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """The new state with the old ages, as long as nothing else differs."""
+    """The new state with the old ages, as long as nothing else differs.
+
+    Reads go on by themselves, so their count is an age too, until few are left.
+    """
     if state.badge is None or shown.badge is None or state.badge.stream is not shown.badge.stream:
         return state
     if (state.badge.age or 0) >= RESET_SHOWN_FROM:
         return state
     one, other = state.budget, shown.budget
-    if (one and (one.left, one.limit, one.used)) != (
-        other and (other.left, other.limit, other.used)
-    ):
+    if one is None or other is None:
+        return shown if one is other else state
+    if one.name == "reads" == other.name and not _scarce(one) and not _scarce(other):
+        return shown
+    if (one.left, one.limit, one.used) != (other.left, other.limit, other.used):
         return state
     return shown
+
+
+def _scarce(budget: Budget) -> bool:
+    return budget.limit is not None and budget.left * 5 < budget.limit

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.announcements import failure_of_error
 from swapdesk.flows.notation import countdown
+from swapdesk.flows.provider_record import ProviderRecord, provider_records
 from swapdesk.flows.quote_order import Arrangement
 from swapdesk.flows.ranking import RankedQuote, former_places
 from swapdesk.flows.three_ways import three_ways
@@ -29,6 +30,7 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.widgets.line_table import MARGIN, LineTable
 from swapdesk.tui.widgets.quote_table import compared_symbol, quote_columns, quote_rows, unusable_at
+from swapdesk.tui.widgets.record_view import RecordView
 from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
 from swapdesk.tui.widgets.waterfall_view import WaterfallView
 from swapdesk.tui.widgets.ways_view import WaysView
@@ -62,7 +64,9 @@ class QuotesView(Page):
         self._below = TextRows(classes="below")
         self._ways = WaysView()
         self._why = WaterfallView()
-        self._side = Vertical(self._why, classes="side")
+        self._record = RecordView()
+        self._records: dict[str, ProviderRecord] | None = None
+        self._side = Vertical(self._why, self._record, classes="side")
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._head
@@ -76,6 +80,7 @@ class QuotesView(Page):
     def take(self, board: QuoteBoard) -> None:
         """Show another answer; the cursor follows its route, not its row number."""
         before, stood = self.board, self.row
+        self._records = None
         self.board, self._error = board, None
         self.question = QuoteQuestion(board.wish)
         if before is not None:
@@ -164,7 +169,19 @@ class QuotesView(Page):
         self._below.show(rows)
         if board is not None:
             self._why.show(self.explanation, board.token_in.symbol, board.token_out.symbol)
+            self._show_record()
         self._fit()
+
+    def _show_record(self) -> None:
+        """What became of this desk's orders at the provider under the cursor, on wide screens."""
+        row, link = self.row, self.link
+        if row is None or row.quote.swap is None or link is None or not self._panel_open:
+            self._record.show(None, None)
+            return
+        if self._records is None:
+            self._records = provider_records(link.tracker.orders())
+        name = row.quote.swap_name or row.quote.swap
+        self._record.show(name, self._records.get(row.quote.swap))
 
     def _fit(self) -> None:
         """The table takes what its rows need; what does not fit scrolls, the sentences stay."""
