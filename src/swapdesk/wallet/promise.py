@@ -37,13 +37,17 @@ class Asset:
 
 @dataclass(frozen=True)
 class DepositPromise:
-    """Where an order's deposit goes; ``units`` is ``order.inAmount`` as returned."""
+    """Where an order's deposit goes; ``units`` is ``order.inAmount`` as returned.
+
+    ``refund`` is where the order sends the money if it fails, on the chain of the deposit.
+    """
 
     order_id: str
     address: str
     tag: str | None
     units: int
     expires: datetime
+    refund: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,9 @@ class Promise:
     arrive: what was quoted less the confirmed slippage. ``recipient`` is where it arrives, on
     ``chain_out``. ``venue`` is the provider code of the quote and ``valid_until`` its end.
     ``unlimited`` records the typed consent to an approval without a bound. ``gas_units`` is the
-    most that may be paid for gas by one transaction, in units of the native coin.
+    most that may be paid for gas by one transaction, in units of the native coin, and
+    ``fee_units`` the most that a venue may take beside it in that coin (a bridge fee).
+    ``chain_out_id`` is the EVM id of ``chain_out``, None where it has none.
     """
 
     intent_id: str
@@ -75,3 +81,5 @@ class Promise:
     gas_units: int
     deposit: DepositPromise | None = None
     unlimited: bool = False
+    fee_units: int = 0
+    chain_out_id: int | None = None

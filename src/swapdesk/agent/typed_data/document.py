@@ -51,10 +51,13 @@ class Document:
     def digest(self) -> bytes:
         """The 32 bytes that are signed (EIP-712: Specification)."""
         return keccak(
-            b"\x19\x01"
-            + self._hash_struct(DOMAIN, dict(self.domain))
-            + self._hash_struct(self.primary_type, self.message)
+            b"\x19\x01" + self.domain_separator + self._hash_struct(self.primary_type, self.message)
         )
+
+    @cached_property
+    def domain_separator(self) -> bytes:
+        """The hash of the domain, which contracts answer to ``DOMAIN_SEPARATOR()``."""
+        return self._hash_struct(DOMAIN, dict(self.domain))
 
     @property
     def declaration(self) -> str:
