@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import fanout, idle, live, scroll, search, service, stalls, start, tokens
+from benchmarks import evm, fanout, idle, live, scroll, search, service, stalls, start, tokens
 from benchmarks.report import Case
 
 CASES: dict[str, Callable[[Any], list[Case]]] = {
@@ -18,6 +18,7 @@ CASES: dict[str, Callable[[Any], list[Case]]] = {
     "scroll": lambda chosen: scroll.run(chosen.keys),
     "idle": lambda chosen: idle.run(chosen.seconds),
     "stalls": lambda chosen: stalls.run(min(3, chosen.rounds)),
+    "evm": lambda chosen: evm.run(chosen.rounds),
     "fanout": lambda chosen: fanout.run(chosen.rounds),
     "live": lambda chosen: live.run(10 * chosen.seconds),
     "service": lambda chosen: service.run(chosen.prism),

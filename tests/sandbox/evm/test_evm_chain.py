@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from swapdesk.sandbox.node.evm.machine import Machine
 from swapdesk.sandbox.node.evm.predeploys import first_state
 from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.evm.schema import OtherChain
+from swapdesk.sandbox.node.evm.state_rows import unpacked
 from swapdesk.sandbox.node.evm.terms import ChainIds, chain_terms
 
 NOW = 1_700_000_000
@@ -84,6 +87,29 @@ def test_a_call_that_runs_too_long_is_ended(tmp_path: Path) -> None:
     machine = Machine(chain.terms, AtomicDB(chain.state), lambda _: None)
     with pytest.raises(Problem, match="execution aborted"):
         Caller(machine, hurried()).call(chain.head.header, CallRequest(to=ENDLESS))
+    chain.close()
+
+
+def test_a_contract_that_calls_itself_ends_like_any_other(tmp_path: Path) -> None:
+    chain = opened(tmp_path)
+    itself = bytes.fromhex("600060006000600060003060fa5a03f1")  # CALL(gas-250, ADDRESS, 0...)
+    terms = chain.terms
+    chain.close()
+    path = tmp_path / "other"
+    path.mkdir()
+    first = first_state(terms, KEY)
+    accounts = {**first.accounts, ENDLESS: Allocation(code=itself)}
+    genesis = Genesis(accounts, first.mark)
+    chain = Chain(path / "base.db", terms, genesis, Beat(NOW, 0), SystemClock())
+    deep = transfer(chain, 0, to="0x" + ENDLESS.hex(), value=0, gas=29_000_000)
+    with ThreadPoolExecutor(1) as thread:
+        mined = thread.submit(chain.mine, [deep], Beat(NOW + 1, 1)).result()
+    assert mined.included == (deep.hash,)
+    index = Index(chain.path)
+    found = index.receipt(deep.hash)
+    assert found is not None
+    assert int(json.loads(found[1])["gasUsed"], 16) > 60_000, "hundreds of calls deep"
+    index.close()
     chain.close()
 
 
@@ -172,7 +198,8 @@ def test_old_state_goes_and_everything_new_stays(
     index.close()
     chain.close()
     with sqlite3.connect(tmp_path / "base.db") as connection:
-        assert connection.execute("SELECT COUNT(*) FROM state").fetchone() == (kept,)
+        rows = [row for (row,) in connection.execute("SELECT entries FROM state")]
+    assert sum(len(list(unpacked(row))) for row in rows) == kept
     chain = opened(tmp_path)
     assert len(chain.state) == kept
     assert [balance(chain, number) for number in range(1, 31)] == [1] * 30

@@ -1,4 +1,4 @@
-"""Tables of one embedded chain: state by key, blocks with their transactions and logs."""
+"""Tables of one embedded chain: state as it grew, blocks with their transactions and logs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VERSION = 1
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS state (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY, entries BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS blocks (
   number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, header BLOB NOT NULL,
   slot INTEGER NOT NULL, awaited INTEGER NOT NULL, document TEXT NOT NULL

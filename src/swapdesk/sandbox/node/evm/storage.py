@@ -15,6 +15,7 @@ from eth.vm.forks.prague.blocks import PragueBlockHeader
 
 from swapdesk.sandbox.node.evm.block_record import BlockRecord, Head
 from swapdesk.sandbox.node.evm.machine import BlockHeader
+from swapdesk.sandbox.node.evm.state_rows import packed, unpacked
 
 _ERA = "era"
 
@@ -41,7 +42,10 @@ class ChainStore:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self.state = StateKeys(dict(connection.execute("SELECT key, value FROM state")))
+        kept: dict[bytes, bytes] = {}
+        for (entries,) in connection.execute("SELECT entries FROM state ORDER BY id"):
+            kept.update(unpacked(entries))
+        self.state = StateKeys(kept)
 
     def close(self) -> None:
         self._connection.close()
@@ -85,11 +89,12 @@ class ChainStore:
     def drop_state(self, kept: set[bytes]) -> int:
         """Remove state that is not ``kept``; returns how many keys went."""
         gone = [key for key in list(self.state.kv_store) if key not in kept]
+        rest = packed((key, self.state.kv_store[key]) for key in kept)
         with self._transaction() as connection:
-            connection.executemany("DELETE FROM state WHERE key = ?", ((key,) for key in gone))
+            connection.execute("DELETE FROM state")
+            connection.execute("INSERT INTO state (entries) VALUES (?)", (rest,))
         for key in gone:
             del self.state.kv_store[key]
-            self.state.unsaved.pop(key, None)
         return len(gone)
 
     def roots(self, last: int) -> list[bytes]:
@@ -118,9 +123,9 @@ class ChainStore:
         return None if row is None else decode_header(row[0])
 
     def _save_state(self, connection: sqlite3.Connection) -> None:
-        connection.executemany(
-            "INSERT OR IGNORE INTO state VALUES (?, ?)", list(self.state.unsaved.items())
-        )
+        if self.state.unsaved:
+            row = packed(self.state.unsaved.items())
+            connection.execute("INSERT INTO state (entries) VALUES (?)", (row,))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
