@@ -37,6 +37,7 @@ from swapdesk.wire.encoding.codec import (
     ShapeError,
     decode_json,
     encode_json,
+    refuse_deep,
     validate,
 )
 from swapdesk.wire.encoding.ids import safe_segment
@@ -129,8 +130,9 @@ class PartnerApi:
         read as ordinary JSON with Decimals."""
         answer = await self._transport.send(BY_NAME["openapi"])
         try:
+            refuse_deep(answer.body)
             found = json.loads(answer.body, parse_float=Decimal)
-        except (ValueError, RecursionError):
+        except ValueError:
             raise refuse_answer(answer, "not_json", "is no JSON document") from None
         if not isinstance(found, dict):
             raise refuse_answer(answer, "wrong_shape", "is no JSON object")

@@ -15,6 +15,7 @@ from pathlib import Path
 from swapdesk.flows.option_texts import OPTIONS, read_options, written_options
 from swapdesk.flows.quote_wish import QuoteOptions, WishRefused
 from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
+from swapdesk.wire.encoding.codec import refuse_deep
 
 LONGEST_NAME = 24
 MOST = 50
@@ -60,8 +61,10 @@ class QuotePresets:
     def _read(self) -> dict[str, Mapping[str, str]]:
         """What is kept; a file that cannot be used is as good as an empty one."""
         try:
-            found = json.loads(read_private(self.path, limit=_LIMIT))
-        except (FileNotFoundError, UnsafePlace, ValueError, RecursionError):
+            kept = read_private(self.path, limit=_LIMIT)
+            refuse_deep(kept)
+            found = json.loads(kept)
+        except (FileNotFoundError, UnsafePlace, ValueError):
             return {}
         if not isinstance(found, dict):
             return {}

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from swapdesk.wire.encoding.codec import refuse_deep
 from swapdesk.wire.encoding.text import safe_text
 
 HIDDEN = "«withheld»"
@@ -28,9 +29,10 @@ def raw_lines(raw: bytes, *, hidden: str | None = None) -> list[str]:
     With ``hidden`` every deposit field and every text with that value is left out.
     """
     try:
+        refuse_deep(raw)
         document = json.loads(raw, parse_float=_Digits, parse_int=_Digits, parse_constant=_Digits)
         return list(_lines(document, "", "", hidden, 0))
-    except (ValueError, RecursionError):
+    except ValueError:
         return [safe_text(raw.decode("utf-8", "replace"), _TEXT_LIMIT)]
 
 

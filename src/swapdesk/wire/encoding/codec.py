@@ -110,6 +110,15 @@ def _depth(data: bytes) -> int:
     return max(accumulate(array("b", outside.translate(_STEPS))), default=0)
 
 
+def refuse_deep(data: bytes, max_depth: int = MAX_DEPTH) -> None:
+    """Raise CodecError for a document nested deeper, before a recursive reader meets it.
+
+    Where a library has raised Python's limit of recursion, such a document ends the process.
+    """
+    if data.count(b"[") + data.count(b"{") > max_depth and _depth(data) > max_depth:
+        raise CodecError("too_deep", f"nested more than {max_depth} deep")
+
+
 def decode_json(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> object:
     """Plain Python values of one JSON document; numbers are :class:`WireNumber`."""
     if len(data) > max_bytes:
@@ -120,8 +129,7 @@ def decode_json(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
         raise CodecError("not_utf8", f"no UTF-8 at byte {error.start}") from None
     if text.startswith("\ufeff"):
         raise CodecError("not_json", "begins with a byte order mark")
-    if data.count(b"[") + data.count(b"{") > max_depth and _depth(data) > max_depth:
-        raise CodecError("too_deep", f"nested more than {max_depth} deep")
+    refuse_deep(data, max_depth)
     # What repeats comes from memory; a text that is refused is read whole, to tell why.
     with suppress(ValueError, KeyError):
         return _part_decoder.decode(PARTS.shorten(text, _decoder.raw_decode))
