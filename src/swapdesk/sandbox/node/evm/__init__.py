@@ -16,8 +16,9 @@ JSON-RPC to ``POST /evm/{shortName}`` and need no token. Inside the process the 
 ``node.account(chain, name)``
     A ``ChainAccount`` for a key of the sandbox (``sandbox_keys``): ``address``,
     ``await send(to, value=, payload=, gas=, awaited=)``, and ``await sign(...)``, which only
-    signs. The same name gives the same address on every chain and at every start. ``faucet`` and
-    ``operator`` hold coins from block 0; others are funded first.
+    signs. The same name gives the same address on every chain and at every start. ``faucet``,
+    ``operator`` and the parties of ``sandbox.evm_world`` hold coins from block 0; others are
+    funded first.
 
 Promises and duties:
 
@@ -31,9 +32,9 @@ Promises and duties:
   sent with ``awaited`` (the default) is followed by the chain's ``confirmations`` - 1 blocks at
   its beat. What the world does for itself, such as moving a pool's price, is sent with
   ``awaited=False``.
-- Contracts that shall stand at an address from the beginning are added in
-  ``predeploys.contracts``: runtime code and storage, no transactions. Another content is
-  another world and refuses the data directory of the one before.
+- Contracts that stand at an address from the beginning are those of ``sandbox.evm_world``:
+  runtime code and storage, no transactions. Another content is another world and refuses the
+  data directory of the one before.
 - All methods of ``EvmNode``, ``LiveChain`` and ``ChainAccount`` are called on the event loop.
   Nothing there executes code on it: blocks run in the writer's thread, calls in the reader's.
 - Faults of a chain are asked for through ``faults.ChainFaults``.

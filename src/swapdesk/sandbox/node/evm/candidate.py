@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import rlp
-from eth.constants import CREATE_CONTRACT_ADDRESS
+from eth.constants import CREATE_CONTRACT_ADDRESS, SECPK1_N
 from eth.exceptions import UnrecognizedTransactionType
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth_hash.auto import keccak
@@ -81,6 +81,9 @@ def read_candidate(raw: bytes, terms: ChainTerms, *, awaited: bool = True) -> Ca
     if transaction.gas > terms.gas_limit:
         raise Problem("exceeds block gas limit")
     _require_gas(transaction)
+    # Of the two signatures of everything signed only one counts (EIP-2).
+    if not (0 < transaction.r < SECPK1_N and 0 < transaction.s <= SECPK1_N // 2):
+        raise Problem("invalid sender")
     try:
         transaction.validate()
         sender = transaction.sender

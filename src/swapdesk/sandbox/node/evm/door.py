@@ -1,4 +1,4 @@
-"""``POST /evm/{shortName}``: JSON-RPC 2.0 over HTTP for every chain, open to this machine.
+"""``POST /evm/{shortName}`` and its like: JSON-RPC 2.0 over HTTP for every chain, open to this machine.
 
 A wallet cannot send the sandbox's token, so none is asked for; pages of other sites are kept
 out by ``Host`` and ``Origin``. Nothing of py-evm is imported here: the process that serves it
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NoReturn
 
 from starlette.datastructures import Headers
@@ -26,7 +26,8 @@ from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.evm.written import Written
 from swapdesk.wire.encoding.codec import decode_json
 
-PREFIX = "/evm/"
+EVM_PATHS = {f"/evm/{name}": name for name in EVM_CHAINS}
+"""The chain behind each path."""
 BODY_LIMIT = 1 << 20
 MOST_IN_BATCH = 100
 ANSWER_LIMIT = 8 << 20
@@ -42,7 +43,10 @@ Call = Callable[[str, Any, Any], Awaitable[Any]]
 class Door:
     """The HTTP side of the embedded chains over whatever answers a call."""
 
-    def __init__(self, call: Call, faults: ChainFaults) -> None:
+    def __init__(
+        self, call: Call, faults: ChainFaults, paths: Mapping[str, str] = EVM_PATHS
+    ) -> None:
+        self.paths = paths
         self._call = call
         self._faults = faults
 
@@ -60,8 +64,8 @@ class Door:
         refused = misled(Headers(scope=request.scope), frozenset())
         if refused is not None:
             return Response(refused[1], status_code=refused[0], media_type="text/plain")
-        chain = request.url.path.removeprefix(PREFIX)
-        if chain not in EVM_CHAINS:
+        chain = self.paths.get(request.url.path)
+        if chain is None:
             return Response("There is no such chain.", status_code=404, media_type="text/plain")
         if request.method != "POST":
             return Response(status_code=405, headers={"allow": "POST"})

@@ -22,7 +22,7 @@ class Code(IntEnum):
 class Problem(Exception):
     """An error object of JSON-RPC."""
 
-    def __init__(self, message: str, code: Code = Code.REFUSED, data: str | None = None) -> None:
+    def __init__(self, message: str, code: IntEnum = Code.REFUSED, data: object = None) -> None:
         super().__init__(message)
         self.code = code
         self.data = data

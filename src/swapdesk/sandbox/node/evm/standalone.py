@@ -19,10 +19,13 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.node.chain_doors import ChainDoors
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.schema import OtherChain
 from swapdesk.sandbox.node.evm.terms import NICENESS, ChainIds, chain_lines
+from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
+from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.partner_keys import KeyRefused, load_key
 
@@ -62,28 +65,27 @@ async def _run(options: NodeOptions) -> int:
         return _say(error)
     try:
         listener = listen(options.host, options.port)
+        key, world, faults = load_key(options.data), WorldClock(clock, None, options.speed), HeldFaults()
+        solana = SolanaEmbedding(options.data, key, world=world, faults=faults)
         embedding = Embedding(
-            options.data,
-            load_key(options.data),
-            ids=options.ids,
-            world=WorldClock(clock, None, options.speed),
-            clock=clock,
-            faults=HeldFaults(),
+            options.data, key, ids=options.ids, world=world, clock=clock, faults=faults
         )
-        await embedding.node()
+        await asyncio.gather(embedding.node(), solana.node())
     except (OSError, KeyRefused, OtherChain) as error:
         return _say(error)
-    server = build_server(embedding.door)
+    server = build_server(ChainDoors(embedding.door, solana.door))
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         if await started(server, stop):
             port = listener.getsockname()[1]
             lines = chain_lines(embedding.terms, options.host, port)
+            lines.append(chain_line(options.host, port))
             sys.stdout.write(json.dumps({"chains": lines}) + "\n")
             sys.stdout.flush()
         await serving
     finally:
         await embedding.close()
+        await solana.close()
         os.close(lock)
     return OK
 

@@ -1,0 +1,117 @@
+"""The embedded chains inside the sandbox: its node, its control, its ready line."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from sandbox.evm.evm_world import stranger
+from sandbox.running import Running, until
+from sandbox.test_node_process import NodeProcess
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerRefused
+from swapdesk.chain.rpc.methods import Method
+from swapdesk.sandbox.run_file import read_run_file
+
+RECEIVER = stranger(21).address
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[NodeProcess]:
+    node = NodeProcess(tmp_path)
+    node.start()
+    yield node
+    node.kill()
+    node.listener.close()
+
+
+@pytest_asyncio.fixture
+async def ledger(process: NodeProcess) -> AsyncIterator[LedgerClient]:
+    async with LedgerClient(process.url, "secret", deadline=30) as client:
+        yield client
+
+
+def ask(url: str, method: str, *params: Any) -> Any:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+    return httpx.post(url, json=asked, timeout=30).json()
+
+
+async def test_the_node_pays_coins_and_its_chains_survive_it(
+    process: NodeProcess, ledger: LedgerClient
+) -> None:
+    url = process.url + "evm/polygon"
+    paid = await ledger.call(Method.EVM_FUND, chain="polygon", address=RECEIVER, units="12345")
+
+    def mined() -> Any:
+        return ask(url, "eth_getTransactionReceipt", paid["hash"])["result"]
+
+    receipt = until(mined, what="the transfer")
+    assert ask(url, "eth_getBalance", RECEIVER, "latest")["result"] == hex(12345)
+    process.kill()
+    process.start()
+    assert ask(url, "eth_getTransactionReceipt", paid["hash"])["result"] == receipt
+    for wrong in (
+        {"chain": "bitcoin", "address": RECEIVER, "units": "1"},
+        {"chain": "polygon", "address": RECEIVER, "units": "0"},
+        {"chain": "polygon", "address": "0x12", "units": "1"},
+    ):
+        with pytest.raises(LedgerRefused):
+            await ledger.call(Method.EVM_FUND, **wrong)
+
+
+async def test_faults_of_a_chain_reach_it_through_the_node(
+    process: NodeProcess, ledger: LedgerClient
+) -> None:
+    url = process.url + "evm/base"
+    for wrong in (
+        {"fault": "reorg", "chain": "base"},
+        {"fault": "reorg", "chain": "bitcoin", "depth": 1},
+        {"fault": "node_down", "chain": "base", "depth": 1},
+        {"fault": "forged_receipt", "chain": "monero"},
+        {"fault": "drop_transaction", "venue": "halyard"},
+    ):
+        with pytest.raises(LedgerRefused):
+            await ledger.call(Method.FAULT_ADD, **wrong)
+    with pytest.raises(LedgerRefused, match="reorganisation"):
+        await ledger.call(Method.FAULT_ADD, fault="reorg", chain="base", depth=1)
+    await ledger.call(Method.FAULT_ADD, fault="drop_transaction", chain="base")
+    await ledger.call(Method.FAULT_ADD, fault="node_down", chain="base", times=1)
+    waiting = await ledger.call(Method.FAULT_LIST)
+    assert [each["fault"] for each in waiting] == ["drop_transaction", "node_down"]
+    with pytest.raises(httpx.RemoteProtocolError):
+        ask(url, "eth_blockNumber")
+    dropped = await ledger.call(Method.EVM_FUND, chain="base", address=RECEIVER, units="1")
+    assert ask(url, "eth_getTransactionByHash", dropped["hash"])["result"] is None
+    assert await ledger.call(Method.FAULT_LIST) == []
+    kept = await ledger.call(Method.EVM_FUND, chain="base", address=RECEIVER, units="2")
+
+    def found() -> Any:
+        return ask(url, "eth_getTransactionReceipt", kept["hash"])["result"]
+
+    until(found, what="the transfer")
+    height = until(lambda: int(ask(url, "eth_blockNumber")["result"], 16) > 3, what="blocks")
+    assert height
+    await ledger.call(Method.FAULT_ADD, fault="reorg", chain="base", depth=2)
+    await ledger.call(Method.FAULT_ADD, fault="node_down", chain="base")
+    with pytest.raises(httpx.RemoteProtocolError):
+        ask(url, "eth_blockNumber")
+    await ledger.call(Method.FAULT_CLEAR)
+    assert "result" in ask(url, "eth_blockNumber")
+
+
+def test_the_ready_line_names_the_chains(tmp_path: Path) -> None:
+    with Running(tmp_path / "sandbox") as sandbox:
+        chains = sandbox.ready.chains
+        run_file = read_run_file(sandbox.data)
+        assert run_file is not None
+        assert run_file.chains == chains
+        assert [(each["shortName"], each["kind"]) for each in chains] == [
+            (name, "evm") for name in ("ethereum", "base", "arbitrum", "polygon", "bsc")
+        ]
+        for each in chains:
+            assert ask(each["rpc"], "eth_chainId")["result"] == hex(each["chainId"])
+        assert ask(chains[0]["rpc"], "eth_getBlockByNumber", "latest", False)["result"]
