@@ -55,10 +55,10 @@ def test_an_order_that_tells_no_times_is_counted_all_the_same():
 
 def test_the_record_in_words():
     record = ProviderRecord(3, 1, 0, Decimal(12), Decimal(14), Decimal("-0.5"))
-    assert record_lines("Halyard", record) == [
-        ("Halyard, your orders", "3 of 4 completed"),
+    assert record_lines(record) == [
+        ("Your orders there", "3 of 4 completed"),
         ("Refunded", "1"),
         ("Took, median", "12m, said ~14m"),
         ("Paid to the quote", "−0.50%"),
     ]
-    assert record_lines("Halyard", None) == [("Halyard, your orders", "none has ended yet")]
+    assert record_lines(None) == [("Your orders there", "none has ended yet")]

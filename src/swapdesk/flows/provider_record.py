@@ -83,12 +83,12 @@ def _median(values: Iterable[Decimal | None]) -> Decimal | None:
     return median(known) if known else None
 
 
-def record_lines(name: str, record: ProviderRecord | None) -> list[tuple[str, str]]:
+def record_lines(record: ProviderRecord | None) -> list[tuple[str, str]]:
     """The record in words, as labels and values."""
     if record is None:
-        return [(f"{name}, your orders", "none has ended yet")]
+        return [("Your orders there", "none has ended yet")]
     lines = [
-        (f"{name}, your orders", f"{record.completed} of {record.ended} completed"),
+        ("Your orders there", f"{record.completed} of {record.ended} completed"),
         *((word.capitalize(), str(count)) for word, count in _mishaps(record) if count),
     ]
     if record.minutes is not None:

@@ -176,12 +176,11 @@ class QuotesView(Page):
         """What became of this desk's orders at the provider under the cursor, on wide screens."""
         row, link = self.row, self.link
         if row is None or row.quote.swap is None or link is None or not self._panel_open:
-            self._record.show(None, None)
+            self._record.show(None, named=False)
             return
         if self._records is None:
             self._records = provider_records(link.tracker.orders())
-        name = row.quote.swap_name or row.quote.swap
-        self._record.show(name, self._records.get(row.quote.swap))
+        self._record.show(self._records.get(row.quote.swap), named=True)
 
     def _fit(self) -> None:
         """The table takes what its rows need; what does not fit scrolls, the sentences stay."""

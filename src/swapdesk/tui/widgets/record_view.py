@@ -14,11 +14,11 @@ class RecordView(LinesView):
 
     def __init__(self, **place: Any) -> None:
         super().__init__(**place)
-        self._shown: tuple[str, ProviderRecord | None] | None = None
+        self._shown: tuple[ProviderRecord | None] | None = None
 
-    def show(self, name: str | None, record: ProviderRecord | None) -> None:
-        """``name`` is the provider's, None on routes that name none."""
-        shown = None if name is None else (name, record)
+    def show(self, record: ProviderRecord | None, *, named: bool) -> None:
+        """``named`` is whether the route names its provider at all."""
+        shown = (record,) if named else None
         if shown != self._shown:
             self._shown = shown
             self.redraw()
