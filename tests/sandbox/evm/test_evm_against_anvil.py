@@ -1,0 +1,148 @@
+"""The same requests to our node and to anvil: receipts, revert data, refusals.
+
+anvil comes from npm (``@foundry-rs/anvil`` 1.7.1, whose binary works where install scripts are
+off); ``SWAPDESK_ANVIL`` names it, else it is looked for on the path.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import vyper
+from web3 import Web3
+
+from sandbox.evm.evm_world import faucet, running, stranger
+from swapdesk.sandbox.listening import listen
+
+CHAIN_ID = 1_337_008_453
+GWEI = 10**9
+ANVIL = os.environ.get("SWAPDESK_ANVIL") or shutil.which("anvil")
+
+pytestmark = pytest.mark.skipif(ANVIL is None, reason="anvil (npm @foundry-rs/anvil) is not here")
+
+
+@pytest.fixture
+def anvil() -> Iterator[str]:
+    with listen("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+    arguments = ["--port", str(port), "--chain-id", str(CHAIN_ID), "--hardfork", "prague"]
+    process = subprocess.Popen([str(ANVIL), *arguments, "--silent"])
+    url = f"http://127.0.0.1:{port}"
+    try:
+        until = time.monotonic() + 20
+        while True:
+            try:
+                httpx.post(url, json={"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"})
+                break
+            except httpx.TransportError:
+                assert time.monotonic() < until, "anvil did not start"
+                time.sleep(0.02)  # between two looks
+        yield url
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+class Client:
+    def __init__(self, http: httpx.AsyncClient, url: str) -> None:
+        self._http = http
+        self._url = url
+
+    async def __call__(self, method: str, *params: Any) -> Any:
+        asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+        answer = (await self._http.post(self._url, json=asked)).json()
+        return answer["result"] if "result" in answer else answer["error"]
+
+    async def receipt(self, transaction_hash: str) -> Any:
+        while True:
+            found = await self("eth_getTransactionReceipt", transaction_hash)
+            if found is not None:
+                return found
+
+
+async def test_receipts_reverts_and_refusals_are_equal(tmp_path: Path, anvil: str) -> None:
+    source = (Path(__file__).parent / "counter.vy").read_text()
+    compiled = vyper.compile_code(source, output_formats=["abi", "bytecode"])
+    signer = faucet()
+    async with running(tmp_path) as world, httpx.AsyncClient(timeout=30) as http:
+        ours, theirs = Client(http, world.url("base")), Client(http, anvil)
+        await theirs("anvil_setBalance", signer.address, hex(10**27))
+        await theirs("anvil_setNonce", signer.address, "0x0")
+        created, contract = "", None  # type: Any, Any
+        calls: list[dict[str, Any]] = [{"data": compiled["bytecode"], "gas": 1_000_000}]
+        nonce = 0
+        while calls:
+            fields = {
+                "chainId": CHAIN_ID,
+                "nonce": nonce,
+                "value": 0,
+                "gas": 200_000,
+                "maxFeePerGas": 5 * GWEI,
+                "maxPriorityFeePerGas": GWEI,
+                **calls.pop(0),
+            }
+            raw = signer.sign_transaction(fields).raw_transaction.to_0x_hex()
+            told = [await each("eth_sendRawTransaction", raw) for each in (ours, theirs)]
+            assert told[0] == told[1]
+            mine, other = [await each.receipt(told[0]) for each in (ours, theirs)]
+            for name in ("status", "gasUsed", "type", "transactionHash", "logsBloom", "from", "to"):
+                assert _lower(mine[name]) == _lower(other[name]), (name, fields)
+            assert _lower(mine["contractAddress"]) == _lower(other["contractAddress"])
+            assert [(log["topics"], log["data"]) for log in mine["logs"]] == [
+                (log["topics"], log["data"]) for log in other["logs"]
+            ]
+            if contract is None:
+                created = mine["contractAddress"]
+                contract = Web3().eth.contract(abi=compiled["abi"], address=created)
+                bump = {"to": created, "data": contract.encode_abi("bump", args=[5])}
+                give = contract.encode_abi("give", args=[stranger(40).address])
+                calls = [
+                    bump,
+                    bump,
+                    {"to": created, "data": contract.encode_abi("bump", args=[500])},
+                    {"to": created, "data": contract.encode_abi("refuse")},
+                    {**bump, "gas": 24_000},
+                    {"to": created, "data": give, "value": 7},
+                    {"to": stranger(41).address, "value": 5},
+                    {"to": stranger(41).address, "data": "0x" + "00ff" * 300, "gas": 60_000},
+                ]
+            nonce += 1
+
+        asked = {"from": signer.address, "to": created}
+        for name, values in (("bump", [500]), ("refuse", [])):
+            call = {**asked, "data": contract.encode_abi(name, args=values)}
+            mine, other = [await each("eth_call", call, "latest") for each in (ours, theirs)]
+            assert (mine["code"], mine["data"]) == (other["code"], other["data"])
+            assert mine["message"] in (other["message"], "execution reverted")
+        count = {**asked, "data": contract.encode_abi("count")}
+        changed = {created: {"stateDiff": {"0x" + "00" * 32: "0x" + "00" * 31 + "2a"}}}
+        for params in ((count, "latest"), (count, "latest", changed)):
+            assert await ours("eth_call", *params) == await theirs("eth_call", *params)
+
+        for wrong in (1, 8453):
+            raw = signer.sign_transaction(
+                {
+                    "chainId": wrong,
+                    "nonce": nonce,
+                    "to": created,
+                    "value": 0,
+                    "gas": 50_000,
+                    "maxFeePerGas": 5 * GWEI,
+                    "maxPriorityFeePerGas": GWEI,
+                }
+            ).raw_transaction.to_0x_hex()
+            mine, other = [await each("eth_sendRawTransaction", raw) for each in (ours, theirs)]
+            assert "invalid chain id for signer" in mine["message"]
+            assert "invalid chain id for signer" in other["message"]
+
+
+def _lower(value: str | None) -> str | None:
+    return None if value is None else value.lower()
