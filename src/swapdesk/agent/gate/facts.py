@@ -1,0 +1,144 @@
+"""What has to be read from a chain before a claim can be judged, and what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from swapdesk.agent.gate.policy import Policy
+from swapdesk.agent.shapes.claim import Claim, NonceKind
+from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.chain.calldata import erc20, permit2, venues
+from swapdesk.chain.calldata.method import method
+from swapdesk.chain.deployments import PERMIT2
+from swapdesk.wallet.promise import Promise
+from swapdesk.wallet.review import Simulation
+
+WORD = 32
+AUTHORIZATION_STATE = method("authorizationState(address,bytes32)", "authorizer nonce")
+
+
+@dataclass(frozen=True)
+class Read:
+    """A call of ``contract`` that changes nothing, for ``eth_call`` at the newest block."""
+
+    contract: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Needs:
+    """``code`` are addresses whose code is needed; ``native`` and ``simulation`` say whether
+    the account's own coin, and a simulation with the plan for gas, are."""
+
+    code: frozenset[str] = frozenset()
+    reads: frozenset[Read] = frozenset()
+    native: bool = False
+    simulation: bool = False
+    blockhash: str | None = None
+
+
+@dataclass(frozen=True)
+class GasPlan:
+    """What a transaction will be given: ``limit`` in gas, ``fee`` its highest price in wei."""
+
+    limit: int
+    fee: int
+
+    @property
+    def most(self) -> int:
+        """The most that it can cost, in wei."""
+        return self.limit * self.fee
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the chain answered for one decision, all of it read after the payload came.
+
+    ``now`` is the agent's time. ``answers`` holds what calls returned; a call that failed is
+    absent, as is everything else that could not be read. ``code`` is the code at an address,
+    empty where there is none. ``native`` is the account's balance of the chain's coin.
+    ``blocks_left`` are the blocks for which the blockhash of a Solana payload stays valid.
+    ``simulation`` must hold the changes of every holder, the fee for gas left out.
+    """
+
+    now: datetime
+    chain_id: int | None = None
+    genesis_hash: str | None = None
+    code: Mapping[str, bytes] = field(default_factory=dict)
+    answers: Mapping[Read, bytes] = field(default_factory=dict)
+    native: int | None = None
+    gas: GasPlan | None = None
+    simulation: Simulation | None = None
+    blocks_left: int | None = None
+
+    def words(self, read: Read, count: int) -> tuple[int, ...] | None:
+        """The answer as exactly ``count`` numbers, or None where it is not that."""
+        answer = self.answers.get(read)
+        if answer is None or len(answer) != count * WORD:
+            return None
+        return tuple(
+            int.from_bytes(answer[i : i + WORD], "big") for i in range(0, len(answer), WORD)
+        )
+
+
+def needed(claim: Claim, promise: Promise, policy: Policy) -> Needs:
+    """Everything that the rules will ask for, so that it can be read in one batch."""
+    if claim.solana:
+        hashes = [text for _, text in claim.texts(Meaning.LIFETIME)]
+        return Needs(native=True, simulation=True, blockhash=hashes[0] if hashes else None)
+    code = {text for _, text in claim.texts(Meaning.SPENDER)}
+    code |= {text for _, text in claim.texts(Meaning.RECEIVER)}
+    code |= {text for _, text in claim.texts(Meaning.PAYEE)}
+    if claim.contract is not None:
+        code.add(claim.contract)
+    reads = {read for _, read in nonce_reads(claim, policy.account)}
+    if claim.typed and claim.contract is not None:
+        reads.add(domain_read(claim.contract))
+    reads |= {
+        balance_read(token, policy.account)
+        for token in {one.token for one in claim.outflows + claim.allowed}
+        if token is not None
+    }
+    return Needs(frozenset(code), frozenset(reads), native=True, simulation=not claim.typed)
+
+
+def domain_read(contract: str) -> Read:
+    return Read(contract, erc20.DOMAIN_SEPARATOR.call())
+
+
+def balance_read(token: str, owner: str) -> Read:
+    return Read(token, erc20.BALANCE_OF.call(owner))
+
+
+def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
+    """Each nonce of the claim with the call that tells whether it may be used."""
+    kind, contract = claim.nonce_kind, claim.contract
+    if kind is NonceKind.NONE or contract is None:
+        return []
+    nonces = [one.value for one in claim.of(Meaning.NONCE)]
+    if kind is NonceKind.PERMIT2_ALLOWANCE:
+        spender = next(text for _, text in claim.texts(Meaning.SPENDER))
+        tokens = [text for _, text in claim.texts(Meaning.SOLD_TOKEN)]
+        return [
+            (_number(nonce), Read(PERMIT2, permit2.ALLOWANCE.call(owner, token, spender)))
+            for nonce, token in zip(nonces, tokens, strict=True)
+        ]
+    nonce = nonces[0]
+    if kind is NonceKind.AUTHORIZATION:
+        if not isinstance(nonce, bytes):
+            raise TypeError("an authorization has a nonce of bytes")
+        return [(nonce, Read(contract, AUTHORIZATION_STATE.call(owner, nonce)))]
+    number = _number(nonce)
+    if kind is NonceKind.SEQUENCE:
+        return [(number, Read(contract, erc20.NONCES.call(owner)))]
+    if kind is NonceKind.PERMIT2_BITMAP:
+        return [(number, Read(PERMIT2, permit2.NONCE_BITMAP.call(owner, number >> 8)))]
+    return [(number, Read(contract, venues.NONCE_USED.call(owner, number)))]
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError("a nonce is a number")
+    return value

@@ -1,0 +1,239 @@
+"""The review in words: each field, what was promised for it, and whether they agree.
+
+Every leaf of a payload has its line. A field is equal only where a rule binds its meaning and
+found nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from decimal import ROUND_HALF_UP, Decimal
+
+from swapdesk.agent.gate.case import Case
+from swapdesk.agent.gate.registry import RULES
+from swapdesk.agent.gate.words import amount, moment, plain
+from swapdesk.agent.shapes.claim import Act, ClaimField
+from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.chain.addresses.grouping import grouped
+from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.review import Finding, Match, ReviewLine, Severity
+
+Words = Callable[[Case, ClaimField], tuple[str, str]]
+
+BOUND = frozenset().union(*(rule.binds for rule in RULES))
+"""Meanings that some rule holds to the promise."""
+
+_HARMLESS = frozenset({Meaning.LABEL, Meaning.ROUTE, Meaning.PROOF})
+"""Unbound, and still no more than labels."""
+
+
+def lines_of(case: Case, findings: Iterable[Finding]) -> tuple[ReviewLine, ...]:
+    """A line for each field of the claim, in its order."""
+    refused = {one.field for one in findings if one.severity is Severity.REFUSE}
+    warned = {one.field for one in findings if one.severity is Severity.WARN}
+    return tuple(_line(case, one, refused, warned) for one in case.claim.fields)
+
+
+def _line(
+    case: Case, field: ClaimField, refused: set[str | None], warned: set[str | None]
+) -> ReviewLine:
+    signed, promised = _WORDS.get(field.meaning, _unbound)(case, field)
+    if field.label in refused:
+        return ReviewLine(field.label, signed, promised, Match.DIFFERS, weight=True)
+    # What a document of unknown shape says is bound by nobody, its chain excepted.
+    known = case.claim.act is not Act.UNKNOWN or field.meaning is Meaning.CHAIN
+    if field.meaning in BOUND and known and not _free_memo(case, field):
+        promised = f"{promised}, see below" if field.label in warned else promised
+        return ReviewLine(field.label, signed, promised, Match.EQUAL)
+    weight = field.meaning not in _HARMLESS and field.meaning is not Meaning.TAG
+    return ReviewLine(field.label, signed, "not in the quote", Match.UNMATCHED, weight=weight)
+
+
+def _free_memo(case: Case, field: ClaimField) -> bool:
+    """A memo is bound by a deposit alone; that of a swap is a label."""
+    if field.meaning is not Meaning.TAG:
+        return False
+    deposit = case.promise.deposit
+    if case.purpose is not Purpose.DEPOSIT or deposit is None:
+        return True
+    return field.value not in (deposit.tag, deposit.order_id)
+
+
+def _unbound(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), "not in the quote"
+
+
+def _units(case: Case, field: ClaimField, asset: Asset) -> str:
+    """In the token's own unit where it is the promised token, else in base units."""
+    if not isinstance(field.value, int):
+        return plain(field.value)
+    claim = case.claim
+    for flow in claim.outflows + claim.allowed:
+        if flow.field is field and flow.token != asset.contract:
+            return f"{field.value:,} base units"
+    return amount(field.value, asset)
+
+
+def _chain(case: Case, field: ClaimField) -> tuple[str, str]:
+    return f"id {plain(field.value)}", f"id {case.promise.chain_id}, node and key agree"
+
+
+def _contract(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), "the contract it has to be"
+
+
+def _domain(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), "as the contract says"
+
+
+def _method(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), "what was asked for"
+
+
+def _owner(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), f"your account {grouped(case.promise.account)}"
+
+
+def _spender(case: Case, field: ClaimField) -> tuple[str, str]:
+    if case.claim.revokes:
+        return plain(field.value), "nobody: nothing is allowed"
+    return plain(field.value), f"a contract of the venue {case.promise.venue or 'none'}"
+
+
+def _allowed(case: Case, field: ClaimField) -> tuple[str, str]:
+    promise = case.promise
+    promised = amount(0 if case.claim.revokes else promise.sell_units, promise.sell)
+    if field.value == case.claim.limitless:
+        return f"any amount of {promise.sell.symbol}", (
+            "any amount, as you typed" if promise.unlimited else promised
+        )
+    return _units(case, field, promise.sell), promised
+
+
+def _sold(case: Case, field: ClaimField) -> tuple[str, str]:
+    promise = case.promise
+    units = promise.sell_units
+    if case.purpose is Purpose.DEPOSIT and promise.deposit is not None:
+        units = promise.deposit.units
+    return _units(case, field, promise.sell), amount(units, promise.sell)
+
+
+def _fee(case: Case, field: ClaimField) -> tuple[str, str]:
+    return _units(case, field, case.promise.sell), "within what you sell"
+
+
+def _value(case: Case, field: ClaimField) -> tuple[str, str]:
+    return f"{plain(field.value)} base units", f"{case.promise.fee_units} base units at most"
+
+
+def _token(case: Case, field: ClaimField) -> tuple[str, str]:
+    asset = case.promise.buy if field.meaning is Meaning.BOUGHT_TOKEN else case.promise.sell
+    promised = grouped(asset.contract) if asset.contract else "the chain's own coin"
+    return plain(field.value), f"{asset.symbol} {promised}"
+
+
+def _least(case: Case, field: ClaimField) -> tuple[str, str]:
+    promise = case.promise
+    signed = plain(field.value)
+    if isinstance(field.value, int):
+        same = case.claim.bought == promise.buy.contract
+        signed = (
+            f"at least {amount(field.value, promise.buy)}"
+            if same
+            else (f"at least {field.value:,} base units of another token")
+        )
+    return signed, f"{amount(promise.quoted_units, promise.buy)} less {_slippage(promise)}"
+
+
+def _slippage(promise: Promise) -> str:
+    if promise.quoted_units <= 0:
+        return "nothing"
+    lost = Decimal(promise.quoted_units - promise.least_units) / promise.quoted_units * 100
+    return f"{lost.quantize(Decimal('0.01'), ROUND_HALF_UP)}%"
+
+
+def _receiver(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), grouped(case.promise.recipient)
+
+
+def _payee(case: Case, field: ClaimField) -> tuple[str, str]:
+    deposit = case.promise.deposit
+    return plain(field.value), grouped(deposit.address) if deposit else "no order"
+
+
+def _destination(case: Case, field: ClaimField) -> tuple[str, str]:
+    return f"id {plain(field.value)}", f"{case.promise.chain_out}, id {case.promise.chain_out_id}"
+
+
+def _end(case: Case, field: ClaimField) -> tuple[str, str]:
+    if case.claim.revokes:
+        return plain(field.value), "nothing is allowed"
+    seconds = field.value if isinstance(field.value, int) else 0
+    return moment(seconds, case.facts.now), "24h at most"
+
+
+def _begin(case: Case, field: ClaimField) -> tuple[str, str]:
+    seconds = field.value if isinstance(field.value, int) else 0
+    return moment(seconds, case.facts.now), "already"
+
+
+def _nonce(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), "the next unused one"
+
+
+def _partial(case: Case, field: ClaimField) -> tuple[str, str]:
+    return ("in part too" if field.value else "all or nothing"), "all or nothing"
+
+
+def _tag(case: Case, field: ClaimField) -> tuple[str, str]:
+    deposit = case.promise.deposit
+    return plain(field.value), (deposit.tag or "none needed") if deposit else "not in the quote"
+
+
+def _signer(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), f"a maker of the venue {case.promise.venue or 'none'}"
+
+
+def _opened(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), "one that the swap needs"
+
+
+def _network_fee(case: Case, field: ClaimField) -> tuple[str, str]:
+    return f"{plain(field.value)} base units", f"{case.promise.gas_units} base units at most"
+
+
+def _lifetime(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), f"{case.facts.blocks_left or 0} blocks left"
+
+
+_WORDS: dict[Meaning, Words] = {
+    Meaning.DOMAIN: _domain,
+    Meaning.CHAIN: _chain,
+    Meaning.CONTRACT: _contract,
+    Meaning.METHOD: _method,
+    Meaning.OWNER: _owner,
+    Meaning.FEE_PAYER: _owner,
+    Meaning.SPENDER: _spender,
+    Meaning.ALLOWED_UNITS: _allowed,
+    Meaning.SOLD_TOKEN: _token,
+    Meaning.BOUGHT_TOKEN: _token,
+    Meaning.SOLD_UNITS: _sold,
+    Meaning.FEE_UNITS: _fee,
+    Meaning.VALUE: _value,
+    Meaning.LEAST_UNITS: _least,
+    Meaning.RECEIVER: _receiver,
+    Meaning.PAYEE: _payee,
+    Meaning.DESTINATION: _destination,
+    Meaning.BEGINS: _begin,
+    Meaning.ENDS: _end,
+    Meaning.ALLOWANCE_ENDS: _end,
+    Meaning.NONCE: _nonce,
+    Meaning.PARTIAL: _partial,
+    Meaning.TAG: _tag,
+    Meaning.COSIGNER: _signer,
+    Meaning.COUNTERPARTY: _signer,
+    Meaning.RENT_PAYEE: _opened,
+    Meaning.RENT_TOKEN: _opened,
+    Meaning.NETWORK_FEE: _network_fee,
+    Meaning.LIFETIME: _lifetime,
+}

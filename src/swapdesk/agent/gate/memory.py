@@ -1,0 +1,34 @@
+"""What was signed before under the same intent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from swapdesk.agent.shapes.claim import Act
+
+
+@dataclass(frozen=True)
+class Signed:
+    """One signature that was given out.
+
+    ``content`` is ``Claim.content``. ``key``, ``step``, ``total`` and ``complete`` are those
+    of its requirement, None for a transaction. ``spent`` tells that nothing can come of it any
+    more: it failed on the chain, or its end has passed and the chain shows that it was not used.
+    """
+
+    content: bytes
+    act: Act
+    quote_id: str | None
+    chain_id: int | None
+    owner: str
+    token: str | None
+    contract: str | None
+    key: str | None = None
+    step: int | None = None
+    total: int | None = None
+    complete: bool = False
+    spent: bool = False
+
+
+Memory = tuple[Signed, ...]
+"""Everything signed under one intent, in the order it was signed."""

@@ -1,0 +1,33 @@
+"""What the agent itself holds to, whatever desk and service say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from swapdesk.chain.deployments import VenueContract
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One key on one chain of one profile.
+
+    ``account`` is the key's address; ``chain_id`` and ``genesis_hash`` are those of the chain
+    that the profile means, which key, intent and node have to agree with (``chain_id`` is None
+    on Solana). ``venues`` are contracts by provider, ``makers`` the Solana keys of providers
+    that sign their half of a swap; ``spenders`` come from the profile's configuration.
+    ``known`` are addresses that were paid before. ``blind`` is the flag under which a document
+    of unknown shape may be signed once its digest is typed.
+    """
+
+    account: str
+    chain_id: int | None
+    genesis_hash: str
+    venues: tuple[VenueContract, ...] = ()
+    makers: frozenset[tuple[str, str]] = frozenset()
+    spenders: frozenset[str] = field(default_factory=frozenset)
+    known: frozenset[str] = field(default_factory=frozenset)
+    blind: bool = False
+
+    def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
+        """The contracts of the provider of a quote; of none for none."""
+        return tuple(one for one in self.venues if one.provider == provider)

@@ -1,0 +1,186 @@
+"""Tokens and amounts: what leaves, what may be taken, what arrives (checklist 7)."""
+
+from __future__ import annotations
+
+from swapdesk.agent.gate.case import Case, Objection, Objections, refuses, warns
+from swapdesk.agent.gate.facts import balance_read
+from swapdesk.agent.gate.words import amount
+from swapdesk.agent.shapes.claim import Act
+from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.wallet.promise import Purpose
+
+_SPENDING = frozenset({Act.ORDER, Act.SWAP})
+
+
+@refuses("TOKEN_SOLD_DIFFERS", Meaning.SOLD_TOKEN)
+def token_sold_is_the_confirmed_one(case: Case) -> Objections:
+    claim, promised = case.claim, case.promise.sell.contract
+    for field, token in claim.texts(Meaning.SOLD_TOKEN):
+        if token != promised:
+            yield Objection("Another token is sold than the one that was confirmed.", field)
+    for flow in claim.outflows + claim.allowed:
+        if flow.token != promised and flow.field.meaning is not Meaning.VALUE:
+            yield Objection("Another token leaves than the one that was confirmed.", flow.field)
+
+
+@refuses("TOKEN_BOUGHT_DIFFERS", Meaning.BOUGHT_TOKEN)
+def token_bought_is_the_confirmed_one(case: Case) -> Objections:
+    claim = case.claim
+    if claim.act in _SPENDING and claim.bought != case.promise.buy.contract:
+        field = next(claim.of(Meaning.BOUGHT_TOKEN), None)
+        yield Objection("Another token is bought than the one that was confirmed.", field)
+
+
+@refuses("ALLOWANCE_ABOVE", Meaning.ALLOWED_UNITS)
+def allowance_is_no_more_than_sold(case: Case) -> Objections:
+    """Exact by default; without a bound only as tokens write it and by typed consent."""
+    claim, promise = case.claim, case.promise
+    for flow in claim.allowed:
+        consented = promise.unlimited and flow.units == claim.limitless
+        if flow.units > promise.sell_units and not consented:
+            endless = flow.units == claim.limitless
+            yield Objection(
+                "It may take the token without any bound."
+                if endless
+                else f"It may take more than {amount(promise.sell_units, promise.sell)}.",
+                flow.field,
+            )
+
+
+@warns("ALLOWANCE_BELOW", Meaning.ALLOWED_UNITS)
+def allowance_is_enough(case: Case) -> Objections:
+    promise = case.promise
+    for flow in case.claim.allowed:
+        if 0 < flow.units < promise.sell_units:
+            yield Objection("It may take less than the swap needs.", flow.field)
+
+
+@refuses("ALLOWANCE_SPLIT", Meaning.ALLOWED_UNITS)
+def one_allowance_at_a_time(case: Case) -> Objections:
+    """A swap sells one token once: a list of allowances adds up to more than it shows."""
+    if case.claim.act is Act.ALLOW and len(case.claim.allowed) != 1:
+        yield Objection(f"It holds {len(case.claim.allowed)} allowances instead of one.")
+
+
+@refuses("NOT_A_REVOCATION", Meaning.ALLOWED_UNITS)
+def revocation_allows_nothing(case: Case) -> Objections:
+    if case.purpose is Purpose.REVOKE and not case.claim.revokes:
+        field = case.claim.allowed[0].field if case.claim.allowed else None
+        yield Objection("It was to allow nothing, and it allows something.", field)
+
+
+@refuses("SOLD_ABOVE", Meaning.SOLD_UNITS, Meaning.FEE_UNITS)
+def no_more_leaves_than_confirmed(case: Case) -> Objections:
+    """What is sold and the fee in the same token, together."""
+    claim, promise = case.claim, case.promise
+    flows = [one for one in claim.outflows if one.field.meaning is not Meaning.VALUE]
+    total = sum(one.units for one in flows)
+    if claim.act in _SPENDING and total > promise.sell_units:
+        largest = max(flows, key=lambda one: one.units)
+        yield Objection(
+            f"{amount(total, promise.sell)} would leave instead of "
+            f"{amount(promise.sell_units, promise.sell)}.",
+            largest.field,
+        )
+
+
+@warns("SOLD_BELOW", Meaning.SOLD_UNITS)
+def no_less_leaves_than_confirmed(case: Case) -> Objections:
+    claim, promise = case.claim, case.promise
+    flows = [one for one in claim.outflows if one.field.meaning is not Meaning.VALUE]
+    if claim.act in _SPENDING and sum(one.units for one in flows) < promise.sell_units:
+        yield Objection("Less is sold than was confirmed.", flows[0].field if flows else None)
+
+
+@refuses("NOTHING_SOLD", Meaning.SOLD_UNITS)
+def something_is_sold_once(case: Case) -> Objections:
+    claim = case.claim
+    sold = list(claim.of(Meaning.SOLD_UNITS))
+    if claim.act in _SPENDING and not sold:
+        yield Objection("It does not say what is sold.")
+    elif claim.act is Act.PAY and len(sold) != 1:
+        yield Objection(f"It makes {len(sold)} payments instead of one.")
+
+
+@refuses("LEAST_BELOW", Meaning.LEAST_UNITS)
+def enough_arrives(case: Case) -> Objections:
+    """At least what was quoted less the confirmed slippage, in one piece or in several."""
+    claim, promise = case.claim, case.promise
+    if claim.act not in _SPENDING:
+        return
+    stated = list(claim.numbers(Meaning.LEAST_UNITS))
+    total = sum(units for _, units in stated)
+    if not stated or total < promise.least_units:
+        yield Objection(
+            f"Only {amount(total, promise.buy)} would have to arrive instead of "
+            f"{amount(promise.least_units, promise.buy)}.",
+            stated[0][0] if stated else None,
+        )
+
+
+@refuses("PROMISE_EMPTY", Meaning.LEAST_UNITS, Meaning.SOLD_UNITS, Meaning.ALLOWED_UNITS)
+def promise_has_amounts(case: Case) -> Objections:
+    """A promise of nothing would let every amount pass as enough."""
+    promise = case.promise
+    if case.purpose is Purpose.REVOKE:
+        return
+    if promise.sell_units <= 0 or promise.gas_units < 0 or promise.fee_units < 0:
+        yield Objection("The confirmed amounts make no swap.")
+    if case.purpose in (Purpose.ORDER, Purpose.SWAP) and not (
+        0 < promise.least_units <= promise.quoted_units
+    ):
+        yield Objection("The confirmed amounts make no swap.")
+
+
+@refuses("PARTIAL_FILL", Meaning.PARTIAL)
+def all_or_nothing(case: Case) -> Objections:
+    for field in case.claim.of(Meaning.PARTIAL):
+        if field.value is not False:
+            yield Objection("It may be filled in part.", field)
+
+
+@refuses("VALUE_ABOVE", Meaning.VALUE)
+def coin_sent_along_is_the_confirmed_fee(case: Case) -> Objections:
+    for field, units in case.claim.numbers(Meaning.VALUE):
+        allowed = case.promise.fee_units if case.claim.act is Act.SWAP else 0
+        if units > allowed:
+            yield Objection("More of the chain's coin goes along than was confirmed.", field)
+
+
+@refuses("FUNDS_MISSING", Meaning.SOLD_UNITS)
+def account_has_the_funds(case: Case) -> Objections:
+    """On Solana the simulation tells."""
+    claim, facts = case.claim, case.facts
+    if claim.solana or claim.act is Act.ALLOW:
+        return
+    needed: dict[str | None, int] = {}
+    for flow in claim.outflows:
+        needed[flow.token] = needed.get(flow.token, 0) + flow.units
+    for token, units in needed.items():
+        if token is None:
+            held = facts.native
+        else:
+            words = facts.words(balance_read(token, case.policy.account), 1)
+            held = words[0] if words else None
+        if held is None:
+            yield Objection("The balance could not be read.")
+        elif held < units:
+            yield Objection("The account does not hold what would leave.")
+
+
+RULES = (
+    token_sold_is_the_confirmed_one,
+    token_bought_is_the_confirmed_one,
+    allowance_is_no_more_than_sold,
+    allowance_is_enough,
+    one_allowance_at_a_time,
+    revocation_allows_nothing,
+    no_more_leaves_than_confirmed,
+    no_less_leaves_than_confirmed,
+    something_is_sold_once,
+    enough_arrives,
+    promise_has_amounts,
+    all_or_nothing,
+    coin_sent_along_is_the_confirmed_fee,
+    account_has_the_funds,
+)

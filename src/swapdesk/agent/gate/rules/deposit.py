@@ -1,0 +1,117 @@
+"""A payment goes to the order's deposit address, exactly, and with its memo (checklist 19, 22)."""
+
+from __future__ import annotations
+
+from swapdesk.agent.gate.case import Case, Objection, Objections, refuses, warns
+from swapdesk.agent.gate.rules.validity import LEAST_LEFT
+from swapdesk.agent.gate.words import amount
+from swapdesk.agent.shapes.claim import Act
+from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.chain.addresses import evm, sol
+from swapdesk.chain.addresses.verdict import AddressProblem
+from swapdesk.wallet.promise import Purpose
+
+
+def _pays(case: Case) -> bool:
+    return case.purpose is Purpose.DEPOSIT or case.claim.act is Act.PAY
+
+
+@refuses("DEPOSIT_MISSING", Meaning.PAYEE)
+def there_is_an_order_to_pay(case: Case) -> Objections:
+    if _pays(case) and case.promise.deposit is None:
+        yield Objection("No order was confirmed whose deposit this could be.")
+
+
+@refuses("DEPOSIT_ADDRESS_DIFFERS", Meaning.PAYEE)
+def payee_is_the_deposit_address(case: Case) -> Objections:
+    deposit = case.promise.deposit
+    if deposit is None or not _pays(case):
+        return
+    payees = list(case.claim.texts(Meaning.PAYEE))
+    if len(payees) != 1:
+        yield Objection(f"It pays {len(payees)} addresses instead of one.")
+    for field, payee in payees:
+        if payee != deposit.address:
+            yield Objection("It does not pay the order's deposit address.", field)
+
+
+@refuses("DEPOSIT_AMOUNT_DIFFERS", Meaning.SOLD_UNITS)
+def amount_is_the_orders(case: Case) -> Objections:
+    """A deposit of another amount is held back or priced anew."""
+    deposit, promise = case.promise.deposit, case.promise
+    if deposit is None or not _pays(case):
+        return
+    for field, units in case.claim.numbers(Meaning.SOLD_UNITS):
+        if units != deposit.units:
+            yield Objection(
+                f"It pays {amount(units, promise.sell)} instead of "
+                f"{amount(deposit.units, promise.sell)}.",
+                field,
+            )
+    if deposit.units <= 0:
+        yield Objection("The order asks for no amount.")
+
+
+@refuses("DEPOSIT_EXPIRED")
+def order_still_waits(case: Case) -> Objections:
+    deposit = case.promise.deposit
+    if deposit is not None and _pays(case) and deposit.expires < case.facts.now + LEAST_LEFT:
+        yield Objection("The order waits for its deposit for less than 30 seconds or no longer.")
+
+
+@refuses("DEPOSIT_TAG_DIFFERS", Meaning.TAG)
+def memo_is_the_orders(case: Case) -> Objections:
+    """Never waived: a deposit without its tag is credited to nobody."""
+    deposit = case.promise.deposit
+    if deposit is None or not _pays(case) or not deposit.tag:
+        return
+    tags = list(case.claim.texts(Meaning.TAG))
+    if not tags:
+        yield Objection("The order's deposit needs its memo, and it carries none.")
+    for field, tag in tags:
+        if tag != deposit.tag or len(tags) != 1:
+            yield Objection("The memo is not the order's.", field)
+
+
+@warns("DEPOSIT_TAG_UNNEEDED", Meaning.TAG)
+def memo_that_nobody_asked_for_is_told(case: Case) -> Objections:
+    """The id of our own order may stand there, so that two equal payments differ."""
+    deposit = case.promise.deposit
+    if deposit is None or not _pays(case) or deposit.tag:
+        return
+    for field, tag in case.claim.texts(Meaning.TAG):
+        if tag != deposit.order_id:
+            yield Objection("The order's deposit needs no memo, and it carries one.", field)
+
+
+@refuses("DEPOSIT_TO_ITSELF", Meaning.PAYEE)
+def deposit_goes_to_somebody_else(case: Case) -> Objections:
+    for field, payee in case.claim.texts(Meaning.PAYEE):
+        if payee == case.policy.account:
+            yield Objection("It pays the account itself.", field)
+
+
+@refuses("REFUND_ADDRESS")
+def refund_comes_back_to_this_chain(case: Case) -> Objections:
+    deposit = case.promise.deposit
+    if deposit is None or deposit.refund is None or not _pays(case):
+        return
+    if deposit.refund == deposit.address:
+        yield Objection("The order would refund to its own deposit address.")
+    read = evm.read if case.promise.chain_id is not None else sol.read
+    try:
+        read(deposit.refund)
+    except (AddressProblem, ValueError):
+        yield Objection("The order's refund address is none of the chain that is paid on.")
+
+
+RULES = (
+    there_is_an_order_to_pay,
+    payee_is_the_deposit_address,
+    amount_is_the_orders,
+    order_still_waits,
+    memo_is_the_orders,
+    memo_that_nobody_asked_for_is_told,
+    deposit_goes_to_somebody_else,
+    refund_comes_back_to_this_chain,
+)

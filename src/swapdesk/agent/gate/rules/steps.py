@@ -1,0 +1,132 @@
+"""Several signatures for one swap: bounded, forward only, never two that pay (checklist 11)."""
+
+from __future__ import annotations
+
+from swapdesk.agent.gate.case import Case, Objection, Objections, refuses
+from swapdesk.agent.gate.memory import Signed
+from swapdesk.agent.shapes.claim import Act
+from swapdesk.wallet.promise import Purpose
+
+MOST_STEPS = 8
+_PAYING = frozenset({Act.ORDER, Act.SWAP, Act.PAY})
+
+
+def _chain(case: Case) -> list[Signed]:
+    """What was signed before in the chain of this requirement."""
+    step = case.step
+    if step is None:
+        return []
+    return [one for one in case.memory if one.key == step.key]
+
+
+def _again(case: Case) -> bool:
+    """The same step with the same content, asked for once more (a lost answer, a restart)."""
+    step = case.step
+    return step is not None and any(
+        one.step == step.step and one.content == case.claim.content for one in _chain(case)
+    )
+
+
+@refuses("STEP_OUT_OF_BOUNDS")
+def chain_is_bounded(case: Case) -> Objections:
+    step = case.step
+    if case.claim.typed and step is None:
+        yield Objection("The signature stands in no chain.")
+    if step is not None and not (1 <= step.total <= MOST_STEPS and 0 <= step.step < step.total):
+        yield Objection(
+            f"Step {step.step} of {step.total}: a chain has at most {MOST_STEPS} signatures."
+        )
+    if step is not None and not step.key:
+        yield Objection("The signature has no key to be known by.")
+
+
+@refuses("STEP_TOO_MANY")
+def swap_needs_few_signatures(case: Case) -> Objections:
+    """A service that opens a new chain each time would else be without bound."""
+    signed = {one.content for one in case.memory if one.key is not None}
+    if case.step is not None and len(signed - {case.claim.content}) >= MOST_STEPS:
+        yield Objection(f"{MOST_STEPS} documents were signed for this swap already.")
+
+
+@refuses("STEP_TOTAL_CHANGED")
+def total_is_constant(case: Case) -> Objections:
+    step = case.step
+    if step is not None and any(one.total != step.total for one in _chain(case)):
+        yield Objection("The chain has another number of steps than before.")
+
+
+@refuses("STEP_NOT_FORWARD")
+def step_increases(case: Case) -> Objections:
+    step = case.step
+    if step is None or _again(case):
+        return
+    earlier = [one for one in _chain(case) if one.step is not None]
+    if any(one.step == step.step for one in earlier):
+        yield Objection("Another document was signed for this step.")
+    elif any((one.step or 0) > step.step for one in earlier):
+        yield Objection("The chain goes backward.")
+
+
+@refuses("STEP_DIGEST_REPEATED")
+def no_document_twice(case: Case) -> Objections:
+    if case.step is None or _again(case):
+        return
+    if any(one.key is not None and one.content == case.claim.content for one in case.memory):
+        yield Objection("This document was signed before, as another step.")
+
+
+@refuses("STEP_AFTER_COMPLETE")
+def complete_chain_is_over(case: Case) -> Objections:
+    if case.step is not None and not _again(case) and any(one.complete for one in _chain(case)):
+        yield Objection("The chain was complete already.")
+
+
+@refuses("STEP_CHAIN_CHANGED")
+def chain_stays_with_its_first_step(case: Case) -> Objections:
+    """Quote, chain, owner and token of the first step hold for all."""
+    for one in case.memory:
+        if one.quote_id != case.promise.quote_id:
+            yield Objection("It belongs to another quote than what was signed before.")
+        if one.chain_id != case.promise.chain_id:
+            yield Objection("It is for another chain than what was signed before.")
+        if one.owner != case.policy.account:
+            yield Objection("It is of another account than what was signed before.")
+        if one.token != case.promise.sell.contract:
+            yield Objection("It is about another token than what was signed before.")
+
+
+@refuses("PAID_ALREADY")
+def swap_is_paid_once(case: Case) -> Objections:
+    """What was confirmed may leave once: a second order, swap or payment would take it twice."""
+    claim = case.claim
+    if claim.act not in _PAYING:
+        return
+    if any(
+        one.act in _PAYING and not one.spent and one.content != claim.content for one in case.memory
+    ):
+        yield Objection("Something that pays this swap was signed already and may still happen.")
+
+
+@refuses("ALLOWED_ALREADY")
+def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
+    """Once the swap is paid, no contract needs the token any more."""
+    claim = case.claim
+    if claim.act is not Act.ALLOW or claim.revokes or case.purpose is Purpose.REVOKE:
+        return
+    if any(one.act in _PAYING and not one.spent for one in case.memory) and not any(
+        one.content == claim.content for one in case.memory
+    ):
+        yield Objection("The swap was paid already; nobody needs to take the token any more.")
+
+
+RULES = (
+    chain_is_bounded,
+    swap_needs_few_signatures,
+    total_is_constant,
+    step_increases,
+    no_document_twice,
+    complete_chain_is_over,
+    chain_stays_with_its_first_step,
+    swap_is_paid_once,
+    nothing_is_allowed_after_the_payment,
+)

@@ -1,0 +1,60 @@
+"""Amounts, times and addresses in words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Context, Decimal
+
+from swapdesk.chain.addresses.grouping import grouped
+from swapdesk.wallet.promise import Asset
+from swapdesk.wire.encoding.text import safe_text
+
+LONGEST_TEXT = 2_000
+"""Characters of a text that are shown; a longer one ends with an ellipsis."""
+
+_EXACT = Context(prec=200)
+_LAST_SECOND = 253_402_300_799
+"""23:59:59 on 31 December 9999; a later end cannot be written as a date."""
+
+
+def amount(units: int, asset: Asset) -> str:
+    """``1,000.5 USDC``: every digit that counts."""
+    whole = Decimal(units).scaleb(-asset.decimals, _EXACT)
+    text = f"{whole:,f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return f"{text} {asset.symbol}"
+
+
+def moment(seconds: int, now: datetime) -> str:
+    """``14:22:11, 19m 41s`` left; the date too where it is another day's."""
+    if not 0 <= seconds <= _LAST_SECOND:
+        return "no end"
+    then = datetime.fromtimestamp(seconds, UTC)
+    left = seconds - int(now.timestamp())
+    style = "%H:%M:%S" if then.date() == now.astimezone(UTC).date() else "%Y-%m-%d %H:%M:%S"
+    return f"{then.strftime(style)}, {_duration(left)}"
+
+
+def _duration(seconds: int) -> str:
+    if seconds < 0:
+        return "past"
+    if seconds < 3600:
+        return f"{seconds // 60}m {seconds % 60:02}s"
+    if seconds < 86_400:
+        return f"{seconds // 3600}h {seconds % 3600 // 60:02}m"
+    return f"{seconds // 86_400}d {seconds % 86_400 // 3600}h"
+
+
+def plain(value: int | bool | str | bytes) -> str:
+    """A value as it is: addresses and bytes in groups of four, what a terminal could take for
+    more than text spelled out."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        return grouped("0x" + value.hex()) if value else "0x"
+    if isinstance(value, int):
+        return str(value)
+    if value.startswith("0x") and len(value) == 42 and value.isalnum() and value.isascii():
+        return grouped(value)
+    return safe_text(value, LONGEST_TEXT)

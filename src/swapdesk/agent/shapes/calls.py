@@ -1,0 +1,255 @@
+"""EVM transactions that are known by their selector; every other call is refused.
+
+A call without data is a payment of the native coin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Outflow, PayloadRefused, Target
+from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.shape import Meanings, Shape
+from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.calldata import erc20, permit2, venues
+from swapdesk.chain.calldata.method import Call, CalldataError, Method
+from swapdesk.chain.deployments import Role
+
+MAX_DATA = 32_768
+"""Longest calldata that is read, in bytes."""
+
+_SWAP: Meanings = {
+    "amount": (Meaning.SOLD_UNITS, "You sell"),
+    "least": (Meaning.LEAST_UNITS, "You get"),
+    "to": (Meaning.RECEIVER, "Paid to"),
+    "deadline": (Meaning.ENDS, "Valid until"),
+}
+_FIRST, _LAST = "path[0]", "path[-1]"
+_SOLD = {_FIRST: (Meaning.SOLD_TOKEN, "Token sold")}
+_BOUGHT = {_LAST: (Meaning.BOUGHT_TOKEN, "Token bought")}
+_NATIVE_SOLD = {_FIRST: (Meaning.ROUTE, "Wrapped as")}
+_NATIVE_BOUGHT = {_LAST: (Meaning.ROUTE, "Unwrapped from")}
+_ROUTER = frozenset({Role.ROUTER, Role.PERMIT_ROUTER})
+
+
+def _swap(name: str, fields: Meanings, *, sells_native: bool = False) -> Shape:
+    return Shape(
+        name=name,
+        title="A swap: sell a token for another",
+        act=Act.SWAP,
+        target=Target.VENUE,
+        roles=_ROUTER,
+        fields=fields,
+        sells_native=sells_native,
+    )
+
+
+SHAPES: dict[Method, Shape] = {
+    erc20.APPROVE: Shape(
+        name="approve",
+        title="An approval: a contract may take a token",
+        act=Act.ALLOW,
+        target=Target.TOKEN,
+        limitless=erc20.UNLIMITED,
+        sells_contract=True,
+        fields={
+            "spender": (Meaning.SPENDER, "Spender"),
+            "amount": (Meaning.ALLOWED_UNITS, "May take"),
+        },
+    ),
+    erc20.TRANSFER: Shape(
+        name="transfer",
+        title="A payment of a token",
+        act=Act.PAY,
+        target=Target.TOKEN,
+        sells_contract=True,
+        fields={
+            "to": (Meaning.PAYEE, "Paid to"),
+            "amount": (Meaning.SOLD_UNITS, "You pay"),
+        },
+    ),
+    permit2.APPROVE: Shape(
+        name="Permit2 approve",
+        title="An approval in Permit2: a contract may take a token",
+        act=Act.ALLOW,
+        target=Target.PERMIT2,
+        limitless=permit2.UNLIMITED,
+        fields={
+            "token": (Meaning.SOLD_TOKEN, "Token"),
+            "spender": (Meaning.SPENDER, "Spender"),
+            "amount": (Meaning.ALLOWED_UNITS, "May take"),
+            "expiration": (Meaning.ALLOWANCE_ENDS, "Allowance until"),
+        },
+    ),
+    venues.SWAP_TOKENS: _swap("swapExactTokensForTokens", {**_SWAP, **_SOLD, **_BOUGHT}),
+    venues.SWAP_NATIVE: _swap(
+        "swapExactETHForTokens",
+        {**_SWAP, **_NATIVE_SOLD, **_BOUGHT, "value": (Meaning.SOLD_UNITS, "You sell")},
+        sells_native=True,
+    ),
+    venues.SWAP_FOR_NATIVE: _swap("swapExactTokensForETH", {**_SWAP, **_SOLD, **_NATIVE_BOUGHT}),
+    venues.SWAP_WITH_PERMIT: _swap(
+        "swapWithPermit",
+        {
+            **_SWAP,
+            **_SOLD,
+            **_BOUGHT,
+            "permitDeadline": (Meaning.ENDS, "Permit until"),
+            "v": (Meaning.PROOF, "Permit signature v"),
+            "r": (Meaning.PROOF, "Permit signature r"),
+            "s": (Meaning.PROOF, "Permit signature s"),
+        },
+    ),
+    venues.SEND: Shape(
+        name="send",
+        title="A swap into another chain",
+        act=Act.SWAP,
+        target=Target.VENUE,
+        roles=frozenset({Role.PORTAL}),
+        fields={
+            "token": (Meaning.SOLD_TOKEN, "Token sold"),
+            "amount": (Meaning.SOLD_UNITS, "You sell"),
+            "destination": (Meaning.DESTINATION, "Paid out on"),
+            "tokenOut": (Meaning.BOUGHT_TOKEN, "Token bought"),
+            "least": (Meaning.LEAST_UNITS, "You get"),
+            "to": (Meaning.RECEIVER, "Paid to"),
+            "deadline": (Meaning.ENDS, "Valid until"),
+            "value": (Meaning.VALUE, "Bridge fee"),
+        },
+    ),
+}
+_BY_SELECTOR = {method.selector: (method, shape) for method, shape in SHAPES.items()}
+
+_PAYMENT = Shape(
+    name="payment",
+    title="A payment of the chain's own coin",
+    act=Act.PAY,
+    target=Target.PAYEE,
+    sells_native=True,
+    fields={},
+)
+
+
+def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner: str) -> Claim:
+    """The claim of a call that ``owner`` would sign for ``chain_id``.
+
+    Raises PayloadRefused for data that is no exact call of a known method.
+    """
+    target, payload = _address(to), _bytes(data)
+    if type(value) is not int or not 0 <= value < 1 << 256:
+        raise PayloadRefused("VALUE_UNREADABLE", "the value is no amount of the chain's coin")
+    if not payload:
+        shape, fields = _PAYMENT, _payment(target, value)
+    else:
+        method, shape = _known(payload)
+        try:
+            call = method.read(payload)
+        except CalldataError as error:
+            raise PayloadRefused("CALLDATA_UNREADABLE", str(error)) from error
+        fields = (
+            ClaimField("to", "Contract", Meaning.CONTRACT, target),
+            ClaimField("method", "Call", Meaning.METHOD, method.signature),
+            *_arguments(call, shape),
+            _value(shape, value),
+        )
+    content = keccak(
+        b"transaction" + bytes.fromhex(target[2:]) + value.to_bytes(32, "big") + payload
+    )
+    return _claim(shape, fields, target, chain_id, owner, content)
+
+
+def _claim(
+    shape: Shape,
+    fields: tuple[ClaimField, ...],
+    target: str,
+    chain_id: int | None,
+    owner: str,
+    content: bytes,
+) -> Claim:
+    sold = next((one.value for one in fields if one.meaning is Meaning.SOLD_TOKEN), None)
+    bought = next((one.value for one in fields if one.meaning is Meaning.BOUGHT_TOKEN), None)
+    token = None if shape.sells_native else target if shape.sells_contract else str(sold)
+
+    def units(meaning: Meaning, of: str | None) -> tuple[Outflow, ...]:
+        return tuple(
+            Outflow(of, one.value, one)
+            for one in fields
+            if one.meaning is meaning and isinstance(one.value, int)
+        )
+
+    return Claim(
+        shape=shape.name,
+        act=shape.act,
+        title=shape.title,
+        contract=None if shape.target is Target.PAYEE else target,
+        chain_id=chain_id,
+        content=content,
+        fields=(*fields, ClaimField("from", "From", Meaning.OWNER, owner)),
+        target=shape.target,
+        roles=shape.roles,
+        outflows=units(Meaning.SOLD_UNITS, token) + units(Meaning.VALUE, None),
+        allowed=units(Meaning.ALLOWED_UNITS, token),
+        limitless=shape.limitless,
+        bought=bought if isinstance(bought, str) else None,
+    )
+
+
+def _payment(target: str, value: int) -> tuple[ClaimField, ...]:
+    return (
+        ClaimField("to", "Paid to", Meaning.PAYEE, target),
+        ClaimField("value", "You pay", Meaning.SOLD_UNITS, value),
+    )
+
+
+def _value(shape: Shape, value: int) -> ClaimField:
+    meaning, label = shape.fields.get("value", (Meaning.VALUE, "Coin sent along"))
+    return ClaimField("value", label, meaning, value)
+
+
+def _known(payload: bytes) -> tuple[Method, Shape]:
+    known = _BY_SELECTOR.get(payload[:4])
+    if known is None:
+        raise PayloadRefused(
+            "METHOD_UNKNOWN", "the transaction calls a method that is not known here"
+        )
+    return known
+
+
+def _arguments(call: Call, shape: Shape) -> Iterator[ClaimField]:
+    for name, value in call.arguments.items():
+        if isinstance(value, tuple):
+            yield from _route(value, shape)
+        else:
+            meaning, label = shape.fields[name]
+            yield ClaimField(f"data.{name}", label, meaning, value)
+
+
+def _route(tokens: tuple[str, ...], shape: Shape) -> Iterator[ClaimField]:
+    """The first token of a path is sold and the last one bought."""
+    if len(tokens) < 2:
+        raise PayloadRefused("CALLDATA_UNREADABLE", "a path leads from one token to another")
+    for i, token in enumerate(tokens):
+        place = _FIRST if i == 0 else _LAST if i == len(tokens) - 1 else ""
+        meaning, label = shape.fields.get(place, (Meaning.ROUTE, f"By way of {i}"))
+        yield ClaimField(f"data.path[{i}]", label, meaning, token)
+
+
+def _address(text: object) -> str:
+    if type(text) is not str or len(text) != 42 or not text.startswith("0x"):
+        raise PayloadRefused("TARGET_UNREADABLE", "the transaction names no address")
+    digits = text[2:]
+    if any(one not in "0123456789abcdefABCDEF" for one in digits):
+        raise PayloadRefused("TARGET_UNREADABLE", "the transaction names no address")
+    spelled = checksummed(text)
+    if text != spelled and digits not in (digits.lower(), digits.upper()):
+        raise PayloadRefused("TARGET_UNREADABLE", "the checksum of the address is wrong")
+    return spelled
+
+
+def _bytes(text: object) -> bytes:
+    if type(text) is not str or not text.startswith("0x") or len(text) > 2 + 2 * MAX_DATA:
+        raise PayloadRefused("CALLDATA_UNREADABLE", "the data is not 0x and hexadecimal digits")
+    digits = text[2:]
+    if len(digits) % 2 or any(one not in "0123456789abcdefABCDEF" for one in digits):
+        raise PayloadRefused("CALLDATA_UNREADABLE", "the data is not 0x and hexadecimal digits")
+    return bytes.fromhex(digits)

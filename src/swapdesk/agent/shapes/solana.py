@@ -1,0 +1,251 @@
+"""Solana messages: known instructions alone, and who pays whom by them.
+
+A transaction in which another account pays too is a swap: all of it happens, or nothing.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+from base64 import b64decode
+from collections.abc import Iterator
+
+from solders.hash import Hash
+from solders.message import Message, MessageV0, to_bytes_versioned
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Outflow, PayloadRefused, Target
+from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.chain.solana import message as messages
+from swapdesk.chain.solana.fees import fee_of
+from swapdesk.chain.solana.instructions import (
+    AdvanceNonce,
+    ComputeLimit,
+    ComputePrice,
+    CreateTokenAccount,
+    Known,
+    Memo,
+    Transfer,
+    TransferChecked,
+    Unknown,
+)
+from swapdesk.chain.solana.programs import token_account
+from swapdesk.chain.solana.transaction import PACKET_BYTES, TransactionRefused, read_transaction
+from swapdesk.wallet.promise import Promise
+
+_MOST_BASE64 = 4 * (PACKET_BYTES // 3 + 1)
+
+
+def read_message(encoded: str, promise: Promise) -> Claim:
+    """The claim of a serialized transaction.
+
+    Token accounts are known only as derived from an owner that the promise or the message
+    names; any other stands for itself, and no rule takes it for somebody's.
+    Raises PayloadRefused for what is not exactly known instructions.
+    """
+    transaction = _transaction(encoded)
+    body = transaction.message
+    if not isinstance(body, Message | MessageV0):
+        raise PayloadRefused("SOLANA_UNREADABLE", "a message of this version is not taken")
+    try:
+        message = messages.read_message(body)
+    except TransactionRefused as refusal:
+        raise PayloadRefused("SOLANA_UNREADABLE", str(refusal)) from refusal
+    reader = _Reader(promise, message)
+    for instruction in message.instructions:
+        reader.take(instruction)
+    _refuse_unexplained(message)
+    signed = to_bytes_versioned(body)
+    payer = str(message.payer)
+    fields = (
+        ClaimField("message.payer", "Pays the fee", Meaning.FEE_PAYER, payer),
+        *(
+            ClaimField(f"message.signers[{i}]", f"Signs too {i}", Meaning.COSIGNER, str(key))
+            for i, key in enumerate(message.signers)
+            if i
+        ),
+        *reader.fields,
+        ClaimField("message.fee", "Network fee", Meaning.NETWORK_FEE, fee_of(message)),
+        ClaimField("message.blockhash", "Lifetime", Meaning.LIFETIME, str(Hash(message.blockhash))),
+    )
+    swaps = bool(reader.arriving)
+    if len(reader.arriving) > 1:
+        raise PayloadRefused("SOLANA_SEVERAL_TOKENS", "several tokens arrive by it")
+    return Claim(
+        shape="Solana swap" if swaps else "Solana payment",
+        act=Act.SWAP if swaps else Act.PAY,
+        title="A swap in one transaction" if swaps else "A payment",
+        contract=None,
+        chain_id=None,
+        content=hashlib.sha256(signed).digest(),
+        fields=fields,
+        target=Target.PAYEE,
+        outflows=tuple(reader.outflows),
+        bought=next(iter(reader.arriving), None),
+        solana=True,
+        signed_first=frozenset(_right_signatures(transaction, message.signers, signed)),
+    )
+
+
+def _transaction(encoded: object) -> VersionedTransaction:
+    if type(encoded) is not str or len(encoded) > _MOST_BASE64:
+        raise PayloadRefused("SOLANA_UNREADABLE", "it is no serialized transaction")
+    try:
+        return read_transaction(b64decode(encoded, validate=True))
+    except (binascii.Error, TransactionRefused, ValueError) as error:
+        raise PayloadRefused("SOLANA_UNREADABLE", "it is no serialized transaction") from error
+
+
+def _right_signatures(
+    transaction: VersionedTransaction, signers: tuple[Pubkey, ...], signed: bytes
+) -> Iterator[str]:
+    for key, signature in zip(signers, transaction.signatures, strict=True):
+        if signature.verify(key, signed):
+            yield str(key)
+
+
+def _refuse_unexplained(message: messages.ReadMessage) -> None:
+    """No account may be opened for writing, or asked to sign, that no instruction needs."""
+    written, signing = {message.payer}, {message.payer}
+    for instruction in message.instructions:
+        if isinstance(instruction, Unknown):
+            continue
+        for account in instruction.build().accounts:
+            if account.is_writable:
+                written.add(account.pubkey)
+            if account.is_signer:
+                signing.add(account.pubkey)
+    if not set(message.written) <= written or not set(message.signers) <= signing:
+        raise PayloadRefused(
+            "SOLANA_ACCOUNT_UNEXPLAINED", "an account is opened that no instruction needs"
+        )
+
+
+class _Reader:
+    """Collects what the instructions of one message mean."""
+
+    def __init__(self, promise: Promise, message: messages.ReadMessage) -> None:
+        self._account = promise.account
+        self._owners = _owners(promise, message)
+        self.fields: list[ClaimField] = []
+        self.outflows: list[Outflow] = []
+        self.arriving: set[str | None] = set()
+        self._index = -1
+        self._paying = all(_payer_of(one) in (None, self._account) for one in message.instructions)
+        self._seen: set[type] = set()
+
+    def take(self, instruction: Known | Unknown) -> None:
+        self._index += 1
+        if isinstance(instruction, AdvanceNonce):
+            raise PayloadRefused(
+                "SOLANA_DURABLE_NONCE", "with a durable nonce the signature would never expire"
+            )
+        if isinstance(instruction, Transfer):
+            self._transfer(instruction)
+        elif isinstance(instruction, TransferChecked):
+            self._tokens(instruction)
+        elif isinstance(instruction, CreateTokenAccount):
+            self._opened(instruction)
+        elif isinstance(instruction, Memo):
+            self._add("memo", "Memo", Meaning.TAG, instruction.text)
+        elif isinstance(instruction, ComputeLimit):
+            self._once(ComputeLimit)
+            self._add("units", "Compute units", Meaning.LABEL, instruction.units)
+        elif isinstance(instruction, ComputePrice):
+            self._once(ComputePrice)
+            self._add("price", "Price of a unit", Meaning.LABEL, instruction.micro_lamports)
+        else:
+            raise PayloadRefused(
+                "SOLANA_INSTRUCTION_UNKNOWN", f"instruction {self._index + 1} is not known here"
+            )
+
+    def _once(self, kind: type) -> None:
+        if kind in self._seen:
+            raise PayloadRefused("SOLANA_REPEATED", "it states its fee twice")
+        self._seen.add(kind)
+
+    def _transfer(self, one: Transfer) -> None:
+        if str(one.source) == self._account:
+            self._leaves(None, one.lamports, str(one.destination))
+        else:
+            self._add("source", "Paid by", Meaning.COUNTERPARTY, str(one.source))
+            self._arrives(None, one.lamports, str(one.destination))
+
+    def _tokens(self, one: TransferChecked) -> None:
+        mint = str(one.mint)
+        to = self._owner_of(one.destination, one.mint, one.program)
+        if str(one.owner) == self._account:
+            if one.source != token_account(one.owner, one.mint, one.program):
+                raise PayloadRefused(
+                    "SOLANA_SOURCE_UNKNOWN", "tokens leave from an account that is not derived"
+                )
+            self._add("mint", "Token sold", Meaning.SOLD_TOKEN, mint)
+            self._leaves(mint, one.units, to)
+        else:
+            self._add("owner", "Paid by", Meaning.COUNTERPARTY, str(one.owner))
+            self._add("source", "Paid from", Meaning.LABEL, str(one.source))
+            self._add("mint", "Token bought", Meaning.BOUGHT_TOKEN, mint)
+            self._arrives(mint, one.units, to)
+        self._add("decimals", "Decimals", Meaning.PROOF, one.decimals)
+        self._add("program", "Token program", Meaning.LABEL, str(one.program))
+
+    def _leaves(self, token: str | None, units: int, to: str) -> None:
+        meaning = Meaning.PAYEE if self._paying else Meaning.COUNTERPARTY
+        field = self._add("units", "You pay", Meaning.SOLD_UNITS, units)
+        self._add("destination", "Paid to", meaning, to)
+        self.outflows.append(Outflow(token, units, field))
+
+    def _arrives(self, token: str | None, units: int, to: str) -> None:
+        self._add("units", "You get", Meaning.LEAST_UNITS, units)
+        self._add("destination", "Arrives at", Meaning.RECEIVER, to)
+        self.arriving.add(token)
+
+    def _opened(self, one: CreateTokenAccount) -> None:
+        """Whoever pays the rent; only ours is our matter."""
+        ours = str(one.payer) == self._account
+        meaning = Meaning.RENT_PAYEE if ours else Meaning.LABEL
+        self._add("payer", "Rent paid by", Meaning.LABEL, str(one.payer))
+        self._add("owner", "Account for", meaning, str(one.owner))
+        self._add(
+            "mint", "Account of", Meaning.RENT_TOKEN if ours else Meaning.LABEL, str(one.mint)
+        )
+
+    def _owner_of(self, account: Pubkey, mint: Pubkey, program: Pubkey) -> str:
+        """The owner whose derived account this is, else the account itself."""
+        for owner in self._owners:
+            if token_account(owner, mint, program) == account:
+                return str(owner)
+        return str(account)
+
+    def _add(self, path: str, label: str, meaning: Meaning, value: int | str) -> ClaimField:
+        """Labels count the instructions from 1, so that each is unique."""
+        number = self._index + 1
+        field = ClaimField(
+            f"instructions[{self._index}].{path}", f"{label} ({number})", meaning, value
+        )
+        self.fields.append(field)
+        return field
+
+
+def _owners(promise: Promise, message: messages.ReadMessage) -> list[Pubkey]:
+    named = [promise.account, promise.recipient]
+    if promise.deposit is not None:
+        named.append(promise.deposit.address)
+    found: list[Pubkey] = list(message.signers)
+    for text in named:
+        try:
+            found.append(Pubkey.from_string(text))
+        except ValueError:
+            # A recipient on another chain has no token account here.
+            continue
+    return found
+
+
+def _payer_of(instruction: Known | Unknown) -> str | None:
+    """Whose money an instruction moves; None for those that move none."""
+    if isinstance(instruction, Transfer):
+        return str(instruction.source)
+    if isinstance(instruction, TransferChecked):
+        return str(instruction.owner)
+    return None

@@ -1,0 +1,331 @@
+"""The honest set: one payload of each shape beside the promise that it keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from agent.gate_world import (
+    ALICE,
+    DEPOSIT,
+    ETH,
+    LEAST,
+    NOTHING_MOVES,
+    NOW,
+    OTHER_CHAIN_ID,
+    PERMIT2_DOMAIN,
+    PERMIT2_NONCE,
+    PERMIT_NONCE,
+    PERMIT_ROUTER,
+    PORTAL,
+    PROMISE,
+    QUOTED,
+    ROUTER,
+    SECONDS,
+    SELL,
+    SETTLEMENT,
+    SETTLEMENT_DOMAIN,
+    SWAPPED,
+    TOKEN_DOMAIN,
+    USDC,
+    WETH,
+    World,
+    changes,
+)
+from swapdesk.chain.calldata import erc20, permit2, venues
+from swapdesk.chain.deployments import PERMIT2
+from swapdesk.wallet.payload import ChainStep, Payload, TransactionPayload, TypedDataPayload
+from swapdesk.wallet.promise import DepositPromise, Promise, Purpose
+
+SOON = SECONDS + 1200
+SINGLE = ChainStep("permit", 0, 1, complete=True, chained=False)
+
+PERMIT_TYPE = "owner:address spender:address value:uint256 nonce:uint256 deadline:uint256"
+DETAILS_TYPE = "token:address amount:uint160 expiration:uint48 nonce:uint48"
+PERMISSIONS_TYPE = "token:address amount:uint256"
+ORDER_TYPE = (
+    "owner:address sellToken:address buyToken:address receiver:address sellAmount:uint256 "
+    "buyAmount:uint256 feeAmount:uint256 validTo:uint32 nonce:uint256 partiallyFillable:bool "
+    "appData:bytes32"
+)
+AUTHORIZATION_TYPE = (
+    "from:address to:address value:uint256 validAfter:uint256 validBefore:uint256 nonce:bytes32"
+)
+
+
+def struct(fields: str) -> list[dict[str, str]]:
+    return [
+        {"name": name, "type": kind} for name, kind in (one.split(":") for one in fields.split())
+    ]
+
+
+def typed(domain: dict[str, Any], primary: str, types: dict[str, str], message: dict[str, Any]):
+    return {
+        "types": {name: struct(fields) for name, fields in types.items()},
+        "primaryType": primary,
+        "domain": domain,
+        "message": message,
+    }
+
+
+@dataclass(frozen=True)
+class Honest:
+    payload: Payload
+    promise: Promise
+    world: World = field(default_factory=World)
+
+
+def _document(
+    purpose: Purpose, document: dict[str, Any], promise: Promise = PROMISE, step: ChainStep = SINGLE
+) -> Honest:
+    return Honest(TypedDataPayload(purpose, document, step), promise)
+
+
+def _call(
+    purpose: Purpose, to: str, data: bytes, promise: Promise, simulation, value: int = 0
+) -> Honest:
+    payload = TransactionPayload(purpose, to, "0x" + data.hex(), value)
+    return Honest(payload, promise, World(simulation))
+
+
+def _promise(venue: str, **fields: Any) -> Promise:
+    return replace(PROMISE, venue=venue, **fields)
+
+
+ORDER = {
+    "owner": ALICE,
+    "sellToken": USDC.contract,
+    "buyToken": WETH.contract,
+    "receiver": ALICE,
+    "sellAmount": str(SELL - 1_000_000),
+    "buyAmount": str(LEAST),
+    "feeAmount": "1000000",
+    "validTo": SOON,
+    "nonce": "17",
+    "partiallyFillable": False,
+    "appData": "0x" + "c9" * 32,
+}
+DETAILS = {
+    "token": USDC.contract,
+    "amount": str(SELL),
+    "expiration": SOON,
+    "nonce": PERMIT2_NONCE,
+}
+PERMITTED = {"token": USDC.contract, "amount": str(SELL)}
+DEPOSITED = _promise(
+    "ba",
+    deposit=DepositPromise("o-1", DEPOSIT, None, SELL, NOW + timedelta(hours=2), refund=ALICE),
+)
+_AUTHORIZATION = {
+    "from": ALICE,
+    "to": DEPOSIT,
+    "value": str(SELL),
+    "validAfter": SECONDS - 60,
+    "validBefore": SOON,
+    "nonce": "0x" + "77" * 32,
+}
+_PATH = (USDC.contract, WETH.contract)
+_PAID = changes((ALICE, USDC, -SELL), (DEPOSIT, USDC, SELL))
+_NATIVE_SELL = 10**18
+
+DOCUMENTS: dict[str, Honest] = {
+    "Permit": _document(
+        Purpose.APPROVE,
+        typed(
+            TOKEN_DOMAIN,
+            "Permit",
+            {"Permit": PERMIT_TYPE},
+            {
+                "owner": ALICE,
+                "spender": SETTLEMENT,
+                "value": str(SELL),
+                "nonce": PERMIT_NONCE,
+                "deadline": SOON,
+            },
+        ),
+    ),
+    "PermitSingle": _document(
+        Purpose.APPROVE,
+        typed(
+            PERMIT2_DOMAIN,
+            "PermitSingle",
+            {
+                "PermitSingle": "details:PermitDetails spender:address sigDeadline:uint256",
+                "PermitDetails": DETAILS_TYPE,
+            },
+            {"details": DETAILS, "spender": SETTLEMENT, "sigDeadline": SOON},
+        ),
+    ),
+    "PermitBatch": _document(
+        Purpose.APPROVE,
+        typed(
+            PERMIT2_DOMAIN,
+            "PermitBatch",
+            {
+                "PermitBatch": "details:PermitDetails[] spender:address sigDeadline:uint256",
+                "PermitDetails": DETAILS_TYPE,
+            },
+            {"details": [DETAILS], "spender": SETTLEMENT, "sigDeadline": SOON},
+        ),
+    ),
+    "PermitTransferFrom": _document(
+        Purpose.APPROVE,
+        typed(
+            PERMIT2_DOMAIN,
+            "PermitTransferFrom",
+            {
+                "PermitTransferFrom": "permitted:TokenPermissions spender:address "
+                "nonce:uint256 deadline:uint256",
+                "TokenPermissions": PERMISSIONS_TYPE,
+            },
+            {"permitted": PERMITTED, "spender": SETTLEMENT, "nonce": "77", "deadline": SOON},
+        ),
+    ),
+    "PermitBatchTransferFrom": _document(
+        Purpose.APPROVE,
+        typed(
+            PERMIT2_DOMAIN,
+            "PermitBatchTransferFrom",
+            {
+                "PermitBatchTransferFrom": "permitted:TokenPermissions[] spender:address "
+                "nonce:uint256 deadline:uint256",
+                "TokenPermissions": PERMISSIONS_TYPE,
+            },
+            {"permitted": [PERMITTED], "spender": SETTLEMENT, "nonce": "300", "deadline": SOON},
+        ),
+    ),
+    "PermitWitnessTransferFrom": _document(
+        Purpose.ORDER,
+        typed(
+            PERMIT2_DOMAIN,
+            "PermitWitnessTransferFrom",
+            {
+                "PermitWitnessTransferFrom": "permitted:TokenPermissions spender:address "
+                "nonce:uint256 deadline:uint256 witness:Order",
+                "TokenPermissions": PERMISSIONS_TYPE,
+                "Order": ORDER_TYPE,
+            },
+            {
+                "permitted": PERMITTED,
+                "spender": SETTLEMENT,
+                "nonce": "78",
+                "deadline": SOON,
+                "witness": ORDER,
+            },
+        ),
+    ),
+    "Order": _document(
+        Purpose.ORDER,
+        typed(SETTLEMENT_DOMAIN, "Order", {"Order": ORDER_TYPE}, ORDER),
+        step=ChainStep("order", 1, 2, complete=True, chained=True),
+    ),
+    "TransferWithAuthorization": _document(
+        Purpose.DEPOSIT,
+        typed(
+            TOKEN_DOMAIN,
+            "TransferWithAuthorization",
+            {"TransferWithAuthorization": AUTHORIZATION_TYPE},
+            _AUTHORIZATION,
+        ),
+        DEPOSITED,
+    ),
+    "ReceiveWithAuthorization": _document(
+        Purpose.DEPOSIT,
+        typed(
+            TOKEN_DOMAIN,
+            "ReceiveWithAuthorization",
+            {"ReceiveWithAuthorization": AUTHORIZATION_TYPE},
+            _AUTHORIZATION,
+        ),
+        DEPOSITED,
+    ),
+}
+
+CALLS: dict[str, Honest] = {
+    "approve": _call(
+        Purpose.APPROVE,
+        USDC.contract,
+        erc20.APPROVE.call(ROUTER, SELL),
+        _promise("ba"),
+        NOTHING_MOVES,
+    ),
+    "approve nothing": _call(
+        Purpose.REVOKE,
+        USDC.contract,
+        erc20.APPROVE.call(ROUTER, 0),
+        _promise("ba"),
+        NOTHING_MOVES,
+    ),
+    "approve Permit2": _call(
+        Purpose.APPROVE,
+        USDC.contract,
+        erc20.APPROVE.call(PERMIT2, SELL),
+        _promise("is"),
+        NOTHING_MOVES,
+    ),
+    "Permit2 approve": _call(
+        Purpose.APPROVE,
+        PERMIT2,
+        permit2.APPROVE.call(USDC.contract, ROUTER, SELL, SOON),
+        _promise("ba"),
+        NOTHING_MOVES,
+    ),
+    "transfer": _call(
+        Purpose.DEPOSIT, USDC.contract, erc20.TRANSFER.call(DEPOSIT, SELL), DEPOSITED, _PAID
+    ),
+    "payment": _call(
+        Purpose.DEPOSIT,
+        DEPOSIT,
+        b"",
+        replace(
+            DEPOSITED,
+            sell=ETH,
+            sell_units=_NATIVE_SELL,
+            deposit=replace(DEPOSITED.deposit, units=_NATIVE_SELL),
+        ),
+        changes((ALICE, ETH, -_NATIVE_SELL), (DEPOSIT, ETH, _NATIVE_SELL)),
+        _NATIVE_SELL,
+    ),
+    "swapExactTokensForTokens": _call(
+        Purpose.SWAP,
+        ROUTER,
+        venues.SWAP_TOKENS.call(SELL, LEAST, _PATH, ALICE, SOON),
+        _promise("ba"),
+        SWAPPED,
+    ),
+    "swapExactETHForTokens": _call(
+        Purpose.SWAP,
+        ROUTER,
+        venues.SWAP_NATIVE.call(LEAST, (WETH.contract, USDC.contract), ALICE, SOON),
+        _promise("ba", sell=ETH, sell_units=_NATIVE_SELL, buy=USDC),
+        changes((ALICE, ETH, -_NATIVE_SELL), (ALICE, USDC, QUOTED)),
+        _NATIVE_SELL,
+    ),
+    "swapExactTokensForETH": _call(
+        Purpose.SWAP,
+        ROUTER,
+        venues.SWAP_FOR_NATIVE.call(SELL, LEAST, _PATH, ALICE, SOON),
+        _promise("ba", buy=ETH),
+        changes((ALICE, USDC, -SELL), (ALICE, ETH, QUOTED)),
+    ),
+    "swapWithPermit": _call(
+        Purpose.SWAP,
+        PERMIT_ROUTER,
+        venues.SWAP_WITH_PERMIT.call(
+            SELL, LEAST, _PATH, ALICE, SOON, SOON, 27, b"\x11" * 32, b"\x22" * 32
+        ),
+        _promise("fa"),
+        SWAPPED,
+    ),
+    "send": _call(
+        Purpose.SWAP,
+        PORTAL,
+        venues.SEND.call(USDC.contract, SELL, OTHER_CHAIN_ID, WETH.contract, LEAST, ALICE, SOON),
+        _promise("me", chain_out="base", chain_out_id=OTHER_CHAIN_ID, fee_units=10**15),
+        changes((ALICE, USDC, -SELL), (ALICE, ETH, -(10**15))),
+        10**15,
+    ),
+}
+
+HONEST: dict[str, Honest] = {**DOCUMENTS, **CALLS}

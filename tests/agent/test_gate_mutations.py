@@ -1,0 +1,42 @@
+"""No dishonest payload is let through; 1,400 and more, made from the honest set."""
+
+import pytest
+
+from agent.gate_world import judged
+from agent.mutations import everything
+from swapdesk.wallet.review import Match
+
+SAMPLE = 7
+
+
+def _accepted(mutations):
+    """Those that the gate would sign without a word."""
+    let_through = []
+    for name, honest in mutations:
+        verdict = judged(honest.payload, honest.promise, world=honest.world)
+        if not verdict.refused:
+            let_through.append(name)
+    return let_through
+
+
+def test_a_sample_of_dishonest_payloads_is_refused():
+    assert _accepted(everything()[::SAMPLE]) == []
+
+
+@pytest.mark.long
+def test_every_dishonest_payload_is_refused():
+    mutations = everything()
+    assert len(mutations) >= 1_400
+    assert len({name for name, _ in mutations}) >= 1_400
+    assert _accepted(mutations) == []
+
+
+def test_a_field_that_was_refused_is_marked():
+    marked = 0
+    for _, honest in everything()[::101]:
+        verdict = judged(honest.payload, honest.promise, world=honest.world)
+        fields = {one.field for one in verdict.findings if one.severity == "refuse"} - {None}
+        for line in verdict.lines:
+            assert (line.match is Match.DIFFERS) == (line.field in fields)
+            marked += line.match is Match.DIFFERS
+    assert marked
