@@ -11,7 +11,7 @@ event Approval:
     spender: indexed(address)
     amount: uint256
 
-name: public(String[64])
+name: public(String[128])
 symbol: public(String[32])
 decimals: public(uint8)
 totalSupply: public(uint256)

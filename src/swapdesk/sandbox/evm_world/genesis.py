@@ -1,0 +1,174 @@
+"""Block 0 of an embedded chain: tokens, pools, venues, canonical contracts and inventories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.deployments import MULTICALL3, PERMIT2, SANDBOX_VENUES, Role
+from swapdesk.sandbox.contracts.artefact import artefact
+from swapdesk.sandbox.contracts.slots import Storage
+from swapdesk.sandbox.evm_world.kinds import Kind, contract_of
+from swapdesk.sandbox.evm_world.parties import COINS, Parties, parties_of
+from swapdesk.sandbox.evm_world.pools import (
+    BASALT,
+    FATHOM,
+    address_of,
+    pools_of,
+    pools_on,
+    units_for,
+    wrapped_native,
+)
+from swapdesk.sandbox.evm_world.storage import (
+    Accounts,
+    addresses_storage,
+    pool_storage,
+    router_storage,
+    token_storage,
+)
+from swapdesk.sandbox.node.evm.genesis import Allocation
+from swapdesk.sandbox.token_rows import HONEST_ROWS
+from swapdesk.sandbox.world import WorldToken, seed_bytes, world_tokens
+
+ARBITRAGE = checksummed("0x" + seed_bytes("contract", "arbitrage")[:20].hex())
+"""The keeper's contract, on every chain."""
+UNLIMITED = (1 << 256) - 1
+
+_INVENTORY = 20_000_000
+"""Dollars that solver and relayer hold of every token that is traded."""
+_INVENTORY_PARTS = 25
+"""But no more than this part of what there is of it."""
+_KEEPER_TIMES = 3
+"""The keeper's contract holds so many times what is in the pools."""
+_WRAPPED = 10**6
+"""Coins in wrapped form that the treasury holds."""
+_UNKNOWN_SUPPLY = 10**9
+
+_VENUES = {venue.role: venue.address for venue in SANDBOX_VENUES}
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A contract at an address, with its storage and its coins."""
+
+    address: str
+    artefact: str
+    storage: Storage
+    balance: int = 0
+
+
+def funded_tokens(chain: str) -> tuple[WorldToken, ...]:
+    """Tokens that have a contract on an embedded chain: every enabled one of the table."""
+    return tuple(
+        token
+        for token in world_tokens().values()
+        if token.row.chain == chain
+        and token.row.enabled
+        and token.address is not None
+        and token.row in _HONEST
+    )
+
+
+_HONEST = frozenset(HONEST_ROWS)
+
+
+def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
+    """Contracts and accounts of a chain by address, for the sandbox with this key."""
+    parties = parties_of(key)
+    found = {
+        _octets(place.address): Allocation(
+            place.balance, artefact(place.artefact).code, place.storage
+        )
+        for place in _places(chain, parties)
+    }
+    for address in (parties.treasury, parties.solver, parties.relayer):
+        found[_octets(address)] = Allocation(balance=COINS)
+    return found
+
+
+def _places(chain: str, parties: Parties) -> list[_Place]:
+    tokens = funded_tokens(chain)
+    places = [_token(token, _accounts(chain, token, parties)) for token in tokens]
+    for pool in pools_of(chain):
+        storage = pool_storage(
+            address_of(pool.token0), address_of(pool.token1), *pool.reserves, pool.fee
+        )
+        places.append(_Place(pool.address, "Pool", storage))
+    places += [
+        _router(chain, "Router", BASALT, _VENUES[Role.ROUTER]),
+        _Place(
+            _VENUES[Role.SETTLEMENT],
+            "Settlement",
+            addresses_storage("Settlement", {"solver": parties.solver}),
+        ),
+        _Place(
+            _VENUES[Role.PORTAL],
+            "Portal",
+            addresses_storage("Portal", {"relayer": parties.relayer}),
+        ),
+        _Place(ARBITRAGE, "Arbitrage", addresses_storage("Arbitrage", {"owner": parties.keeper})),
+        _Place(PERMIT2, "Permit2", {}),
+        _Place(MULTICALL3, "Multicall", {}),
+    ]
+    if pools_on(chain, FATHOM):
+        places.append(_router(chain, "PermitRouter", FATHOM, _VENUES[Role.PERMIT_ROUTER]))
+    return places
+
+
+def _router(chain: str, name: str, venue: str, address: str) -> _Place:
+    pairs = (
+        (address_of(pool.token0), address_of(pool.token1), pool.address)
+        for pool in pools_on(chain, venue)
+    )
+    return _Place(address, name, router_storage(name, address_of(wrapped_native(chain)), pairs))
+
+
+def _accounts(chain: str, token: WorldToken, parties: Parties) -> Accounts:
+    """Who holds a token in block 0; what nobody else holds is the treasury's."""
+    accounts = Accounts()
+    for pool in pools_of(chain):
+        for each, units in zip(pool.tokens, pool.reserves, strict=True):
+            if each == token:
+                accounts.give(pool.address, units)
+                accounts.give(ARBITRAGE, _KEEPER_TIMES * units)
+    if accounts.units:
+        inventory = _inventory(token)
+        for holder, spender in (
+            (parties.solver, _VENUES[Role.SETTLEMENT]),
+            (parties.relayer, _VENUES[Role.PORTAL]),
+        ):
+            accounts.give(holder, inventory)
+            accounts.allowed[holder, spender] = UNLIMITED
+    accounts.give(parties.treasury, _treasury(token, accounts.held))
+    return accounts
+
+
+def _inventory(token: WorldToken) -> int:
+    return min(units_for(token, _INVENTORY), _supply(token) // _INVENTORY_PARTS)
+
+
+def _supply(token: WorldToken) -> int:
+    """Units in circulation, those of the asset on every chain it is on."""
+    supply = token.asset.supply if token.asset is not None else None
+    return int((supply or Decimal(_UNKNOWN_SUPPLY)) * 10**token.row.decimals)
+
+
+def _treasury(token: WorldToken, held: int) -> int:
+    if contract_of(token).kind == Kind.WRAPPED:
+        return int(_WRAPPED * 10**token.row.decimals)
+    left = _supply(token) - held
+    if left <= 0:
+        raise ValueError(f"there is too little of {token.row.symbol} on {token.row.chain}")
+    return left
+
+
+def _token(token: WorldToken, accounts: Accounts) -> _Place:
+    contract = contract_of(token)
+    storage = token_storage(contract, token.row.symbol, token.row.decimals, accounts.held, accounts)
+    coins = accounts.held if contract.kind == Kind.WRAPPED else 0
+    return _Place(address_of(token), contract.kind, storage, coins)
+
+
+def _octets(address: str) -> bytes:
+    return bytes.fromhex(address[2:])

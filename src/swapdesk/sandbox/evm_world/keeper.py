@@ -1,0 +1,162 @@
+"""Keeps the pools of the embedded chains at the market: one transaction at a time on each.
+
+A chain that nobody has asked anything for a while is left alone, so that a sandbox nobody looks
+at grows by nothing; the next request wakes the keeper.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from swapdesk.chain.calldata.venues import SYNC
+from swapdesk.clock import Clock
+from swapdesk.sandbox.contracts.artefact import artefact
+from swapdesk.sandbox.contracts.slots import entry
+from swapdesk.sandbox.evm_world.genesis import ARBITRAGE
+from swapdesk.sandbox.evm_world.kinds import contract_of
+from swapdesk.sandbox.evm_world.parties import KEEPER
+from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, pools_of
+from swapdesk.sandbox.evm_world.sync_plan import PoolState, Step, plan
+from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.node.evm.accounts import read_storage
+from swapdesk.sandbox.node.evm.live_chain import LiveChain
+from swapdesk.sandbox.node.evm.node import EvmNode
+from swapdesk.sandbox.world import WorldToken
+
+EVERY_SECONDS = 5.0
+"""Between two looks at a chain."""
+IDLE_SECONDS = 120.0
+"""After the last request to a chain its pools are left alone."""
+_GAS, _STEP_GAS = 100_000, 160_000
+"""Bounds of one transaction; what it does not need is not paid."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class _Watched:
+    """One chain as the keeper sees it. ``places`` are slots of the keeper's balances."""
+
+    live: LiveChain
+    pools: tuple[Pool, ...]
+    places: Mapping[str, int]
+    asked: float = float("-inf")
+    sent: bytes = b""
+    root: bytes = b""
+    states: list[PoolState] = field(default_factory=list)
+    held: dict[str, int] = field(default_factory=dict)
+
+
+class Keeper:
+    """Moves the pools of a node's chains. ``run`` is one task; ``look`` says that somebody
+    asked a chain something."""
+
+    def __init__(self, node: EvmNode, market: Market, clock: Clock) -> None:
+        self._node = node
+        self._market = market
+        self._clock = clock
+        self._woken = asyncio.Event()
+        self._chains = {name: _watched(name, live) for name, live in node.chains.items()}
+
+    def look(self, chain: str) -> None:
+        watched = self._chains[chain]
+        now = self._clock.monotonic()
+        if not _busy(watched, now):
+            self._woken.set()
+        watched.asked = now
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            now = self._clock.monotonic()
+            busy = [name for name, each in self._chains.items() if _busy(each, now)]
+            if not busy:
+                await self._woken.wait()
+                self._woken.clear()
+                continue
+            for name in busy:
+                try:
+                    await self.step(name)
+                except Exception:
+                    # The boundary of a look: the pools stay where they are until the next.
+                    logger.exception("the pools of %s were not moved", name)
+            await self._rest()
+
+    async def step(self, chain: str) -> bytes | None:
+        """Move the pools of a chain that are outside the band; the hash, or None when there is
+        nothing to do or the transaction before still waits. Raises Problem."""
+        watched = self._chains[chain]
+        if watched.sent and watched.live.pool.get(watched.sent) is not None:
+            return None
+        steps = await asyncio.to_thread(_planned, watched, self._prices(watched))
+        if not steps:
+            return None
+        watched.sent = await self._node.account(chain, KEEPER).send(
+            bytes.fromhex(ARBITRAGE[2:]),
+            payload=SYNC.call([(each.pool, each.token_in, each.amount) for each in steps]),
+            gas=_GAS + _STEP_GAS * len(steps),
+            awaited=False,
+        )
+        return watched.sent
+
+    def _prices(self, watched: _Watched) -> dict[str, Decimal]:
+        at = self._clock.now()
+        codes = {asset_of(token).code for pool in watched.pools for token in pool.tokens}
+        return {code: self._market.price(code, at) for code in codes}
+
+    async def _rest(self) -> None:
+        """Until the next look is due, or a chain is asked that was idle."""
+        sleeping = asyncio.ensure_future(self._clock.sleep(EVERY_SECONDS))
+        waking = asyncio.ensure_future(self._woken.wait())
+        try:
+            await asyncio.wait((sleeping, waking), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
+            waking.cancel()
+        self._woken.clear()
+
+
+def _busy(watched: _Watched, now: float) -> bool:
+    return now - watched.asked < IDLE_SECONDS
+
+
+def _watched(chain: str, live: LiveChain) -> _Watched:
+    pools = pools_of(chain)
+    tokens = {address_of(token): token for pool in pools for token in pool.tokens}
+    return _Watched(
+        live, pools, {address: _balance_slot(token) for address, token in tokens.items()}
+    )
+
+
+def _balance_slot(token: WorldToken) -> int:
+    variables = artefact(contract_of(token).kind).variables
+    return entry(variables["ledger.balanceOf"].slot, ARBITRAGE)
+
+
+def _planned(watched: _Watched, prices: Mapping[str, Decimal]) -> list[Step]:
+    root = bytes(watched.live.head.header.state_root)
+    if root != watched.root:
+        watched.states = [_state(watched.live, root, pool) for pool in watched.pools]
+        watched.held = {
+            address: read_storage(watched.live.state, root, _octets(address), slot)
+            for address, slot in watched.places.items()
+        }
+        watched.root = root
+    return plan(watched.states, prices, watched.held)
+
+
+def _state(live: LiveChain, root: bytes, pool: Pool) -> PoolState:
+    variables = artefact("Pool").variables
+    reserve0, reserve1 = (
+        read_storage(live.state, root, _octets(pool.address), variables[name].slot)
+        for name in ("reserve0", "reserve1")
+    )
+    return PoolState(pool, reserve0, reserve1)
+
+
+def _octets(address: str) -> bytes:
+    return bytes.fromhex(address[2:])

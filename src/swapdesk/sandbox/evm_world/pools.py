@@ -1,0 +1,157 @@
+"""Which pools stand on the embedded chains, and how deep they are.
+
+Basalt has a pool for everything that is traded: volatile tokens against the wrapped coin,
+steady ones against USDC. Fathom has few and thin ones, around the tokens that take permits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.sandbox.asset_rows import AssetRow
+from swapdesk.sandbox.dex_listing import pooled
+from swapdesk.sandbox.evm_world.kinds import WRAPPED_NATIVE, contract_of
+from swapdesk.sandbox.world import WorldToken, find_token, seed_bytes, world_tokens
+
+BASALT, FATHOM = "ba", "fa"
+"""Codes of the venues that have pools."""
+
+STEADY_SWING = 30
+"""Basis points: what drifts less than this is traded against USDC."""
+
+_FEES = {(BASALT, False): 30, (BASALT, True): 5, (FATHOM, False): 25, (FATHOM, True): 4}
+"""Parts of 10,000, by venue and by whether both tokens are steady."""
+_DEPTHS = ((10, 40_000_000), (40, 12_000_000), (100, 4_000_000))
+_SHALLOW = 1_500_000
+"""Dollars on each side of a pool of Basalt on Ethereum, up to a rank."""
+_CHAIN_PARTS = {"ethereum": 1, "base": 2, "arbitrum": 2, "bsc": 2, "polygon": 8}
+_FATHOM_PARTS = 25
+_SUPPLY_PARTS = 20
+"""A pool holds no more than this part of what there is of a token."""
+_FATHOM_BOUGHT = 5
+"""How many volatile tokens without permits Fathom has pools for, on each chain."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """One pool; ``token0`` has the lower address. ``fee`` is in parts of 10,000 and ``depth``
+    in dollars on each side at base prices."""
+
+    chain: str
+    venue: str
+    address: str
+    token0: WorldToken
+    token1: WorldToken
+    fee: int
+    depth: int
+
+    @property
+    def tokens(self) -> tuple[WorldToken, WorldToken]:
+        return self.token0, self.token1
+
+    @property
+    def reserves(self) -> tuple[int, int]:
+        """Those of block 0, in units of ``token0`` and ``token1``."""
+        return units_for(self.token0, self.depth), units_for(self.token1, self.depth)
+
+
+def asset_of(token: WorldToken) -> AssetRow:
+    """Raises ValueError for a token that nothing prices."""
+    if token.asset is None:
+        raise ValueError(f"{token.row.symbol} on {token.row.chain} has no price")
+    return token.asset
+
+
+def address_of(token: WorldToken) -> str:
+    """The contract. Raises ValueError for a coin."""
+    if token.address is None:
+        raise ValueError(f"{token.row.symbol} on {token.row.chain} has no contract")
+    return token.address
+
+
+def units_for(token: WorldToken, dollars: int) -> int:
+    """So many dollars in the token's smallest unit, at its base price, rounded down."""
+    worth = Fraction(dollars) / Fraction(asset_of(token).price)
+    return int(worth * 10**token.row.decimals)
+
+
+def wrapped_native(chain: str) -> WorldToken:
+    return find_token(chain, WRAPPED_NATIVE[chain])
+
+
+@lru_cache(maxsize=8)
+def pools_of(chain: str) -> tuple[Pool, ...]:
+    """Every pool of a chain, always in the same order."""
+    return (*_basalt(chain), *_fathom(chain))
+
+
+def pools_on(chain: str, venue: str) -> tuple[Pool, ...]:
+    return tuple(pool for pool in pools_of(chain) if pool.venue == venue)
+
+
+def _traded(chain: str) -> list[WorldToken]:
+    """Tokens with a contract that stand in pools, best rank first."""
+    found = [
+        token
+        for token in world_tokens().values()
+        if token.row.chain == chain and token.address is not None and pooled(token.row) is not None
+    ]
+    return sorted(found, key=lambda token: (asset_of(token).rank or 0, address_of(token).lower()))
+
+
+def _steady(token: WorldToken) -> bool:
+    return asset_of(token).swing < STEADY_SWING
+
+
+def _basalt(chain: str) -> Iterator[Pool]:
+    coin, dollar = wrapped_native(chain), find_token(chain, "USDC")
+    yield _pool(chain, BASALT, coin, dollar)
+    for token in _traded(chain):
+        if token in (coin, dollar):
+            continue
+        yield _pool(chain, BASALT, token, dollar if _steady(token) else coin)
+        if token.row.symbol == "USDT":
+            yield _pool(chain, BASALT, token, coin)
+
+
+def _fathom(chain: str) -> Iterator[Pool]:
+    coin, dollar = wrapped_native(chain), find_token(chain, "USDC")
+    tokens = [token for token in _traded(chain) if token not in (coin, dollar)]
+    permitted = [token for token in tokens if contract_of(token).kind.takes_permits]
+    if not permitted and not contract_of(dollar).kind.takes_permits:
+        return
+    yield _pool(chain, FATHOM, coin, dollar)
+    bought = [token for token in tokens if token not in permitted and not _steady(token)]
+    tether = [token for token in tokens if token.row.symbol == "USDT" and token not in permitted]
+    for token in (*tether, *permitted, *bought[:_FATHOM_BOUGHT]):
+        yield _pool(chain, FATHOM, token, dollar if _steady(token) else coin)
+
+
+def _pool(chain: str, venue: str, one: WorldToken, other: WorldToken) -> Pool:
+    token0, token1 = sorted((one, other), key=lambda token: int(address_of(token), 16))
+    place = seed_bytes("pool", chain, venue, address_of(token0), address_of(token1))
+    return Pool(
+        chain,
+        venue,
+        checksummed("0x" + place[:20].hex()),
+        token0,
+        token1,
+        _FEES[venue, _steady(one) and _steady(other)],
+        _depth(chain, venue, (one, other)),
+    )
+
+
+def _depth(chain: str, venue: str, tokens: tuple[WorldToken, WorldToken]) -> int:
+    rank = max(asset_of(token).rank or 0 for token in tokens)
+    depth = next((dollars for last, dollars in _DEPTHS if rank <= last), _SHALLOW)
+    depth //= _CHAIN_PARTS[chain] * (_FATHOM_PARTS if venue == FATHOM else 1)
+    return min(depth, *(_most(asset_of(token)) for token in tokens))
+
+
+def _most(asset: AssetRow) -> int:
+    return int((asset.supply or Decimal(0)) * asset.price) // _SUPPLY_PARTS

@@ -1,0 +1,309 @@
+"""Pools, routers and the keeper's contract on an EVM of other hands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sandbox.contracts.contract_world import (
+    ALICE,
+    BOB,
+    CAROL,
+    KEEPER,
+    Bench,
+    permit_document,
+    place,
+    signed,
+)
+from swapdesk.sandbox.evm_world.formula import amount_out, amount_to
+from swapdesk.sandbox.evm_world.kinds import Kind, TokenContract
+from swapdesk.sandbox.evm_world.storage import (
+    Accounts,
+    addresses_storage,
+    pool_storage,
+    router_storage,
+)
+from swapdesk.sandbox.evm_world.sync_plan import MOST_STEPS
+
+UNLIMITED = (1 << 256) - 1
+COIN, DOLLAR, TETHER, LINK = (place(number) for number in range(4))
+COIN_DOLLAR, COIN_TETHER, LINK_COIN = (place(number) for number in range(10, 13))
+ROUTER, PERMIT_ROUTER, ARBITRAGE = (place(number) for number in range(20, 23))
+USDC = TokenContract(Kind.DOLLAR, "USD Coin", "2")
+TOKENS = {
+    COIN: (TokenContract(Kind.WRAPPED, "Wrapped Ether"), "WETH", 18),
+    DOLLAR: (USDC, "USDC", 6),
+    TETHER: (TokenContract(Kind.TETHER, "Tether USD"), "USDT", 6),
+    LINK: (TokenContract(Kind.TOKEN, "Chainlink"), "LINK", 18),
+}
+ETHER, DOLLARS = 10**18, 10**6
+POOLS = {
+    COIN_DOLLAR: (COIN, DOLLAR, 1_000 * ETHER, 3_300_000 * DOLLARS, 30),
+    COIN_TETHER: (TETHER, COIN, 1_650_000 * DOLLARS, 500 * ETHER, 30),
+    LINK_COIN: (LINK, COIN, 120_000 * ETHER, 500 * ETHER, 25),
+}
+BASALT = [(COIN, DOLLAR, COIN_DOLLAR), (TETHER, COIN, COIN_TETHER), (LINK, COIN, LINK_COIN)]
+FATHOM = [(COIN, DOLLAR, COIN_DOLLAR), (LINK, COIN, LINK_COIN)]
+
+
+@pytest.fixture(scope="module")
+def opened() -> Bench:
+    bench = Bench()
+    for address, (contract, symbol, decimals) in TOKENS.items():
+        accounts = Accounts()
+        for pool, (token0, token1, reserve0, reserve1, _) in POOLS.items():
+            for token, reserve in ((token0, reserve0), (token1, reserve1)):
+                if token == address:
+                    accounts.give(pool, reserve)
+        for holder in (ALICE.address, ARBITRAGE):
+            accounts.give(holder, 10**6 * 10**decimals)
+        if address != DOLLAR:
+            accounts.allowed[ALICE.address, ROUTER] = UNLIMITED
+        bench.put_token(address, contract, symbol, decimals, accounts)
+    for pool, words in POOLS.items():
+        bench.put(pool, "Pool", pool_storage(*words))
+    bench.put(ROUTER, "Router", router_storage("Router", COIN, BASALT))
+    bench.put(PERMIT_ROUTER, "PermitRouter", router_storage("PermitRouter", COIN, FATHOM))
+    bench.put(ARBITRAGE, "Arbitrage", addresses_storage("Arbitrage", {"owner": KEEPER.address}))
+    return bench.open()
+
+
+@pytest.fixture
+def bench(opened: Bench) -> Iterator[Bench]:
+    with opened.kept():
+        yield opened
+
+
+def reserves(bench: Bench, pool: str) -> tuple[int, int]:
+    found = bench.at(pool).functions.getReserves().call()
+    return found[0], found[1]
+
+
+# The formula
+
+WORDS = st.integers(1, 10**33)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(WORDS, WORDS, WORDS, st.sampled_from([0, 4, 5, 25, 30, 9_999]), st.booleans())
+def test_the_formula_is_the_contract_s(
+    opened: Bench, amount: int, reserve0: int, reserve1: int, fee: int, forward: bool
+) -> None:
+    changed = pool_storage(COIN, DOLLAR, reserve0, reserve1, fee)
+    paid = _quoted(opened, changed, amount, COIN if forward else DOLLAR)
+    reserve_in, reserve_out = (reserve0, reserve1) if forward else (reserve1, reserve0)
+    assert paid == amount_out(amount, reserve_in, reserve_out, fee)
+    assert paid < reserve_out
+
+
+def _quoted(bench: Bench, storage: dict[int, int], amount: int, token: str) -> int:
+    """What a pool with other words would answer: py-evm's state is changed and put back."""
+    state = bench.tester.backend.chain.get_vm().state
+    pool = bytes.fromhex(COIN_DOLLAR[2:])
+    for slot, word in storage.items():
+        state.set_storage(pool, slot, word)
+    data = bench.at(COIN_DOLLAR).encode_abi("getAmountOut", args=[amount, token])
+    computation = _computed(state, pool, bytes.fromhex(data[2:]))
+    return int.from_bytes(computation, "big")
+
+
+def _computed(state: Any, to: bytes, data: bytes) -> bytes:
+    from eth.vm.message import Message
+    from eth.vm.transaction_context import BaseTransactionContext
+
+    sender = bytes.fromhex(ALICE.address[2:])
+    message = Message(
+        gas=1_000_000, to=to, sender=sender, value=0, data=data, code=state.get_code(to)
+    )
+    context = BaseTransactionContext(gas_price=0, origin=sender)
+    computation = state.computation_class.apply_message(state, message, context)
+    computation.raise_if_error()
+    return bytes(computation.output)
+
+
+@given(
+    st.integers(10**6, 10**30),
+    st.integers(10**6, 10**30),
+    st.sampled_from([0, 5, 30, 300]),
+    st.integers(-500, 500),
+)
+def test_what_is_swapped_to_a_ratio_reaches_it_and_no_more(
+    reserve_in: int, reserve_out: int, fee: int, off: int
+) -> None:
+    ratio = Fraction(reserve_in, reserve_out) * (1 + Fraction(off, 10_000))
+    amount = amount_to(ratio, reserve_in, reserve_out, fee)
+    if off <= 0:
+        assert amount == 0
+        return
+
+    # Exactly, before the contract rounds: the amount is the largest that does not go past.
+    def reached(amount: int) -> Fraction:
+        kept = amount * (10_000 - fee)
+        paid = Fraction(kept * reserve_out, reserve_in * 10_000 + kept)
+        return (reserve_in + amount) / (reserve_out - paid)
+
+    assert reached(amount) <= ratio < reached(amount + 1)
+
+
+# The pool itself
+
+
+def test_a_pool_swaps_what_was_sent_to_it(bench: Bench) -> None:
+    pool, coin = bench.at(COIN_DOLLAR), bench.at(COIN)
+    before = reserves(bench, COIN_DOLLAR)
+    quoted = pool.functions.getAmountOut(ETHER, COIN).call()
+    assert quoted == amount_out(ETHER, *before, 30)
+    bench.send(coin.functions.transfer(COIN_DOLLAR, ETHER))
+    bench.refused(pool.functions.swap(COIN, quoted + 1, BOB.address), "slippage", BOB)
+    bench.refused(pool.functions.swap(DOLLAR, 0, BOB.address), "slippage", BOB)
+    bench.refused(pool.functions.swap(LINK, 0, BOB.address), "not in this pool", BOB)
+    receipt = bench.send(pool.functions.swap(COIN, quoted, BOB.address), BOB)
+    assert bench.balance(DOLLAR, BOB.address) == quoted
+    after = reserves(bench, COIN_DOLLAR)
+    assert after == (before[0] + ETHER, before[1] - quoted)
+    assert after == (bench.balance(COIN, COIN_DOLLAR), bench.balance(DOLLAR, COIN_DOLLAR))
+    synced = {"reserve0": after[0], "reserve1": after[1]}
+    assert bench.events(COIN_DOLLAR, "Sync", receipt) == [synced]
+    bench.refused(pool.functions.getAmountOut(1, LINK), "not in this pool")
+
+
+# Basalt: by approval
+
+
+def later(bench: Bench) -> int:
+    return bench.now + 600
+
+
+def along(bench: Bench, amount: int, path: list[str]) -> list[int]:
+    amounts: list[int] = bench.at(ROUTER).functions.getAmountsOut(amount, path).call()
+    return amounts
+
+
+def test_a_router_swaps_along_a_path_for_who_approved_it(bench: Bench) -> None:
+    router = bench.at(ROUTER)
+    path = [TETHER, COIN, LINK]
+    amounts = along(bench, 1_000 * DOLLARS, path)
+    expected = amount_out(1_000 * DOLLARS, *reserves(bench, COIN_TETHER), 30)
+    assert amounts[:2] == [1_000 * DOLLARS, expected]
+    assert amounts[2] == amount_out(expected, *reserves(bench, LINK_COIN)[::-1], 25)
+    swap = router.functions.swapExactTokensForTokens
+    end = later(bench)
+    bench.refused(swap(amounts[0], amounts[2] + 1, path, BOB.address, end), "slippage")
+    bench.refused(swap(amounts[0], amounts[2], path, BOB.address, bench.now - 1), "expired")
+    bench.refused(swap(amounts[0], 1, path[:1], BOB.address, end), "invalid path")
+    bench.refused(swap(amounts[0], 1, [TETHER, LINK], BOB.address, end), "no pool")
+    bench.refused(swap(amounts[0], 1, path, BOB.address, end), "allowance", CAROL)
+    bench.send(swap(amounts[0], amounts[2], path, BOB.address, end))
+    assert bench.balance(LINK, BOB.address) == amounts[2]
+    assert bench.balance(TETHER, ALICE.address) == (10**6 - 1_000) * DOLLARS
+    assert bench.balance(COIN, ROUTER) == 0
+
+
+def test_a_router_takes_the_coin_itself(bench: Bench) -> None:
+    router = bench.at(ROUTER)
+    path = [COIN, DOLLAR]
+    amounts = along(bench, ETHER, path)
+    swap = router.functions.swapExactETHForTokens
+    bench.refused(swap(1, [DOLLAR, COIN], BOB.address, later(bench)), "invalid path", value=ETHER)
+    bench.refused(swap(amounts[1] + 1, path, BOB.address, later(bench)), "slippage", value=ETHER)
+    bench.refused(swap(1, path, BOB.address, bench.now - 1), "expired", value=ETHER)
+    before = bench.coins(ALICE.address)
+    receipt = bench.send(swap(amounts[1], path, BOB.address, later(bench)), value=ETHER)
+    paid = receipt["gasUsed"] * receipt["effectiveGasPrice"]
+    assert bench.coins(ALICE.address) == before - paid - ETHER
+    assert bench.balance(DOLLAR, BOB.address) == amounts[1]
+    assert bench.coins(COIN) == bench.at(COIN).functions.totalSupply().call()
+
+
+def test_a_router_pays_the_coin_itself(bench: Bench) -> None:
+    router = bench.at(ROUTER)
+    path = [TETHER, COIN]
+    amounts = along(bench, 3_300 * DOLLARS, path)
+    swap = router.functions.swapExactTokensForETH
+    bench.refused(
+        swap(amounts[0], 1, [TETHER, COIN, LINK], BOB.address, later(bench)), "invalid path"
+    )
+    bench.refused(swap(amounts[0], amounts[1] + 1, path, BOB.address, later(bench)), "slippage")
+    before = bench.coins(BOB.address)
+    bench.send(swap(amounts[0], amounts[1], path, BOB.address, later(bench)))
+    assert bench.coins(BOB.address) == before + amounts[1]
+    assert bench.coins(ROUTER) == 0
+    # Nobody else's coins stay in it.
+    data = {"from": ALICE.address, "to": ROUTER, "value": 1}
+    with pytest.raises(Exception, match="only the wrapped native coin"):
+        bench.web3.eth.call(data)
+
+
+# Fathom: by permit
+
+
+def with_permit(
+    bench: Bench, amount: int, least: int, path: list[str], *, signer: Any = ALICE
+) -> Any:
+    end = later(bench)
+    document = permit_document(bench, DOLLAR, USDC, ALICE.address, PERMIT_ROUTER, amount, 0, end)
+    return bench.at(PERMIT_ROUTER).functions.swapWithPermit(
+        amount, least, path, BOB.address, end, end, *signed(document, signer)
+    )
+
+
+def test_a_permit_and_its_swap_are_one_transaction(bench: Bench) -> None:
+    path = [DOLLAR, COIN, LINK]
+    amount = 5_000 * DOLLARS
+    quoted = bench.at(PERMIT_ROUTER).functions.getAmountsOut(amount, path).call()
+    bench.refused(with_permit(bench, amount, quoted[2] + 1, path), "slippage")
+    bench.refused(with_permit(bench, amount, 1, path, signer=BOB), "insufficient allowance")
+    bench.refused(with_permit(bench, amount, 1, path), "insufficient allowance", CAROL)
+    bench.refused(with_permit(bench, amount, 1, [DOLLAR]), "invalid path")
+    bench.send(with_permit(bench, amount, quoted[2], path))
+    assert bench.balance(LINK, BOB.address) == quoted[2]
+    dollar = bench.at(DOLLAR).functions
+    assert dollar.allowance(ALICE.address, PERMIT_ROUTER).call() == 0
+    assert dollar.nonces(ALICE.address).call() == 1
+    # The permit is used up, and the allowance with it.
+    bench.refused(with_permit(bench, amount, 1, path), "insufficient allowance")
+
+
+def test_a_permit_that_somebody_handed_in_before_still_swaps(bench: Bench) -> None:
+    path = [DOLLAR, COIN]
+    amount = 700 * DOLLARS
+    swap = with_permit(bench, amount, 1, path)
+    *_, end, v, r, s = swap.args
+    permit = bench.at(DOLLAR).functions.permit
+    bench.send(permit(ALICE.address, PERMIT_ROUTER, amount, end, v, r, s), CAROL)
+    quoted = bench.at(PERMIT_ROUTER).functions.getAmountsOut(amount, path).call()
+    bench.send(swap)
+    assert bench.balance(COIN, BOB.address) == quoted[1]
+
+
+# The keeper's contract
+
+
+def test_the_keeper_moves_many_pools_at_once(bench: Bench) -> None:
+    sync = bench.at(ARBITRAGE).functions.sync
+    steps = []
+    for pool, token, fee in ((COIN_DOLLAR, COIN, 30), (COIN_TETHER, TETHER, 30)):
+        x, y = reserves(bench, pool)
+        ratio = Fraction(x, y) * Fraction(101, 100)
+        steps.append((pool, token, amount_to(ratio, x, y, fee)))
+    wanted = [Fraction(*reserves(bench, pool)) * Fraction(101, 100) for pool, *_ in steps]
+    bench.refused(sync(steps), "only the market maker", ALICE)
+    bench.send(sync(steps), KEEPER)
+    for (pool, *_), ratio in zip(steps, wanted, strict=True):
+        assert abs(Fraction(*reserves(bench, pool)) / ratio - 1) < Fraction(1, 10**9)
+
+
+def test_the_keeper_s_contract_takes_the_longest_plan(bench: Bench) -> None:
+    sync = bench.at(ARBITRAGE).functions.sync
+    step = (COIN_DOLLAR, COIN, ETHER)
+    bench.ask(sync([step] * MOST_STEPS), KEEPER)
+    bench.refused(sync([step] * (MOST_STEPS + 1)), "", KEEPER)

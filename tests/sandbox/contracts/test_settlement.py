@@ -1,0 +1,243 @@
+"""Settlement of signed orders and the portal between chains, on an EVM of other hands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from eth_account.messages import encode_typed_data
+from eth_utils import keccak
+
+from sandbox.contracts.contract_world import (
+    ALICE,
+    BOB,
+    CAROL,
+    KEEPER,
+    Bench,
+    mirrored,
+    permit_document,
+    place,
+    signed,
+    typed,
+)
+from swapdesk.sandbox.evm_world.kinds import Kind, TokenContract
+from swapdesk.sandbox.evm_world.storage import Accounts, addresses_storage
+
+UNLIMITED = (1 << 256) - 1
+DOLLAR, LINK, TETHER = (place(number) for number in range(3))
+SETTLEMENT, PORTAL = (place(number) for number in range(10, 12))
+USDC = TokenContract(Kind.DOLLAR, "USD Coin", "2")
+SOLVER = RELAYER = KEEPER
+NO_PERMIT = (0, 0, 0, b"\0" * 32, b"\0" * 32)
+ORDER_TYPE = (
+    "address owner,address sellToken,address buyToken,address receiver,uint256 sellAmount,"
+    "uint256 buyAmount,uint256 feeAmount,uint32 validTo,uint256 nonce,bool partiallyFillable,"
+    "bytes32 appData"
+)
+
+
+@pytest.fixture(scope="module")
+def opened() -> Bench:
+    bench = Bench()
+    for address, contract, symbol in (
+        (DOLLAR, USDC, "USDC"),
+        (LINK, TokenContract(Kind.TOKEN, "Chainlink"), "LINK"),
+        (TETHER, TokenContract(Kind.TETHER, "Tether USD"), "USDT"),
+    ):
+        accounts = Accounts({ALICE.address: 10**6, SOLVER.address: 10**6})
+        accounts.allowed[SOLVER.address, SETTLEMENT] = UNLIMITED
+        accounts.allowed[RELAYER.address, PORTAL] = UNLIMITED
+        bench.put_token(address, contract, symbol, 6, accounts)
+    bench.put(SETTLEMENT, "Settlement", addresses_storage("Settlement", {"solver": SOLVER.address}))
+    bench.put(PORTAL, "Portal", addresses_storage("Portal", {"relayer": RELAYER.address}))
+    return bench.open()
+
+
+@pytest.fixture
+def bench(opened: Bench) -> Iterator[Bench]:
+    with opened.kept():
+        yield opened
+
+
+# Orders
+
+
+def order_of(bench: Bench, **changed: Any) -> dict[str, Any]:
+    return {
+        "owner": ALICE.address,
+        "sellToken": DOLLAR,
+        "buyToken": LINK,
+        "receiver": BOB.address,
+        "sellAmount": 990,
+        "buyAmount": 70,
+        "feeAmount": 10,
+        "validTo": bench.now + 600,
+        "nonce": 7,
+        "partiallyFillable": False,
+        "appData": keccak(text="quote"),
+        **changed,
+    }
+
+
+def document_of(bench: Bench, order: dict[str, Any]) -> dict[str, Any]:
+    domain = {"name": "Isthmus Settlement", "version": "2"}
+    return typed(bench, SETTLEMENT, domain, "Order", {"Order": ORDER_TYPE}, order)
+
+
+def permit_of(bench: Bench, amount: int = 1_000, *, signer: Any = ALICE) -> tuple[Any, ...]:
+    end = bench.now + 600
+    document = permit_document(bench, DOLLAR, USDC, ALICE.address, SETTLEMENT, amount, 0, end)
+    return (amount, end, *signed(document, signer))
+
+
+def settle(
+    bench: Bench,
+    order: dict[str, Any],
+    permit: tuple[Any, ...],
+    bought: int = 70,
+    *,
+    signature: Any = None,
+) -> Any:
+    given = signature or signed(document_of(bench, order), ALICE)
+    settlement = bench.at(SETTLEMENT)
+    return settlement.functions.settle(tuple(order.values()), given, permit, bought)
+
+
+def test_an_order_s_digest_is_what_eth_account_signs(bench: Bench) -> None:
+    order = order_of(bench)
+    encoded = encode_typed_data(full_message=document_of(bench, order))
+    functions = bench.at(SETTLEMENT).functions
+    assert functions.DOMAIN_SEPARATOR().call() == encoded.header
+    digest = keccak(b"\x19\x01" + encoded.header + encoded.body)
+    assert functions.digestOf(tuple(order.values())).call() == digest
+
+
+def test_a_signed_order_is_settled_once_with_its_permit(bench: Bench) -> None:
+    order = order_of(bench)
+    call = settle(bench, order, permit_of(bench), 71)
+    receipt = bench.send(call, SOLVER)
+    (trade,) = bench.events(SETTLEMENT, "Trade", receipt)
+    assert trade["buyAmount"] == 71
+    assert trade["owner"] == ALICE.address
+    assert (
+        trade["orderDigest"]
+        == bench.at(SETTLEMENT).functions.digestOf(tuple(order.values())).call()
+    )
+    assert bench.balance(DOLLAR, ALICE.address) == 10**6 - 1_000
+    assert bench.balance(DOLLAR, SOLVER.address) == 10**6 + 1_000
+    assert bench.balance(LINK, BOB.address) == 71
+    assert bench.at(SETTLEMENT).functions.nonceUsed(ALICE.address, 7).call() is True
+    bench.refused(call, "order used or invalidated", SOLVER)
+
+
+def test_a_permit_that_somebody_handed_in_before_still_settles(bench: Bench) -> None:
+    permit = permit_of(bench)
+    amount, end, *signature = permit
+    functions = bench.at(DOLLAR).functions
+    bench.send(functions.permit(ALICE.address, SETTLEMENT, amount, end, *signature), CAROL)
+    bench.send(settle(bench, order_of(bench), permit), SOLVER)
+    assert bench.balance(LINK, BOB.address) == 70
+
+
+def test_an_order_over_an_approval_needs_no_permit(bench: Bench) -> None:
+    order = order_of(bench, sellToken=TETHER)
+    bench.refused(settle(bench, order, NO_PERMIT), "insufficient allowance", SOLVER)
+    bench.send(bench.at(TETHER).functions.approve(SETTLEMENT, 1_000))
+    bench.send(settle(bench, order, NO_PERMIT), SOLVER)
+    assert bench.balance(LINK, BOB.address) == 70
+
+
+def test_orders_that_are_refused(bench: Bench) -> None:
+    order, permit = order_of(bench), permit_of(bench)
+    honest = signed(document_of(bench, order), ALICE)
+    bench.refused(settle(bench, order, permit), "only the solver", ALICE)
+    bench.refused(settle(bench, order, permit, 69), "below the limit", SOLVER)
+    for changed, words in (
+        ({"validTo": bench.now - 1}, "order expired"),
+        ({"partiallyFillable": True}, "all or nothing"),
+    ):
+        bench.refused(settle(bench, order_of(bench, **changed), permit), words, SOLVER)
+    # Whatever is changed after the signature, nobody signed it.
+    for changed in (
+        {"owner": CAROL.address},
+        {"sellToken": LINK},
+        {"buyToken": TETHER},
+        {"receiver": SOLVER.address},
+        {"sellAmount": 991},
+        {"buyAmount": 1},
+        {"feeAmount": 11},
+        {"validTo": bench.now + 601},
+        {"nonce": 8},
+        {"appData": keccak(text="another quote")},
+    ):
+        other = order_of(bench, **changed)
+        bench.refused(settle(bench, other, permit, signature=honest), "invalid signature", SOLVER)
+    for signature in (signed(document_of(bench, order), BOB), mirrored(honest), (29, *honest[1:])):
+        bench.refused(
+            settle(bench, order, permit, signature=signature), "invalid signature", SOLVER
+        )
+    forged = permit_of(bench, signer=BOB)
+    bench.refused(settle(bench, order, forged), "insufficient allowance", SOLVER)
+    bench.refused(settle(bench, order, permit_of(bench, 999)), "insufficient allowance", SOLVER)
+    bench.send(settle(bench, order, permit), SOLVER)
+
+
+def test_an_owner_takes_an_order_back(bench: Bench) -> None:
+    order = order_of(bench)
+    call = settle(bench, order, permit_of(bench))
+    settlement = bench.at(SETTLEMENT).functions
+    with bench.kept():
+        bench.send(settlement.invalidate(7), CAROL)
+        bench.ask(call, SOLVER)
+    bench.send(settlement.invalidate(7), ALICE)
+    bench.refused(call, "order used or invalidated", SOLVER)
+
+
+# Between chains
+
+
+def send_call(bench: Bench, **changed: Any) -> Any:
+    given = {
+        "token": TETHER,
+        "amount": 500,
+        "destination": 1_337_008_453,
+        "tokenOut": DOLLAR,
+        "least": 480,
+        "receiver": BOB.address,
+        "deadline": bench.now + 600,
+        **changed,
+    }
+    return bench.at(PORTAL).functions.send(*given.values())
+
+
+def test_a_portal_takes_tokens_and_the_fee(bench: Bench) -> None:
+    bench.refused(send_call(bench), "insufficient allowance")
+    bench.send(bench.at(TETHER).functions.approve(PORTAL, 1_000))
+    bench.refused(send_call(bench, deadline=bench.now - 1), "expired")
+    bench.refused(send_call(bench, destination=bench.chain_id), "same chain")
+    bench.refused(send_call(bench, receiver="0x" + "00" * 20), "no receiver")
+    coins = bench.coins(RELAYER.address)
+    first = bench.send(send_call(bench), value=77)
+    second = bench.send(send_call(bench))
+    sent = [bench.events(PORTAL, "Sent", receipt)[0] for receipt in (first, second)]
+    assert sent[0]["transferId"] != sent[1]["transferId"]
+    assert [each["fee"] for each in sent] == [77, 0]
+    assert sent[0]["sender"] == ALICE.address
+    assert (sent[0]["tokenOut"], sent[0]["leastOut"]) == (DOLLAR, 480)
+    assert bench.coins(RELAYER.address) == coins + 77
+    assert bench.coins(PORTAL) == 0
+    assert bench.balance(TETHER, RELAYER.address) == 10**6 + 1_000
+
+
+def test_a_portal_pays_out_once(bench: Bench) -> None:
+    fulfil = bench.at(PORTAL).functions.fulfil
+    transfer = keccak(text="a transfer")
+    call = fulfil(transfer, DOLLAR, 490, BOB.address)
+    bench.refused(call, "only the relayer", ALICE)
+    receipt = bench.send(call, RELAYER)
+    (event,) = bench.events(PORTAL, "Fulfilled", receipt)
+    assert event["transferId"] == transfer
+    assert bench.balance(DOLLAR, BOB.address) == 490
+    assert bench.at(PORTAL).functions.fulfilled(transfer).call() is True
+    bench.refused(call, "fulfilled", RELAYER)
