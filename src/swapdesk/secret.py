@@ -33,3 +33,47 @@ class Secret:
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         raise TypeError("a secret is never pickled or copied into a message")
+
+
+class SecretBytes:
+    """Bytes that are shown nowhere and can be wiped: the holder calls :meth:`wipe` when done.
+
+    Python copies where it likes, so wiping is a courtesy and not a promise; what counts is
+    that the bytes live shortly, and in one process.
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: bytes | bytearray | memoryview) -> None:
+        self._held = bytearray(held)
+
+    @classmethod
+    def of(cls, secret: Secret) -> SecretBytes:
+        """The UTF-8 bytes of a text."""
+        return cls(secret.reveal().encode())
+
+    def reveal(self) -> bytearray:
+        """The bytes themselves, not a copy: they are zero after :meth:`wipe`."""
+        return self._held
+
+    def copy(self) -> SecretBytes:
+        return SecretBytes(self._held)
+
+    def wipe(self) -> None:
+        self._held[:] = bytes(len(self._held))
+        self._held.clear()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __repr__(self) -> str:
+        return "SecretBytes(***)"
+
+    def __str__(self) -> str:
+        return "***"
+
+    def __format__(self, spec: str) -> str:
+        return format("***", spec)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError("a secret is never pickled or copied into a message")

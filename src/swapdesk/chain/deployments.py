@@ -10,6 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+SANDBOX_CHAIN_IDS = 1_337_000_000
+"""Added to the real id of a chain in the sandbox, so that no signature made there is valid
+elsewhere."""
+
 PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
 MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11"
 ENTRY_POINT = "0x0000000071727De22E5E9d8BAf0edAc6f37da032"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.sandbox.chain_row import ChainRow
-
-SANDBOX_CHAIN_IDS = 1_337_000_000
-"""Added to every real EVM chain id, so that nothing signed here is valid elsewhere."""
 
 
 def evm_chain(

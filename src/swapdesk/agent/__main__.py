@@ -1,0 +1,46 @@
+"""``python -I -m swapdesk.agent PARENT``: the process with the keys, started by the desk alone.
+
+``PARENT`` is the process id of the desk. Everything else, pass phrases above all, comes over
+standard input in frames.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from swapdesk.agent.process.confinement import (
+    Orphaned,
+    confine,
+    say_no_more_than_types,
+    take_pipes,
+)
+
+ORPHANED = 4
+
+
+def main(arguments: list[str], *, cost: int | None = None) -> None:
+    """Serve until the desk ends. ``cost`` lowers scrypt's n of new key files, for tests."""
+    if len(arguments) != 1 or not arguments[0].isascii() or not arguments[0].isdigit():
+        sys.exit("swapdesk.agent is started by the desk")
+    try:
+        confine(int(arguments[0]))
+    except Orphaned:
+        sys.exit(ORPHANED)
+    say_no_more_than_types()
+    source, sink = take_pipes()
+
+    # Only now: what is imported above needs nothing but what confines.
+    import asyncio
+
+    from swapdesk.agent.process.pipe import DeskPipe
+    from swapdesk.agent.process.service import AgentService
+
+    async def serve() -> None:
+        pipe = DeskPipe(source, sink)
+        await (AgentService(pipe) if cost is None else AgentService(pipe, cost=cost)).run()
+
+    asyncio.run(serve())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,115 @@
+"""From a pass phrase to the key of a key file, within bounds that are checked before.
+
+A hostile file may ask for a gigabyte or for minutes; it gets neither.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from swapdesk.secret import SecretBytes
+
+MAX_N = 1 << 18
+MAX_R = 8
+MAX_P = 1
+MAX_ITERATIONS = 2_000_000
+KEY_BYTES = 32
+_SALT = re.compile(r"(0x)?([0-9a-fA-F]{2}){8,64}", re.ASCII)
+
+
+class KeyFileRefused(ValueError):
+    """A key file that is not used. The words never quote its content."""
+
+
+@dataclass(frozen=True)
+class Scrypt:
+    """``n`` is the cost: 2^18 takes half a second and 256 MiB."""
+
+    salt: bytes
+    n: int = MAX_N
+    r: int = MAX_R
+    p: int = MAX_P
+
+    @classmethod
+    def fresh(cls, n: int) -> Scrypt:
+        return cls(os.urandom(32), n)
+
+    def derive(self, passphrase: SecretBytes) -> SecretBytes:
+        # OpenSSL wants the whole of its memory allowed: 128 * r * (n + p + 2), and some more.
+        memory = 128 * self.r * (self.n + self.p + 2) + (1 << 20)
+        return SecretBytes(
+            hashlib.scrypt(
+                passphrase.reveal(),
+                salt=self.salt,
+                n=self.n,
+                r=self.r,
+                p=self.p,
+                maxmem=memory,
+                dklen=KEY_BYTES,
+            )
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "dklen": KEY_BYTES,
+            "n": self.n,
+            "p": self.p,
+            "r": self.r,
+            "salt": self.salt.hex(),
+        }
+
+
+@dataclass(frozen=True)
+class Pbkdf2:
+    """HMAC-SHA256, ``iterations`` times; only read, never written."""
+
+    salt: bytes
+    iterations: int
+
+    def derive(self, passphrase: SecretBytes) -> SecretBytes:
+        return SecretBytes(
+            hashlib.pbkdf2_hmac(
+                "sha256", passphrase.reveal(), self.salt, self.iterations, KEY_BYTES
+            )
+        )
+
+
+Derivation = Scrypt | Pbkdf2
+
+
+def read_derivation(name: object, parameters: object) -> Derivation:
+    """The derivation a file asks for. Raises KeyFileRefused outside the bounds."""
+    if not isinstance(parameters, dict):
+        raise KeyFileRefused("the key file says nothing of its key derivation")
+    salt = parameters.get("salt")
+    if type(salt) is not str or _SALT.fullmatch(salt) is None:
+        raise KeyFileRefused("the salt of the key file cannot be read")
+    if _number(parameters, "dklen") != KEY_BYTES:
+        raise KeyFileRefused(f"the key file derives another length than {KEY_BYTES} bytes")
+    raw = bytes.fromhex(salt.removeprefix("0x"))
+    if name == "scrypt":
+        n, r, p = (_number(parameters, one) for one in ("n", "r", "p"))
+        if not 1 < n <= MAX_N or n & (n - 1):
+            raise KeyFileRefused(f"scrypt n of the key file is no power of two up to {MAX_N}")
+        if not 1 <= r <= MAX_R or not 1 <= p <= MAX_P:
+            raise KeyFileRefused(f"scrypt of the key file is outside r <= {MAX_R}, p <= {MAX_P}")
+        return Scrypt(raw, n, r, p)
+    if name == "pbkdf2":
+        count = _number(parameters, "c")
+        if parameters.get("prf") != "hmac-sha256" or not 1 <= count <= MAX_ITERATIONS:
+            raise KeyFileRefused(
+                f"pbkdf2 of the key file is not hmac-sha256 with up to {MAX_ITERATIONS} rounds"
+            )
+        return Pbkdf2(raw, count)
+    raise KeyFileRefused("the key file uses an unknown key derivation")
+
+
+def _number(parameters: dict[str, Any], name: str) -> int:
+    number = parameters.get(name)
+    if type(number) is not int:
+        raise KeyFileRefused(f"{name} of the key file is no whole number")
+    return number

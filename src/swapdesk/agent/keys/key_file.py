@@ -1,0 +1,177 @@
+"""One key on disk. The file is written once and never again; its name in the wallet stands
+elsewhere.
+
+Beside the encrypted part stands in plain what is known without a pass phrase. Changing it is
+noticed when the file is opened: a key belongs to one profile for ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from swapdesk.agent.keys.derivation import Derivation, KeyFileRefused, Scrypt
+from swapdesk.agent.keys.keystore_v3 import Keystore, encrypt
+from swapdesk.agent.keys.sealed import Sealed, seal
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.paths import PRIVATE_FILE_LIMIT
+from swapdesk.secret import SecretBytes
+from swapdesk.wallet.accounts import Account, Kind, Origin
+
+_FIELDS = {"profile", "origin", "path", "created"}
+_FORMAT = "swapdesk-solana-key"
+
+
+def file_name(kind: Kind, address: str) -> str:
+    return f"{kind}-{address.lower() if kind is Kind.EVM else address}.json"
+
+
+@dataclass(frozen=True)
+class KeyFile:
+    """A file that was read and not yet opened."""
+
+    account: Account
+    _crypto: Keystore | Sealed
+    _binding: bytes
+
+    @property
+    def derivation(self) -> Derivation:
+        return self._crypto.derivation
+
+    def open(self, key: SecretBytes) -> SecretBytes:
+        """The 32 bytes of the key (EVM) or its seed (Solana). Raises WrongPassword, and
+        KeyFileRefused when what stands in plain is not what was written."""
+        bound = _bound(self.account)
+        if isinstance(self._crypto, Sealed):
+            return self._crypto.open(key, bound)
+        secret = self._crypto.open(key)
+        if not hmac.compare_digest(_binding(key, bound), self._binding):
+            secret.wipe()
+            raise KeyFileRefused("the key file says something else than when it was written")
+        return secret
+
+
+def write_key(account: Account, secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> bytes:
+    """The content of a new file; ``key`` is derived from the pass phrase by ``scrypt``."""
+    bound = _bound(account)
+    about: dict[str, Any] = {
+        "profile": account.profile,
+        "origin": account.origin.value,
+        "path": account.path,
+        "created": account.created.isoformat(),
+    }
+    if account.kind is Kind.EVM:
+        about["binding"] = _binding(key, bound).hex()
+        content = {
+            "address": account.address[2:].lower(),
+            "crypto": encrypt(secret, key, scrypt),
+            "id": str(uuid4()),
+            "version": 3,
+            "swapdesk": about,
+        }
+    else:
+        content = {
+            "format": _FORMAT,
+            "version": 1,
+            "address": account.address,
+            "crypto": seal(secret, key, scrypt, bound),
+            "swapdesk": about,
+        }
+    return json.dumps(content, indent=1).encode()
+
+
+def read_key(name: str, content: bytes) -> KeyFile:
+    """The file of this name. Raises KeyFileRefused."""
+    whole = _object(content)
+    about = whole.get("swapdesk")
+    if not isinstance(about, dict):
+        raise KeyFileRefused("the key file was not written by this wallet: import it")
+    kind = Kind.SOLANA if whole.get("format") == _FORMAT else Kind.EVM
+    if whole.get("version") != (1 if kind is Kind.SOLANA else 3):
+        raise KeyFileRefused("the key file is of an unknown version")
+    extra = {"binding"} if kind is Kind.EVM else set()
+    if set(about) != _FIELDS | extra:
+        raise KeyFileRefused("the key file does not say what it belongs to")
+    account = _account(kind, whole.get("address"), about)
+    if file_name(kind, account.address) != name:
+        raise KeyFileRefused("the key file has the name of another one")
+    crypto = whole.get("crypto")
+    if kind is Kind.SOLANA:
+        return KeyFile(account, Sealed(crypto), b"")
+    binding = about["binding"]
+    if type(binding) is not str or len(binding) != 64:
+        raise KeyFileRefused("the key file does not say what it belongs to")
+    try:
+        return KeyFile(account, Keystore(crypto), bytes.fromhex(binding))
+    except KeyFileRefused:
+        raise
+    except ValueError:
+        raise KeyFileRefused("the key file cannot be read") from None
+
+
+def read_foreign_keystore(content: bytes) -> Keystore:
+    """A keystore v3 of another program. Raises KeyFileRefused."""
+    whole = {str(name).lower(): value for name, value in _object(content).items()}
+    if whole.get("version") != 3:
+        raise KeyFileRefused("the file is no keystore of version 3")
+    return Keystore(whole.get("crypto"))
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    if len(content) > PRIVATE_FILE_LIMIT:
+        raise KeyFileRefused(f"the key file is larger than {PRIVATE_FILE_LIMIT} bytes")
+    try:
+        whole = json.loads(content)
+    except (ValueError, RecursionError):
+        whole = None
+    if not isinstance(whole, dict):
+        raise KeyFileRefused("the key file is no JSON object")
+    return whole
+
+
+def _account(kind: Kind, address: object, about: dict[str, Any]) -> Account:
+    path = about["path"]
+    try:
+        if type(address) is not str or not (path is None or type(path) is str):
+            raise ValueError
+        if kind is Kind.EVM:
+            if len(address) != 40:
+                raise ValueError
+            address = checksummed(f"0x{bytes.fromhex(address).hex()}")
+        created = datetime.fromisoformat(about["created"])
+        if created.tzinfo is None:
+            raise ValueError
+        return Account(
+            address=address,
+            kind=kind,
+            name="",
+            profile=str(about["profile"]),
+            origin=Origin(about["origin"]),
+            path=path,
+            created=created,
+        )
+    except (TypeError, ValueError):
+        raise KeyFileRefused("the key file does not say what it belongs to") from None
+
+
+def _bound(account: Account) -> bytes:
+    return json.dumps(
+        [
+            account.kind.value,
+            account.address,
+            account.profile,
+            account.origin.value,
+            account.path,
+            account.created.isoformat(),
+        ],
+        separators=(",", ":"),
+    ).encode()
+
+
+def _binding(key: SecretBytes, bound: bytes) -> bytes:
+    return hmac.new(bytes(key.reveal()), b"swapdesk account\0" + bound, hashlib.sha256).digest()

@@ -1,0 +1,79 @@
+"""What the process with the keys takes from itself before it does anything else.
+
+Nothing is imported here that is not needed for it; ``__main__`` calls this before every other
+import.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+_PR_SET_PDEATHSIG = 1
+_PR_GET_DUMPABLE = 3
+_PR_SET_DUMPABLE = 4
+
+
+class Orphaned(Exception):
+    """Whoever started this process has ended."""
+
+
+def confine(parent: int) -> None:
+    """No core file, no debugger, no word from the keyboard, and gone with ``parent``.
+
+    Raises Orphaned when the parent ended before it could be watched.
+    """
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.umask(0o077)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, frame: os._exit(0))
+    if sys.platform == "linux":
+        import ctypes
+
+        call = ctypes.CDLL(None, use_errno=True).prctl
+        call(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+        if call(_PR_GET_DUMPABLE, 0, 0, 0, 0) != 0:
+            raise OSError("the memory of this process cannot be closed to others")
+        call(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    # Asked after the signal is set: a parent that ends later is told by it.
+    if os.getppid() != parent:
+        raise Orphaned
+
+
+def say_no_more_than_types() -> None:
+    """An exception that nobody catches tells its type and the line of ours it came from; its
+    words could quote what was handled."""
+
+    def tell(kind: type[BaseException], error: BaseException, trace: object) -> None:
+        place = ""
+        frame = error.__traceback__
+        while frame is not None:
+            code = frame.tb_frame.f_code
+            if f"{os.sep}swapdesk{os.sep}" in code.co_filename:
+                place = f" at {os.path.basename(code.co_filename)}:{frame.tb_lineno}"
+            frame = frame.tb_next
+        os.write(2, f"{kind.__name__}{place}\n".encode())
+
+    sys.excepthook = tell
+    import threading
+
+    threading.excepthook = lambda told: tell(
+        told.exc_type, told.exc_value or told.exc_type(), told.exc_traceback
+    )
+    sys.unraisablehook = lambda told: tell(
+        told.exc_type, told.exc_value or told.exc_type(), told.exc_traceback
+    )
+
+
+def take_pipes() -> tuple[int, int]:
+    """Descriptors of the pipes from and to the desk. Standard input and output become nothing,
+    so that no stray ``print`` of any library stands between two frames."""
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    os.close(nothing)
+    return source, sink

@@ -1,0 +1,273 @@
+"""The keys of one profile: closed on disk, open for as long as they are used."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from swapdesk.agent.keys import published
+from swapdesk.agent.keys.derivation import MAX_N, KeyFileRefused, Scrypt
+from swapdesk.agent.keys.directory import KeyDirectory, is_name, short_name
+from swapdesk.agent.keys.key_file import KeyFile, write_key
+from swapdesk.agent.keys.keystore_v3 import WrongPassword
+from swapdesk.agent.keys.material import KeyMaterial, address_of
+from swapdesk.agent.process.refusal import Refusal
+from swapdesk.paths import UnsafePlace
+from swapdesk.secret import SecretBytes
+from swapdesk.wallet.accounts import SANDBOX_PROFILE, Account, Kind, UnusableKey
+from swapdesk.wallet.protocol import RefusalCode as Code
+
+if TYPE_CHECKING:
+    from swapdesk.agent.signers.evm import EvmSigner
+    from swapdesk.agent.signers.solana import SolanaSigner
+
+MAX_PASSPHRASE = 1024
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What unlocking came to: addresses that can sign now, and files that did not open."""
+
+    addresses: tuple[str, ...]
+    closed: tuple[UnusableKey, ...]
+
+
+class Wallet:
+    """``cost`` is scrypt's n for new files."""
+
+    def __init__(self, directory: KeyDirectory, profile: str, *, cost: int = MAX_N) -> None:
+        self._directory = directory
+        self._profile = profile
+        self._cost = cost
+        self._open: dict[str, EvmSigner | SolanaSigner] = {}
+        # Each derivation holds 256 MiB, so there are no more of them than processors.
+        self._threads = ThreadPoolExecutor(min(4, os.cpu_count() or 1), "derivation")
+
+    @property
+    def live(self) -> bool:
+        return self._profile != SANDBOX_PROFILE
+
+    @property
+    def unlocked(self) -> tuple[str, ...]:
+        return tuple(sorted(self._open))
+
+    def accounts(self) -> tuple[tuple[Account, ...], tuple[UnusableKey, ...]]:
+        files, unusable = self._read()
+        return tuple(file.account for file in files), unusable
+
+    def account(self, address: str) -> Account:
+        for account in self.accounts()[0]:
+            if account.address == address:
+                return account
+        raise Refusal(Code.NO_ACCOUNT, "there is no such account in this wallet")
+
+    def _read(self) -> tuple[tuple[KeyFile, ...], tuple[UnusableKey, ...]]:
+        try:
+            return self._directory.read()
+        except UnsafePlace as unsafe:
+            raise Refusal(Code.UNSAFE_FILES, str(unsafe)) from None
+
+    # Open and closed
+
+    async def unlock(self, passphrase: SecretBytes, addresses: Iterable[str] | None) -> Opened:
+        """Open key files, each derivation in a thread of its own. Raises Refusal when none
+        opens; wipes the pass phrase."""
+        try:
+            wanted = None if addresses is None else set(addresses)
+            files, unusable = self._read()
+            files = tuple(f for f in files if wanted is None or f.account.address in wanted)
+            if not files:
+                words = unusable[0].reason if unusable else "there is no account to unlock"
+                raise Refusal(Code.UNSAFE_FILES if unusable else Code.NO_ACCOUNT, words)
+            _check_passphrase(passphrase)
+            loop = asyncio.get_running_loop()
+            outcomes = await asyncio.gather(
+                *(loop.run_in_executor(self._threads, _open, file, passphrase) for file in files)
+            )
+        finally:
+            passphrase.wipe()
+        closed: list[UnusableKey] = []
+        opened: list[str] = []
+        for file, outcome in zip(files, outcomes, strict=True):
+            if isinstance(outcome, str):
+                closed.append(UnusableKey(file.account.address, outcome))
+            elif self.live and published.is_published(file.account.address):
+                outcome.wipe()
+                closed.append(UnusableKey(file.account.address, published.WORDS))
+            else:
+                self._hold(file.account, outcome)
+                opened.append(file.account.address)
+        if not opened:
+            raise _why_none(closed)
+        return Opened(tuple(opened), tuple(closed))
+
+    def _hold(self, account: Account, secret: SecretBytes) -> None:
+        old = self._open.pop(account.address, None)
+        if old is not None:
+            old.drop()
+        self._open[account.address] = _signer(account, secret)
+
+    def lock(self) -> None:
+        while self._open:
+            self._open.popitem()[1].drop()
+
+    def evm(self, address: str) -> EvmSigner:
+        from swapdesk.agent.signers.evm import EvmSigner
+
+        signer = self._signer(address)
+        if not isinstance(signer, EvmSigner):
+            raise Refusal(Code.NO_ACCOUNT, "the account is none of an EVM chain")
+        return signer
+
+    def solana(self, address: str) -> SolanaSigner:
+        from swapdesk.agent.signers.solana import SolanaSigner
+
+        signer = self._signer(address)
+        if not isinstance(signer, SolanaSigner):
+            raise Refusal(Code.NO_ACCOUNT, "the account is none of Solana")
+        return signer
+
+    def _signer(self, address: str) -> EvmSigner | SolanaSigner:
+        signer = self._open.get(address)
+        if signer is None:
+            self.account(address)
+            raise Refusal(Code.LOCKED, "the wallet is locked")
+        return signer
+
+    # New keys
+
+    async def add(
+        self, material: KeyMaterial, name: str, passphrase: SecretBytes, now: datetime
+    ) -> Account:
+        """Encrypt a key and keep it, unlocked. The pass phrase must be that of the keys there
+        are: one wallet has one. Wipes the pass phrase, and the key unless it is kept."""
+        kept = False
+        try:
+            account = self._new_account(material, name, now)
+            files, _ = self._read()
+            if any(file.account.address == account.address for file in files):
+                raise Refusal(Code.ACCOUNT_EXISTS, "this account is in the wallet already")
+            _check_passphrase(passphrase)
+            loop = asyncio.get_running_loop()
+            scrypt = Scrypt.fresh(self._cost)
+            derive = loop.run_in_executor(self._threads, scrypt.derive, passphrase)
+            if files:
+                # The cheapest to ask is one; it goes beside the derivation of the new key.
+                check = loop.run_in_executor(self._threads, _open, files[0], passphrase)
+                key, outcome = await asyncio.gather(derive, check)
+                if isinstance(outcome, str):
+                    key.wipe()
+                    raise Refusal(
+                        Code.WRONG_PASSPHRASE, "this is not the pass phrase of the wallet"
+                    )
+                outcome.wipe()
+            else:
+                key = await derive
+            content = write_key(account, material.secret, key, scrypt)
+            key.wipe()
+            self._keep(account, content)
+            self._hold(account, material.secret)
+            kept = True
+            return account
+        finally:
+            passphrase.wipe()
+            if not kept:
+                material.secret.wipe()
+
+    def _new_account(self, material: KeyMaterial, name: str, now: datetime) -> Account:
+        if self.live and published.is_published(material.address):
+            raise Refusal(Code.PUBLISHED_KEY, published.WORDS)
+        if name and not is_name(name):
+            raise Refusal(Code.BAD_REQUEST, "a name has 1 to 32 printable characters")
+        return Account(
+            address=material.address,
+            kind=material.kind,
+            name=name or short_name(material.address),
+            profile=self._profile,
+            origin=material.origin,
+            path=material.path,
+            created=now.replace(microsecond=0),
+        )
+
+    def _keep(self, account: Account, content: bytes) -> None:
+        try:
+            self._directory.add(account, content)
+        except FileExistsError:
+            raise Refusal(Code.ACCOUNT_EXISTS, "there is a file of this account already") from None
+        except OSError as error:
+            raise Refusal(Code.UNSAFE_FILES, f"the key cannot be kept: {error}") from None
+
+    def rename(self, address: str, name: str) -> Account:
+        account = self.account(address)
+        if not is_name(name):
+            raise Refusal(Code.BAD_REQUEST, "a name has 1 to 32 printable characters")
+        try:
+            self._directory.rename(account.address, name)
+        except OSError as error:
+            raise Refusal(Code.UNSAFE_FILES, f"the name cannot be kept: {error}") from None
+        return self.account(address)
+
+    async def reveal(self, address: str, passphrase: SecretBytes) -> tuple[Account, SecretBytes]:
+        """The key itself, by the pass phrase and not by what is unlocked. Wipes the phrase."""
+        try:
+            files, _ = self._read()
+            for file in files:
+                if file.account.address == address:
+                    break
+            else:
+                raise Refusal(Code.NO_ACCOUNT, "there is no such account in this wallet")
+            loop = asyncio.get_running_loop()
+            outcome = await loop.run_in_executor(self._threads, _open, file, passphrase)
+        finally:
+            passphrase.wipe()
+        if isinstance(outcome, str):
+            raise _why_none([UnusableKey(address, outcome)])
+        return file.account, outcome
+
+
+_WRONG = "the pass phrase does not open it"
+
+
+def _open(file: KeyFile, passphrase: SecretBytes) -> SecretBytes | str:
+    """The secret of a file, or why not. Runs in a thread: scrypt lets others go on."""
+    key = file.derivation.derive(passphrase)
+    try:
+        secret = file.open(key)
+    except WrongPassword:
+        return _WRONG
+    except KeyFileRefused as refused:
+        return str(refused)
+    finally:
+        key.wipe()
+    if address_of(file.account.kind, secret) != file.account.address:
+        secret.wipe()
+        return "the key inside is of another account"
+    return secret
+
+
+def _why_none(closed: list[UnusableKey]) -> Refusal:
+    if all(one.reason == _WRONG for one in closed):
+        return Refusal(Code.WRONG_PASSPHRASE, "wrong pass phrase")
+    reason = next(one.reason for one in closed if one.reason != _WRONG)
+    code = Code.PUBLISHED_KEY if reason == published.WORDS else Code.KEY_FILE
+    return Refusal(code, reason)
+
+
+def _signer(account: Account, secret: SecretBytes) -> EvmSigner | SolanaSigner:
+    if account.kind is Kind.EVM:
+        from swapdesk.agent.signers.evm import EvmSigner
+
+        return EvmSigner(account.address, secret)
+    from swapdesk.agent.signers.solana import SolanaSigner
+
+    return SolanaSigner(account.address, secret)
+
+
+def _check_passphrase(passphrase: SecretBytes) -> None:
+    if not 0 < len(passphrase) <= MAX_PASSPHRASE:
+        raise Refusal(Code.WRONG_PASSPHRASE, "a pass phrase is needed")

@@ -1,0 +1,1 @@
+"""Unlocked keys. They sign what they are given; whether to is decided before them."""

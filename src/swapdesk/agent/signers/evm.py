@@ -1,0 +1,134 @@
+"""An unlocked EVM key: digests and transactions.
+
+Digests are signed by libsecp256k1 at once; eth_account is needed to encode a transaction and
+is imported with the first one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coincurve import PrivateKey, PublicKey
+
+from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.secret import SecretBytes
+
+_DYNAMIC_FEE = 2
+
+
+class SignerDefect(Exception):
+    """What was signed is not what should have been; it was thrown away."""
+
+
+@dataclass(frozen=True)
+class EvmTransaction:
+    """Every field of a type-2 transaction (EIP-1559); amounts in wei, ``gas`` a limit."""
+
+    chain_id: int
+    nonce: int
+    to: str
+    value: int
+    data: bytes
+    gas: int
+    max_fee: int
+    max_priority: int
+
+
+@dataclass(frozen=True)
+class SignedBytes:
+    """``hash`` is 0x-hex, as nodes tell it."""
+
+    raw: bytes
+    hash: str
+
+
+class EvmSigner:
+    """Holds the key of ``address`` until :meth:`drop`."""
+
+    __slots__ = ("_key", "_secret", "address")
+
+    def __init__(self, address: str, secret: SecretBytes) -> None:
+        self.address = address
+        self._secret = secret
+        self._key = PrivateKey(bytes(secret.reveal()))
+
+    def __repr__(self) -> str:
+        return f"EvmSigner({self.address})"
+
+    def drop(self) -> None:
+        self._secret.wipe()
+        del self._key
+
+    def export(self) -> SecretBytes:
+        return self._secret.copy()
+
+    def sign_digest(self, digest: bytes) -> str:
+        """r, s and v (27 or 28) in 0x-hex; low s. Recovered once more before it is given."""
+        if len(digest) != 32:
+            raise SignerDefect("a digest has 32 bytes")
+        signed = self._key.sign_recoverable(digest, hasher=None)
+        public = PublicKey.from_signature_and_message(signed, digest, hasher=None)
+        recovered = checksummed(f"0x{keccak(public.format(compressed=False)[1:])[12:].hex()}")
+        if recovered != self.address:
+            raise SignerDefect("the signature is of another key")
+        return f"0x{signed[:64].hex()}{27 + signed[64]:02x}"
+
+    def sign_transaction(self, one: EvmTransaction) -> SignedBytes:
+        """The bytes to broadcast, read back before they are given."""
+        if one.chain_id <= 0 or one.to != checksummed(one.to):
+            raise SignerDefect("a transaction needs its chain and whom it calls")
+        from eth_account import Account
+
+        fields = {
+            "type": _DYNAMIC_FEE,
+            "chainId": one.chain_id,
+            "nonce": one.nonce,
+            "to": one.to,
+            "value": one.value,
+            "data": one.data,
+            "gas": one.gas,
+            "maxFeePerGas": one.max_fee,
+            "maxPriorityFeePerGas": one.max_priority,
+            "accessList": [],
+        }
+        signed = Account.sign_transaction(fields, bytes(self._secret.reveal()))
+        raw = bytes(signed.raw_transaction)
+        if Account.recover_transaction(raw) != self.address:
+            raise SignerDefect("the transaction is signed by another key")
+        if _fields_of(raw) != one:
+            raise SignerDefect("the transaction says something else than it should")
+        return SignedBytes(raw, f"0x{keccak(raw).hex()}")
+
+
+def signing_hash(one: EvmTransaction) -> bytes:
+    """The 32 bytes that a signature of the transaction signs (EIP-1559, EIP-2718)."""
+    import rlp
+
+    unsigned = [
+        one.chain_id,
+        one.nonce,
+        one.max_priority,
+        one.max_fee,
+        one.gas,
+        bytes.fromhex(one.to[2:]),
+        one.value,
+        one.data,
+        [],
+    ]
+    return keccak(bytes([_DYNAMIC_FEE]) + rlp.encode(unsigned))
+
+
+def _fields_of(raw: bytes) -> EvmTransaction | None:
+    """The transaction as its signed bytes tell it."""
+    import rlp
+
+    if raw[:1] != bytes([_DYNAMIC_FEE]):
+        return None
+    items = rlp.decode(raw[1:])
+    if len(items) != 12 or list(items[8]):
+        return None
+    chain_id, nonce, priority, fee, gas, _, value = (
+        int.from_bytes(items[i], "big") if i != 5 else 0 for i in range(7)
+    )
+    to = checksummed(f"0x{items[5].hex()}")
+    return EvmTransaction(chain_id, nonce, to, value, bytes(items[7]), gas, fee, priority)

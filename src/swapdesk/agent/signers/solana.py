@@ -1,0 +1,70 @@
+"""An unlocked Solana key: its half of a transaction that others may have signed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from solders.keypair import Keypair
+from solders.message import to_bytes_versioned
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+
+from swapdesk.agent.signers.evm import SignerDefect
+from swapdesk.chain.addresses.base58 import encode as base58
+from swapdesk.secret import SecretBytes
+
+MAX_BYTES = 1232
+"""Largest transaction that the network carries."""
+
+
+@dataclass(frozen=True)
+class SolanaSigned:
+    """``signature`` of the fee payer names the transaction; ``complete`` says that every
+    required signature is there."""
+
+    raw: bytes
+    signature: str
+    complete: bool
+
+
+class SolanaSigner:
+    """Holds the key of ``address`` until :meth:`drop`."""
+
+    __slots__ = ("_key", "_secret", "address")
+
+    def __init__(self, address: str, secret: SecretBytes) -> None:
+        self.address = address
+        self._secret = secret
+        self._key = Keypair.from_seed(bytes(secret.reveal()))
+
+    def __repr__(self) -> str:
+        # The text of solders' own key is the secret.
+        return f"SolanaSigner({self.address})"
+
+    def drop(self) -> None:
+        self._secret.wipe()
+        del self._key
+
+    def export(self) -> SecretBytes:
+        return self._secret.copy()
+
+    def sign(self, raw: bytes) -> SolanaSigned:
+        """Our signature in its place; the others stay as they are."""
+        whole = VersionedTransaction.from_bytes(raw)
+        message = whole.message
+        signed = to_bytes_versioned(message)
+        required = message.header.num_required_signatures
+        signers = list(message.account_keys)[:required]
+        places = [i for i, one in enumerate(signers) if base58(bytes(one)) == self.address]
+        if len(places) != 1 or len(whole.signatures) != required:
+            raise SignerDefect("the transaction does not ask for a signature of this key")
+        signatures = list(whole.signatures)
+        signatures[places[0]] = self._key.sign_message(signed)
+        populated = VersionedTransaction.populate(message, signatures)
+        out = bytes(populated)
+        if len(out) > MAX_BYTES or to_bytes_versioned(populated.message) != signed:
+            raise SignerDefect("the signed transaction is not the one that was reviewed")
+        if not signatures[places[0]].verify(self._key.pubkey(), signed):
+            raise SignerDefect("the signature is of another key")
+        complete = all(one != Signature.default() for one in signatures)
+        return SolanaSigned(out, base58(bytes(signatures[0])), complete)

@@ -1,0 +1,148 @@
+"""Bytes to the chain, and what became of them.
+
+Broadcasting repeats identical bytes and never makes new ones, so it may be repeated as often as
+wanted. What a node says of a receipt is held against what else it says; a contradiction ends
+nothing.
+"""
+
+from __future__ import annotations
+
+from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.transactions.records import Records
+from swapdesk.chain.rpc.evm import EvmClient, Request
+from swapdesk.chain.rpc.evm_answers import Receipt, Transaction, digest, fields, quantity
+from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain, EvmUnreachable
+from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
+
+State = TransactionState
+_UNSENT = frozenset({State.SIGNED, State.SENDING, State.SENT})
+_OPEN = frozenset(State) - FINAL
+
+
+class EvmDelivery:
+    """One EVM chain; after ``confirmations`` blocks an outcome is final."""
+
+    def __init__(self, client: EvmClient, records: Records, confirmations: int) -> None:
+        self._client = client
+        self._records = records
+        self._confirmations = max(1, confirmations)
+
+    async def send(self, one: SignedTransaction) -> SignedTransaction:
+        """Hand the bytes to the node. Raises Refusal when it is not known to have them."""
+        if one.state not in _UNSENT:
+            return one
+        first = one.state is State.SIGNED
+        # Committed before a byte leaves: after a crash here it may be on its way.
+        self._records.move(one.hash, State.SENDING, among=_UNSENT)
+        try:
+            await self._client.send_raw(self._records.raw(one.hash))
+        except EvmUnreachable as error:
+            # No connection came about, so the bytes are where they were.
+            back = State.SIGNED if first else State.SENDING
+            self._records.move(one.hash, back, among=frozenset({State.SENDING}), problem=str(error))
+            raise Refusal(Code.CHAIN_UNREACHABLE, f"{error}; it was not sent") from None
+        except EvmUncertain as error:
+            self._note(one, str(error))
+            raise Refusal(
+                Code.CHAIN_UNREACHABLE, f"{error}; it may be on its way: send it again"
+            ) from None
+        except EvmRefused as error:
+            return await self._refused(one, error)
+        self._records.move(one.hash, State.SENT, among=frozenset({State.SENDING}))
+        return self._found(one)
+
+    async def _refused(self, one: SignedTransaction, error: EvmRefused) -> SignedTransaction:
+        """A node refuses what it has executed already; then it is a success."""
+        try:
+            known = await self._client.transaction(one.hash)
+        except EvmError:
+            known = None
+        if known is not None and known.sender == one.account and known.nonce == one.nonce:
+            self._records.move(one.hash, State.SENT, among=frozenset({State.SENDING}))
+            return await self.resolve(self._found(one))
+        self._note(one, error.words)
+        raise Refusal(Code.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
+
+    async def resolve(self, one: SignedTransaction) -> SignedTransaction:
+        """Find out what became of it, and send it again where the chain does not have it.
+
+        One that was never sent stays as it is: sending it is the trader's decision. Raises
+        Refusal when the node does not answer.
+        """
+        if one.state in FINAL or one.state is State.SIGNED:
+            return one
+        try:
+            return await self._resolve(one)
+        except EvmError as error:
+            raise Refusal(Code.CHAIN_UNREACHABLE, str(error)) from None
+
+    async def _resolve(self, one: SignedTransaction) -> SignedTransaction:
+        receipt = await self._client.receipt(one.hash)
+        if receipt is not None:
+            return await self._executed(one, receipt)
+        used = await self._client.nonce(one.account, pending=False)
+        if one.nonce is not None and used > one.nonce:
+            return await self._overtaken(one)
+        # Not executed: a node that lost it, or whose chain was reorganised, gets it again.
+        self._records.move(one.hash, State.SENDING, among=_OPEN)
+        return await self.send(self._found(one))
+
+    async def _executed(self, one: SignedTransaction, receipt: Receipt) -> SignedTransaction:
+        known = await self._client.transaction(one.hash)
+        head = await self._client.height()
+        told = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
+        hash_there = None if told is None else digest(fields(told).get("hash"))
+        problem = _contradiction(one, receipt, known, hash_there)
+        confirmations = max(0, head - receipt.block + 1)
+        if problem is not None:
+            self._records.move(one.hash, State.SENT, among=_OPEN, problem=problem)
+        elif confirmations < self._confirmations:
+            self._records.move(one.hash, State.MINED, among=_OPEN, confirmations=confirmations)
+        else:
+            end = State.SUCCEEDED if receipt.succeeded else State.FAILED
+            self._records.move(one.hash, end, among=_OPEN, confirmations=confirmations)
+            for twin in self._records.twins(one):
+                self._records.move(twin.hash, State.REPLACED, among=_OPEN)
+        return self._found(one)
+
+    async def _overtaken(self, one: SignedTransaction) -> SignedTransaction:
+        """Its nonce is used, and not by it: by a twin of higher fee, or from elsewhere."""
+        for twin in self._records.twins(one):
+            receipt = await self._client.receipt(twin.hash)
+            if receipt is not None:
+                await self._executed(twin, receipt)
+                return self._found(one)
+        head = await self._client.height()
+        deep = hex(max(0, head - self._confirmations + 1))
+        answers = await self._client.batch(
+            [Request("eth_getTransactionCount", (one.account, deep))]
+        )
+        told = answers[0]
+        if one.nonce is not None and isinstance(told, str) and quantity(told) > one.nonce:
+            problem = "its nonce was used by a transaction from elsewhere"
+            self._records.move(one.hash, State.LOST, among=_OPEN, problem=problem)
+        return self._found(one)
+
+    def _note(self, one: SignedTransaction, problem: str) -> None:
+        self._records.move(
+            one.hash, State.SENDING, among=frozenset({State.SENDING}), problem=problem
+        )
+
+    def _found(self, one: SignedTransaction) -> SignedTransaction:
+        return self._records.find(one.hash) or one
+
+
+def _contradiction(
+    one: SignedTransaction, receipt: Receipt, known: Transaction | None, hash_there: str | None
+) -> str | None:
+    """What the node says against its own receipt; None when all of it agrees."""
+    if known is None or known.block != receipt.block or hash_there != receipt.block_hash:
+        return "the node tells a receipt for a block that does not hold it"
+    if receipt.sender != one.account or known.sender != one.account or known.nonce != one.nonce:
+        return "the node tells the receipt of another transaction"
+    if not receipt.succeeded and receipt.logs:
+        return "the node tells a failure that left events, which no failure does"
+    if receipt.succeeded and known.data and not receipt.logs:
+        return "the node tells a success that left no events"
+    return None

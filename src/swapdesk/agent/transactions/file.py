@@ -1,0 +1,143 @@
+"""``transactions.db``: SQLite, WAL, ``synchronous=FULL``, mode 0600, written by one process."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from swapdesk.paths import UnsafePlace, read_private
+
+FILE = "transactions.db"
+SCHEMA_VERSION = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS chain(
+  name TEXT PRIMARY KEY,
+  chain_id INTEGER,
+  genesis TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS tx(
+  hash TEXT PRIMARY KEY,
+  intent TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  chain TEXT NOT NULL,
+  account TEXT NOT NULL,
+  content BLOB NOT NULL,
+  raw BLOB NOT NULL,
+  nonce INTEGER,
+  fee TEXT,
+  priority TEXT,
+  last_valid INTEGER,
+  state TEXT NOT NULL,
+  confirmations INTEGER NOT NULL DEFAULT 0,
+  replaces TEXT REFERENCES tx(hash),
+  problem TEXT,
+  created TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS tx_intent ON tx(intent);
+CREATE INDEX IF NOT EXISTS tx_account ON tx(chain, account, nonce);
+CREATE TABLE IF NOT EXISTS given(
+  seq INTEGER PRIMARY KEY,
+  intent TEXT NOT NULL,
+  content BLOB NOT NULL,
+  act TEXT NOT NULL,
+  quote TEXT,
+  chain_id INTEGER,
+  owner TEXT NOT NULL,
+  token TEXT,
+  contract TEXT,
+  key TEXT,
+  step INTEGER,
+  total INTEGER,
+  complete INTEGER NOT NULL,
+  hash TEXT REFERENCES tx(hash),
+  at TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS given_intent ON given(intent);
+"""
+
+
+class RecordsUnavailable(Exception):
+    """Nothing can be written down, so nothing may be signed."""
+
+
+class RecordsFile:
+    """One connection. Raises RecordsUnavailable for a file that cannot be used, which is kept
+    as it is. Without ``writable`` it is only read, and need not exist."""
+
+    def __init__(self, directory: Path, *, writable: bool) -> None:
+        path = directory / FILE
+        try:
+            self._connection = _opened(path, writable)
+        except (OSError, sqlite3.Error) as error:
+            raise RecordsUnavailable(f"{FILE} cannot be used: {error}") from None
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, and on disk at the end. Raises RecordsUnavailable."""
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise RecordsUnavailable(f"{FILE} cannot be written: {error}") from None
+
+    def read(self, sql: str, *values: object) -> list[sqlite3.Row]:
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise RecordsUnavailable(f"{FILE} cannot be read: {error}") from None
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _opened(path: Path, writable: bool) -> sqlite3.Connection:
+    exists = path.exists() or path.is_symlink()
+    if not writable and not exists:
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        connection.executescript(_SCHEMA)
+        connection.row_factory = sqlite3.Row
+        return connection
+    if not exists:
+        flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR
+        os.close(os.open(path, flags, 0o600))
+    # The size of a database is no reason to refuse it; mode, owner and links are.
+    _check(path)
+    mode = "rw" if writable else "ro"
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode={mode}", timeout=2.0, isolation_level=None, uri=True
+    )
+    try:
+        connection.row_factory = sqlite3.Row
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > SCHEMA_VERSION:
+            raise UnsafePlace("it was written by a newer swapdesk")
+        if writable:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA foreign_keys=ON")
+            if connection.execute("PRAGMA quick_check").fetchone()[0] != "ok":
+                raise UnsafePlace("it is damaged")
+            connection.executescript(_SCHEMA)
+            connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check(path: Path) -> None:
+    try:
+        read_private(path, 0)
+    except UnsafePlace as unsafe:
+        if "larger than" not in str(unsafe):
+            raise

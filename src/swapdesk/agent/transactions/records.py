@@ -1,0 +1,379 @@
+"""Everything this wallet signed, and the rules by which it may sign once more.
+
+One confirmation pays once: for an intent a second payment is written only when nothing can
+come of the first one. One nonce belongs to one payment: another transaction takes it only to
+replace the first by the same call with a higher fee.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from swapdesk.agent.transactions.file import RecordsFile
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
+
+State = TransactionState
+_PAYS = frozenset({Purpose.SWAP, Purpose.DEPOSIT, Purpose.ORDER})
+_NEVER_ARRIVES = frozenset({State.ABANDONED, State.REPLACED})
+MIN_BUMP_PERCENT = 10
+"""By how much a replacement must raise both fees, or nodes keep the first one."""
+
+
+class AlreadySigned(Exception):
+    """This was signed before and may still arrive, or has; ``hash`` is what was signed."""
+
+    def __init__(self, hash_: str, state: State) -> None:
+        super().__init__(f"{hash_} was signed for this already and is {state}")
+        self.hash = hash_
+        self.state = state
+
+
+class Unresolved(Exception):
+    """An earlier transaction of the account has to be sent or given up first."""
+
+    def __init__(self, hash_: str) -> None:
+        super().__init__(f"{hash_} of this account was signed before and is not on its way yet")
+        self.hash = hash_
+
+
+class NonceTaken(Exception):
+    """The nonce of a review is not the next one any more."""
+
+
+class OtherChain(Exception):
+    """The node serves another chain than the one this wallet has known by that name."""
+
+
+class BadReplacement(Exception):
+    """A replacement that is not the same call for a higher fee."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A transaction that is about to be written down. ``content`` is a hash of all that its
+    payload fixes; ``nonce``, ``fee`` and ``priority`` (wei per gas) are of EVM chains,
+    ``last_valid`` (height of blocks) of Solana."""
+
+    hash: str
+    intent_id: str
+    purpose: Purpose
+    chain: str
+    account: str
+    content: bytes
+    raw: bytes
+    nonce: int | None = None
+    fee: int = 0
+    priority: int = 0
+    last_valid: int | None = None
+    replaces: str | None = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """A signature that was given out, with what the gate remembers of it. ``hash`` is that of
+    its transaction, None for typed data."""
+
+    content: bytes
+    act: str
+    quote_id: str | None
+    chain_id: int | None
+    owner: str
+    token: str | None
+    contract: str | None
+    key: str | None = None
+    step: int | None = None
+    total: int | None = None
+    complete: bool = False
+    hash: str | None = None
+    state: State | None = None
+
+
+class Records:
+    """Raises RecordsUnavailable wherever the file fails."""
+
+    def __init__(self, file: RecordsFile) -> None:
+        self._file = file
+
+    def close(self) -> None:
+        self._file.close()
+
+    # Chains
+
+    def bind_chain(self, name: str, chain_id: int | None, genesis: str) -> None:
+        """Remember which chain a name means, for ever. Raises OtherChain."""
+        if self._known(name, chain_id, genesis):
+            return
+        with self._file.transaction() as connection:
+            connection.execute(
+                "INSERT INTO chain(name, chain_id, genesis) VALUES(?, ?, ?)",
+                (name, chain_id, genesis),
+            )
+
+    def genesis(self, name: str) -> str | None:
+        """Hash of the first block of the chain that a name means; None before first use."""
+        rows = self._file.read("SELECT genesis FROM chain WHERE name=?", name)
+        return str(rows[0]["genesis"]) if rows else None
+
+    def _known(self, name: str, chain_id: int | None, genesis: str) -> bool:
+        rows = self._file.read("SELECT chain_id, genesis FROM chain WHERE name=?", name)
+        if not rows:
+            return False
+        if (rows[0]["chain_id"], rows[0]["genesis"]) != (chain_id, genesis):
+            raise OtherChain(f"{name} is another chain than this wallet has known by that name")
+        return True
+
+    # Signatures
+
+    def given(self, intent_id: str) -> tuple[Given, ...]:
+        """Every signature under an intent, in the order they were given."""
+        rows = self._file.read(
+            "SELECT given.*, tx.state AS state FROM given LEFT JOIN tx USING(hash)"
+            " WHERE given.intent=? ORDER BY given.seq",
+            intent_id,
+        )
+        return tuple(_given(row) for row in rows)
+
+    def write_given(self, intent_id: str, given: Given, at: datetime) -> None:
+        """A signature of typed data, before it leaves; the same one again changes nothing."""
+        if any(
+            (one.content, one.key, one.step) == (given.content, given.key, given.step)
+            for one in self.given(intent_id)
+        ):
+            return
+        with self._file.transaction() as connection:
+            _insert_given(connection, intent_id, given, at)
+
+    # Transactions
+
+    def next_nonce(self, chain: str, account: str, of_node: int) -> int:
+        """The nonce of a new transaction, ``of_node`` being what the node would use."""
+        rows = self._file.read(
+            "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=? AND state<>?",
+            chain,
+            account,
+            State.ABANDONED.value,
+        )
+        # One that is over frees nothing: its nonce was used, by it or by another one.
+        last = rows[0]["last"]
+        return of_node if last is None else max(of_node, last + 1)
+
+    def write(self, draft: Draft, given: Given, of_node: int | None, at: datetime) -> None:
+        """Write a signed transaction down. Raises AlreadySigned, Unresolved, NonceTaken and
+        BadReplacement; after each of them nothing is written and the bytes must be dropped."""
+        with self._file.transaction() as connection:
+            self._allow(draft, of_node)
+            connection.execute(
+                "INSERT INTO tx(hash, intent, purpose, chain, account, content, raw, nonce, fee,"
+                " priority, last_valid, state, replaces, created)"
+                " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                (
+                    draft.hash,
+                    draft.intent_id,
+                    draft.purpose.value,
+                    draft.chain,
+                    draft.account,
+                    draft.content,
+                    draft.raw,
+                    draft.nonce,
+                    str(draft.fee),
+                    str(draft.priority),
+                    draft.last_valid,
+                    State.SIGNED.value,
+                    draft.replaces,
+                    at.isoformat(),
+                ),
+            )
+            _insert_given(connection, draft.intent_id, given, at)
+
+    def _allow(self, draft: Draft, of_node: int | None) -> None:
+        others = self._file.read(
+            "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
+            " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",
+            draft.chain,
+            draft.account,
+            draft.replaces or "",
+            draft.intent_id,
+            _texts(state for state in State if state not in FINAL),
+        )
+        same = self._file.read("SELECT state FROM tx WHERE hash=?", draft.hash)
+        if same:
+            raise AlreadySigned(draft.hash, State(same[0]["state"]))
+        for row in others:
+            state = State(row["state"])
+            if row["intent"] == draft.intent_id and _bars(draft, row, state):
+                raise AlreadySigned(row["hash"], state)
+        if draft.replaces is not None:
+            self._allow_replacement(draft)
+            return
+        for row in others:
+            if row["state"] in (State.SIGNED.value, State.SENDING.value):
+                raise Unresolved(row["hash"])
+        if draft.nonce is not None and draft.nonce != self.next_nonce(
+            draft.chain, draft.account, of_node or 0
+        ):
+            raise NonceTaken("another transaction of this account took the nonce meanwhile")
+
+    def _allow_replacement(self, draft: Draft) -> None:
+        old = self._row(draft.replaces or "")
+        if old is None or State(old["state"]) in FINAL | {State.MINED}:
+            raise BadReplacement("what it should replace is not waiting any more")
+        same = (
+            old["intent"] == draft.intent_id
+            and old["chain"] == draft.chain
+            and old["account"] == draft.account
+            and bytes(old["content"]) == draft.content
+            and old["nonce"] == draft.nonce
+            and draft.nonce is not None
+        )
+        if not same:
+            raise BadReplacement("a replacement must be the same call with the same nonce")
+        for name, fee in (("fee", draft.fee), ("priority", draft.priority)):
+            if fee * 100 < int(old[name]) * (100 + MIN_BUMP_PERCENT):
+                raise BadReplacement(f"both fees must be {MIN_BUMP_PERCENT} % higher")
+
+    def _row(self, hash_: str) -> sqlite3.Row | None:
+        rows = self._file.read("SELECT * FROM tx WHERE hash=?", hash_)
+        return rows[0] if rows else None
+
+    def find(self, hash_: str) -> SignedTransaction | None:
+        row = self._row(hash_)
+        return None if row is None else _told(row)
+
+    def raw(self, hash_: str) -> bytes:
+        """The bytes that were signed; KeyError for an unknown one."""
+        row = self._row(hash_)
+        if row is None:
+            raise KeyError(hash_)
+        return bytes(row["raw"])
+
+    def fees(self, hash_: str) -> tuple[int, int]:
+        """(highest fee, priority) of a transaction, in wei per gas."""
+        row = self._row(hash_)
+        if row is None:
+            raise KeyError(hash_)
+        return int(row["fee"]), int(row["priority"])
+
+    def transactions(
+        self, intent_id: str | None = None, *, open_only: bool = False
+    ) -> tuple[SignedTransaction, ...]:
+        """In the order they were written."""
+        rows = self._file.read(
+            "SELECT * FROM tx WHERE (? IS NULL OR intent=?) ORDER BY rowid", intent_id, intent_id
+        )
+        told = (_told(row) for row in rows)
+        return tuple(one for one in told if not open_only or one.state not in FINAL)
+
+    def twins(self, one: SignedTransaction) -> tuple[SignedTransaction, ...]:
+        """The other transactions of this wallet with the same nonce."""
+        if one.nonce is None:
+            return ()
+        rows = self._file.read(
+            "SELECT * FROM tx WHERE chain=? AND account=? AND nonce=? AND hash<>?",
+            one.chain,
+            one.account,
+            one.nonce,
+            one.hash,
+        )
+        return tuple(_told(row) for row in rows)
+
+    def move(
+        self,
+        hash_: str,
+        state: State,
+        *,
+        among: frozenset[State],
+        confirmations: int = 0,
+        problem: str | None = None,
+    ) -> bool:
+        """Into ``state`` if it is still in one of ``among``; on disk when this returns."""
+        with self._file.transaction() as connection:
+            changed = connection.execute(
+                "UPDATE tx SET state=?, confirmations=?, problem=?"
+                " WHERE hash=? AND state IN (SELECT value FROM json_each(?))",
+                (state.value, confirmations, problem, hash_, *(one.value for one in among)),
+            ).rowcount
+        return changed == 1
+
+
+def _texts(states: Iterable[State]) -> str:
+    return json.dumps([state.value for state in states])
+
+
+def _bars(draft: Draft, row: sqlite3.Row, state: State) -> bool:
+    """Whether ``row``, of the same intent, forbids another signature."""
+    if row["purpose"] != draft.purpose.value or state in _NEVER_ARRIVES:
+        return False
+    if draft.purpose in _PAYS:
+        # Of EVM chains not even a failure frees it: nodes have told wrong ones. The trader
+        # confirms anew. A Solana transaction whose blockhash has expired can never arrive.
+        return not (state is State.LOST and row["nonce"] is None)
+    if state not in FINAL:
+        return True
+    return state is State.SUCCEEDED and bytes(row["content"]) == draft.content
+
+
+def _insert_given(
+    connection: sqlite3.Connection, intent_id: str, given: Given, at: datetime
+) -> None:
+    values: tuple[Any, ...] = (
+        intent_id,
+        given.content,
+        given.act,
+        given.quote_id,
+        given.chain_id,
+        given.owner,
+        given.token,
+        given.contract,
+        given.key,
+        given.step,
+        given.total,
+        int(given.complete),
+        given.hash,
+        at.isoformat(),
+    )
+    connection.execute(
+        "INSERT INTO given(intent, content, act, quote, chain_id, owner, token, contract, key,"
+        " step, total, complete, hash, at) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        values,
+    )
+
+
+def _given(row: sqlite3.Row) -> Given:
+    return Given(
+        content=bytes(row["content"]),
+        act=row["act"],
+        quote_id=row["quote"],
+        chain_id=row["chain_id"],
+        owner=row["owner"],
+        token=row["token"],
+        contract=row["contract"],
+        key=row["key"],
+        step=row["step"],
+        total=row["total"],
+        complete=bool(row["complete"]),
+        hash=row["hash"],
+        state=None if row["state"] is None else State(row["state"]),
+    )
+
+
+def _told(row: sqlite3.Row) -> SignedTransaction:
+    return SignedTransaction(
+        hash=row["hash"],
+        intent_id=row["intent"],
+        purpose=Purpose(row["purpose"]),
+        chain=row["chain"],
+        account=row["account"],
+        state=State(row["state"]),
+        nonce=row["nonce"],
+        last_valid_height=row["last_valid"],
+        confirmations=row["confirmations"],
+        replaces=row["replaces"],
+        created=datetime.fromisoformat(row["created"]),
+        problem=row["problem"],
+    )

@@ -1,0 +1,82 @@
+"""Accounts of a wallet, as they are known without a pass phrase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+SANDBOX_PROFILE = "sandbox"
+MAX_NAME = 32
+EVM_PATH = "m/44'/60'/0'/0/0"
+SOLANA_PATH = "m/44'/501'/0'/0'"
+
+
+class Kind(StrEnum):
+    EVM = "evm"
+    SOLANA = "solana"
+
+
+class Origin(StrEnum):
+    """Where a key came from."""
+
+    CREATED = "created"
+    """Made here, from the system's randomness; it was never seen in plain text."""
+    MNEMONIC = "mnemonic"
+    RAW = "raw"
+    """32 bytes in hexadecimal."""
+    KEYSTORE = "keystore"
+    """A keystore v3 file."""
+    KEYGEN = "keygen"
+    """A file of solana-keygen."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """One key. ``address`` is unique in a wallet; ``path`` is set for a mnemonic's."""
+
+    address: str
+    kind: Kind
+    name: str
+    profile: str
+    origin: Origin
+    path: str | None
+    created: datetime
+
+    @property
+    def sandboxed(self) -> bool:
+        """Whether the key signs for the chains of a sandbox only; else for live ones only."""
+        return self.profile == SANDBOX_PROFILE
+
+
+@dataclass(frozen=True)
+class UnusableKey:
+    """A key file that is not opened, and why."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """What is in a wallet. ``unlocked`` are the addresses that can sign now; ``read_only``
+    that another desk has the wallet."""
+
+    accounts: tuple[Account, ...]
+    unusable: tuple[UnusableKey, ...]
+    unlocked: tuple[str, ...]
+    read_only: bool
+
+
+@dataclass(frozen=True)
+class ImportChoice:
+    """An address that a secret leads to, shown before it is used."""
+
+    kind: Kind
+    address: str
+    path: str | None
+
+
+def export_phrase(address: str) -> str:
+    """What has to be typed before a key leaves the wallet."""
+    return f"export {address[-6:]}"

@@ -1,0 +1,149 @@
+"""The frames on the pipes between desk and wallet agent.
+
+A frame is two big-endian 32-bit lengths, of all that follows and of its head; the head, a JSON
+object; and behind it the secrets, raw, so that a pass phrase never becomes a text that nobody
+can wipe. The head's ``secrets`` names them with their lengths, in their sequence.
+
+A request has ``id``, ``do`` (an :class:`Operation`) and its arguments; its answer the same
+``id`` and either ``done`` or ``refused``: {code, words, findings?}. What the agent says unasked
+has ``event`` instead.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from swapdesk.secret import SecretBytes
+
+VERSION = 1
+MAX_FRAME = 2 << 20
+"""Most bytes behind the first length. A larger frame ends the conversation."""
+MAX_SECRET = 16 << 10
+_PREFIX = struct.Struct(">II")
+PREFIX_BYTES = _PREFIX.size
+
+
+class Operation(StrEnum):
+    """What the desk may ask. Arguments and answers are those of ``WalletClient``'s methods."""
+
+    OPEN = "open"
+    ACCOUNTS = "accounts"
+    UNLOCK = "unlock"
+    LOCK = "lock"
+    CREATE = "create"
+    PREVIEW = "preview"
+    IMPORT = "import"
+    EXPORT = "export"
+    RENAME = "rename"
+    CLOCK = "clock"
+    REVIEW = "review"
+    SIGN = "sign"
+    BROADCAST = "broadcast"
+    ABANDON = "abandon"
+    RESOLVE = "resolve"
+    TRANSACTIONS = "transactions"
+
+
+class Event(StrEnum):
+    """What the agent says unasked."""
+
+    READY = "ready"
+    LOCKED = "locked"
+    """Nothing was asked for a while, so the keys were dropped."""
+
+
+class RefusalCode(StrEnum):
+    """Why the agent did not do what it was asked; nothing was signed and nothing was sent."""
+
+    BAD_REQUEST = "bad_request"
+    WRONG_PASSPHRASE = "wrong_passphrase"
+    LOCKED = "locked"
+    READ_ONLY = "read_only"
+    UNSAFE_FILES = "unsafe_files"
+    KEY_FILE = "key_file"
+    NO_ACCOUNT = "no_account"
+    ACCOUNT_EXISTS = "account_exists"
+    BAD_KEY = "bad_key"
+    PUBLISHED_KEY = "published_key"
+    NOT_CONFIRMED = "not_confirmed"
+    OTHER_PROFILE = "other_profile"
+    OTHER_CHAIN = "other_chain"
+    GATE = "gate"
+    """The gate refused; ``findings`` say which rules."""
+    STALE_REVIEW = "stale_review"
+    UNKNOWN_REVIEW = "unknown_review"
+    ALREADY_SIGNED = "already_signed"
+    UNRESOLVED = "unresolved"
+    NO_TRANSACTION = "no_transaction"
+    CHAIN_UNREACHABLE = "chain_unreachable"
+    CHAIN_REFUSED = "chain_refused"
+    RECORDS = "records"
+    """``transactions.db`` cannot be written, so nothing is signed."""
+    DEFECT = "defect"
+
+
+class FrameError(Exception):
+    """Bytes that are no frame. The conversation cannot go on after them."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One message; ``secrets`` belong to whoever took the frame off the pipe."""
+
+    head: dict[str, Any]
+    secrets: dict[str, SecretBytes] = field(default_factory=dict, repr=False)
+
+
+def encode_frame(
+    head: Mapping[str, Any], secrets: Mapping[str, SecretBytes] | None = None
+) -> bytearray:
+    """The bytes of a frame, which the caller wipes once they are written, if they hold secrets.
+
+    Raises FrameError for one that the other side would not take."""
+    held = dict(secrets or {})
+    whole = {**head, "secrets": {name: len(one) for name, one in held.items()}} if held else head
+    text = json.dumps(whole, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+    size = len(text) + sum(len(one) for one in held.values())
+    if size > MAX_FRAME or any(len(one) > MAX_SECRET for one in held.values()):
+        raise FrameError("a message is too large for the wallet agent")
+    frame = bytearray(_PREFIX.pack(size, len(text)))
+    frame += text
+    for one in held.values():
+        frame += one.reveal()
+    return frame
+
+
+def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
+    """(bytes that follow, bytes of the head among them); FrameError out of bounds."""
+    size, head = _PREFIX.unpack(prefix)
+    if size > MAX_FRAME or head > size:
+        raise FrameError("a frame of impossible size")
+    return size, head
+
+
+def decode_frame(body: bytearray, head: int) -> Frame:
+    """The frame of what follows a prefix. ``body`` is wiped where secrets stood in it."""
+    try:
+        whole = json.loads(bytes(memoryview(body)[:head]))
+    except (ValueError, RecursionError):
+        whole = None
+    if not isinstance(whole, dict):
+        raise FrameError("a frame without a readable head")
+    sizes = whole.pop("secrets", {})
+    if (
+        not isinstance(sizes, dict)
+        or any(type(one) is not int or not 0 <= one <= MAX_SECRET for one in sizes.values())
+        or head + sum(sizes.values()) != len(body)
+    ):
+        raise FrameError("a frame with secrets of other lengths than it says")
+    secrets, at = {}, head
+    for name, length in sizes.items():
+        secrets[name] = SecretBytes(memoryview(body)[at : at + length])
+        at += length
+    body[head:] = bytes(len(body) - head)
+    return Frame(whole, secrets)

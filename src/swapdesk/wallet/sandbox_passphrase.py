@@ -1,0 +1,23 @@
+"""The pass phrase of the sandbox's wallet: random, kept beside its keys, never asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+
+from swapdesk.paths import ProfilePlaces, private_directory, read_private, write_private
+from swapdesk.secret import Secret
+
+FILE = "wallet.passphrase"
+
+
+def sandbox_passphrase(places: ProfilePlaces) -> Secret:
+    """The phrase of the sandbox profile at ``places``, made (0600) at first use.
+
+    Raises UnsafePlace for a file that others could read.
+    """
+    private_directory(places.root)
+    path = places.root / FILE
+    with contextlib.suppress(FileExistsError):
+        write_private(path, secrets.token_urlsafe(32).encode())
+    return Secret(read_private(path).decode("ascii"))
