@@ -1,0 +1,38 @@
+"""A real wallet agent over real pipes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.place import WalletPlace
+from wallet.agents import CHEAP, Start
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    return tmp_path / "profiles" / "sandbox" / "keys"
+
+
+@pytest.fixture
+async def start(keys: Path) -> AsyncIterator[Start]:
+    """Starts agents on one directory of keys; all of them end with the test."""
+    clients: list[WalletClient] = []
+
+    async def begin(
+        *, directory: Path = keys, profile: str = "sandbox", on_locked: Any = None, **more: Any
+    ) -> WalletClient:
+        place = WalletPlace(str(directory), profile, **more)
+        client = await WalletClient.start(
+            place, program=CHEAP, on_locked=on_locked or (lambda: None)
+        )
+        clients.append(client)
+        return client
+
+    yield begin
+    for client in clients:
+        await client.close()
