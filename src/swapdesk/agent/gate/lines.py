@@ -11,12 +11,13 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.registry import RULES
-from swapdesk.agent.gate.words import amount, moment, plain
+from swapdesk.agent.gate.words import LONGEST_TEXT, amount, moment, plain
 from swapdesk.agent.shapes.claim import Act, ClaimField
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.chain.addresses.grouping import grouped
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.review import Finding, Match, ReviewLine, Severity
+from swapdesk.wire.encoding.text import safe_text
 
 Words = Callable[[Case, ClaimField], tuple[str, str]]
 
@@ -187,7 +188,9 @@ def _partial(case: Case, field: ClaimField) -> tuple[str, str]:
 
 def _tag(case: Case, field: ClaimField) -> tuple[str, str]:
     deposit = case.promise.deposit
-    return plain(field.value), (deposit.tag or "none needed") if deposit else "not in the quote"
+    # A memo is never grouped: what is signed has no blanks that it does not show.
+    promised = (deposit.tag or "none needed") if deposit else "not in the quote"
+    return safe_text(str(field.value), LONGEST_TEXT), promised
 
 
 def _signer(case: Case, field: ClaimField) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from decimal import Context, Decimal
 
@@ -12,6 +13,7 @@ from swapdesk.wire.encoding.text import safe_text
 LONGEST_TEXT = 2_000
 """Characters of a text that are shown; a longer one ends with an ellipsis."""
 
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
 _EXACT = Context(prec=200)
 _LAST_SECOND = 253_402_300_799
 """23:59:59 on 31 December 9999; a later end cannot be written as a date."""
@@ -55,6 +57,6 @@ def plain(value: int | bool | str | bytes) -> str:
         return grouped("0x" + value.hex()) if value else "0x"
     if isinstance(value, int):
         return str(value)
-    if value.startswith("0x") and len(value) == 42 and value.isalnum() and value.isascii():
+    if _ADDRESS.fullmatch(value):
         return grouped(value)
     return safe_text(value, LONGEST_TEXT)

@@ -127,6 +127,8 @@ class _Reader:
 
     def __init__(self, promise: Promise, message: messages.ReadMessage) -> None:
         self._account = promise.account
+        self._deposit = promise.deposit.address if promise.deposit is not None else None
+        self._assets = {one.contract: one for one in (promise.sell, promise.buy)}
         self._owners = _owners(promise, message)
         self.fields: list[ClaimField] = []
         self.outflows: list[Outflow] = []
@@ -174,6 +176,9 @@ class _Reader:
 
     def _tokens(self, one: TransferChecked) -> None:
         mint = str(one.mint)
+        asset = self._assets.get(mint)
+        if asset is not None and asset.decimals != one.decimals:
+            raise PayloadRefused("SOLANA_DECIMALS", "it counts the token in other units")
         to = self._owner_of(one.destination, one.mint, one.program)
         if str(one.owner) == self._account:
             if one.source != token_account(one.owner, one.mint, one.program):
@@ -212,10 +217,16 @@ class _Reader:
         )
 
     def _owner_of(self, account: Pubkey, mint: Pubkey, program: Pubkey) -> str:
-        """The owner whose derived account this is, else the account itself."""
+        """The owner whose derived account this is, else the account itself.
+
+        A venue may give a token account as its deposit address; any other owner is no account
+        that holds tokens.
+        """
         for owner in self._owners:
             if token_account(owner, mint, program) == account:
                 return str(owner)
+        if account in self._owners and str(account) != self._deposit:
+            raise PayloadRefused("SOLANA_NO_TOKEN_ACCOUNT", "tokens go to no token account")
         return str(account)
 
     def _add(self, path: str, label: str, meaning: Meaning, value: int | str) -> ClaimField:

@@ -1,0 +1,591 @@
+"""Each rule by itself: what it objects to, and what stands just inside its bound."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from agent import honest_solana
+from agent.gate_world import (
+    ALICE,
+    BOB,
+    DEPOSIT,
+    ETH,
+    GAS,
+    LEAST,
+    MALLORY,
+    NOW,
+    OTHER_CHAIN_ID,
+    POLICY,
+    QUOTED,
+    ROUTER,
+    SECONDS,
+    SELL,
+    SETTLEMENT,
+    SWAPPED,
+    TRAP,
+    USDC,
+    USED_NONCE,
+    WETH,
+    World,
+    changes,
+    codes,
+    judged,
+)
+from agent.honest import HONEST, SOON
+from agent.mutations import _with as with_value
+from swapdesk.agent.gate import rules
+from swapdesk.agent.gate.case import Rule
+from swapdesk.agent.gate.facts import GasPlan
+from swapdesk.agent.gate.memory import Signed
+from swapdesk.agent.gate.registry import RULES
+from swapdesk.agent.shapes.claim import Act
+from swapdesk.agent.shapes.reading import read_payload
+from swapdesk.chain.calldata import erc20, permit2, venues
+from swapdesk.wallet.payload import TransactionPayload
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.review import Severity, Simulation
+
+UNKNOWN_DOCUMENT = {
+    "types": {"Vote": [{"name": "who", "type": "address"}]},
+    "primaryType": "Vote",
+    "domain": {"name": "X", "chainId": POLICY.chain_id, "verifyingContract": TRAP},
+    "message": {"who": BOB},
+}
+
+
+class Scene:
+    """An honest payload, changed in one or two places."""
+
+    def __init__(self, name: str, *, solana: bool = False) -> None:
+        honest = honest_solana.HONEST[name] if solana else HONEST[name]
+        self.payload, self.promise, self.world = honest.payload, honest.promise, honest.world
+        self.policy = honest_solana.POLICY if solana else POLICY
+        self.memory: tuple[Signed, ...] = ()
+        self.read: Any = lambda facts: facts
+
+    def field(self, path: str, value: object) -> Scene:
+        return self.document(with_value(self.payload.document, path, value))
+
+    def document(self, document: dict[str, Any]) -> Scene:
+        self.payload = replace(self.payload, document=document)
+        return self
+
+    def step(self, **fields: Any) -> Scene:
+        self.payload = replace(self.payload, step=replace(self.payload.step, **fields))
+        return self
+
+    def call(self, data: bytes, **fields: Any) -> Scene:
+        self.payload = replace(self.payload, data="0x" + data.hex(), **fields)
+        return self
+
+    def solana(self, instructions, makers=(honest_solana.MAKER,), **how: Any) -> Scene:
+        text = honest_solana.serialized(instructions, makers, **how)
+        self.payload = replace(self.payload, transaction=text)
+        return self
+
+    def sent(self, **fields: Any) -> Scene:
+        self.payload = replace(self.payload, **fields)
+        return self
+
+    def promised(self, **fields: Any) -> Scene:
+        self.promise = replace(self.promise, **fields)
+        return self
+
+    def deposit(self, **fields: Any) -> Scene:
+        return self.promised(deposit=replace(self.promise.deposit, **fields))
+
+    def holding(self, **fields: Any) -> Scene:
+        self.policy = replace(self.policy, **fields)
+        return self
+
+    def on(self, **fields: Any) -> Scene:
+        self.world = replace(self.world, **fields)
+        return self
+
+    def facts(self, **fields: Any) -> Scene:
+        self.read = lambda facts: replace(facts, **fields)
+        return self
+
+    def code(self, address: str, code: bytes | None) -> Scene:
+        def change(facts):
+            known = {one: what for one, what in facts.code.items() if one != address}
+            return replace(facts, code=known if code is None else {**known, address: code})
+
+        self.read = change
+        return self
+
+    def after(self, *given: Signed) -> Scene:
+        self.memory = given
+        return self
+
+    def codes(self) -> set[str]:
+        return codes(self.verdict())
+
+    def verdict(self):
+        return judged(self.payload, self.promise, self.policy, self.world, self.memory, self.read)
+
+
+def order() -> Scene:
+    return Scene("Order")
+
+
+def permit() -> Scene:
+    return Scene("Permit")
+
+
+def swap() -> Scene:
+    return Scene("swapExactTokensForTokens")
+
+
+def sol(name: str = "buy tokens") -> Scene:
+    return Scene(name, solana=True)
+
+
+def pay() -> Scene:
+    return Scene("transfer")
+
+
+def given(name: str, **fields: Any) -> Signed:
+    """What was signed before, from an honest payload."""
+    one = HONEST[name]
+    claim = read_payload(one.payload, one.promise)
+    step = getattr(one.payload, "step", None)
+    signed = Signed(
+        content=claim.content,
+        act=claim.act,
+        quote_id="q-1",
+        chain_id=POLICY.chain_id,
+        owner=ALICE,
+        token=USDC.contract,
+        contract=claim.contract,
+        key=step.key if step else None,
+        step=step.step if step else None,
+        total=step.total if step else None,
+        complete=step.complete if step else False,
+    )
+    return replace(signed, **fields)
+
+
+OTHER = b"\x01" * 32
+FIRST = given("Permit", key="order", step=0, total=2, complete=False)
+IN_A_DAY = SECONDS + 86_400
+HALF_HOUR_AFTER = int((NOW + timedelta(minutes=35)).timestamp())
+ANYTHING = frozenset({("at", str(honest_solana.MALLORY)), ("at", str(honest_solana.MAKERS_KEY))})
+TWO_PAYMENTS = [
+    honest_solana.Transfer(honest_solana.ME, honest_solana.DEPOSIT, 125_000_000).build()
+] * 2
+OPENED_FOR_THIEF = [
+    *honest_solana.BUY_TOKENS,
+    honest_solana.CreateTokenAccount(
+        honest_solana.ME, honest_solana.MALLORY, honest_solana.MINT
+    ).build(),
+]
+
+
+def moved(*more, sold=-SELL, bought=QUOTED) -> Simulation:
+    return changes((ALICE, USDC, sold), (ALICE, WETH, bought), *more)
+
+
+def native_value(value: int) -> Scene:
+    return Scene("send").sent(value=value)
+
+
+TABLE: dict[str, tuple[Any, Any]] = {
+    # code: what it objects to, what it lets pass
+    "CHAIN_ID_MISSING": (
+        lambda: permit().document(
+            {**HONEST["Permit"].payload.document, "domain": {"verifyingContract": USDC.contract}}
+        ),
+        permit,
+    ),
+    "CHAIN_ID_DIFFERS": (lambda: permit().field("domain.chainId", OTHER_CHAIN_ID), permit),
+    "KEY_CHAIN_DIFFERS": (lambda: permit().holding(chain_id=1), permit),
+    "NODE_CHAIN_DIFFERS": (lambda: permit().on(chain_id=None), permit),
+    "GENESIS_DIFFERS": (lambda: permit().on(genesis="0x" + "9f" * 32), permit),
+    "ACCOUNT_DIFFERS": (lambda: permit().holding(account=BOB), permit),
+    "OWNER_DIFFERS": (lambda: permit().field("message.owner", BOB), permit),
+    "FEE_PAYER_DIFFERS": (
+        lambda: sol().solana(
+            honest_solana.BUY_TOKENS,
+            (honest_solana.MAKER,),
+            payer=honest_solana.MAKERS_KEY,
+        ),
+        sol,
+    ),
+    "COSIGNER_UNKNOWN": (
+        lambda: sol().solana(honest_solana.BUY_TOKENS, signed=False),
+        sol,
+    ),
+    "COUNTERPARTY_UNKNOWN": (lambda: sol().promised(venue="bt"), sol),
+    "RENT_FOR_STRANGER": (
+        lambda: sol().solana(OPENED_FOR_THIEF),
+        lambda: sol().solana(OPENED_FOR_THIEF).holding(makers=ANYTHING),
+    ),
+    "SHAPE_UNKNOWN": (
+        lambda: permit().document(UNKNOWN_DOCUMENT),
+        lambda: permit().document(UNKNOWN_DOCUMENT).holding(blind=True),
+    ),
+    "SHAPE_BLIND": (
+        lambda: permit().document(UNKNOWN_DOCUMENT).holding(blind=True),
+        lambda: permit().holding(blind=True),
+    ),
+    "PURPOSE_DIFFERS": (lambda: permit().sent(purpose=Purpose.ORDER), permit),
+    "CONTRACT_UNKNOWN": (
+        lambda: permit().field("domain.verifyingContract", TRAP),
+        permit,
+    ),
+    "CONTRACT_WITHOUT_CODE": (
+        lambda: permit().code(USDC.contract, bytes.fromhex("ef0100") + b"\1" * 20),
+        lambda: permit().code(USDC.contract, b"\x60"),
+    ),
+    "DOMAIN_DIFFERS": (lambda: permit().field("domain.version", "1"), permit),
+    "SPENDER_UNKNOWN": (
+        lambda: permit().field("message.spender", TRAP),
+        lambda: permit().field("message.spender", TRAP).holding(spenders=frozenset({TRAP})),
+    ),
+    "SPENDER_WITHOUT_CODE": (
+        lambda: permit().code(SETTLEMENT, None),
+        lambda: permit().code(SETTLEMENT, b"\x60"),
+    ),
+    "TOKEN_SOLD_DIFFERS": (lambda: order().field("message.sellToken", TRAP), order),
+    "TOKEN_BOUGHT_DIFFERS": (lambda: order().field("message.buyToken", TRAP), order),
+    "ALLOWANCE_ABOVE": (
+        lambda: permit().field("message.value", str(SELL + 1)),
+        lambda: permit().field("message.value", str((1 << 256) - 1)).promised(unlimited=True),
+    ),
+    "ALLOWANCE_BELOW": (
+        lambda: permit().field("message.value", str(SELL - 1)),
+        lambda: permit().field("message.value", str(SELL)),
+    ),
+    "ALLOWANCE_SPLIT": (
+        lambda: Scene("PermitBatch").field(
+            "message.details", HONEST["PermitBatch"].payload.document["message"]["details"] * 2
+        ),
+        lambda: Scene("PermitBatch"),
+    ),
+    "NOT_A_REVOCATION": (
+        lambda: Scene("approve nothing").call(erc20.APPROVE.call(ROUTER, 1)),
+        lambda: Scene("approve nothing").call(erc20.APPROVE.call(MALLORY, 0)),
+    ),
+    "SOLD_ABOVE": (
+        lambda: order().field("message.feeAmount", "1000001"),
+        lambda: order().field("message.feeAmount", "1000000"),
+    ),
+    "SOLD_BELOW": (lambda: order().field("message.feeAmount", "999999"), order),
+    "NOTHING_SOLD": (
+        lambda: sol("sol").solana(TWO_PAYMENTS, ()),
+        lambda: sol("sol"),
+    ),
+    "LEAST_BELOW": (
+        lambda: order().field("message.buyAmount", str(LEAST - 1)),
+        lambda: order().field("message.buyAmount", str(LEAST)),
+    ),
+    "PROMISE_EMPTY": (lambda: order().promised(least_units=0), order),
+    "PARTIAL_FILL": (lambda: order().field("message.partiallyFillable", True), order),
+    "VALUE_ABOVE": (lambda: native_value(10**15 + 1), lambda: native_value(10**15)),
+    "FUNDS_MISSING": (
+        lambda: order().on(balance=SELL - 1),
+        lambda: order().on(balance=SELL),
+    ),
+    "RECIPIENT_DIFFERS": (lambda: order().field("message.receiver", BOB), order),
+    "RECIPIENT_UNSAFE": (
+        lambda: (
+            order().field("message.receiver", "0x" + "00" * 20).promised(recipient="0x" + "00" * 20)
+        ),
+        lambda: order().field("message.receiver", BOB).promised(recipient=BOB),
+    ),
+    "RECIPIENT_IS_CONTRACT": (
+        lambda: order().field("message.receiver", WETH.contract).promised(recipient=WETH.contract),
+        lambda: order().field("message.receiver", BOB).promised(recipient=BOB),
+    ),
+    "RECIPIENT_HAS_CODE": (
+        lambda: order().field("message.receiver", TRAP).promised(recipient=TRAP),
+        lambda: order().field("message.receiver", BOB).promised(recipient=BOB),
+    ),
+    "RECIPIENT_LOOKS_LIKE": (
+        lambda: order().holding(known=frozenset({ALICE[:8] + "1" * 28 + ALICE[-6:]})),
+        lambda: order().holding(known=frozenset({ALICE, ALICE[:8] + "1" * 28 + ALICE[-6:]})),
+    ),
+    "DESTINATION_DIFFERS": (
+        lambda: Scene("send").promised(chain_out_id=None),
+        lambda: Scene("send"),
+    ),
+    "DEPOSIT_MISSING": (lambda: pay().promised(deposit=None), pay),
+    "DEPOSIT_ADDRESS_DIFFERS": (lambda: pay().deposit(address=BOB), pay),
+    "DEPOSIT_AMOUNT_DIFFERS": (
+        lambda: pay().deposit(units=SELL + 1),
+        lambda: pay().deposit(units=SELL),
+    ),
+    "DEPOSIT_EXPIRED": (
+        lambda: pay().deposit(expires=NOW + timedelta(seconds=29)),
+        lambda: pay().deposit(expires=NOW + timedelta(seconds=30)),
+    ),
+    "DEPOSIT_TAG_DIFFERS": (lambda: sol("sol with memo").deposit(tag="12346"), sol),
+    "DEPOSIT_TAG_UNNEEDED": (
+        lambda: sol("sol with memo").deposit(tag=None),
+        lambda: sol("sol with memo").deposit(tag=None, order_id="12345"),
+    ),
+    "DEPOSIT_TO_ITSELF": (
+        lambda: pay().call(erc20.TRANSFER.call(ALICE, SELL)).deposit(address=ALICE),
+        pay,
+    ),
+    "REFUND_ADDRESS": (
+        lambda: pay().deposit(refund=DEPOSIT),
+        lambda: pay().deposit(refund=BOB),
+    ),
+    "QUOTE_EXPIRED": (
+        lambda: order().promised(valid_until=NOW),
+        lambda: order().promised(valid_until=NOW + timedelta(seconds=1)),
+    ),
+    "DEADLINE_PAST": (
+        lambda: order().field("message.validTo", SECONDS + 29),
+        lambda: order().field("message.validTo", SECONDS + 30),
+    ),
+    "DEADLINE_LATE": (
+        lambda: order().field("message.validTo", HALF_HOUR_AFTER + 1),
+        lambda: order().field("message.validTo", HALF_HOUR_AFTER),
+    ),
+    "DEADLINE_ENDLESS": (
+        lambda: order().field("message.validTo", IN_A_DAY + 1),
+        lambda: order().field("message.validTo", IN_A_DAY),
+    ),
+    "NOT_YET_VALID": (
+        lambda: Scene("TransferWithAuthorization").field("message.validAfter", SECONDS),
+        lambda: Scene("TransferWithAuthorization").field("message.validAfter", SECONDS - 1),
+    ),
+    "BLOCKHASH_OLD": (
+        lambda: sol().on(blocks_left=19),
+        lambda: sol().on(blocks_left=20),
+    ),
+    "NONCE_DIFFERS": (
+        lambda: order().field("message.nonce", str(USED_NONCE)),
+        lambda: order().field("message.nonce", str(USED_NONCE + 1)),
+    ),
+    "STEP_OUT_OF_BOUNDS": (
+        lambda: order().step(step=1, total=9),
+        lambda: order().step(step=7, total=8),
+    ),
+    "STEP_TOO_MANY": (
+        lambda: order().after(
+            *(given("Permit", key=f"k{i}", content=bytes([i]) * 32) for i in range(8))
+        ),
+        lambda: order().after(
+            *(given("Permit", key=f"k{i}", content=bytes([i]) * 32) for i in range(7))
+        ),
+    ),
+    "STEP_TOTAL_CHANGED": (
+        lambda: order().after(replace(FIRST, total=3)),
+        lambda: order().after(FIRST),
+    ),
+    "STEP_NOT_FORWARD": (
+        lambda: order().after(replace(FIRST, step=1, content=OTHER)),
+        lambda: order().after(given("Order")),
+    ),
+    "STEP_DIGEST_REPEATED": (
+        lambda: order().after(given("Order", step=0, complete=False)),
+        lambda: order().after(given("Order")),
+    ),
+    "STEP_AFTER_COMPLETE": (
+        lambda: order().after(replace(FIRST, complete=True)),
+        lambda: order().after(FIRST),
+    ),
+    "STEP_CHAIN_CHANGED": (
+        lambda: order().after(replace(FIRST, token=WETH.contract)),
+        lambda: order().after(FIRST),
+    ),
+    "PAID_ALREADY": (
+        lambda: order().after(given("Order", key="z", content=OTHER)),
+        lambda: order().after(given("Order", key="z", content=OTHER, spent=True)),
+    ),
+    "ALLOWED_ALREADY": (
+        lambda: permit().after(given("Order", key="z")),
+        lambda: permit().after(given("Order", key="z"), given("Permit")),
+    ),
+    "GAS_ABOVE": (
+        lambda: swap().facts(gas=GasPlan(1, GAS + 1)),
+        lambda: swap().facts(gas=GasPlan(1, GAS)),
+    ),
+    "GAS_UNFUNDED": (
+        lambda: swap().on(native=150_000 * 10**9 - 1),
+        lambda: swap().on(native=150_000 * 10**9),
+    ),
+    "SIMULATION_MISSING": (lambda: swap().on(simulation=None), swap),
+    "SIMULATION_FAILED": (
+        lambda: swap().on(simulation=replace(SWAPPED, failure="no pool for this pair")),
+        swap,
+    ),
+    "SIMULATION_TAKES_MORE": (
+        lambda: swap().on(simulation=moved(sold=-SELL - 1)),
+        lambda: swap().on(simulation=moved()),
+    ),
+    "SIMULATION_MOVES_OTHERS": (
+        lambda: swap().on(simulation=moved((ALICE, ETH, -1))),
+        lambda: swap().on(simulation=moved((BOB, ETH, -1))),
+    ),
+    "SIMULATION_ARRIVES_LESS": (
+        lambda: swap().on(simulation=moved(bought=LEAST - 1)),
+        lambda: swap().on(simulation=moved(bought=LEAST)),
+    ),
+}
+
+
+@pytest.mark.parametrize("code", TABLE)
+def test_a_rule_objects_on_one_side_of_its_bound_alone(code):
+    objected, passed = TABLE[code]
+    assert code in objected().codes()
+    assert code not in passed().codes()
+
+
+def test_every_rule_is_in_the_table_and_in_the_registry():
+    assert {rule.code for rule in RULES} == set(TABLE)
+    assert len({rule.code for rule in RULES}) == len(RULES)
+    written = {
+        id(one)
+        for module in pkgutil.iter_modules(rules.__path__)
+        for one in vars(importlib.import_module(f"{rules.__name__}.{module.name}")).values()
+        if isinstance(one, Rule)
+    }
+    assert written == {id(rule) for rule in RULES}
+
+
+MISSING = {
+    "node": lambda: permit().facts(chain_id=None),
+    "genesis": lambda: permit().facts(genesis_hash=None),
+    "code": lambda: permit().facts(code={}),
+    "answers": lambda: permit().facts(answers={}),
+    "short answers": lambda: order().facts(answers=_Short()),
+    "native balance": lambda: swap().facts(native=None),
+    "gas": lambda: swap().facts(gas=None),
+    "simulation": lambda: swap().facts(simulation=None),
+    "balance": lambda: swap().facts(answers={}),
+    "blocks left": lambda: sol().facts(blocks_left=None),
+    "lamports": lambda: sol().facts(native=None),
+    "simulation on Solana": lambda: sol().facts(simulation=None),
+}
+
+
+class _Short(dict):
+    """Answers of half a word."""
+
+    def get(self, key, default=None):
+        return b"\0" * 16
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_fact_that_is_missing_refuses(name):
+    assert MISSING[name]().verdict().refused
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_without_any_fact_nothing_is_signed(name):
+    honest = HONEST[name]
+    verdict = judged(
+        honest.payload,
+        honest.promise,
+        world=honest.world,
+        facts=lambda facts: type(facts)(now=facts.now),
+    )
+    assert verdict.refused
+
+
+def test_unlimited_is_the_tokens_own_number_and_by_consent_alone():
+    everything = str((1 << 256) - 1)
+    assert "ALLOWANCE_ABOVE" in permit().field("message.value", everything).codes()
+    nearly = str((1 << 256) - 2)
+    scene = permit().field("message.value", nearly).promised(unlimited=True)
+    assert "ALLOWANCE_ABOVE" in scene.codes()
+    half = permit2.APPROVE.call(USDC.contract, ROUTER, (1 << 160) - 1, SOON)
+    scene = Scene("Permit2 approve").call(half)
+    assert "ALLOWANCE_ABOVE" in scene.codes()
+    assert "ALLOWANCE_ABOVE" not in scene.promised(unlimited=True).codes()
+
+
+def test_a_document_of_unknown_shape_asks_for_its_digest():
+    verdict = permit().document(UNKNOWN_DOCUMENT).holding(blind=True).verdict()
+    assert not verdict.refused
+    assert verdict.phrase == "0x" + verdict.content.hex()
+    assert all(line.weight for line in verdict.lines if line.field != "Chain")
+    assert [line.field for line in verdict.lines] == [
+        "Signed for",
+        "Chain",
+        "Contract",
+        "message.who",
+    ]
+
+
+@pytest.mark.parametrize("domain", [{"name": "X"}, {"name": "X", "verifyingContract": TRAP}])
+def test_a_document_for_every_chain_is_not_even_signed_blindly(domain):
+    scene = permit().document({**UNKNOWN_DOCUMENT, "domain": domain}).holding(blind=True)
+    assert "CHAIN_ID_MISSING" in scene.codes()
+
+
+def test_a_transaction_is_never_signed_blindly():
+    scene = swap().holding(blind=True).call(venues.INVALIDATE.call(1))
+    assert scene.codes() == {"METHOD_UNKNOWN"}
+
+
+def test_a_reset_of_an_allowance_is_an_approval():
+    scene = Scene("approve").call(erc20.APPROVE.call(ROUTER, 0))
+    assert scene.codes() == set()
+
+
+def test_two_orders_of_one_swap_are_never_both_signed():
+    # The same quote, another key, another nonce: the settlement would fill both.
+    before = given("Order")
+    scene = order().field("message.nonce", "18").step(key="other", step=0, total=1).after(before)
+    assert scene.codes() == {"PAID_ALREADY"}
+
+
+def test_the_same_step_may_be_signed_again():
+    assert order().after(FIRST, given("Order")).codes() == set()
+
+
+def test_a_refused_field_is_marked_and_the_others_are_not():
+    verdict = order().field("message.receiver", BOB).verdict()
+    differing = [line.field for line in verdict.lines if line.match == "differs"]
+    assert differing == ["Paid to"]
+    found = next(one for one in verdict.findings if one.code == "RECIPIENT_DIFFERS")
+    assert (found.field, found.severity) == ("Paid to", Severity.REFUSE)
+
+
+def test_a_review_ends_with_whatever_ends_first():
+    assert order().verdict().valid_until == NOW + timedelta(minutes=5)
+    assert order().field("message.validTo", SECONDS + 60).verdict().valid_until == NOW + timedelta(
+        seconds=60
+    )
+    assert pay().verdict().valid_until == NOW + timedelta(hours=2)
+
+
+def test_a_plain_payment_with_code_at_the_deposit_address_is_told():
+    scene = pay().code(DEPOSIT, b"\x60")
+    assert scene.codes() == {"RECIPIENT_HAS_CODE"}
+
+
+def test_swaps_of_an_account_into_another_recipient_are_simulated_there():
+    data = venues.SWAP_TOKENS.call(SELL, LEAST, (USDC.contract, WETH.contract), BOB, SOON)
+    scene = swap().call(data).promised(recipient=BOB)
+    assert scene.codes() == {"SIMULATION_ARRIVES_LESS"}
+    there = changes((ALICE, USDC, -SELL), (BOB, WETH, LEAST))
+    assert scene.on(simulation=there).codes() == set()
+
+
+def test_payloads_of_other_families_are_refused():
+    call = TransactionPayload(Purpose.SWAP, ROUTER, "0x", 1)
+    promise = honest_solana.HONEST["sol"].promise
+    verdict = judged(call, promise, honest_solana.POLICY, World())
+    assert "CHAIN_ID_DIFFERS" in codes(verdict)
+    scene = sol("sol").promised(chain_id=POLICY.chain_id)
+    assert "CHAIN_ID_DIFFERS" in scene.codes()
+
+
+def test_an_act_has_a_purpose_or_is_unknown():
+    from swapdesk.agent.gate.rules.contract import ACTS
+
+    assert set(ACTS) == set(Purpose)
+    assert frozenset().union(*ACTS.values()) == set(Act) - {Act.UNKNOWN}
