@@ -1,0 +1,141 @@
+"""A wallet with money on the embedded chains, and what may be signed there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sandbox.evm.evm_world import World
+from swapdesk.chain.deployments import SANDBOX_VENUES
+from swapdesk.sandbox.evm_world.treasury import give
+from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
+from swapdesk.wallet.place import ChainLink, WalletPlace
+from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
+from swapdesk.wire.encoding.codec import decode_json
+from wallet.agents import CHEAP, PASSPHRASE
+
+CHAIN, CHAIN_ID = "base", 1_337_008_453
+USDC = Asset("USDC", 6, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")
+ETH = Asset("ETH", 18, None)
+ROUTER = {venue.provider: venue.address for venue in SANDBOX_VENUES}
+DEPOSIT = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
+DOLLARS = 1_000 * 10**6
+
+
+@dataclass
+class Trader:
+    """One key with coins and dollars, and the place its agents are started on."""
+
+    world: World
+    place: WalletPlace
+    address: str
+
+    @asynccontextmanager
+    async def agent(self) -> AsyncIterator[WalletClient]:
+        client = await WalletClient.start(self.place, program=CHEAP)
+        try:
+            await client.unlock(PASSPHRASE)
+            yield client
+        finally:
+            await client.close()
+
+    def promise(self, intent: str, **changed: Any) -> Promise:
+        """A swap of 100 USDC into ETH, confirmed just now."""
+        made = Promise(
+            intent_id=intent,
+            account=self.address,
+            chain=CHAIN,
+            chain_id=CHAIN_ID,
+            sell=USDC,
+            sell_units=100 * 10**6,
+            buy=ETH,
+            chain_out=CHAIN,
+            least_units=1,
+            quoted_units=10**16,
+            recipient=self.address,
+            venue="fa",
+            quote_id="quote-1",
+            valid_until=datetime.now(UTC) + timedelta(minutes=10),
+            gas_units=10**16,
+        )
+        return replace(made, **changed)
+
+    def deposit(self, intent: str, units: int = 10**15, **changed: Any) -> Promise:
+        """An order that waits for ETH at its deposit address."""
+        order = DepositPromise(
+            f"order-{intent}", DEPOSIT, None, units, datetime.now(UTC) + timedelta(minutes=10)
+        )
+        return self.promise(
+            intent,
+            **{"sell": ETH, "sell_units": units, "venue": None, "deposit": order, **changed},
+        )
+
+    def permit(self, nonce: int = 0, **message: Any) -> TypedDataPayload:
+        """A permit of the dollar for Fathom's router, read off the wire."""
+        document = {
+            "types": {
+                "EIP712Domain": [
+                    {"name": "name", "type": "string"},
+                    {"name": "version", "type": "string"},
+                    {"name": "chainId", "type": "uint256"},
+                    {"name": "verifyingContract", "type": "address"},
+                ],
+                "Permit": [
+                    {"name": "owner", "type": "address"},
+                    {"name": "spender", "type": "address"},
+                    {"name": "value", "type": "uint256"},
+                    {"name": "nonce", "type": "uint256"},
+                    {"name": "deadline", "type": "uint256"},
+                ],
+            },
+            "primaryType": "Permit",
+            "domain": {
+                "name": "USD Coin",
+                "version": "2",
+                "chainId": CHAIN_ID,
+                "verifyingContract": USDC.contract,
+            },
+            "message": {
+                "owner": self.address,
+                "spender": ROUTER["fa"],
+                "value": str(100 * 10**6),
+                "nonce": nonce,
+                "deadline": int((datetime.now(UTC) + timedelta(minutes=9)).timestamp()),
+                **message,
+            },
+        }
+        read = decode_json(json.dumps(document).encode())
+        assert isinstance(read, dict)
+        step = ChainStep(key="permit", step=0, total=1, complete=True, chained=False)
+        return TypedDataPayload(Purpose.APPROVE, read, step)
+
+    @staticmethod
+    def payment(units: int = 10**15, to: str = DEPOSIT) -> TransactionPayload:
+        return TransactionPayload(Purpose.DEPOSIT, to, "0x", units)
+
+    async def paid(self) -> int:
+        """Wei that arrived at the deposit address so far."""
+        return self.world.chain(CHAIN).account(bytes.fromhex(DEPOSIT[2:])).balance
+
+
+async def trader(world: World, keys: Path, *, confirmations: int = 2) -> Trader:
+    """A new wallet whose key holds 10 coins and 1,000 dollars."""
+    link = ChainLink(CHAIN, Kind.EVM, CHAIN_ID, world.url(CHAIN), confirmations)
+    place = WalletPlace(str(keys), "sandbox", (link,))
+    client = await WalletClient.start(place, program=CHEAP)
+    address = (await client.create(Kind.EVM, "", PASSPHRASE)).address
+    await client.close()
+    octets = bytes.fromhex(address[2:])
+    coins = await world.node.fund(CHAIN, octets, 10 * 10**18)
+    assert USDC.contract is not None
+    dollars = await give(world.node, CHAIN, USDC.contract, address, DOLLARS)
+    await asyncio.gather(*(world.node.confirmed(CHAIN, one) for one in (coins, dollars)))
+    return Trader(world, place, address)

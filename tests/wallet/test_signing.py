@@ -1,0 +1,230 @@
+"""From a payload to a signature, through a real agent, gate and chain."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import pytest_asyncio
+from eth_account import Account as EthAccount
+from eth_account.messages import encode_typed_data
+
+from sandbox.evm.evm_world import World, running
+from swapdesk.wallet.errors import Locked, Refused
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.review import Severity
+from swapdesk.wallet.transactions import Signature, SignedTransaction, TransactionState
+from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, USDC, Trader, trader
+
+State = TransactionState
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    async with running(tmp_path_factory.mktemp("chains")) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def someone(world: World, tmp_path_factory: pytest.TempPathFactory) -> Trader:
+    return await trader(world, tmp_path_factory.mktemp("wallet") / "keys")
+
+
+def codes(error: Refused) -> set[str]:
+    return {one.code for one in error.findings if one.severity is Severity.REFUSE}
+
+
+async def test_a_permit_is_signed_as_it_was_reviewed(someone: Trader) -> None:
+    payload = someone.permit()
+    async with someone.agent() as agent:
+        review = await agent.review(payload, someone.promise("permit"))
+        assert not review.refused, review.findings
+        assert review.phrase is None
+        signed = await agent.sign(review)
+        assert isinstance(signed, Signature)
+        # The same signature again for the same step: an answer may have been lost.
+        again = await agent.sign(await agent.review(payload, someone.promise("permit")))
+        assert again == signed
+    plain = {**payload.document, "message": dict(payload.document["message"])}
+    plain["domain"] = {**plain["domain"], "chainId": CHAIN_ID}
+    for name in ("nonce", "deadline", "value"):
+        plain["message"][name] = int(plain["message"][name])
+    message = encode_typed_data(full_message=plain)
+    recovered = EthAccount.recover_message(message, signature=signed.signature)
+    assert recovered == someone.address
+
+
+async def test_what_the_gate_refuses_is_not_signed(someone: Trader) -> None:
+    payload = someone.permit(spender=DEPOSIT)
+    async with someone.agent() as agent:
+        review = await agent.review(payload, someone.promise("attacked"))
+        assert review.refused
+        with pytest.raises(Refused) as refused:
+            await agent.sign(review)
+        assert refused.value.code is Code.GATE
+        assert codes(refused.value) == {
+            one.code for one in review.findings if one.severity is Severity.REFUSE
+        }
+
+
+async def test_a_review_is_for_one_digest_once_and_for_unlocked_keys(someone: Trader) -> None:
+    async with someone.agent() as agent:
+        payload = someone.permit()
+        review = await agent.review(payload, someone.promise("once"))
+        with pytest.raises(Refused) as refused:
+            await agent.sign(replace(review, digest="0x" + "00" * 32))
+        assert refused.value.code is Code.STALE_REVIEW
+        await agent.sign(review)
+        with pytest.raises(Refused) as refused:
+            await agent.sign(review)
+        assert refused.value.code is Code.UNKNOWN_REVIEW
+        await agent.lock()
+        # Looking needs no key; signing does.
+        review = await agent.review(payload, someone.promise("once"))
+        assert not review.refused, review.findings
+        with pytest.raises(Locked):
+            await agent.sign(review)
+
+
+async def test_a_payment_is_written_down_sent_and_followed(someone: Trader) -> None:
+    before = await someone.paid()
+    async with someone.agent() as agent:
+        review = await agent.review(someone.payment(), someone.deposit("pay"))
+        assert not review.refused, review.findings
+        assert review.simulation is not None
+        assert {(c.holder, c.units) for c in review.simulation.changes} == {
+            (someone.address, -(10**15)),
+            (DEPOSIT, 10**15),
+        }
+        signed = await agent.sign(review)
+        assert isinstance(signed, SignedTransaction)
+        assert signed.state is State.SIGNED
+        assert await someone.paid() == before
+        sent = await agent.broadcast(signed.hash)
+        assert sent.state is State.SENT
+        await someone.world.node.confirmed(CHAIN, bytes.fromhex(signed.hash[2:]))
+        assert (await agent.broadcast(signed.hash)).state in (State.SENT, State.MINED)
+        while (done := await agent.resolve(signed.hash)).state is not State.SUCCEEDED:
+            assert done.state in (State.SENT, State.MINED)
+        assert done.confirmations >= 2
+        assert await someone.paid() == before + 10**15
+
+        # What was confirmed leaves once, whatever is asked of the same intent.
+        second = await agent.review(someone.payment(), someone.deposit("pay"))
+        with pytest.raises(Refused) as refused:
+            await agent.sign(second)
+        assert refused.value.code in (Code.ALREADY_SIGNED, Code.GATE)
+        assert await agent.transactions("pay") == (done,)
+
+
+async def test_a_payment_that_was_signed_is_sent_or_given_up_first(someone: Trader) -> None:
+    async with someone.agent() as agent:
+        first = await agent.sign(await agent.review(someone.payment(), someone.deposit("first")))
+        assert isinstance(first, SignedTransaction)
+        review = await agent.review(someone.payment(), someone.deposit("second"))
+        with pytest.raises(Refused) as refused:
+            await agent.sign(review)
+        assert refused.value.code is Code.UNRESOLVED
+        given_up = await agent.abandon(first.hash)
+        assert given_up.state is State.ABANDONED
+        with pytest.raises(Refused):
+            await agent.abandon(first.hash)
+        # Its nonce is free, and the same intent may pay after all.
+        again = await agent.sign(await agent.review(someone.payment(), someone.deposit("first")))
+        assert isinstance(again, SignedTransaction)
+        assert again.nonce == first.nonce
+        await agent.abandon(again.hash)
+
+
+async def test_a_stuck_payment_is_replaced_on_its_nonce(someone: Trader) -> None:
+    before = await someone.paid()
+    promise = someone.deposit("bump")
+    async with someone.agent() as agent:
+        first = await agent.sign(await agent.review(someone.payment(), promise))
+        assert isinstance(first, SignedTransaction)
+        other = replace(someone.payment(), value=1)
+        review = await agent.review(other, promise, replaces=first.hash)
+        with pytest.raises(Refused):
+            await agent.sign(review)
+        review = await agent.review(someone.payment(), promise, replaces=first.hash)
+        assert not review.refused, review.findings
+        bumped = await agent.sign(review)
+        assert isinstance(bumped, SignedTransaction)
+        assert (bumped.nonce, bumped.replaces) == (first.nonce, first.hash)
+        await agent.broadcast(bumped.hash)
+        await someone.world.node.confirmed(CHAIN, bytes.fromhex(bumped.hash[2:]))
+        while (await agent.resolve(bumped.hash)).state is not State.SUCCEEDED:
+            pass
+        states = {one.hash: one.state for one in await agent.transactions("bump")}
+        assert states == {first.hash: State.REPLACED, bumped.hash: State.SUCCEEDED}
+        # The first one can never be executed any more, and sending it changes nothing.
+        assert (await agent.broadcast(first.hash)).state is State.REPLACED
+    assert await someone.paid() == before + 10**15
+
+
+async def test_another_chain_than_the_wallet_has_known_is_refused(
+    someone: Trader, world: World
+) -> None:
+    async with someone.agent() as agent:
+        payload = someone.permit()
+        await agent.sign(await agent.review(payload, someone.promise("known")))
+    [link] = someone.place.chains
+    elsewhere = replace(
+        someone, place=replace(someone.place, chains=(replace(link, rpc=world.url("arbitrum")),))
+    )
+    async with elsewhere.agent() as agent:
+        review = await agent.review(payload, someone.promise("known"))
+        assert {"NODE_CHAIN_DIFFERS", "GENESIS_DIFFERS"} <= {one.code for one in review.findings}
+        with pytest.raises(Refused):
+            await agent.sign(review)
+
+
+async def test_a_node_that_is_gone_gets_nothing_signed(someone: Trader) -> None:
+    [link] = someone.place.chains
+    silent = replace(
+        someone,
+        place=replace(someone.place, chains=(replace(link, rpc="http://127.0.0.1:9/"),)),
+    )
+    async with silent.agent() as agent:
+        review = await agent.review(someone.payment(), someone.deposit("silent"))
+        assert "CHAIN_UNREAD" in {one.code for one in review.findings}
+        with pytest.raises(Refused) as refused:
+            await agent.sign(review)
+        assert refused.value.code is Code.GATE
+        with pytest.raises(Refused) as refused:
+            await agent.review(someone.payment(), someone.deposit("x", chain="solana"))
+        assert refused.value.code is Code.OTHER_CHAIN
+
+
+async def test_a_review_ends_with_its_quote(someone: Trader) -> None:
+    async with someone.agent() as agent:
+        promise = someone.promise("late", valid_until=datetime.now(UTC) + timedelta(minutes=5))
+        review = await agent.review(someone.permit(), promise)
+        assert not review.refused, review.findings
+        await agent.set_clock(301.0)
+        with pytest.raises(Refused) as refused:
+            await agent.sign(review)
+        assert refused.value.code is Code.STALE_REVIEW
+
+
+async def test_revoking_and_approving_are_transactions_of_the_token(someone: Trader) -> None:
+    from swapdesk.chain.calldata.erc20 import APPROVE
+    from swapdesk.wallet.payload import TransactionPayload
+    from wallet.signing import ROUTER
+
+    assert USDC.contract is not None
+    data = "0x" + APPROVE.call(ROUTER["ba"], 100 * 10**6).hex()
+    payload = TransactionPayload(Purpose.APPROVE, USDC.contract, data, 0)
+    async with someone.agent() as agent:
+        review = await agent.review(payload, someone.promise("approve", venue="ba"))
+        assert not review.refused, review.findings
+        signed = await agent.sign(review)
+        assert isinstance(signed, SignedTransaction)
+        await agent.broadcast(signed.hash)
+        await someone.world.node.confirmed(CHAIN, bytes.fromhex(signed.hash[2:]))
+        while (await agent.resolve(signed.hash)).state is not State.SUCCEEDED:
+            pass
