@@ -15,7 +15,7 @@ from swapdesk.sandbox.faults import (
     UnknownOperation,
     operation_name,
 )
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.node.embedded import chains_with
 from swapdesk.sandbox.node.params import NodeFault, OrderFault
 from swapdesk.sandbox.venue_faults import ActiveVenueFault, VenueFault
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
@@ -126,8 +126,9 @@ def _node_fault(body: FaultBody) -> NodeFaultCall:
     _one_selector(body, ("chain",))
     if body.chain not in chains_by_name():
         raise FaultRefused("chain", f"there is no chain {body.chain!r}")
-    if body.fault != "node_down" and body.chain not in EVM_CHAINS:
-        raise FaultRefused("chain", f"only an embedded chain does that: {', '.join(EVM_CHAINS)}")
+    known = chains_with(body.fault)
+    if body.fault != "node_down" and body.chain not in known:
+        raise FaultRefused("chain", f"only an embedded chain does that: {', '.join(known)}")
     return _node_call(body, ("chain", "times", "depth"))
 
 

@@ -24,6 +24,7 @@ from swapdesk.sandbox.child import Child, ChildRefused, ChildSilent
 from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
 from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.evm.terms import ChainIds, chain_lines, chain_terms
+from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.partner_keys import KeyRefused, load_key, partner_keys
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, write_run_file
 
@@ -137,15 +138,17 @@ class _Sandbox:
 
     def ready(self, partners: list[dict[str, str]]) -> ReadyLine:
         host = f"[{self._options.host}]" if ":" in self._options.host else self._options.host
+        node_port = self._node_socket.getsockname()[1]
         return ReadyLine(
             url=f"http://{host}:{self._service_socket.getsockname()[1]}/v2",
             control=f"http://{LOOPBACK}:{self._control_socket.getsockname()[1]}/sandbox",
             controlToken=self._control_token,
             partners=partners,
             pid=os.getpid(),
-            chains=chain_lines(
-                chain_terms(self._options.chain_ids), LOOPBACK, self._node_socket.getsockname()[1]
-            ),
+            chains=[
+                *chain_lines(chain_terms(self._options.chain_ids), LOOPBACK, node_port),
+                chain_line(LOOPBACK, node_port),
+            ],
         )
 
     def _node_orders(self) -> dict[str, Any]:

@@ -69,6 +69,7 @@ def test_what_was_seen_is_there_after_every_kill(
         "arbitrum",
         "polygon",
         "bsc",
+        "solana",
     ]
     assert ready["chains"][2] == {
         "shortName": "arbitrum",

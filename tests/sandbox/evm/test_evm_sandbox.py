@@ -110,8 +110,10 @@ def test_the_ready_line_names_the_chains(tmp_path: Path) -> None:
         assert run_file is not None
         assert run_file.chains == chains
         assert [(each["shortName"], each["kind"]) for each in chains] == [
-            (name, "evm") for name in ("ethereum", "base", "arbitrum", "polygon", "bsc")
+            *((name, "evm") for name in ("ethereum", "base", "arbitrum", "polygon", "bsc")),
+            ("solana", "sol"),
         ]
-        for each in chains:
+        assert ask(chains[-1]["rpc"], "getHealth")["result"] == "ok"
+        for each in chains[:-1]:
             assert ask(each["rpc"], "eth_chainId")["result"] == hex(each["chainId"])
         assert ask(chains[0]["rpc"], "eth_getBlockByNumber", "latest", False)["result"]

@@ -20,12 +20,14 @@ import uvloop
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
+from swapdesk.sandbox.node.chain_doors import ChainDoors
 from swapdesk.sandbox.node.database import OtherRelease
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.schema import OtherChain
 from swapdesk.sandbox.node.evm.terms import NICENESS
 from swapdesk.sandbox.node.node import Node, OtherSeed
 from swapdesk.sandbox.node.server import NodeApp
+from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.partner_keys import KeyRefused, load_key
 
 TICK_SECONDS = 0.1
@@ -54,9 +56,13 @@ async def _run(orders: dict[str, Any]) -> int:
         announce({"refused": str(other)})
         return 2
     try:
+        key = load_key(Path(orders["data"]))
+        solana = SolanaEmbedding(
+            Path(orders["data"]), key, now_ms=node.clock.now_ms, faults=node.chain_faults
+        )
         chains = Embedding(
             Path(orders["data"]),
-            load_key(Path(orders["data"])),
+            key,
             ids=orders.get("chainIds", "sandbox"),
             world=node.clock,
             clock=clock,
@@ -66,8 +72,8 @@ async def _run(orders: dict[str, Any]) -> int:
         announce({"refused": str(other)})
         node.close()
         return 2
-    node.chains = chains
-    server = build_server(NodeApp(node, orders["token"], chains.door))
+    node.chains, node.solana = chains, solana
+    server = build_server(NodeApp(node, orders["token"], ChainDoors(chains.door, solana.door)))
     listener = socket.socket(fileno=orders["fd"])
     ticking = asyncio.create_task(_tick(node, stop))
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
@@ -82,6 +88,7 @@ async def _run(orders: dict[str, Any]) -> int:
     finally:
         ticking.cancel()
         await chains.close()
+        await solana.close()
         node.close()
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.sandbox.node.database import Database
+from swapdesk.sandbox.node.embedded import chains_with
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.params import FaultAdd
@@ -15,8 +16,10 @@ class StoredChainFaults:
         self._database = database
 
     def add(self, fault: FaultAdd) -> None:
-        """Raises LedgerRefusal for a chain the sandbox does not run itself."""
-        require_embedded(fault.chain)
+        """Raises LedgerRefusal for a chain to which this does not happen."""
+        known = chains_with(fault.fault)
+        if fault.chain not in known:
+            raise LedgerRefusal(f"only an embedded chain does that: {', '.join(known)}")
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT INTO faults (fault, chain, times) VALUES (?, ?, ?)",

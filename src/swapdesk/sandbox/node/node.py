@@ -25,6 +25,7 @@ from swapdesk.sandbox.node.params import (
     NoParams,
     OpenLeg,
     SendOn,
+    SolanaFund,
     TransferOf,
 )
 from swapdesk.sandbox.node.venue_accounts import VenueAccounts
@@ -53,6 +54,13 @@ class EmbeddedChains(Protocol):
 
     async def fund(self, chain: str, address: str, wei: int) -> dict[str, object]:
         """Pay from the faucet; the hash."""
+
+
+class EmbeddedSolana(Protocol):
+    """What the node asks of the Solana chain it carries."""
+
+    async def fund(self, address: str, units: int, mint: str | None) -> dict[str, object]:
+        """Pay from the faucet; the signature. Raises LedgerRefusal."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,8 @@ class Node:
         self._outages = Outages(self.database, self.ledger, self.accounts.rows)
         self.chain_faults = StoredChainFaults(self.database)
         self.chains: EmbeddedChains | None = None
-        """Set by the process that carries them."""
+        self.solana: EmbeddedSolana | None = None
+        """Both set by the process that carries them."""
         with self.database.transaction():
             if stored is None:
                 self.ledger.begin()
@@ -138,6 +147,7 @@ class Node:
             Method.FAULT_ADD: Handler(FaultAdd, self._add_fault),
             Method.FAULT_LIST: Handler(NoParams, lambda _: accounts.faults.waiting()),
             Method.EVM_FUND: Handler(EvmFund, self._fund),
+            Method.SOLANA_FUND: Handler(SolanaFund, self._fund_solana),
             Method.FAULT_CLEAR: Handler(NoParams, lambda _: accounts.faults.clear()),
         }
 
@@ -195,6 +205,11 @@ class Node:
         return self._embedded().fund(
             require_embedded(params.chain), params.address, int(params.units)
         )
+
+    def _fund_solana(self, params: SolanaFund) -> Awaitable[dict[str, object]]:
+        if self.solana is None:
+            raise LedgerRefusal("no Solana chain is embedded here")
+        return self.solana.fund(params.address, int(params.units), params.mint)
 
     def _embedded(self) -> EmbeddedChains:
         if self.chains is None:

@@ -118,6 +118,14 @@ class FaultAdd(RequestModel):
     depth: Depth | None = None
 
 
+class SolanaFund(RequestModel):
+    """SOL of the embedded chain, or tokens of ``mint``: ``units`` are base units."""
+
+    address: Address
+    units: Units
+    mint: Address | None = None
+
+
 class EvmFund(RequestModel):
     """Coins of an embedded chain: ``units`` are wei."""
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from swapdesk.chain.rpc.methods import Method, RpcCode
 from swapdesk.sandbox.loopback import refusal
+from swapdesk.sandbox.node.chain_doors import ChainDoors
 from swapdesk.sandbox.node.deposits import AddressesHeld
-from swapdesk.sandbox.node.evm.door import PREFIX
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node
 from swapdesk.sandbox.node.outages import NodeDown
@@ -31,10 +31,10 @@ class _Problem(Exception):
 
 
 class NodeApp:
-    """One request, one method. Only whoever knows the token is answered, but for ``/evm/...``,
-    which ``chains`` answers."""
+    """One request, one method. Only whoever knows the token is answered, but for the paths of
+    ``chains``, which answer for themselves."""
 
-    def __init__(self, node: Node, token: str, chains: ASGIApp | None = None) -> None:
+    def __init__(self, node: Node, token: str, chains: ChainDoors | None = None) -> None:
         self._node = node
         self._token = token
         self._chains = chains
@@ -42,7 +42,7 @@ class NodeApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        if self._chains is not None and scope["path"].startswith(PREFIX):
+        if self._chains is not None and self._chains.serves(scope["path"]):
             await self._chains(scope, receive, send)
             return
         answer = await self._answer(Request(scope, receive))

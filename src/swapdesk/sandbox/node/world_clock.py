@@ -81,6 +81,10 @@ class WorldClock:
         anchor = self._pace.anchor
         return Moment(now, anchor.world + int(max(0, now - anchor.now) * self._pace.speed))
 
+    def now_ms(self) -> int:
+        """Sandbox time alone."""
+        return self.moment().now
+
     def advance(self, milliseconds: int) -> None:
         """Jump forward; the world lives through the time it skips."""
         if milliseconds < 0:

@@ -1,4 +1,4 @@
-"""``POST /evm/{shortName}`` and its like: JSON-RPC 2.0 over HTTP for every chain, open to this machine.
+"""``POST /evm/{shortName}`` and its like: JSON-RPC over HTTP, open to this machine.
 
 A wallet cannot send the sandbox's token, so none is asked for; pages of other sites are kept
 out by ``Host`` and ``Origin``. Nothing of py-evm is imported here: the process that serves it

@@ -65,8 +65,9 @@ async def _run(options: NodeOptions) -> int:
         return _say(error)
     try:
         listener = listen(options.host, options.port)
-        key, world, faults = load_key(options.data), WorldClock(clock, None, options.speed), HeldFaults()
-        solana = SolanaEmbedding(options.data, key, world=world, faults=faults)
+        key, faults = load_key(options.data), HeldFaults()
+        world = WorldClock(clock, None, options.speed)
+        solana = SolanaEmbedding(options.data, key, now_ms=world.now_ms, faults=faults)
         embedding = Embedding(
             options.data, key, ids=options.ids, world=world, clock=clock, faults=faults
         )

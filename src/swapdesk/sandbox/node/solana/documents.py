@@ -1,0 +1,190 @@
+"""Accounts, balances and transactions as Solana's JSON shows them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from solders.account import Account
+from solders.message import MessageV0
+from solders.pubkey import Pubkey
+from solders.token.state import Mint, TokenAccount
+from solders.transaction import VersionedTransaction
+from solders.transaction_metadata import TransactionMetadata
+
+from swapdesk.chain.addresses import base58
+from swapdesk.chain.solana.programs import TOKEN, TOKEN_PROGRAMS
+
+TOKEN_ACCOUNT_BYTES, MINT_BYTES = 165, 82
+_TOKEN_2022_KINDS = {1: "mint", 2: "account"}
+"""The byte behind the common part tells what an account with extensions is."""
+_PROGRAM_NAMES = {True: "spl-token", False: "spl-token-2022"}
+
+
+def read_token_account(account: Account | None) -> TokenAccount | None:
+    """The token account in an account, or None when it is something else."""
+    data = _token_data(account, TOKEN_ACCOUNT_BYTES, "account")
+    return None if data is None or not _begun(data[108:109]) else TokenAccount.from_bytes(data)
+
+
+def read_mint(account: Account | None) -> Mint | None:
+    data = _token_data(account, MINT_BYTES, "mint")
+    return None if data is None or not _begun(data[45:46]) else Mint.from_bytes(data)
+
+
+def _begun(state: bytes) -> bool:
+    """Whether the program ever initialized it: the byte of its state."""
+    return state != b"\0"
+
+
+def _token_data(account: Account | None, size: int, kind: str) -> bytes | None:
+    if account is None or account.owner not in TOKEN_PROGRAMS:
+        return None
+    data = bytes(account.data)
+    if len(data) == size:
+        return data
+    if account.owner == TOKEN or len(data) <= TOKEN_ACCOUNT_BYTES:
+        return None
+    return data[:size] if _TOKEN_2022_KINDS.get(data[TOKEN_ACCOUNT_BYTES]) == kind else None
+
+
+def token_amount(units: int, decimals: int) -> dict[str, Any]:
+    """``uiAmount`` is a float as everywhere on this chain; who counts uses ``amount``."""
+    exact = Decimal(units).scaleb(-decimals)
+    text = f"{exact:f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return {
+        "amount": str(units),
+        "decimals": decimals,
+        "uiAmount": float(exact),
+        "uiAmountString": text,
+    }
+
+
+def account_document(account: Account, encoding: str, decimals: int | None) -> dict[str, Any]:
+    """``decimals`` are those of the mint, for a token account in ``jsonParsed``."""
+    data: Any = [base64.b64encode(bytes(account.data)).decode(), "base64"]
+    if encoding == "base58":
+        data = [base58.encode(bytes(account.data)), "base58"]
+    elif encoding == "jsonParsed":
+        data = _parsed(account, decimals) or data
+    return {
+        "data": data,
+        "executable": account.executable,
+        "lamports": account.lamports,
+        "owner": str(account.owner),
+        "rentEpoch": account.rent_epoch,
+        "space": len(account.data),
+    }
+
+
+def _parsed(account: Account, decimals: int | None) -> dict[str, Any] | None:
+    token, mint = read_token_account(account), read_mint(account)
+    if token is not None and decimals is not None:
+        kind, info = "account", _token_info(token, decimals)
+    elif mint is not None:
+        kind = "mint"
+        info = {
+            "decimals": mint.decimals,
+            "freezeAuthority": _shown(mint.freeze_authority),
+            "isInitialized": mint.is_initialized,
+            "mintAuthority": _shown(mint.mint_authority),
+            "supply": str(mint.supply),
+        }
+    else:
+        return None
+    return {
+        "parsed": {"info": info, "type": kind},
+        "program": _PROGRAM_NAMES[account.owner == TOKEN],
+        "space": len(account.data),
+    }
+
+
+def _token_info(token: TokenAccount, decimals: int) -> dict[str, Any]:
+    info: dict[str, Any] = {
+        "isNative": token.is_native is not None,
+        "mint": str(token.mint),
+        "owner": str(token.owner),
+        "state": "frozen" if str(token.state).endswith("Frozen") else "initialized",
+        "tokenAmount": token_amount(token.amount, decimals),
+    }
+    if token.delegate is not None:
+        info["delegate"] = str(token.delegate)
+        info["delegatedAmount"] = token_amount(token.delegated_amount, decimals)
+    if token.close_authority is not None:
+        info["closeAuthority"] = str(token.close_authority)
+    if token.is_native is not None:
+        info["rentExemptReserve"] = token_amount(token.is_native, decimals)
+    return info
+
+
+def _shown(key: Pubkey | None) -> str | None:
+    return None if key is None else str(key)
+
+
+def inner_instructions(details: TransactionMetadata) -> list[dict[str, Any]]:
+    """What programs called, by the instruction that caused it."""
+    return [
+        {
+            "index": index,
+            "instructions": [
+                {
+                    "programIdIndex": each.instruction().program_id_index,
+                    "accounts": list(bytes(each.instruction().accounts)),
+                    "data": base58.encode(bytes(each.instruction().data)),
+                    "stackHeight": each.stack_height(),
+                }
+                for each in caused
+            ],
+        }
+        for index, caused in enumerate(details.inner_instructions())
+        if caused
+    ]
+
+
+def returned_data(details: TransactionMetadata) -> dict[str, Any] | None:
+    found = details.return_data()
+    data = bytes(found.data)
+    if not data:
+        return None
+    return {
+        "programId": str(found.program_id),
+        "data": [base64.b64encode(data).decode(), "base64"],
+    }
+
+
+def balances(accounts: Sequence[Account | None]) -> list[int]:
+    return [0 if each is None else each.lamports for each in accounts]
+
+
+def transaction_document(transaction: VersionedTransaction) -> dict[str, Any]:
+    """The ``json`` encoding."""
+    message = transaction.message
+    header = message.header
+    document: dict[str, Any] = {
+        "accountKeys": [str(key) for key in message.account_keys],
+        "header": {
+            "numRequiredSignatures": header.num_required_signatures,
+            "numReadonlySignedAccounts": header.num_readonly_signed_accounts,
+            "numReadonlyUnsignedAccounts": header.num_readonly_unsigned_accounts,
+        },
+        "recentBlockhash": str(message.recent_blockhash),
+        "instructions": [
+            {
+                "programIdIndex": each.program_id_index,
+                "accounts": list(bytes(each.accounts)),
+                "data": base58.encode(bytes(each.data)),
+                "stackHeight": 1,
+            }
+            for each in message.instructions
+        ],
+    }
+    if isinstance(message, MessageV0):
+        document["addressTableLookups"] = []
+    return {
+        "signatures": [str(each) for each in transaction.signatures],
+        "message": document,
+    }

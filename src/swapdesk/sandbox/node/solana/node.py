@@ -1,0 +1,84 @@
+"""The chain in its own thread, as the event loop uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from solders.keypair import Keypair
+
+from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.lanes import Lane
+from swapdesk.sandbox.node.solana.chain import Chain
+from swapdesk.sandbox.node.solana.faucet import Faucet
+from swapdesk.sandbox.node.solana.first_state import sandbox_keypair
+from swapdesk.sandbox.node.solana.methods import answer
+from swapdesk.sandbox.node.solana.params import as_pubkey
+from swapdesk.sandbox.node.solana.problem import Problem
+from swapdesk.sandbox.node.solana.terms import CHAIN
+from swapdesk.sandbox.node.solana.transaction_methods import execute, prepare
+
+T = TypeVar("T")
+
+
+class SolanaNode:
+    """``open`` runs in the thread of ``lane``; everything else on the event loop."""
+
+    def __init__(self, lane: Lane, chain: Chain, key: bytes, faults: ChainFaults) -> None:
+        self._lane = lane
+        self._chain = chain
+        self._key = key
+        self._faults = faults
+        self._faucet = Faucet(chain, key)
+
+    @classmethod
+    async def open(
+        cls, lane: Lane, path: Path, key: bytes, now_ms: Callable[[], int], faults: ChainFaults
+    ) -> SolanaNode:
+        """Open or begin the chain. Raises OSError, sqlite3.Error."""
+        return cls(lane, await lane.run(Chain, path, key, now_ms), key, faults)
+
+    async def call(self, method: str, params: Any) -> Any:
+        """The result of a JSON-RPC method. Raises Problem."""
+        if method != "sendTransaction":
+            return await self._run(answer, self._chain, method, params)
+        prepared = await self._run(prepare, self._chain, params)
+        if self._faults.takes_transaction(CHAIN):
+            return prepared.signature
+        return await self._run(execute, self._chain, prepared)
+
+    async def fund(self, address: str, lamports: int) -> str:
+        """SOL from the faucet; the signature. Raises Problem."""
+        _require_above_0(lamports)
+        return await self._run(self._faucet.pay, as_pubkey(address), lamports)
+
+    async def mint(self, address: str, mint: str, units: int) -> str:
+        """Tokens of a catalogue mint for an owner; the signature. Raises Problem."""
+        _require_above_0(units)
+        return await self._run(self._faucet.mint, as_pubkey(address), as_pubkey(mint), units)
+
+    def keypair(self, name: str) -> Keypair:
+        """The sandbox's own account of this name."""
+        return sandbox_keypair(self._key, name)
+
+    async def close(self) -> None:
+        await self._run(self._chain.close)
+
+    async def _run(self, work: Callable[..., T], *values: Any) -> T:
+        return await self._lane.run(_contained, work, values)
+
+
+def _contained(work: Callable[..., T], values: tuple[Any, ...]) -> T:
+    """A panic of the library is no ``Exception``; it must not end more than the call."""
+    try:
+        return work(*values)
+    except Exception:
+        raise
+    except BaseException as panic:
+        raise RuntimeError(f"the machine panicked: {panic}") from panic
+
+
+def _require_above_0(units: int) -> None:
+    if not 0 < units < 1 << 64:
+        raise Problem("the amount must be above 0 and below 2^64")

@@ -1,0 +1,179 @@
+"""The chain on disk: accounts as they are now, and every transaction that was executed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from swapdesk.sandbox.node.evm.schema import OtherChain
+
+VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS accounts (
+  address BLOB PRIMARY KEY, account BLOB NOT NULL,
+  program BLOB, holder BLOB, mint BLOB
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS held_by ON accounts (holder, mint) WHERE holder IS NOT NULL;
+CREATE TABLE IF NOT EXISTS transactions (
+  id INTEGER PRIMARY KEY, signature BLOB NOT NULL UNIQUE, message BLOB NOT NULL UNIQUE,
+  height INTEGER NOT NULL, seconds INTEGER NOT NULL, raw BLOB NOT NULL, meta TEXT NOT NULL
+);
+"""
+
+
+@dataclass(frozen=True)
+class StoredAccount:
+    """``account`` is serialized; a token account also says its program, holder and mint."""
+
+    address: bytes
+    account: bytes
+    program: bytes | None = None
+    holder: bytes | None = None
+    mint: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """One executed transaction. ``message`` is the hash of what was signed, ``meta`` JSON."""
+
+    signature: bytes
+    message: bytes
+    height: int
+    seconds: int
+    raw: bytes
+    meta: str
+
+
+def chain_path(directory: Path) -> Path:
+    return directory / "chains" / "solana.db"
+
+
+def require_same(path: Path, genesis: str) -> None:
+    """Raises OtherChain unless the file is missing or holds the chain that began like this."""
+    if not path.exists():
+        return
+    connection = sqlite3.connect(path)
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        if not tables:
+            return
+        if version != VERSION:
+            raise OtherChain(_refused(path, f"was made by another release (schema {version})"))
+        found = connection.execute("SELECT value FROM meta WHERE name = 'genesis'").fetchone()
+    finally:
+        connection.close()
+    if found is not None and found[0] != genesis:
+        raise OtherChain(_refused(path, "was begun with other tokens or keys"))
+
+
+def _refused(path: Path, problem: str) -> str:
+    return f"{path} {problem}; choose another data directory, or remove it to begin a new world"
+
+
+class Store:
+    """Opens the file with mode 0600; used by one thread. Every commit is durable."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+        self._connection = sqlite3.connect(path, isolation_level=None)
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=FULL")
+        self._connection.execute(f"PRAGMA user_version = {VERSION}")
+        self._connection.executescript(_SCHEMA)
+
+    def meta(self) -> dict[str, str]:
+        """Empty for a chain that has not begun."""
+        return dict(self._connection.execute("SELECT name, value FROM meta"))
+
+    def begin(self, meta: Mapping[str, str], accounts: Iterable[StoredAccount]) -> None:
+        """The first state, at once."""
+        with self._transaction():
+            self._put(accounts)
+            self._connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+
+    def accounts(self) -> Iterator[tuple[bytes, bytes]]:
+        """Address and serialized account of all that are there."""
+        yield from self._connection.execute("SELECT address, account FROM accounts")
+
+    def append(
+        self, record: Record, changed: Iterable[StoredAccount], gone: Iterable[bytes]
+    ) -> None:
+        """A transaction with everything it did. Raises sqlite3.Error, and then nothing is kept."""
+        with self._transaction():
+            self._connection.execute(
+                "INSERT INTO transactions (signature, message, height, seconds, raw, meta)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    record.signature,
+                    record.message,
+                    record.height,
+                    record.seconds,
+                    record.raw,
+                    record.meta,
+                ),
+            )
+            self._put(changed)
+            self._connection.executemany(
+                "DELETE FROM accounts WHERE address = ?", [(address,) for address in gone]
+            )
+
+    def executed(self, signature: bytes, message: bytes) -> bool:
+        """Whether this message was ever executed, under this signature or another one."""
+        query = "SELECT 1 FROM transactions WHERE signature = ? OR message = ?"
+        return self._connection.execute(query, (signature, message)).fetchone() is not None
+
+    def find(self, signature: bytes) -> Record | None:
+        query = (
+            "SELECT signature, message, height, seconds, raw, meta FROM transactions"
+            " WHERE signature = ?"
+        )
+        row = self._connection.execute(query, (signature,)).fetchone()
+        return None if row is None else Record(*row)
+
+    def reached(self) -> int:
+        """Height of the newest transaction, 0 when there is none."""
+        (height,) = self._connection.execute(
+            "SELECT coalesce(max(height), 0) FROM transactions"
+        ).fetchone()
+        return int(height)
+
+    def held(
+        self, holder: bytes, *, mint: bytes | None = None, program: bytes | None = None
+    ) -> list[tuple[bytes, bytes]]:
+        """Token accounts of a holder: address and serialized account."""
+        query = (
+            "SELECT address, account FROM accounts WHERE holder = ?"
+            " AND mint = coalesce(?, mint) AND program = coalesce(?, program) ORDER BY address"
+        )
+        return self._connection.execute(query, (holder, mint, program)).fetchall()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _put(self, accounts: Iterable[StoredAccount]) -> None:
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO accounts VALUES (?, ?, ?, ?, ?)",
+            [
+                (each.address, each.account, each.program, each.holder, each.mint)
+                for each in accounts
+            ],
+        )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise

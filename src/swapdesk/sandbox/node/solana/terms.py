@@ -1,0 +1,26 @@
+"""What the embedded Solana chain promises: its beat, its window, and where it is served."""
+
+from __future__ import annotations
+
+CHAIN = "solana"
+PATH = "/solana"
+
+SLOT_MS = 400
+"""Of sandbox time: a blockhash is a deadline, which the speed of the world does not move."""
+WINDOW = 150
+"""Blocks for which a blockhash is good."""
+CONFIRMED_AFTER, FINALIZED_AFTER = 2, 32
+"""Blocks until a transaction is told to be that safe."""
+SKIPPED_SLOTS = 21_600_000
+"""Slots without a block before the sandbox began, so that height and slot are not one number."""
+
+
+def chain_line(host: str, port: int) -> dict[str, object]:
+    """The chain as a ready line shows it (interfaces 2); it has no chain id."""
+    shown = f"[{host}]" if ":" in host else host
+    return {
+        "shortName": CHAIN,
+        "kind": "sol",
+        "chainId": None,
+        "rpc": f"http://{shown}:{port}{PATH}",
+    }

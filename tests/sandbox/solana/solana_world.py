@@ -1,0 +1,124 @@
+"""The embedded Solana chain on a loopback port, at a time that stands until it is moved."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from solders.hash import Hash
+from solders.instruction import Instruction
+from solders.keypair import Keypair
+from solders.message import MessageV0
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from swapdesk.chain.rpc.solana import SolanaClient
+from swapdesk.chain.solana.instructions import Memo, Transfer
+from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.node.chain_doors import ChainDoors
+from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
+from swapdesk.sandbox.node.solana.node import SolanaNode
+from swapdesk.sandbox.node.solana.terms import SLOT_MS
+from swapdesk.sandbox.world import find_token
+
+KEY = b"a key of a sandbox that is tried"
+USDC = Pubkey.from_string(str(find_token("solana", "USDC").address))
+SOL = 10**9
+
+
+class StandingTime:
+    """Milliseconds of sandbox time."""
+
+    def __init__(self, now: int = 1_795_000_000_000) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+    def pass_blocks(self, count: int) -> None:
+        self.now += count * SLOT_MS
+
+
+@dataclass
+class World:
+    node: SolanaNode
+    embedding: SolanaEmbedding
+    faults: HeldFaults
+    time: StandingTime
+    client: SolanaClient
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/solana"
+
+    async def ask(self, method: str, *params: Any) -> dict[str, Any]:
+        """The whole answer, as it came."""
+        asked = {"jsonrpc": "2.0", "id": 0, "method": method, "params": list(params)}
+        async with httpx.AsyncClient(trust_env=False) as client:
+            document: dict[str, Any] = (await client.post(self.url, json=asked)).json()
+            return document
+
+    async def built(
+        self, signers: Sequence[Keypair], *instructions: Instruction
+    ) -> VersionedTransaction:
+        """Signed over the newest blockhash; the first signer pays."""
+        blockhash = await self.client.latest_blockhash()
+        return signed(blockhash.blockhash, signers, *instructions)
+
+    async def rich(self, lamports: int = 100 * SOL) -> Keypair:
+        """A new account with coins."""
+        made = Keypair()
+        await self.node.fund(str(made.pubkey()), lamports)
+        return made
+
+
+def signed(
+    blockhash: str, signers: Sequence[Keypair], *instructions: Instruction
+) -> VersionedTransaction:
+    message = MessageV0.try_compile(
+        signers[0].pubkey(), list(instructions), [], Hash.from_string(blockhash)
+    )
+    return VersionedTransaction(message, list(signers))
+
+
+def transfer(source: Keypair, destination: Pubkey, lamports: int) -> Instruction:
+    return Transfer(source.pubkey(), destination, lamports).build()
+
+
+def memo(text: str) -> Instruction:
+    return Memo(text).build()
+
+
+@asynccontextmanager
+async def running(
+    directory: Path, *, time: StandingTime | None = None, key: bytes = KEY
+) -> AsyncIterator[World]:
+    """The chain of a directory, served."""
+    time = time or StandingTime()
+    faults = HeldFaults()
+    embedding = SolanaEmbedding(directory, key, now_ms=time, faults=faults)
+    stop = asyncio.Event()
+    listener = listen("127.0.0.1", 0)
+    server = build_server(ChainDoors(embedding.door))
+    serving = asyncio.create_task(serve_until(stop, (server, listener)))
+    try:
+        assert await started(server, stop)
+        node = await embedding.node()
+        port = listener.getsockname()[1]
+        async with SolanaClient(
+            f"http://127.0.0.1:{port}/solana", commitment="processed"
+        ) as client:
+            yield World(node, embedding, faults, time, client, port)
+    finally:
+        stop.set()
+        await serving
+        await embedding.close()
+        listener.close()
