@@ -66,7 +66,9 @@ def test_a_chosen_provider_and_quote(desk: Desk) -> None:
     row = next(row for row in board["quotes"] if row["type"] == "standard" and row["place"] > 1)
     taken = created(desk("swap", *BTC_ETH, "--quote", row["quoteId"], "--yes", "--json"))
     assert taken["order"]["in"] == row["swap"]  # type: ignore[index]
-    assert Decimal(taken["order"]["outAmount"]) == Decimal(row["amountOut"])  # type: ignore[index]
+    # A floating rate: between quote and create the market moves on.
+    paid, quoted = Decimal(taken["order"]["outAmount"]), Decimal(row["amountOut"])  # type: ignore[index]
+    assert abs(paid - quoted) < quoted / 100
     named = created(desk("swap", *BTC_ETH, "--provider", row["provider"], "--yes", "--json"))
     assert named["order"]["in"] == row["swap"]  # type: ignore[index]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from hypothesis import given
@@ -145,6 +145,7 @@ def test_the_lines_are_what_is_paid_out_and_every_summed_step(
     out: Decimal, out_usd: Decimal, fee: Decimal, true_net: bool
 ) -> None:
     net = min(out, out - fee * out / out_usd) if true_net else out * Decimal("0.9")
+    net = net.quantize(Decimal("1e-18"), context=Context(prec=80))
     found = explained(
         dex(out=f"{out:f}", net=f"{net:f}", amount_out_usd=out_usd, fee_usd=fee, gas_usd=None)
     )

@@ -15,6 +15,7 @@ from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.tokens import TokensScreen
 from swapdesk.tui.session import RESUMING, StartFailed, starting_words
 from tui.desk_run import Market, sandbox_desk
+from tui.scenes import all_scenes
 
 
 async def test_the_first_frame_stands_before_anything_is_connected(market: Market) -> None:
@@ -101,6 +102,23 @@ async def test_the_palette_finds_a_verb_and_does_it(market: Market) -> None:
         await run.type("tokens")
         await run.press("enter")
         await run.settle(lambda: isinstance(run.app.screen, TokensScreen), "the token search")
+
+
+async def test_a_second_that_falls_between_a_screen_and_its_widgets_is_left_out(
+    market: Market,
+) -> None:
+    scene = next(one for one in all_scenes() if one.name == "orders")
+    scene.prepare(market)
+    async with market.desk((80, 24)) as run:
+        await scene.reach(run)
+        waiting = next(iter(run.app.session.desk.link.tracker.running()))
+        card = DepositScreen(run.app.session, waiting.service_id)
+        shown = run.app.push_screen(card)
+        assert run.app.screen is card
+        assert not card.is_mounted
+        run.app.tick()
+        await shown
+        run.app.tick()
 
 
 async def test_the_frame_has_account_badge_and_the_budget_of_the_screen(market: Market) -> None:

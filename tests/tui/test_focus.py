@@ -46,6 +46,7 @@ async def test_no_key_creates_or_opens_while_the_terminal_is_too_small(market: M
         assert market.network.posts() == 0
         await run.pilot.resize_terminal(80, 24)
         await run.see("c creates")
+        await run.still()
         await run.press("c")
         await run.settle(lambda: type(run.app.screen).__name__ == "DepositScreen", "the card")
 

@@ -82,6 +82,9 @@ class Page(DeskScreen):
         """A worker of this group stopped by a defect."""
 
     def tick(self) -> None:
+        if not self.is_mounted:
+            # The second came between the screen being shown and its widgets being there.
+            return
         self.refresh_frame(idle=not self.counting and self._nothing_open())
         self.on_tick()
 
