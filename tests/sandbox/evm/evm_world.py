@@ -17,12 +17,15 @@ from web3 import AsyncHTTPProvider, AsyncWeb3
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
-from swapdesk.sandbox.node.evm.embedding import Embedding
+from swapdesk.sandbox.node.evm.door import Door
 from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
+from swapdesk.sandbox.node.evm.methods import Methods
 from swapdesk.sandbox.node.evm.node import EvmNode
-from swapdesk.sandbox.node.evm.sandbox_keys import FAUCET, sandbox_key
-from swapdesk.sandbox.node.evm.terms import ChainIds
+from swapdesk.sandbox.node.evm.predeploys import FAUCET_WEI, OPERATOR_WEI
+from swapdesk.sandbox.node.evm.sandbox_keys import FAUCET, OPERATOR, genesis_mark, sandbox_key
+from swapdesk.sandbox.node.evm.terms import ChainIds, chain_terms
 from swapdesk.sandbox.node.world_clock import WorldClock
 
 KEY = b"a key of a sandbox that is tried"
@@ -33,7 +36,6 @@ FAST = Decimal(10_000)
 @dataclass
 class World:
     node: EvmNode
-    embedding: Embedding
     faults: HeldFaults
     port: int
 
@@ -59,6 +61,15 @@ def stranger(number: int) -> LocalAccount:
     return account
 
 
+def bare_genesis() -> Genesis:
+    """Money alone: what contracts the world begins with costs these tests time only."""
+    accounts = {
+        sandbox_key(KEY, FAUCET).address: Allocation(balance=FAUCET_WEI),
+        sandbox_key(KEY, OPERATOR).address: Allocation(balance=OPERATOR_WEI),
+    }
+    return Genesis(accounts, genesis_mark(KEY))
+
+
 @asynccontextmanager
 async def running(
     directory: Path, *, speed: Decimal = FAST, ids: ChainIds = "sandbox"
@@ -66,24 +77,30 @@ async def running(
     """The chains of a directory, served."""
     clock = SystemClock()
     faults = HeldFaults()
-    embedding = Embedding(
+    terms = chain_terms(ids)
+    node = await EvmNode.open(
         directory,
         KEY,
-        ids=ids,
+        terms=terms,
+        genesis=dict.fromkeys(terms, bare_genesis()),
         world=WorldClock(clock, None, speed),
         clock=clock,
         faults=faults,
     )
+    methods = {name: Methods(chain) for name, chain in node.chains.items()}
+
+    async def call(chain: str, method: str, params: Any) -> Any:
+        return await methods[chain].call(method, params)
+
     stop = asyncio.Event()
     listener = listen("127.0.0.1", 0)
-    server = build_server(embedding.door)
+    server = build_server(Door(call, faults))
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         assert await started(server, stop)
-        node = await embedding.node()
-        yield World(node, embedding, faults, listener.getsockname()[1])
+        yield World(node, faults, listener.getsockname()[1])
     finally:
         stop.set()
         await serving
-        await embedding.close()
+        await node.close()
         listener.close()

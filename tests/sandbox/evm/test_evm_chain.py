@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from eth.db.atomic import AtomicDB
 
-from sandbox.evm.evm_world import KEY, faucet, stranger
+from sandbox.evm.evm_world import bare_genesis, faucet, stranger
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.node.evm import chain as chain_module
 from swapdesk.sandbox.node.evm.accounts import read_account
@@ -24,7 +24,6 @@ from swapdesk.sandbox.node.evm.chain import AHEAD_SECONDS, Beat, Chain
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.index import Index
 from swapdesk.sandbox.node.evm.machine import Machine
-from swapdesk.sandbox.node.evm.predeploys import first_state
 from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.evm.schema import OtherChain
 from swapdesk.sandbox.node.evm.state_rows import unpacked
@@ -37,11 +36,17 @@ GWEI = 10**9
 
 
 def opened(
-    directory: Path, *, clock: Clock | None = None, ids: ChainIds = "sandbox", key: bytes = KEY
+    directory: Path,
+    *,
+    clock: Clock | None = None,
+    ids: ChainIds = "sandbox",
+    mark: bytes | None = None,
 ) -> Chain:
     terms = chain_terms(ids)["base"]
-    first = first_state(terms, key)
-    genesis = Genesis({**first.accounts, ENDLESS: Allocation(code=LOOP)}, first.mark)
+    first = bare_genesis()
+    genesis = Genesis(
+        {**first.accounts, ENDLESS: Allocation(code=LOOP)}, first.mark if mark is None else mark
+    )
     return Chain(directory / "base.db", terms, genesis, Beat(NOW, 0), clock or SystemClock())
 
 
@@ -97,7 +102,7 @@ def test_a_contract_that_calls_itself_ends_like_any_other(tmp_path: Path) -> Non
     chain.close()
     path = tmp_path / "other"
     path.mkdir()
-    first = first_state(terms, KEY)
+    first = bare_genesis()
     accounts = {**first.accounts, ENDLESS: Allocation(code=itself)}
     genesis = Genesis(accounts, first.mark)
     chain = Chain(path / "base.db", terms, genesis, Beat(NOW, 0), SystemClock())
@@ -212,7 +217,7 @@ def test_old_state_goes_and_everything_new_stays(
     ("other", "words"),
     [
         (lambda path: opened(path, ids="real"), "holds chain id 1337008453, not 8453"),
-        (lambda path: opened(path, key=b"another"), "other contracts or keys"),
+        (lambda path: opened(path, mark=b"another"), "other contracts or keys"),
     ],
 )
 def test_another_world_is_refused(

@@ -36,6 +36,7 @@ Promises and duties:
   runtime code and storage, no transactions. Another content is another world and refuses the
   data directory of the one before.
 - All methods of ``EvmNode``, ``LiveChain`` and ``ChainAccount`` are called on the event loop.
-  Nothing there executes code on it: blocks run in the writer's thread, calls in the reader's.
+  Nothing there executes code on it: blocks run in the writer's thread of each chain, calls in
+  the reader's.
 - Faults of a chain are asked for through ``faults.ChainFaults``.
 """

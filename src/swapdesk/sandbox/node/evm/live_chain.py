@@ -50,7 +50,7 @@ class LiveChain:
         self.changed = asyncio.Event()
         self._chain = chain
         self._beats = beats
-        self._lanes = lanes
+        self._writer = lanes.writers[chain.terms.short_name]
         self._clock = clock
         self._wake = asyncio.Event()
         self._making = asyncio.Lock()
@@ -129,7 +129,7 @@ class LiveChain:
         other blocks follow at the beat. Raises Problem."""
         async with self._making:
             try:
-                head, unwound = await self._lanes.writer.run(self._chain.unwind, depth)
+                head, unwound = await self._writer.run(self._chain.unwind, depth)
             except ValueError as error:
                 raise Problem(str(error)) from None
             self.index.forget()
@@ -174,7 +174,7 @@ class LiveChain:
         return 0.0
 
     async def _mine(self, batch: Sequence[Candidate]) -> None:
-        mined = await self._lanes.writer.run(self._chain.mine, batch, self._beats.now())
+        mined = await self._writer.run(self._chain.mine, batch, self._beats.now())
         for transaction_hash, reason in mined.refused:
             logger.info(
                 "%s dropped 0x%s: %s", self.terms.short_name, transaction_hash.hex(), reason
@@ -187,7 +187,7 @@ class LiveChain:
 
     async def _rest(self, count: int, slot: int) -> None:
         beats = [self._beats.at(slot - count + 1 + number) for number in range(count)]
-        self._publish(await self._lanes.writer.run(self._chain.rest, beats))
+        self._publish(await self._writer.run(self._chain.rest, beats))
 
     def _publish(self, head: Head) -> None:
         self.head = head

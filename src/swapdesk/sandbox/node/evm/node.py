@@ -46,12 +46,12 @@ class EvmNode:
         faults: ChainFaults,
     ) -> EvmNode:
         """Open or begin the chains below ``directory``. Raises OtherChain."""
-        lanes = Lanes()
+        lanes = Lanes(terms)
         chains: dict[str, LiveChain] = {}
         try:
             for name, each in terms.items():
                 beats = Beats(world, each.block_ms)
-                chain = await lanes.writer.run(
+                chain = await lanes.writers[name].run(
                     Chain, chain_file(directory, name), each, genesis[name], beats.now(), clock
                 )
                 chains[name] = LiveChain(chain, beats, lanes, faults, clock)
