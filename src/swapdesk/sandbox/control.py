@@ -16,11 +16,12 @@ from starlette.types import Receive, Scope, Send
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerRefused
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.control_bodies import ClockBody, DepositBody, FaultBody
+from swapdesk.sandbox.control_bodies import ClockBody, DepositBody, FaultBody, GiftBody
 from swapdesk.sandbox.faucet import Faucet, NotPayable
 from swapdesk.sandbox.fault_choice import Deletion, FaultRefused, NodeFaultCall, choose
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import ActiveFault, Faults
+from swapdesk.sandbox.gifts import gift_of
 from swapdesk.sandbox.loopback import refusal
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.pace import WorldPace
@@ -85,6 +86,7 @@ class Control:
             "/state": {"GET": self._state},
             "/clock": {"POST": self._move_clock},
             "/deposits": {"POST": self._deposit},
+            "/faucet": {"POST": self._give},
             "/faults": {"POST": self._add_fault, "DELETE": self._clear_faults},
         }
 
@@ -159,6 +161,14 @@ class Control:
         except NotPayable as error:
             raise _invalid(error.field, str(error)) from None
         return {"hash": paid}
+
+    async def _give(self, request: Request) -> dict[str, Any]:
+        body = await _body(GiftBody, request)
+        try:
+            gift = gift_of(body.chain, body.address, body.token, body.amount)
+        except NotPayable as error:
+            raise _invalid(error.field, str(error)) from None
+        return dict(await self._ledger.call(gift.method, **gift.params))
 
     async def _add_fault(self, request: Request) -> dict[str, Any]:
         body = await _body(FaultBody, request)

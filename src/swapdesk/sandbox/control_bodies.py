@@ -6,7 +6,16 @@ from typing import Annotated
 
 from pydantic import Field
 
-from swapdesk.sandbox.node.params import Advance, ChainName, Depth, Leg, Speed, Times, VenueCode
+from swapdesk.sandbox.node.params import (
+    Address,
+    Advance,
+    ChainName,
+    Depth,
+    Leg,
+    Speed,
+    Times,
+    VenueCode,
+)
 from swapdesk.wire.encoding.ids import OrderId, QuoteId
 from swapdesk.wire.encoding.numbers import BodyNumber
 from swapdesk.wire.encoding.text import Identity
@@ -24,6 +33,16 @@ class DepositBody(RequestModel):
     service_id: OrderId
     amount: Annotated[BodyNumber, Field(gt=0)] | None = None
     memo: Annotated[str, Identity(64)] | None = None
+
+
+class GiftBody(RequestModel):
+    """``token`` is an id, a contract or a symbol of the chain; absent it is the chain's coin.
+    ``amount`` is in units of the token."""
+
+    chain: ChainName
+    address: Address
+    token: Annotated[str, Identity(200)] | None = None
+    amount: Annotated[BodyNumber, Field(gt=0)]
 
 
 class FaultBody(RequestModel):

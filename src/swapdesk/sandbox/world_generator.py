@@ -94,7 +94,6 @@ def _token(seed: int, number: int, chain: Chain, random: Random, begin: datetime
     cap = None if price is None else (price * supply).quantize(_CENT)
     row = chains_by_name()[chain.short_name]
     token_id = object_id("generated", seed, number)
-    on_chain = row.kind in ("evm", "sol")
     return Token(
         id=token_id,
         icon=f"https://icons.example/tokens/{token_id}.svg",
@@ -109,7 +108,6 @@ def _token(seed: int, number: int, chain: Chain, random: Random, begin: datetime
         description=f"{name} is a token on {row.name}." if random.random() < 0.4 else None,
         enabled=chain.enabled and random.random() < 0.98,
         unverified=unverified,
-        has_dex=on_chain and price is not None,
         rank=Decimal(number + 1000) if cap is not None and not unverified else None,
         cg_id=f"generated-{number}" if cap is not None and not unverified else None,
         market_cap_change24h=_change(random) if cap is not None else None,

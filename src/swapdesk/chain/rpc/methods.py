@@ -39,8 +39,9 @@ class Method(StrEnum):
     FAULT_LIST = "fault_list"
     FAULT_CLEAR = "fault_clear"
     EVM_FUND = "evm_fund"
-    """(chain, address, units) -> {hash}: coins of an embedded chain, by a transaction of the
-    faucet; ``POST /evm/{chain}`` tells when it is mined. Not to be repeated: it pays again."""
+    """(chain, address, units, token?) -> {hash}: coins of an embedded chain, or the token with
+    that contract, by a transaction of the faucet; ``POST /evm/{chain}`` tells when it is mined.
+    Not to be repeated: it pays again."""
     SOLANA_FUND = "solana_fund"
     """(address, units, mint?) -> {signature}: lamports, or tokens of a catalogue mint, by a
     transaction of the faucet on the embedded chain. Not to be repeated: it pays again."""

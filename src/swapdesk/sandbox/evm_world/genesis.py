@@ -88,8 +88,11 @@ def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
 
 
 def _places(chain: str, parties: Parties) -> list[_Place]:
-    tokens = funded_tokens(chain)
-    places = [_token(token, _accounts(chain, token, parties)) for token in tokens]
+    pooled = _pooled(chain)
+    places = [
+        _token(token, _accounts(token, pooled.get(token.token_id, []), parties))
+        for token in funded_tokens(chain)
+    ]
     for pool in pools_of(chain):
         storage = pool_storage(
             address_of(pool.token0), address_of(pool.token1), *pool.reserves, pool.fee
@@ -124,15 +127,22 @@ def _router(chain: str, name: str, venue: str, address: str) -> _Place:
     return _Place(address, name, router_storage(name, address_of(wrapped_native(chain)), pairs))
 
 
-def _accounts(chain: str, token: WorldToken, parties: Parties) -> Accounts:
+def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
+    """Pools and what they hold, by token id."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for pool in pools_of(chain):
+        for token, units in zip(pool.tokens, pool.reserves, strict=True):
+            found.setdefault(token.token_id, []).append((pool.address, units))
+    return found
+
+
+def _accounts(token: WorldToken, pooled: list[tuple[str, int]], parties: Parties) -> Accounts:
     """Who holds a token in block 0; what nobody else holds is the treasury's."""
     accounts = Accounts()
-    for pool in pools_of(chain):
-        for each, units in zip(pool.tokens, pool.reserves, strict=True):
-            if each == token:
-                accounts.give(pool.address, units)
-                accounts.give(ARBITRAGE, _KEEPER_TIMES * units)
-    if accounts.units:
+    for pool, units in pooled:
+        accounts.give(pool, units)
+        accounts.give(ARBITRAGE, _KEEPER_TIMES * units)
+    if pooled:
         inventory = _inventory(token)
         for holder, spender in (
             (parties.solver, _VENUES[Role.SETTLEMENT]),

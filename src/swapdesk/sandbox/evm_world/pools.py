@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.sandbox.asset_rows import AssetRow
@@ -54,7 +54,7 @@ class Pool:
     def tokens(self) -> tuple[WorldToken, WorldToken]:
         return self.token0, self.token1
 
-    @property
+    @cached_property
     def reserves(self) -> tuple[int, int]:
         """Those of block 0, in units of ``token0`` and ``token1``."""
         return units_for(self.token0, self.depth), units_for(self.token1, self.depth)

@@ -94,4 +94,4 @@ def _step(
 
 def _unit_price(token: WorldToken, prices: Mapping[str, Decimal]) -> Fraction:
     """Dollars for the smallest unit of a token."""
-    return Fraction(prices[asset_of(token).code]) / 10**token.row.decimals
+    return Fraction(prices[asset_of(token).code]) / Fraction(10**token.row.decimals)

@@ -20,6 +20,7 @@ import uvloop
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
+from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.chain_doors import ChainDoors
 from swapdesk.sandbox.node.database import OtherRelease
 from swapdesk.sandbox.node.evm.embedding import Embedding
@@ -67,6 +68,7 @@ async def _run(orders: dict[str, Any]) -> int:
             world=node.clock,
             clock=clock,
             faults=node.chain_faults,
+            market=Market(node.seed),
         )
     except (OtherChain, KeyRefused) as other:
         announce({"refused": str(other)})

@@ -52,8 +52,10 @@ class EmbeddedChains(Protocol):
     async def reorganise(self, chain: str, depth: int) -> None:
         """Unwind the newest ``depth`` blocks."""
 
-    async def fund(self, chain: str, address: str, wei: int) -> dict[str, object]:
-        """Pay from the faucet; the hash."""
+    async def fund(
+        self, chain: str, address: str, units: int, token: str | None
+    ) -> dict[str, object]:
+        """Pay coins from the faucet, or the token with this contract; the hash."""
 
 
 class EmbeddedSolana(Protocol):
@@ -203,7 +205,7 @@ class Node:
 
     def _fund(self, params: EvmFund) -> Awaitable[dict[str, object]]:
         return self._embedded().fund(
-            require_embedded(params.chain), params.address, int(params.units)
+            require_embedded(params.chain), params.address, int(params.units), params.token
         )
 
     def _fund_solana(self, params: SolanaFund) -> Awaitable[dict[str, object]]:

@@ -20,6 +20,7 @@ LONGEST_JUMP = Decimal(10 * 366 * 86_400)
 
 Units = Annotated[str, Identity(60, pattern=r"^(0|[1-9][0-9]*)$")]
 Address = Annotated[str, Identity(200, pattern=r"^[!-~]+$")]
+EvmAddress = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{40}$")]
 Tag = Annotated[str, Identity(64)]
 Key = Annotated[str, Identity(200)]
 VenueCode = Annotated[str, Identity(32)]
@@ -127,8 +128,10 @@ class SolanaFund(RequestModel):
 
 
 class EvmFund(RequestModel):
-    """Coins of an embedded chain: ``units`` are wei."""
+    """Coins of an embedded chain, or the token with the contract ``token``: ``units`` are wei,
+    or base units."""
 
     chain: ChainName
-    address: Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{40}$")]
+    address: EvmAddress
     units: Units
+    token: EvmAddress | None = None

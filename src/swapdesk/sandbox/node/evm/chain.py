@@ -23,6 +23,7 @@ from swapdesk.sandbox.node.evm.block_record import BlockRecord, Head
 from swapdesk.sandbox.node.evm.bounded import TooLong
 from swapdesk.sandbox.node.evm.candidate import Candidate
 from swapdesk.sandbox.node.evm.execution import Execution, seal
+from swapdesk.sandbox.node.evm.first_trie import state_root
 from swapdesk.sandbox.node.evm.genesis import Genesis
 from swapdesk.sandbox.node.evm.machine import BlockHeader, Machine
 from swapdesk.sandbox.node.evm.pruning import reachable
@@ -177,16 +178,7 @@ class Chain:
             base_fee_per_gas=self.terms.lowest_base_fee,
             extra_data=genesis.mark,
         )
-        state: Any = self._machine.vm(empty).state
-        for address, account in genesis.accounts.items():
-            state.set_balance(address, account.balance)
-            if account.code:
-                state.set_nonce(address, account.nonce)
-                state.set_code(address, account.code)
-            for slot, word in account.storage.items():
-                state.set_storage(address, slot, word)
-        state.persist()
-        header = empty.copy(state_root=state.state_root)
+        header = empty.copy(state_root=state_root(genesis.accounts, self.state))
         block = seal(header, (), self.terms.chain_id, slot=beat.slot, awaited=0)
         self._store.begin(block, {"chain_id": str(self.terms.chain_id), "genesis": genesis.digest})
         return Head(block.header, block.slot, block.awaited)

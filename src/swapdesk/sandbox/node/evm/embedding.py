@@ -26,6 +26,8 @@ from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.world_clock import WorldClock
 
 if TYPE_CHECKING:
+    from swapdesk.sandbox.evm_world.keeper import Keeper
+    from swapdesk.sandbox.market import Market
     from swapdesk.sandbox.node.evm.methods import Methods
     from swapdesk.sandbox.node.evm.node import EvmNode
 
@@ -33,7 +35,10 @@ logger = logging.getLogger(__name__)
 
 
 class Embedding:
-    """The chains of one data directory. Raises OtherChain when it holds other ones."""
+    """The chains of one data directory. Raises OtherChain when it holds other ones.
+
+    With a ``market`` the pools follow it, as long as somebody asks the chain something.
+    """
 
     def __init__(
         self,
@@ -44,6 +49,7 @@ class Embedding:
         world: WorldClock,
         clock: Clock,
         faults: ChainFaults,
+        market: Market | None = None,
     ) -> None:
         self.terms = chain_terms(ids)
         self._directory = directory
@@ -55,6 +61,9 @@ class Embedding:
         self._world = world
         self._clock = clock
         self._faults = faults
+        self._market = market
+        self._keeper: Keeper | None = None
+        self._keeping: asyncio.Task[None] | None = None
         self._methods: dict[str, Methods] = {}
         self._opening: asyncio.Task[EvmNode] | None = None
         self._imported = asyncio.Event()
@@ -75,11 +84,19 @@ class Embedding:
         except Problem as problem:
             raise LedgerRefusal(str(problem)) from None
 
-    async def fund(self, chain: str, address: str, wei: int) -> dict[str, object]:
-        """Pay coins from the faucet; ``{"hash"}``. Raises LedgerRefusal."""
+    async def fund(
+        self, chain: str, address: str, units: int, token: str | None = None
+    ) -> dict[str, object]:
+        """Pay coins from the faucet, or the token with this contract from the treasury;
+        ``{"hash"}``. Raises LedgerRefusal."""
         node = await self.node()
+        from swapdesk.sandbox.evm_world.treasury import give
+
         try:
-            sent = await node.fund(chain, bytes.fromhex(address.removeprefix("0x")), wei)
+            if token is None:
+                sent = await node.fund(chain, bytes.fromhex(address.removeprefix("0x")), units)
+            else:
+                sent = await give(node, chain, token, address, units)
         except Problem as problem:
             raise LedgerRefusal(str(problem)) from None
         return {"hash": "0x" + sent.hex()}
@@ -92,6 +109,9 @@ class Embedding:
         if not self._imported.is_set():
             opening.cancel()
         (outcome,) = await asyncio.gather(opening, return_exceptions=True)
+        if self._keeping is not None:
+            self._keeping.cancel()
+            await asyncio.gather(self._keeping, return_exceptions=True)
         if not isinstance(outcome, BaseException):
             await outcome.close()
 
@@ -111,6 +131,11 @@ class Embedding:
             faults=self._faults,
         )
         self._methods = {name: Methods(chain) for name, chain in node.chains.items()}
+        if self._market is not None:
+            from swapdesk.sandbox.evm_world.keeper import Keeper
+
+            self._keeper = Keeper(node, self._market, self._clock)
+            self._keeping = asyncio.create_task(self._keeper.run())
         return node
 
     async def _call(self, chain: str, method: str, params: Any) -> Any:
@@ -120,6 +145,8 @@ class Embedding:
             except Exception as error:  # noqa: BLE001 (each kind means the same here)
                 logger.error("the chains could not be opened: %s", error)
                 raise Problem("the chain could not be opened", Code.INTERNAL) from None
+        if self._keeper is not None:
+            self._keeper.look(chain)
         return await self._methods[chain].call(method, params)
 
 
@@ -127,6 +154,7 @@ def _import() -> None:
     """Load py-evm and what stands on it."""
     importlib.import_module("swapdesk.sandbox.node.evm.methods")
     importlib.import_module("swapdesk.sandbox.node.evm.node")
+    importlib.import_module("swapdesk.sandbox.evm_world.keeper")
 
 
 async def _in_background(work: Callable[[], None]) -> None:

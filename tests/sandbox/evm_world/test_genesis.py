@@ -1,0 +1,206 @@
+"""Block 0 of the embedded chains: whose tokens, which pools, and that everything adds up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import pytest
+
+from swapdesk.chain.deployments import MULTICALL3, PERMIT2, SANDBOX_VENUES
+from swapdesk.sandbox.asset_rows import ASSETS
+from swapdesk.sandbox.contracts.artefact import artefact
+from swapdesk.sandbox.contracts.slots import entry
+from swapdesk.sandbox.evm_world.genesis import ARBITRAGE, funded_tokens, world_contracts
+from swapdesk.sandbox.evm_world.kinds import WRAPPED_NATIVE, Kind, contract_of
+from swapdesk.sandbox.evm_world.parties import parties_of
+from swapdesk.sandbox.evm_world.pools import (
+    BASALT,
+    FATHOM,
+    address_of,
+    asset_of,
+    pools_of,
+    pools_on,
+)
+from swapdesk.sandbox.evm_world.sync_plan import deviation, market_ratio
+from swapdesk.sandbox.node.evm.genesis import Allocation
+from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.world import build_chains, build_tokens, find_token, world_tokens
+
+KEY = b"a key of a sandbox that is tried"
+PARTIES = parties_of(KEY)
+BASE_PRICES = {code: asset.price for code, asset in ASSETS.items()}
+
+
+@lru_cache
+def contracts(chain: str) -> dict[bytes, Allocation]:
+    return world_contracts(chain, KEY)
+
+
+def octets(address: str) -> bytes:
+    return bytes.fromhex(address[2:])
+
+
+def word(chain: str, address: str, name: str, variable: str, *keys: int | str) -> int:
+    slot = entry(artefact(name).variables[variable].slot, *keys)
+    return contracts(chain)[octets(address)].storage.get(slot, 0)
+
+
+@pytest.mark.parametrize("chain", EVM_CHAINS)
+def test_every_enabled_token_of_the_table_has_its_contract(chain: str) -> None:
+    tokens = funded_tokens(chain)
+    assert len({address_of(token) for token in tokens}) == len(tokens) >= 20
+    for token in tokens:
+        kind = contract_of(token).kind
+        held = contracts(chain)[octets(address_of(token))]
+        assert held.code == artefact(kind).code
+        assert word(chain, address_of(token), kind, "ledger.decimals") == token.row.decimals
+    disabled = [
+        token
+        for token in world_tokens().values()
+        if token.row.chain == chain and not token.row.enabled and token.address is not None
+    ]
+    assert all(octets(address_of(token)) not in contracts(chain) for token in disabled)
+
+
+@pytest.mark.parametrize("chain", EVM_CHAINS)
+def test_what_is_held_of_a_token_is_what_there_is(chain: str) -> None:
+    holders = [pool.address for pool in pools_of(chain)]
+    holders += [PARTIES.treasury, PARTIES.solver, PARTIES.relayer, ARBITRAGE]
+    for token in funded_tokens(chain):
+        address, kind = address_of(token), contract_of(token).kind
+        held = sum(word(chain, address, kind, "ledger.balanceOf", each) for each in holders)
+        coins = contracts(chain)[octets(address)].balance
+        supply = word(chain, address, kind, "ledger.totalSupply")
+        assert held == (coins if kind == Kind.WRAPPED else supply) > 0
+        assert word(chain, address, kind, "ledger.balanceOf", PARTIES.treasury) > 0
+
+
+@pytest.mark.parametrize("chain", EVM_CHAINS)
+def test_pools_stand_at_the_market_and_hold_their_reserves(chain: str) -> None:
+    for pool in pools_of(chain):
+        reserve0, reserve1 = (
+            word(chain, pool.address, "Pool", name) for name in ("reserve0", "reserve1")
+        )
+        assert (reserve0, reserve1) == pool.reserves
+        assert deviation(reserve0, reserve1, market_ratio(pool, BASE_PRICES)) < Fraction(1, 5_000)
+        assert int(pool.token0.address or "", 16) < int(pool.token1.address or "", 16)
+        for token, reserve in zip(pool.tokens, pool.reserves, strict=True):
+            kind = contract_of(token).kind
+            held = word(chain, address_of(token), kind, "ledger.balanceOf", pool.address)
+            assert held == reserve > 0
+
+
+@pytest.mark.parametrize("chain", EVM_CHAINS)
+def test_routers_know_the_pools_of_their_venue_and_no_others(chain: str) -> None:
+    for venue, name in ((BASALT, "Router"), (FATHOM, "PermitRouter")):
+        router = next(each.address for each in SANDBOX_VENUES if each.provider == venue)
+        pools = pools_on(chain, venue)
+        if not pools:
+            assert venue == FATHOM
+            assert octets(router) not in contracts(chain)
+            continue
+        for pool in pools:
+            a, b = map(address_of, pool.tokens)
+            for pair in ((a, b), (b, a)):
+                found = word(chain, router, name, "routing.poolOf", *pair)
+                assert found == int(pool.address, 16)
+        storage = contracts(chain)[octets(router)].storage
+        assert len(storage) == 1 + 2 * len(pools)
+        coin = find_token(chain, WRAPPED_NATIVE[chain])
+        assert word(chain, router, name, "routing.WETH") == int(address_of(coin), 16)
+
+
+def test_no_pool_belongs_to_two_venues_and_fathom_s_are_thinner() -> None:
+    for chain in EVM_CHAINS:
+        pools = pools_of(chain)
+        assert len({pool.address for pool in pools}) == len(pools)
+        basalt = {pool.tokens: pool for pool in pools_on(chain, BASALT)}
+        assert len(basalt) == len(pools_on(chain, BASALT))
+        for pool in pools_on(chain, FATHOM):
+            if pool.tokens in basalt:
+                assert pool.depth * 10 < basalt[pool.tokens].depth
+    assert [chain for chain in EVM_CHAINS if pools_on(chain, FATHOM)] == [
+        "ethereum",
+        "base",
+        "arbitrum",
+        "polygon",
+    ]
+
+
+def test_solver_and_relayer_may_pay_what_they_hold() -> None:
+    settlement, portal = (
+        next(each.address for each in SANDBOX_VENUES if each.provider == code)
+        for code in ("is", "me")
+    )
+    for chain in EVM_CHAINS:
+        assert word(chain, settlement, "Settlement", "solver") == int(PARTIES.solver, 16)
+        assert word(chain, portal, "Portal", "relayer") == int(PARTIES.relayer, 16)
+        assert word(chain, ARBITRAGE, "Arbitrage", "owner") == int(PARTIES.keeper, 16)
+        for token in {token for pool in pools_of(chain) for token in pool.tokens}:
+            address, kind = address_of(token), contract_of(token).kind
+            for holder, spender in ((PARTIES.solver, settlement), (PARTIES.relayer, portal)):
+                assert word(chain, address, kind, "ledger.balanceOf", holder) > 0
+                allowed = word(chain, address, kind, "ledger.allowance", holder, spender)
+                assert allowed == (1 << 256) - 1
+        for address in (PERMIT2, MULTICALL3):
+            assert contracts(chain)[octets(address)].code
+        for address in (PARTIES.treasury, PARTIES.solver, PARTIES.relayer):
+            assert contracts(chain)[octets(address)].balance > 0
+
+
+def test_kinds_of_well_known_tokens() -> None:
+    def kind(chain: str, symbol: str) -> tuple[Kind, str, str]:
+        found = contract_of(find_token(chain, symbol))
+        return found.kind, found.name, found.version
+
+    assert kind("base", "USDC") == (Kind.DOLLAR, "USD Coin", "2")
+    assert kind("bsc", "USDC") == (Kind.TOKEN, "USD Coin", "")
+    assert kind("ethereum", "USDT") == (Kind.TETHER, "Tether USD", "")
+    assert kind("arbitrum", "USDT") == (Kind.TOKEN, "Tether USD", "")
+    assert kind("ethereum", "AAVE") == (Kind.PERMIT, "Aave Token", "1")
+    assert kind("polygon", "WPOL")[0] == Kind.WRAPPED
+    # In Polygon's life it is a token like any other.
+    assert kind("polygon", "WETH")[0] == Kind.TOKEN
+    false = [
+        token
+        for token in world_tokens().values()
+        if token.row.verdict == "malicious" and token.address and token.row.chain in EVM_CHAINS
+    ]
+    assert len(false) > 5
+    assert {contract_of(token).kind for token in false} == {Kind.TOKEN}
+
+
+def test_the_catalogue_says_dex_exactly_of_what_stands_in_a_pool() -> None:
+    now = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
+    pooled = {
+        token.token_id for name in EVM_CHAINS for pool in pools_of(name) for token in pool.tokens
+    }
+    coins = {token.token_id for token in map(coin_of, EVM_CHAINS)}
+    said = {token.id for token in build_tokens(build_chains(), now) if token.has_dex}
+    assert said == pooled | coins
+    assert len(said) > 80
+
+
+def coin_of(chain: str) -> Any:
+    return next(
+        token for token in world_tokens().values() if token.row.chain == chain and token.row.native
+    )
+
+
+def test_another_key_is_another_world() -> None:
+    other = world_contracts("base", b"another key of a sandbox, as long")
+    assert other.keys() != contracts("base").keys()
+    assert contracts("base") == world_contracts("base", KEY)
+
+
+def test_every_pool_can_be_priced_and_no_supply_is_beyond_a_word() -> None:
+    for chain in EVM_CHAINS:
+        for pool in pools_of(chain):
+            assert all(asset_of(token).price > Decimal(0) for token in pool.tokens)
+            assert pool.depth >= 20_000
+        for allocation in contracts(chain).values():
+            assert all(0 < each < 1 << 256 for each in allocation.storage.values())

@@ -1,0 +1,213 @@
+"""The keeper, the treasury and the world they work in, on the sandbox's own chains."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from swapdesk.chain.calldata.erc20 import APPROVE, BALANCE_OF
+from swapdesk.chain.calldata.venues import AMOUNTS_OUT, SWAP_TOKENS
+from swapdesk.chain.deployments import SANDBOX_VENUES, Role
+from swapdesk.clock import ManualClock, SystemClock
+from swapdesk.sandbox.contracts.artefact import artefact
+from swapdesk.sandbox.evm_world.keeper import IDLE_SECONDS, Keeper
+from swapdesk.sandbox.evm_world.parties import KEEPER, TREASURY
+from swapdesk.sandbox.evm_world.pools import Pool, address_of, asset_of, pools_of, wrapped_native
+from swapdesk.sandbox.evm_world.sync_plan import BAND, deviation, market_ratio
+from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.node.evm.accounts import read_storage
+from swapdesk.sandbox.node.evm.call_request import CallRequest
+from swapdesk.sandbox.node.evm.embedding import Embedding
+from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.node import EvmNode
+from swapdesk.sandbox.node.ledger import LedgerRefusal
+from swapdesk.sandbox.node.world_clock import WorldClock
+from swapdesk.sandbox.world import find_token
+
+KEY = b"a key of a sandbox that is tried"
+CHAIN = "base"
+MOMENT = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
+STRANGER = "0x" + "5a" * 20
+ROUTER = next(venue.address for venue in SANDBOX_VENUES if venue.role == Role.ROUTER)
+
+
+@dataclass
+class World:
+    embedding: Embedding
+    node: EvmNode
+    faults: HeldFaults
+    clock: ManualClock
+    market: Market
+
+    @property
+    def keeper(self) -> Keeper:
+        return Keeper(self.node, self.market, self.clock)
+
+    def furthest(self) -> Fraction:
+        """How far the pool of the chain that is furthest off is from the market."""
+        return max(self.off(pool) for pool in pools_of(CHAIN))
+
+    def off(self, pool: Pool) -> Fraction:
+        at = self.clock.now()
+        prices = {
+            asset_of(each).code: self.market.price(asset_of(each).code, at) for each in pool.tokens
+        }
+        live = self.node.chains[CHAIN]
+        root = bytes(live.head.header.state_root)
+        variables = artefact("Pool").variables
+        reserves = [
+            read_storage(live.state, root, octets(pool.address), variables[name].slot)
+            for name in ("reserve0", "reserve1")
+        ]
+        return deviation(reserves[0], reserves[1], market_ratio(pool, prices))
+
+    async def call(self, to: str, payload: bytes) -> bytes:
+        live = self.node.chains[CHAIN]
+        request = CallRequest(to=octets(to), data=payload)
+        return await live.reading.call(live.head.header, True, request, None, None)
+
+    async def mined(self, sent: bytes | None) -> dict[str, Any]:
+        assert sent is not None
+        return dict(await self.node.confirmed(CHAIN, sent))
+
+
+def octets(address: str) -> bytes:
+    return bytes.fromhex(address[2:])
+
+
+@asynccontextmanager
+async def opened(directory: Path, market: Market | None = None) -> AsyncIterator[World]:
+    clock, faults = SystemClock(), HeldFaults()
+    embedding = Embedding(
+        directory,
+        KEY,
+        ids="sandbox",
+        world=WorldClock(clock, None, Decimal(10_000)),
+        clock=clock,
+        faults=faults,
+        market=market,
+    )
+    try:
+        node = await embedding.node()
+        yield World(embedding, node, faults, ManualClock(MOMENT), Market(7))
+    finally:
+        await embedding.close()
+
+
+@pytest_asyncio.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with opened(tmp_path) as made:
+        yield made
+
+
+async def test_pools_follow_the_market_by_one_transaction(world: World) -> None:
+    keeper = world.keeper
+    assert world.furthest() > BAND
+    receipt = await world.mined(await keeper.step(CHAIN))
+    assert receipt["status"] == "0x1"
+    assert world.furthest() <= BAND
+    assert await keeper.step(CHAIN) is None
+    # Nobody waits for its confirmations: no empty blocks follow.
+    assert world.node.chains[CHAIN].head.awaited == 0
+    world.clock.advance(1_800)
+    assert world.furthest() > BAND
+    assert (await world.mined(await keeper.step(CHAIN)))["status"] == "0x1"
+    assert world.furthest() <= BAND
+
+
+async def test_a_swap_moves_its_pool_and_the_keeper_moves_it_back(world: World) -> None:
+    keeper = world.keeper
+    await world.mined(await keeper.step(CHAIN))
+    dollar, coin = find_token(CHAIN, "USDC"), wrapped_native(CHAIN)
+    treasury = world.node.account(CHAIN, TREASURY)
+    path = (address_of(dollar), address_of(coin))
+    units = 300_000 * 10**6
+    await treasury.send(octets(path[0]), payload=APPROVE.call(ROUTER, units))
+    quoted = await world.call(ROUTER, AMOUNTS_OUT.call(units, path))
+    least = int.from_bytes(quoted[-32:], "big")
+    end = world.node.chains[CHAIN].head.header.timestamp + 3_600
+    swap = SWAP_TOKENS.call(units, least, path, STRANGER, end)
+    receipt = await world.mined(await treasury.send(octets(ROUTER), payload=swap, gas=400_000))
+    assert receipt["status"] == "0x1"
+    got = await world.call(path[1], BALANCE_OF.call(STRANGER))
+    assert int.from_bytes(got, "big") == least > 0
+    assert world.furthest() > 5 * BAND
+    await world.mined(await keeper.step(CHAIN))
+    assert world.furthest() <= BAND
+
+
+async def test_a_fault_that_was_asked_for_waits_for_somebody_else(world: World) -> None:
+    world.faults.add(CHAIN, "drop_transaction", 1)
+    sent = await world.keeper.step(CHAIN)
+    assert (await world.mined(sent))["status"] == "0x1"
+    assert world.faults.takes_transaction(CHAIN)
+
+
+async def test_the_keeper_minds_the_chains_that_somebody_looks_at(world: World) -> None:
+    keeper = world.keeper
+    chains = world.node.chains
+    # The last in the keeper's round: whatever it did to the others it did before.
+    last = chains["bsc"]
+    account = world.node.account(CHAIN, KEEPER)
+    running = asyncio.create_task(keeper.run())
+    try:
+        changed = last.changed
+        keeper.look("bsc")
+        await changed.wait()
+        assert account.next_nonce() == 0
+        changed = chains[CHAIN].changed
+        keeper.look(CHAIN)
+        await changed.wait()
+        assert world.furthest() <= BAND
+        sent = account.next_nonce()
+        # Long after the last look nothing is moved any more, however far the market went.
+        changed = last.changed
+        world.clock.advance(IDLE_SECONDS + 3_600)
+        assert world.furthest() > BAND
+        keeper.look("bsc")
+        await changed.wait()
+        assert account.next_nonce() == sent
+        changed = chains[CHAIN].changed
+        keeper.look(CHAIN)
+        await changed.wait()
+        assert world.furthest() <= BAND
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_request_wakes_the_keeper_of_the_node(tmp_path: Path) -> None:
+    async with opened(tmp_path, Market(7)) as world:
+        live = world.node.chains[CHAIN]
+        changed = live.changed
+        door = httpx.ASGITransport(world.embedding.door)
+        async with httpx.AsyncClient(transport=door, base_url="http://127.0.0.1") as client:
+            body = {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}
+            answer = await client.post(f"/evm/{CHAIN}", json=body)
+        assert answer.json()["result"] == "0x0"
+        await changed.wait()
+        assert live.head.number == 1
+        assert world.node.chains["bsc"].head.number == 0
+
+
+async def test_the_treasury_gives_tokens_away(world: World) -> None:
+    for chain, symbol in ((CHAIN, "USDC"), (CHAIN, "AERO")):
+        token = address_of(find_token(chain, symbol))
+        sent = await world.embedding.fund(chain, STRANGER, 1_234, token)
+        receipt = await world.mined(octets(str(sent["hash"])))
+        assert receipt["status"] == "0x1"
+        held = await world.call(token, BALANCE_OF.call(STRANGER))
+        assert int.from_bytes(held, "big") == 1_234
+    with pytest.raises(LedgerRefusal, match="exceeds balance"):
+        await world.embedding.fund(CHAIN, STRANGER, 10**40, token)
