@@ -13,7 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from sandbox.running import Running, create_order, ended
+from sandbox.running import Running, create_order, ended, until
 from swapdesk.sandbox.world import find_token
 
 BTC, ETH = find_token("bitcoin", "BTC").token_id, find_token("ethereum", "ETH").token_id
@@ -121,6 +121,39 @@ def test_what_cannot_be_paid(api: httpx.Client, control: httpx.Client) -> None:
 
 
 # Who may, and what there is
+
+
+def test_the_faucet_gives_coins_and_tokens_of_embedded_chains(
+    running: Running, control: httpx.Client
+) -> None:
+    (rpc,) = (each["rpc"] for each in running.ready.chains if each["shortName"] == "base")
+    usdc = find_token("base", "USDC").address
+
+    def ask(method: str, *params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+        return httpx.post(rpc, json=body, timeout=30).json()["result"]
+
+    holder = "0x" + "5a" * 20
+    for token, amount in ((None, 0.25), ("USDC", 1500.5)):
+        body = {"chain": "base", "address": holder, "amount": amount}
+        answer = control.post("/faucet", json={**body, **({"token": token} if token else {})})
+        assert answer.status_code == 200, answer.text
+        sent = answer.json()["hash"]
+        found = until(lambda sent=sent: ask("eth_getTransactionReceipt", sent), what="the gift")
+        assert found["status"] == "0x1"
+    assert int(ask("eth_getBalance", holder, "latest"), 16) == 25 * 10**16
+    call = {"to": usdc, "data": "0x70a08231" + holder[2:].rjust(64, "0")}
+    assert int(ask("eth_call", call, "latest"), 16) == 1_500_500_000
+    for body, field in (
+        ({"chain": "bitcoin", "address": holder, "amount": 1}, "chain"),
+        ({"chain": "base", "address": holder, "amount": 1, "token": "NOSUCH"}, "token"),
+        ({"chain": "base", "address": holder, "amount": 0}, "amount"),
+    ):
+        answer = control.post("/faucet", json=body)
+        assert answer.status_code == 422
+        assert field in answer.json()["fields"]
+    too_much = {"chain": "base", "address": holder, "amount": 99999999999999, "token": "USDC"}
+    assert control.post("/faucet", json=too_much).status_code == 422
 
 
 def test_only_this_machine_with_the_token(running: Running, control: httpx.Client) -> None:
