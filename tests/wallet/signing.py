@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sandbox.evm.evm_world import World
 from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.sandbox.evm_world.treasury import give
 from swapdesk.wallet.accounts import Kind
@@ -21,6 +20,7 @@ from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
 from swapdesk.wire.encoding.codec import decode_json
 from wallet.agents import CHEAP, PASSPHRASE
+from wallet.chains import Chains
 
 CHAIN, CHAIN_ID = "base", 1_337_008_453
 USDC = Asset("USDC", 6, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")
@@ -34,7 +34,7 @@ DOLLARS = 1_000 * 10**6
 class Trader:
     """One key with coins and dollars, and the place its agents are started on."""
 
-    world: World
+    world: Chains
     place: WalletPlace
     address: str
 
@@ -126,7 +126,7 @@ class Trader:
         return self.world.chain(CHAIN).account(bytes.fromhex(DEPOSIT[2:])).balance
 
 
-async def trader(world: World, keys: Path, *, confirmations: int = 2) -> Trader:
+async def trader(world: Chains, keys: Path, *, confirmations: int = 2) -> Trader:
     """A new wallet whose key holds 10 coins and 1,000 dollars."""
     link = ChainLink(CHAIN, Kind.EVM, CHAIN_ID, world.url(CHAIN), confirmations)
     place = WalletPlace(str(keys), "sandbox", (link,))

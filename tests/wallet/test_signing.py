@@ -11,12 +11,12 @@ import pytest_asyncio
 from eth_account import Account as EthAccount
 from eth_account.messages import encode_typed_data
 
-from sandbox.evm.evm_world import World, running
 from swapdesk.wallet.errors import Locked, Refused
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Severity
 from swapdesk.wallet.transactions import Signature, SignedTransaction, TransactionState
+from wallet.chains import Chains, served
 from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, USDC, Trader, trader
 
 State = TransactionState
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
-    async with running(tmp_path_factory.mktemp("chains")) as made:
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chains]:
+    async with served(tmp_path_factory.mktemp("chains")) as made:
         yield made
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def someone(world: World, tmp_path_factory: pytest.TempPathFactory) -> Trader:
+async def someone(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Trader:
     return await trader(world, tmp_path_factory.mktemp("wallet") / "keys")
 
 
@@ -167,7 +167,7 @@ async def test_a_stuck_payment_is_replaced_on_its_nonce(someone: Trader) -> None
 
 
 async def test_another_chain_than_the_wallet_has_known_is_refused(
-    someone: Trader, world: World
+    someone: Trader, world: Chains
 ) -> None:
     async with someone.agent() as agent:
         payload = someone.permit()

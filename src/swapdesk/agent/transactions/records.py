@@ -171,7 +171,10 @@ class Records:
             connection.execute(
                 "INSERT INTO tx(hash, intent, purpose, chain, account, content, raw, nonce, fee,"
                 " priority, last_valid, state, replaces, created)"
-                " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+                " ON CONFLICT(hash) DO UPDATE SET intent=excluded.intent,"
+                " purpose=excluded.purpose, state=excluded.state, replaces=excluded.replaces,"
+                " problem=NULL, created=excluded.created",
                 (
                     draft.hash,
                     draft.intent_id,
@@ -202,7 +205,8 @@ class Records:
             _texts(state for state in State if state not in FINAL),
         )
         same = self._file.read("SELECT state FROM tx WHERE hash=?", draft.hash)
-        if same:
+        # The same bytes once more are fine if they were given up before they left.
+        if same and same[0]["state"] != State.ABANDONED.value:
             raise AlreadySigned(draft.hash, State(same[0]["state"]))
         for row in others:
             state = State(row["state"])
@@ -296,7 +300,7 @@ class Records:
             changed = connection.execute(
                 "UPDATE tx SET state=?, confirmations=?, problem=?"
                 " WHERE hash=? AND state IN (SELECT value FROM json_each(?))",
-                (state.value, confirmations, problem, hash_, *(one.value for one in among)),
+                (state.value, confirmations, problem, hash_, _texts(among)),
             ).rowcount
         return changed == 1
 

@@ -1,0 +1,55 @@
+"""The embedded chains with everything that stands on them, served to a wallet agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.node.evm.embedding import Embedding
+from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.live_chain import LiveChain
+from swapdesk.sandbox.node.evm.node import EvmNode
+from swapdesk.sandbox.node.world_clock import WorldClock
+
+KEY = b"the key of a sandbox of a wallet"
+FAST = Decimal(10_000)
+"""A block of the slowest chain every millisecond."""
+
+
+@dataclass
+class Chains:
+    node: EvmNode
+    faults: HeldFaults
+    port: int
+
+    def url(self, chain: str) -> str:
+        return f"http://127.0.0.1:{self.port}/evm/{chain}"
+
+    def chain(self, name: str) -> LiveChain:
+        return self.node.chains[name]
+
+
+@asynccontextmanager
+async def served(directory: Path) -> AsyncIterator[Chains]:
+    clock, faults = SystemClock(), HeldFaults()
+    world = WorldClock(clock, None, FAST)
+    embedding = Embedding(directory, KEY, ids="sandbox", world=world, clock=clock, faults=faults)
+    stop = asyncio.Event()
+    listener = listen("127.0.0.1", 0)
+    server = build_server(embedding.door)
+    serving = asyncio.create_task(serve_until(stop, (server, listener)))
+    try:
+        assert await started(server, stop)
+        yield Chains(await embedding.node(), faults, listener.getsockname()[1])
+    finally:
+        stop.set()
+        await serving
+        await embedding.close()
+        listener.close()
