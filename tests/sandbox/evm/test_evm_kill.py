@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ CHAIN_ID = 1_337_042_161
 class NodeProcess:
     """The command, on a port that stays the same."""
 
+    process: subprocess.Popen[bytes] | None = None
+
     def __init__(self, data: Path) -> None:
         with listen("127.0.0.1", 0) as listener:
             self.port = listener.getsockname()[1]
@@ -44,11 +47,20 @@ class NodeProcess:
         return ready
 
     def end(self, number: int) -> int:
+        assert self.process is not None
         self.process.send_signal(number)
         code = self.process.wait(20)
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[NodeProcess]:
+    made = NodeProcess(tmp_path / "node")
+    yield made
+    if made.process is not None and made.process.poll() is None:
+        made.end(signal.SIGKILL)
 
 
 def call(client: httpx.Client, method: str, *params: Any) -> Any:
@@ -58,10 +70,9 @@ def call(client: httpx.Client, method: str, *params: Any) -> Any:
 
 
 def test_what_was_seen_is_there_after_every_kill(
-    tmp_path: Path, request: pytest.FixtureRequest
+    node: NodeProcess, request: pytest.FixtureRequest
 ) -> None:
     cycles = 25 if request.config.getoption("--full", default=False) else 3
-    node = NodeProcess(tmp_path / "node")
     ready = node.start()
     assert [each["shortName"] for each in ready["chains"]] == [
         "ethereum",
@@ -116,6 +127,7 @@ def test_what_was_seen_is_there_after_every_kill(
                                 call(client, "eth_blockNumber"), 16
                             )
                     if sent == until - 2:
+                        assert node.process is not None
                         os.kill(node.process.pid, signal.SIGKILL)
         node.end(signal.SIGKILL)
         assert seen
@@ -136,8 +148,7 @@ def test_what_was_seen_is_there_after_every_kill(
     ("arguments", "words"),
     [(["--host", "0.0.0.0"], "this machine alone"), (["--chain-ids", "real"], "holds chain id")],
 )
-def test_what_cannot_be_served_is_said(tmp_path: Path, arguments: list[str], words: str) -> None:
-    node = NodeProcess(tmp_path / "node")
+def test_what_cannot_be_served_is_said(node: NodeProcess, arguments: list[str], words: str) -> None:
     node.start()
     assert node.end(signal.SIGTERM) == 0
     ended = subprocess.run(
