@@ -1,4 +1,4 @@
-"""``node``: the embedded EVM chains alone, until they are told to end."""
+"""``node``: the embedded chains alone, until they are told to end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _loopback(host: str) -> bool:
     type=click.Choice(["sandbox", "real"]),
     default="sandbox",
     show_default=True,
-    help="Ids of the chains: 1,337,000,000 + the real one, or the real one.",
+    help="Ids of the EVM chains: 1,337,000,000 + the real one, or the real one.",
 )
 @click.option(
     "--speed", callback=read_speed, metavar="X", help="How fast blocks come; 1 by default."
@@ -54,7 +54,7 @@ def node(
     chain_ids: Literal["sandbox", "real"],
     speed: Decimal | None,
 ) -> int:
-    """Run EVM chains of the sandbox alone, for any Ethereum client.
+    """Run the chains of the sandbox alone, for any Ethereum or Solana client.
 
     Prints one JSON line with their addresses when they are ready; SIGTERM ends it. The account
     that holds the coins is derived from sandbox.key in the data directory.

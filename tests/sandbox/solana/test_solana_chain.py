@@ -40,7 +40,7 @@ from swapdesk.chain.solana.instructions import (
     MintTo,
     TransferChecked,
 )
-from swapdesk.chain.solana.programs import TOKEN, token_account
+from swapdesk.chain.solana.programs import LOADERS, TOKEN, token_account
 from swapdesk.sandbox.node.evm.schema import OtherChain
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.genesis import catalogue_mints
@@ -295,6 +295,17 @@ async def test_a_durable_nonce_is_refused(world: World) -> None:
         answer = await world.ask(method, text(sent), {"encoding": "base64", "skipPreflight": True})
         assert answer["error"]["code"] == -32602
         assert "durable nonces are refused" in answer["error"]["message"]
+
+
+async def test_programs_cannot_be_deployed(world: World) -> None:
+    sender = await world.rich()
+    for loader in LOADERS:
+        sent = await world.built([sender], Instruction(loader, b"\0\0\0\0", []))
+        for method in ("sendTransaction", "simulateTransaction"):
+            answer = await world.ask(
+                method, text(sent), {"encoding": "base64", "skipPreflight": True}
+            )
+            assert "no programs are deployed" in answer["error"]["message"]
 
 
 async def test_tokens_of_the_catalogue_move(world: World) -> None:

@@ -12,6 +12,19 @@ TOKEN_ACCOUNTS = Pubkey.from_string("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8kn
 MEMO = Pubkey.from_string("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
 COMPUTE_BUDGET = Pubkey.from_string("ComputeBudget111111111111111111111111111111")
 
+LOADERS = frozenset(
+    map(
+        Pubkey.from_string,
+        (
+            "BPFLoader1111111111111111111111111111111111",
+            "BPFLoader2111111111111111111111111111111111",
+            "BPFLoaderUpgradeab1e11111111111111111111111",
+            "LoaderV411111111111111111111111111111111111",
+        ),
+    )
+)
+"""They deploy programs."""
+
 TOKEN_PROGRAMS = frozenset({TOKEN, TOKEN_2022})
 
 

@@ -26,5 +26,5 @@ Promises and duties:
 - Refused: more than 1232 bytes, lookup tables, versions above 0, and durable nonces, beside which
   a signature would never expire.
 - Solana's own programs are those of LiteSVM: System, Token, Token-2022, Associated Token Account,
-  Memo, Compute Budget. No other program can be deployed through the node's methods.
+  Memo, Compute Budget. Others cannot be deployed: transactions that name a loader are refused.
 """

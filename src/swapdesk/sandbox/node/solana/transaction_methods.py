@@ -11,6 +11,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.addresses import base58
+from swapdesk.chain.solana.programs import LOADERS
 from swapdesk.chain.solana.transaction import TransactionRefused, read_transaction
 from swapdesk.sandbox.node.solana.account_methods import show_account
 from swapdesk.sandbox.node.solana.chain import Chain, Refusal
@@ -154,6 +155,9 @@ def _read(params: Params, options: dict[str, Any]) -> VersionedTransaction:
         raise bad_params("invalid transaction: lookup tables are not served by this node")
     if found.uses_durable_nonce():
         raise bad_params("invalid transaction: durable nonces are refused in the sandbox")
+    if not LOADERS.isdisjoint(found.message.account_keys):
+        # A program that is called is named here, also when another program calls it.
+        raise bad_params("invalid transaction: no programs are deployed in the sandbox")
     return found
 
 
