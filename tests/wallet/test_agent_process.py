@@ -1,0 +1,250 @@
+"""The process with the keys: how it shuts itself off, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_account import Account as EthAccount
+
+from swapdesk.secret import Secret
+from swapdesk.wallet.accounts import Kind, Origin, export_phrase
+from swapdesk.wallet.client import AGENT, WalletClient
+from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WrongPassphrase
+from swapdesk.wallet.place import WalletPlace
+from swapdesk.wallet.protocol import MAX_FRAME, Operation
+from wallet.agents import PASSPHRASE, Start
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+def proc(pid: int, name: str) -> bytes:
+    return Path(f"/proc/{pid}/{name}").read_bytes()
+
+
+@LINUX
+async def test_memory_is_closed_and_nobody_is_told_a_secret(
+    start: Start, keys: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+    agent = await start()
+    made = await agent.create(Kind.EVM, "", PASSPHRASE)
+    with pytest.raises(WrongPassphrase) as wrong:
+        await agent.unlock(Secret("a wrong one that is long"))
+    key = await agent.export(made.address, export_phrase(made.address), PASSPHRASE)
+    raw = EthAccount.create().key.hex()
+    await agent.preview(Kind.EVM, Origin.RAW, Secret(raw))
+    secrets = [PASSPHRASE.reveal(), key.reveal().decode()[2:], raw, "a wrong one that is long"]
+    limits = proc(agent.pid, "limits").decode()
+    assert re.search(r"Max core file size +0 +0 ", limits)
+    # Files of a process that cannot be dumped belong to root, whoever runs it.
+    assert os.stat(f"/proc/{agent.pid}/mem").st_uid == 0
+    assert os.getsid(agent.pid) == agent.pid
+    told = proc(agent.pid, "cmdline") + proc(agent.pid, "environ")
+    ignoring = re.search(r"SigIgn:\s*([0-9a-f]+)", proc(agent.pid, "status").decode())
+    assert ignoring is not None
+    ignored = int(ignoring[1], 16)
+    assert ignored >> (signal.SIGINT - 1) & 1
+    await agent.close()
+    assert agent.gone is not None
+    written = b"".join((keys / one).read_bytes() for one in os.listdir(keys))
+    heard = f"{caplog.text} {wrong.value!r} {agent.gone.said} {agent.__dict__}"
+    for secret in secrets:
+        assert secret.encode() not in told
+        assert secret.encode() not in written
+        assert secret not in heard
+
+
+@LINUX
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_an_agent_that_ends_is_noticed(start: Start, number: signal.Signals) -> None:
+    agent = await start()
+    await agent.create(Kind.EVM, "", PASSPHRASE)
+    os.kill(agent.pid, signal.SIGINT)
+    assert (await agent.read_accounts()).accounts
+    waiting = asyncio.create_task(agent.ended())
+    os.kill(agent.pid, number)
+    gone = await waiting
+    assert "unlock again" in gone.words
+    with pytest.raises(AgentGone):
+        await agent.lock()
+    # What was kept is there for the next one, and the lock is free.
+    fresh = await start()
+    assert not fresh.accounts.read_only
+    assert len(fresh.accounts.accounts) == 1
+
+
+@LINUX
+async def test_whoever_waits_for_a_killed_agent_is_told(start: Start) -> None:
+    agent = await start()
+    await agent.create(Kind.EVM, "", PASSPHRASE)
+    os.kill(agent.pid, signal.SIGSTOP)
+    asked = [asyncio.create_task(agent.unlock(PASSPHRASE)) for _ in range(3)]
+    asked.append(asyncio.create_task(agent.lock()))
+    await asyncio.sleep(0)
+    os.kill(agent.pid, signal.SIGKILL)
+    for outcome in await asyncio.gather(*asked, return_exceptions=True):
+        assert isinstance(outcome, AgentGone)
+
+
+async def test_a_request_that_is_cancelled_disturbs_no_other(start: Start) -> None:
+    agent = await start()
+    await agent.create(Kind.EVM, "", PASSPHRASE)
+    for _ in range(20):
+        asked = asyncio.create_task(agent.unlock(PASSPHRASE))
+        await asyncio.sleep(0)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        assert len((await agent.read_accounts()).accounts) == 1
+    await agent.unlock(PASSPHRASE)
+
+
+_DESK = """
+import asyncio, sys
+from pathlib import Path
+from swapdesk.secret import Secret
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.place import WalletPlace
+
+async def main():
+    agent = await WalletClient.start(WalletPlace(sys.argv[1], "sandbox"))
+    print(agent.pid, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@LINUX
+def test_no_agent_outlives_its_desk(keys: Path) -> None:
+    desk = subprocess.Popen(
+        [sys.executable, "-c", _DESK, str(keys)], stdout=subprocess.PIPE, text=True
+    )
+    assert desk.stdout is not None
+    agent = os.pidfd_open(int(desk.stdout.readline()))
+    assert select.select([agent], [], [], 0) == ([], [], [])
+    desk.kill()
+    desk.wait()
+    assert select.select([agent], [], [], 20) == ([agent], [], [])
+    os.close(agent)
+    desk.stdout.close()
+
+
+class Raw:
+    """An agent without a client, to be told what no desk would tell it."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, *AGENT, *(arguments or (str(os.getpid()),))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def end(self, sent: bytes) -> tuple[int, bytes, bytes]:
+        out, err = self.process.communicate(sent, timeout=20)
+        return self.process.returncode, out, err
+
+
+HOSTILE = {
+    "no frame at all": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a gigabyte": struct.pack(">II", 1 << 30, 2),
+    "one byte too many": struct.pack(">II", MAX_FRAME + 1, 2),
+    "a head beyond its frame": struct.pack(">II", 2, 3) + b"{}",
+    "no JSON": struct.pack(">II", 3, 3) + b"{,}",
+    "no object": struct.pack(">II", 2, 2) + b"[]",
+    "a deep head": struct.pack(">II", 200_000, 200_000) + b"[" * 200_000,
+    "secrets that are not there": struct.pack(">II", 23, 23) + b'{"secrets":{"a": 1000}}',
+    "secrets of negative length": struct.pack(">II", 21, 21) + b'{"secrets":{"a": -1}}',
+    "bytes nobody names": struct.pack(">II", 4, 2) + b"{}xx",
+}
+
+
+@pytest.mark.parametrize("name", list(HOSTILE))
+def test_what_is_no_frame_ends_the_agent(name: str) -> None:
+    code, _, err = Raw().end(HOSTILE[name])
+    assert code == 3
+    assert err.startswith(b"FrameError: ")
+    assert err.count(b"\n") == 1
+
+
+def test_an_agent_is_started_by_its_desk_alone() -> None:
+    code, out, _ = Raw("1").end(b"")
+    assert (code, out) == (4, b"")
+    code, out, _ = Raw("desk").end(b"")
+    assert (code, out) == (1, b"")
+
+
+async def test_requests_that_make_no_sense_are_refused_and_harm_nothing(start: Start) -> None:
+    agent = await start()
+    ask: Any = agent._ask
+    for operation, arguments in [
+        ("dance", {}),
+        (Operation.OPEN, {"place": {}}),
+        (Operation.UNLOCK, {}),
+        (Operation.CREATE, {"kind": "bitcoin"}),
+        (Operation.CREATE, {"kind": "evm", "name": "x" * 33}),
+        (Operation.REVIEW, {"payload": {"kind": "message"}, "promise": {}}),
+        (Operation.REVIEW, {"payload": {"kind": "typed_data", "payload": {}}, "promise": {}}),
+        (Operation.SIGN, {"review": "no", "digest": "0x"}),
+        (Operation.BROADCAST, {"hash": "../../etc/passwd"}),
+        (Operation.CLOCK, {"offset": "tomorrow"}),
+        (Operation.EXPORT, {"address": ["x"]}),
+    ]:
+        with pytest.raises(Refused):
+            await ask(operation, arguments)
+    with pytest.raises(Refused):
+        await ask("open", {"place": {"directory": "relative", "profile": "sandbox"}})
+    assert (await agent.read_accounts()).accounts == ()
+
+
+async def test_a_directory_that_others_can_read_is_not_opened(keys: Path) -> None:
+    os.makedirs(keys)
+    os.chmod(keys, 0o755)
+    with pytest.raises(Refused, match="chmod 700"):
+        await WalletClient.start(WalletPlace(str(keys), "sandbox"))
+
+
+async def test_an_agent_is_started_from_the_main_thread_only(keys: Path) -> None:
+    raised: list[BaseException] = []
+
+    def attempt() -> None:
+        try:
+            asyncio.run(WalletClient.start(WalletPlace(str(keys), "sandbox")))
+        except RuntimeError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=attempt)
+    thread.start()
+    await asyncio.to_thread(thread.join)
+    assert "main thread" in str(raised[0])
+
+
+async def test_an_agent_that_cannot_start_says_so(keys: Path) -> None:
+    place = WalletPlace(str(keys), "sandbox")
+    with pytest.raises(AgentMissing):
+        await WalletClient.start(place, program=("-I", "-c", "raise SystemExit(7)"))
+
+
+async def test_the_agent_works_without_the_working_directory_and_path(
+    start: Start, keys: Path
+) -> None:
+    """The shipped program itself, which reads what the light one of the tests wrote."""
+    agent = await start()
+    made = await agent.create(Kind.EVM, "", PASSPHRASE)
+    await agent.close()
+    shipped = await WalletClient.start(WalletPlace(str(keys), "sandbox"))
+    await shipped.unlock(PASSPHRASE)
+    assert shipped.accounts.unlocked == (made.address,)
+    await shipped.close()
