@@ -322,6 +322,10 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: pay().deposit(units=SELL + 1),
         lambda: pay().deposit(units=SELL),
     ),
+    "DEPOSIT_ABOVE": (
+        lambda: pay().deposit(units=SELL + SELL // 10_000 + 1),
+        lambda: pay().deposit(units=SELL + SELL // 10_000),
+    ),
     "DEPOSIT_EXPIRED": (
         lambda: pay().deposit(expires=NOW + timedelta(seconds=29)),
         lambda: pay().deposit(expires=NOW + timedelta(seconds=30)),
@@ -552,6 +556,31 @@ def test_a_refused_field_is_marked_and_the_others_are_not():
     assert differing == ["Paid to"]
     found = next(one for one in verdict.findings if one.code == "RECIPIENT_DIFFERS")
     assert (found.field, found.severity) == ("Paid to", Severity.REFUSE)
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_a_promise_in_lower_case_is_the_same_promise(name):
+    scene = Scene(name)
+    promise = scene.promise
+
+    def lower(asset):
+        return replace(asset, contract=asset.contract and asset.contract.lower())
+
+    scene.promised(
+        account=promise.account.lower(),
+        recipient=promise.recipient.lower(),
+        sell=lower(promise.sell),
+        buy=lower(promise.buy),
+    ).holding(account=POLICY.account.lower())
+    if promise.deposit is not None:
+        scene.deposit(address=DEPOSIT.lower(), refund=ALICE.lower())
+    assert scene.codes() == set()
+
+
+def test_less_than_was_promised_is_no_match_and_needs_no_phrase():
+    verdict = order().field("message.feeAmount", "0").verdict()
+    line = next(one for one in verdict.lines if one.field == "You sell")
+    assert (line.match, line.weight, verdict.phrase) == ("unmatched", False, None)
 
 
 def test_a_review_ends_with_whatever_ends_first():

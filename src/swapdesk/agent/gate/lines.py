@@ -6,13 +6,13 @@ found nothing to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.registry import RULES
 from swapdesk.agent.gate.words import LONGEST_TEXT, amount, moment, plain
-from swapdesk.agent.shapes.claim import Act, ClaimField
+from swapdesk.agent.shapes.claim import Act, ClaimField, Target
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.chain.addresses.grouping import grouped
 from swapdesk.wallet.promise import Asset, Promise, Purpose
@@ -26,21 +26,27 @@ BOUND = frozenset().union(*(rule.binds for rule in RULES))
 
 _HARMLESS = frozenset({Meaning.LABEL, Meaning.ROUTE, Meaning.PROOF})
 """Unbound, and still no more than labels."""
+_LESS = frozenset({"SOLD_BELOW", "ALLOWANCE_BELOW"})
+"""Warnings of a field that says less than was promised, which harms nobody."""
+_COIN = Asset("of the chain's coin", 18, None)
 
 
 def lines_of(case: Case, findings: Iterable[Finding]) -> tuple[ReviewLine, ...]:
     """A line for each field of the claim, in its order."""
     refused = {one.field for one in findings if one.severity is Severity.REFUSE}
-    warned = {one.field for one in findings if one.severity is Severity.WARN}
-    return tuple(_line(case, one, refused, warned) for one in case.claim.fields)
+    warned = {one.field: one.code for one in findings if one.severity is Severity.WARN}
+    lines = tuple(_line(case, one, refused, warned) for one in case.claim.fields)
+    return lines + tuple(_gas(case))
 
 
 def _line(
-    case: Case, field: ClaimField, refused: set[str | None], warned: set[str | None]
+    case: Case, field: ClaimField, refused: set[str | None], warned: Mapping[str | None, str]
 ) -> ReviewLine:
     signed, promised = _WORDS.get(field.meaning, _unbound)(case, field)
     if field.label in refused:
         return ReviewLine(field.label, signed, promised, Match.DIFFERS, weight=True)
+    if warned.get(field.label) in _LESS:
+        return ReviewLine(field.label, signed, promised, Match.UNMATCHED)
     # What a document of unknown shape says is bound by nobody, its chain excepted.
     known = case.claim.act is not Act.UNKNOWN or field.meaning is Meaning.CHAIN
     if field.meaning in BOUND and known and not _free_memo(case, field):
@@ -48,6 +54,20 @@ def _line(
         return ReviewLine(field.label, signed, promised, Match.EQUAL)
     weight = field.meaning not in _HARMLESS and field.meaning is not Meaning.TAG
     return ReviewLine(field.label, signed, "not in the quote", Match.UNMATCHED, weight=weight)
+
+
+def _gas(case: Case) -> Iterator[ReviewLine]:
+    """The gas of an EVM transaction, which the signer adds to what it was given."""
+    plan, bound = case.facts.gas, case.promise.gas_units
+    if plan is not None and not case.claim.typed and not case.claim.solana:
+        match = Match.EQUAL if plan.most <= bound else Match.DIFFERS
+        yield ReviewLine(
+            "Gas",
+            f"at most {amount(plan.most, _COIN)}",
+            f"{amount(bound, _COIN)} at most",
+            match,
+            weight=match is Match.DIFFERS,
+        )
 
 
 def _free_memo(case: Case, field: ClaimField) -> bool:
@@ -76,11 +96,24 @@ def _units(case: Case, field: ClaimField, asset: Asset) -> str:
 
 
 def _chain(case: Case, field: ClaimField) -> tuple[str, str]:
-    return f"id {plain(field.value)}", f"id {case.promise.chain_id}, node and key agree"
+    promise = case.promise
+    return (
+        f"id {plain(field.value)}",
+        f"{promise.chain}, id {promise.chain_id}, node and key agree",
+    )
 
 
 def _contract(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), "the contract it has to be"
+    said = {
+        Target.TOKEN: f"the token {case.promise.sell.symbol}",
+        Target.PERMIT2: "Permit2",
+        Target.VENUE: _of_venue(case.promise),
+    }
+    return plain(field.value), said.get(case.claim.target, "not in the quote")
+
+
+def _of_venue(promise: Promise) -> str:
+    return f'a contract of the provider "{promise.venue or "none"}"'
 
 
 def _domain(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -98,7 +131,7 @@ def _owner(case: Case, field: ClaimField) -> tuple[str, str]:
 def _spender(case: Case, field: ClaimField) -> tuple[str, str]:
     if case.claim.revokes:
         return plain(field.value), "nobody: nothing is allowed"
-    return plain(field.value), f"a contract of the venue {case.promise.venue or 'none'}"
+    return plain(field.value), _of_venue(case.promise)
 
 
 def _allowed(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -116,7 +149,10 @@ def _sold(case: Case, field: ClaimField) -> tuple[str, str]:
     units = promise.sell_units
     if case.purpose is Purpose.DEPOSIT and promise.deposit is not None:
         units = promise.deposit.units
-    return _units(case, field, promise.sell), amount(units, promise.sell)
+    promised = amount(units, promise.sell)
+    if any(case.claim.of(Meaning.FEE_UNITS)):
+        promised = f"{promised}, the fee included"
+    return _units(case, field, promise.sell), promised
 
 
 def _fee(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -124,7 +160,8 @@ def _fee(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _value(case: Case, field: ClaimField) -> tuple[str, str]:
-    return f"{plain(field.value)} base units", f"{case.promise.fee_units} base units at most"
+    units = field.value if isinstance(field.value, int) else 0
+    return amount(units, _COIN), f"{amount(case.promise.fee_units, _COIN)} at most"
 
 
 def _token(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -194,7 +231,7 @@ def _tag(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _signer(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), f"a maker of the venue {case.promise.venue or 'none'}"
+    return plain(field.value), f'a maker of the provider "{case.promise.venue or "none"}"'
 
 
 def _opened(case: Case, field: ClaimField) -> tuple[str, str]:

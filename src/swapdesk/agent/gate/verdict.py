@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.lines import lines_of
 from swapdesk.agent.gate.registry import RULES
+from swapdesk.agent.gate.spelling import spelled_policy, spelled_promise
 from swapdesk.agent.shapes.claim import Act, PayloadRefused
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Finding, ReviewLine, Severity
 
+NOTHING_ALLOWED = "An approval of nothing: the allowance ends"
 WEIGHT_PHRASE = "SIGN WHAT IS NOT IN THE QUOTE"
 """Typed where a field that can move money stands in no quote."""
 
@@ -39,6 +41,7 @@ class Verdict:
 
 def judge(case: Case) -> Verdict:
     """Every rule is asked, also after one has refused, so that all reasons are seen."""
+    case = replace(case, promise=spelled_promise(case.promise), policy=spelled_policy(case.policy))
     findings = tuple(
         Finding(rule.code, rule.severity, said.words, said.field.label if said.field else None)
         for rule in RULES
@@ -50,9 +53,8 @@ def judge(case: Case) -> Verdict:
         phrase = "0x" + case.claim.content.hex()
     elif any(one.weight for one in lines):
         phrase = WEIGHT_PHRASE
-    return Verdict(
-        case.claim.title, findings, lines, _valid_until(case), case.claim.content, phrase
-    )
+    title = NOTHING_ALLOWED if case.claim.revokes else case.claim.title
+    return Verdict(title, findings, lines, _valid_until(case), case.claim.content, phrase)
 
 
 def unreadable(refusal: PayloadRefused, now: datetime) -> Verdict:

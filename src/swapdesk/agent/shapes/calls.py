@@ -139,7 +139,7 @@ def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner
     if type(value) is not int or not 0 <= value < 1 << 256:
         raise PayloadRefused("VALUE_UNREADABLE", "the value is no amount of the chain's coin")
     if not payload:
-        shape, fields = _PAYMENT, _payment(target, value)
+        shape, fields = _PAYMENT, _payment(target, value, chain_id)
     else:
         method, shape = _known(payload)
         try:
@@ -148,6 +148,7 @@ def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner
             raise PayloadRefused("CALLDATA_UNREADABLE", str(error)) from error
         fields = (
             ClaimField("to", "Contract", Meaning.CONTRACT, target),
+            ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
             ClaimField("method", "Call", Meaning.METHOD, method.signature),
             *_arguments(call, shape),
             _value(shape, value),
@@ -184,7 +185,7 @@ def _claim(
         contract=None if shape.target is Target.PAYEE else target,
         chain_id=chain_id,
         content=content,
-        fields=(*fields, ClaimField("from", "From", Meaning.OWNER, owner)),
+        fields=(*fields, ClaimField("from", "From", Meaning.OWNER, _spelled(owner))),
         target=shape.target,
         roles=shape.roles,
         outflows=units(Meaning.SOLD_UNITS, token) + units(Meaning.VALUE, None),
@@ -194,8 +195,9 @@ def _claim(
     )
 
 
-def _payment(target: str, value: int) -> tuple[ClaimField, ...]:
+def _payment(target: str, value: int, chain_id: int | None) -> tuple[ClaimField, ...]:
     return (
+        ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
         ClaimField("to", "Paid to", Meaning.PAYEE, target),
         ClaimField("value", "You pay", Meaning.SOLD_UNITS, value),
     )
@@ -244,6 +246,14 @@ def _address(text: object) -> str:
     if text != spelled and digits not in (digits.lower(), digits.upper()):
         raise PayloadRefused("TARGET_UNREADABLE", "the checksum of the address is wrong")
     return spelled
+
+
+def _spelled(owner: str) -> str:
+    """The account as claims write addresses; one that is none of EVM stays as it is."""
+    try:
+        return _address(owner)
+    except PayloadRefused:
+        return owner
 
 
 def _bytes(text: object) -> bytes:

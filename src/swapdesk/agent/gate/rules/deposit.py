@@ -52,6 +52,19 @@ def amount_is_the_orders(case: Case) -> Objections:
         yield Objection("The order asks for no amount.")
 
 
+@refuses("DEPOSIT_ABOVE", Meaning.SOLD_UNITS)
+def order_asks_for_what_was_confirmed(case: Case) -> Objections:
+    """One part in ten thousand is what an order may ask for above the confirmed amount."""
+    deposit, sold = case.promise.deposit, case.promise.sell_units
+    if deposit is not None and _pays(case) and deposit.units > sold + sold // 10_000:
+        field = next(case.claim.of(Meaning.SOLD_UNITS), None)
+        yield Objection(
+            f"The order asks for {amount(deposit.units, case.promise.sell)}; you confirmed "
+            f"{amount(sold, case.promise.sell)}.",
+            field,
+        )
+
+
 @refuses("DEPOSIT_EXPIRED")
 def order_still_waits(case: Case) -> Objections:
     deposit = case.promise.deposit
@@ -109,6 +122,7 @@ RULES = (
     there_is_an_order_to_pay,
     payee_is_the_deposit_address,
     amount_is_the_orders,
+    order_asks_for_what_was_confirmed,
     order_still_waits,
     memo_is_the_orders,
     memo_that_nobody_asked_for_is_told,
