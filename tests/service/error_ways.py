@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,10 +23,12 @@ from service.world import (
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
+from swapdesk.service.orders.draft import draft
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.protocol import StoredQuote, StoreUnavailable
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, Operation
 
 RECEIVERS = {
@@ -174,6 +177,47 @@ async def no_venue_opens(asking: Asking) -> httpx.Response:
     return await asking.create(await asking.quoted())
 
 
+A_WALLET = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
+A_HASH = "0x" + "ab" * 32
+
+
+async def of_nothing(asking: Asking) -> httpx.Response:
+    """An order or a quote that nobody knows."""
+    if asking.operation.name == "dex_confirm_transaction":
+        return await asking.send(json={"id": "nothing", "txHash": A_HASH})
+    return await asking.send()
+
+
+async def an_order(asking: Asking, **changes: Any) -> str:
+    """A DEX order in the store; its id."""
+    creating = replace(asking, operation=BY_NAME["create_exchange"])
+    quote = await creating.altered(route="dex", legs=("zz",))
+    request = ExchangeRequest(quote_id=quote.quote_id, address_to=A_WALLET)
+    drafted = draft(quote, request, "digest", asking.clock.now(), random.Random(1))
+    order = replace(drafted, **changes)
+    await asking.service.store.begin_order(order)
+    return order.service_id
+
+
+async def with_another_hash(asking: Asking) -> httpx.Response:
+    known = {"confirmedHash": "0x" + "cd" * 32, "sourceChain": "ethereum"}
+    service_id = await an_order(asking, status=1, detail=known)
+    return await asking.send(json={"id": service_id, "txHash": A_HASH})
+
+
+async def with_what_cannot_be_used(asking: Asking) -> httpx.Response:
+    """A quote that nobody knows, or an order that has ended."""
+    body: dict[str, Any] = {"quoteId": "0" * 24, "addressFrom": A_WALLET}
+    if asking.operation.name == "dex_confirm_transaction":
+        body = {"id": await an_order(asking, status=6), "txHash": A_HASH}
+    elif asking.operation.name == "dex_chain_signatures":
+        given = {"signature": "0x00", "key": "order"}
+        body |= {"previousSignature": given, "signatureKey": "order", "signatureStep": 0}
+    elif not asking.operation.name.startswith("dex_"):
+        return await asking.create(None)
+    return await asking.send(json=body)
+
+
 WAYS: dict[ErrorCode, Way] = {
     ErrorCode.BAD_REQUEST: lambda asking: asking.send(content=b"[]", headers=JSON),
     ErrorCode.INVALID_API_CREDENTIALS: lambda asking: asking.send(
@@ -184,7 +228,8 @@ WAYS: dict[ErrorCode, Way] = {
     ),
     ErrorCode.ACCESS_DENIED: lambda asking: asking.send(headers=AS_SUSPENDED),
     ErrorCode.FIXED_RATE_NOT_ALLOWED: without_fixed_rates,
-    ErrorCode.NOT_FOUND: lambda asking: asking.send(),
+    ErrorCode.NOT_FOUND: of_nothing,
+    ErrorCode.ALREADY_SUBMITTED: with_another_hash,
     ErrorCode.TOKEN_NOT_FOUND: for_an_unknown_token,
     ErrorCode.TOKEN_DISABLED: for_a_disabled_token,
     ErrorCode.METHOD_NOT_ALLOWED: lambda asking: asking.send(method="DELETE"),
@@ -198,7 +243,7 @@ WAYS: dict[ErrorCode, Way] = {
     ),
     ErrorCode.AMOUNT_TOO_LOW: lambda asking: asking.quote("0.00000001"),
     ErrorCode.QUOTE_OVER_LIMIT: lambda asking: asking.quote("1000"),
-    ErrorCode.INVALID_SWAP: lambda asking: asking.create(None),
+    ErrorCode.INVALID_SWAP: with_what_cannot_be_used,
     ErrorCode.FIXED_RATE_QUOTE_EXPIRED: from_a_fixed_quote("late"),
     ErrorCode.RATE_LIMIT_EXCEEDED: twice,
     ErrorCode.INTERNAL_SERVER_ERROR: failing(KeyError("detail")),

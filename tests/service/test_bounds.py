@@ -24,6 +24,9 @@ from swapdesk.wire.operations import BY_NAME, OPERATIONS, Operation
 DOCUMENT: dict[str, Any] = document("1")
 TOKEN = "a" * 24
 LEAST = Decimal(1).scaleb(-40)
+WALLET = "0x" + "ab" * 20
+TRON = "T" + "a" * 33
+GIVEN = {"signature": "0x" + "ab" * 65, "key": "order", "swapRequiredMetadata": {"a": 1}}
 
 REQUIRED: dict[str, dict[str, Any]] = {
     "get_pair_limits": {"tokenIdFrom": "BTC", "tokenIdTo": "ETH"},
@@ -33,6 +36,16 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "create_private_send": {"quoteId": TOKEN, "addressTo": "a"},
     "get_token": {"id": TOKEN},
     "get_order": {"serviceId": "a"},
+    "dex_approve": {"quoteId": TOKEN, "addressFrom": WALLET},
+    "dex_allowance": {"quoteId": TOKEN, "addressFrom": WALLET},
+    "dex_chain_signatures": {
+        "quoteId": TOKEN,
+        "addressFrom": WALLET,
+        "previousSignature": GIVEN,
+        "signatureKey": "order",
+        "signatureStep": 0,
+    },
+    "dex_confirm_transaction": {"id": "a"},
 }
 """What a request must have beside the input under test."""
 
@@ -106,12 +119,50 @@ Values = tuple[list[Any], list[Any]]
 """Inside and outside."""
 
 
+SPELLINGS: dict[str, Values] = {
+    "^0x[0-9a-fA-F]{40}$": ([WALLET, WALLET.upper().replace("X", "x")], [WALLET + "a", TRON, ""]),
+    "^(0x[0-9a-fA-F]{40}|T[1-9A-HJ-NP-Za-km-z]{33})$": (
+        [WALLET, TRON],
+        [WALLET + "a", WALLET[:-1], TRON + "a", TRON[:-1], "t" + TRON[1:], ""],
+    ),
+    "^[a-zA-Z0-9+/=_.-]{10,128}$": (["a" * 10, "a" * 128, "+/=_.-aA09"], ["a" * 9, "a" * 129]),
+}
+"""Where a pattern says more than a length."""
+
+OBJECTS: dict[str, Values] = {
+    "#/components/schemas/GivenSignature": (
+        [
+            GIVEN,
+            {"signature": "0xa", "key": "k" * 64},
+            {"signature": "0x" + "a" * 4094, "key": "k"},
+        ],
+        [
+            {},
+            {"key": "k"},
+            {"signature": "0xa"},
+            {"signature": "0x", "key": "k"},
+            {"signature": "0x" + "a" * 4095, "key": "k"},
+            {"signature": "0xg", "key": "k"},
+            {"signature": "0xa", "key": ""},
+            {"signature": "0xa", "key": "k" * 65},
+            {"signature": "0xa", "key": "k", "swapRequiredMetadata": []},
+            {"signature": "0xa", "key": "k", "more": 1},
+            [],
+            "0xa",
+        ],
+    )
+}
+"""Objects inside a body, with both sides of the bounds of their fields."""
+
+
 def text_values(schema: dict[str, Any]) -> Values:
     if "enum" in schema:
         wrong = ["nonsense", *(value.swapcase() for value in schema["enum"] if value.isalpha())]
         return list(schema["enum"]), wrong
     if schema.get("format") == "date-time":
         return ["2026-11-20", "2026-11-20T14:00:00.5Z"], ["1700000000", "2026-13-01", "today"]
+    if schema.get("pattern") in SPELLINGS:
+        return SPELLINGS[schema["pattern"]]
     longest = schema["maxLength"]
     inside = ["a" * longest]
     outside = ["a" * (longest + 1), "a\x00", "a\n"]
@@ -137,6 +188,8 @@ def number_values(schema: dict[str, Any]) -> Values:
 
 
 def values(schema: dict[str, Any], *, body: bool) -> Values:
+    if "$ref" in schema:
+        return OBJECTS[schema["$ref"]]
     kind = schema["type"]
     if kind == "boolean":
         return (
@@ -161,7 +214,7 @@ def test_both_sides_of_every_bound(case: Case) -> None:
     schema = case.schema
     if body:
         assert case.refused(None) == (set() if schema.get("nullable") else {case.name})
-    if schema["type"] != "array":
+    if schema.get("type") != "array":
         inside, outside = values(schema, body=body)
         assert inside
         assert outside

@@ -104,12 +104,14 @@ async def test_quotes_link_to_creates_and_creates_to_their_order(served: dict[st
     def links(path: str, method: str) -> Any:
         return served["paths"][path][method]["responses"]["200"]["links"]
 
-    for kind, name in (("", "create_exchange"), ("/private-send", "create_private_send")):
+    dex = ("dex_approve", "dex_allowance")
+    for kind, *names in (("", "create_exchange", *dex), ("/private-send", "create_private_send")):
         assert links(f"/quotes{kind}", "get") == {
             name: {
                 "operationId": name,
                 "requestBody": {"quoteId": "$response.body#/quotes/0/quoteId"},
             }
+            for name in names
         }
         assert links(f"/exchanges{kind}", "post") == {
             "get_order": {

@@ -32,7 +32,7 @@ EVERYTHING = OrderFilter(
     since=START - timedelta(days=1),
     until=None,
     statuses=(),
-    route=None,
+    private=None,
     token_in_id=None,
     token_out_id=None,
     sort="created",

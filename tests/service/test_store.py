@@ -247,7 +247,7 @@ async def test_amounts_sort_exactly_where_doubles_tie(store: SqliteStore) -> Non
         since=START,
         until=None,
         statuses=(),
-        route=None,
+        private=None,
         token_in_id=None,
         token_out_id=None,
         sort="amount",
@@ -357,12 +357,13 @@ async def test_a_file_of_the_first_release_is_brought_up_to_date(tmp_path: Path)
     store = SqliteStore.open(path)
     kept = await begun(store, 1)
     await store.close()
-    new = ("fixed", "receive", "markup", "rates", "payout_wallet", "choice")
+    new = ("fixed", "receive", "markup", "rates", "payout_wallet", "choice", "plan")
     with sqlite3.connect(path) as db:
         wanted = {table: _columns(db, table) for table in ("quotes", "orders", "usage", "scans")}
         for table, columns in (("orders", new), ("quotes", (*new, *ONLY_QUOTES))):
             for column in columns:
                 db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        db.execute("DROP INDEX one_order_per_transaction")
         db.execute("DROP TABLE usage")
         db.execute("DROP TABLE scans")
         db.execute("PRAGMA user_version = 1")

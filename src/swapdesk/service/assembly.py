@@ -9,6 +9,8 @@ import swapdesk
 from swapdesk.clock import Clock
 from swapdesk.service.access import Directory, Partner
 from swapdesk.service.catalog import Catalog
+from swapdesk.service.dex.desk import DexDesk
+from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.events.hub import Hub
 from swapdesk.service.events.websocket import stream_endpoint
 from swapdesk.service.orders.creation import OrderDesk
@@ -37,18 +39,21 @@ def assemble(
     intermediaries: Iterable[str],
     keywords: Mapping[str, str] | None = None,
     scanner: Scanner | None = None,
+    onchain: Onchain | None = None,
 ) -> ServiceParts:
     """A service over these collaborators.
 
     ``rng`` draws the ids of quotes, orders and requests; ``intermediaries`` are the ids of the
     tokens a private route may hop over; ``keywords`` are extra search terms by token id;
-    without a ``scanner`` no token is ever scanned.
+    without a ``scanner`` no token is ever scanned, without ``onchain`` there are no DEX routes.
     """
     catalog = Catalog(chains, tokens, keywords)
-    registry = Venues(venues, clock)
+    chains_of = onchain or Onchain()
+    registry = Venues(venues, clock, chains_of.venues)
     scans = TokenScans(catalog, store, scanner, clock)
     engine = QuoteEngine(catalog, registry, store, clock, rng, intermediaries, scans)
-    desk = OrderDesk(store, catalog, registry, engine, clock, rng)
+    dex = DexDesk(store, catalog, registry, chains_of.readers, clock)
+    desk = OrderDesk(store, catalog, registry, engine, clock, rng, dex)
     directory = Directory(partners)
     hub = Hub(store, desk, clock)
     requests = RequestCounter(store, clock)
@@ -65,6 +70,7 @@ def assemble(
         requests=requests,
         rates=RateLimiter(store, clock, requests),
         orders=desk,
+        dex=dex,
         hub=hub,
         worker=Worker(store, catalog, registry, clock, desk),
         stream=stream_endpoint(hub, directory, clock),

@@ -11,6 +11,7 @@ from swapdesk.service.catalog import page_count
 from swapdesk.service.openapi import encoded_document
 from swapdesk.service.parts import ServiceParts
 from swapdesk.wire.chains import ChainList
+from swapdesk.wire.dex import ApproveAnswer, SignatureRequirement
 from swapdesk.wire.health import Health
 from swapdesk.wire.operations import OPERATIONS
 from swapdesk.wire.orders import Order, OrderList
@@ -114,6 +115,18 @@ class Handlers:
 
     async def list_orders(self, call: Call) -> OrderList:
         return await self._parts.orders.list(call.by, call.query)
+
+    async def dex_approve(self, call: Call) -> ApproveAnswer:
+        return await self._parts.dex.approve(call.by, call.body)
+
+    async def dex_allowance(self, call: Call) -> bool:
+        return await self._parts.dex.allowance(call.by, call.body)
+
+    async def dex_chain_signatures(self, call: Call) -> list[SignatureRequirement]:
+        return await self._parts.dex.next_signatures(call.by, call.body)
+
+    async def dex_confirm_transaction(self, call: Call) -> bool:
+        return await self._parts.dex.confirm(call.by, call.body)
 
     async def get_rate_limits(self, call: Call) -> object:
         return await self._parts.rates.limits(call.by)

@@ -237,7 +237,7 @@ def _result(result: Any) -> dict[str, Any]:
         return _reference(result)
     if get_origin(result) is list:
         return {"type": "array", "items": _result(get_args(result)[0])}
-    return {"type": "object"}
+    return {"type": "boolean" if result is bool else "object"}
 
 
 def _link(target: str, taken: dict[str, str]) -> dict[str, Any]:

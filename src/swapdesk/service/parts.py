@@ -12,6 +12,7 @@ from starlette.websockets import WebSocket
 from swapdesk.clock import Clock
 from swapdesk.service.access import Directory
 from swapdesk.service.catalog import Catalog
+from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.events.hub import Hub
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
@@ -46,6 +47,7 @@ class ServiceParts:
     requests: RequestCounter
     rates: RateLimiter
     orders: OrderDesk
+    dex: DexDesk
     hub: Hub
     worker: Worker
     stream: Callable[[WebSocket], Awaitable[None]]

@@ -13,7 +13,7 @@ from pydantic import Field, StrictBool
 
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.ids import OrderId, QuoteId
-from swapdesk.wire.encoding.numbers import Amount, BodyInteger, WireInteger
+from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, Amount, BodyInteger, WireInteger
 from swapdesk.wire.encoding.text import Identity, OpenEnum
 from swapdesk.wire.model import RequestModel, WireModel
 
@@ -76,7 +76,7 @@ class ApproveRequest(RequestModel):
     """
 
     quote_id: QuoteId
-    address_from: Annotated[str, Identity(64, pattern=OWNER_PATTERN)]
+    address_from: Annotated[str, Identity(42, pattern=OWNER_PATTERN)]
     use_permit: StrictBool | None = None
 
 
@@ -95,7 +95,7 @@ class ChainSignaturesRequest(RequestModel):
     address_from: Annotated[str, Identity(42, pattern=EVM_ADDRESS_PATTERN)]
     previous_signature: GivenSignature
     signature_key: SignatureKey
-    signature_step: Annotated[BodyInteger, Field(ge=0)]
+    signature_step: Annotated[BodyInteger, Field(ge=0, le=INTEGER_LIMIT - 1)]
 
 
 class ConfirmTransactionRequest(RequestModel):

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.ids import QuoteId
 from swapdesk.wire.encoding.numbers import BodyNumber
 from swapdesk.wire.encoding.text import Identity
@@ -33,6 +34,8 @@ class PrivateSendRequest(LegFilters):
 
 
 class ExchangeRequest(PrivateSendRequest):
-    """Body of ``POST /exchanges``. ``address_from`` is ignored on centralized routes."""
+    """Body of ``POST /exchanges``. ``address_from`` and ``signatures`` belong to DEX routes,
+    where the first is required, and are ignored on centralized ones."""
 
     address_from: Address | None = None
+    signatures: Annotated[list[GivenSignature], Field(min_length=1, max_length=8)] | None = None

@@ -15,6 +15,13 @@ from pydantic import BaseModel
 
 from swapdesk.wire.account import RateLimits
 from swapdesk.wire.chains import ChainList, ChainQuery
+from swapdesk.wire.dex import (
+    ApproveAnswer,
+    ApproveRequest,
+    ChainSignaturesRequest,
+    ConfirmTransactionRequest,
+    SignatureRequirement,
+)
 from swapdesk.wire.errors import ErrorCode as E
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
@@ -100,6 +107,7 @@ _CREATE = (
     *_FIXED,
     *_WRITE,
 )
+_ASKED_OF_CHAINS = (E.INVALID_SWAP, *_WRITE)
 
 _QUOTE_ID = {"quoteId": "/quotes/0/quoteId"}
 _SAME_TOKENS = {"inTokenId": "/inTokenId", "outTokenId": "/outTokenId"}
@@ -206,7 +214,11 @@ OPERATIONS: tuple[Operation, ...] = (
         errors=(*_TOKENS, *_FIXED, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
         result_limit=2 * _MIB,
         deadline=20.0,
-        links={"create_exchange": _QUOTE_ID},
+        links={
+            "create_exchange": _QUOTE_ID,
+            "dex_approve": _QUOTE_ID,
+            "dex_allowance": _QUOTE_ID,
+        },
     ),
     Operation(
         "get_private_send_quotes",
@@ -276,6 +288,58 @@ OPERATIONS: tuple[Operation, ...] = (
         query=OrderQuery,
         errors=_KEY_READ,
         result_limit=8 * _MIB,
+    ),
+    Operation(
+        "dex_approve",
+        "POST",
+        "/dex/approve",
+        "What a wallet has to approve or to sign for a DEX quote",
+        Access.KEY,
+        RateClass.READ,
+        PriceTier.READ,
+        ApproveAnswer,
+        body=ApproveRequest,
+        errors=_ASKED_OF_CHAINS,
+        deadline=20.0,
+    ),
+    Operation(
+        "dex_allowance",
+        "POST",
+        "/dex/allowance",
+        "Whether the venue of a DEX quote may take the tokens already",
+        Access.KEY,
+        RateClass.READ,
+        PriceTier.READ,
+        bool,
+        body=ApproveRequest,
+        errors=_ASKED_OF_CHAINS,
+        deadline=20.0,
+    ),
+    Operation(
+        "dex_chain_signatures",
+        "POST",
+        "/dex/chainSignatures",
+        "The next step of a chain of signatures",
+        Access.KEY,
+        RateClass.READ,
+        PriceTier.READ,
+        list[SignatureRequirement],
+        body=ChainSignaturesRequest,
+        errors=_ASKED_OF_CHAINS,
+        deadline=20.0,
+    ),
+    Operation(
+        "dex_confirm_transaction",
+        "POST",
+        "/dex/confirmTx",
+        "Tell that the transaction of a DEX order was sent, or that its venue may settle it",
+        Access.KEY,
+        RateClass.READ,
+        PriceTier.EXCHANGE,
+        bool,
+        body=ConfirmTransactionRequest,
+        errors=(E.NOT_FOUND, E.ALREADY_SUBMITTED, *_ASKED_OF_CHAINS),
+        deadline=20.0,
     ),
     Operation(
         "get_rate_limits",

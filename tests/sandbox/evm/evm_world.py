@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -72,17 +72,23 @@ def bare_genesis() -> Genesis:
 
 @asynccontextmanager
 async def running(
-    directory: Path, *, speed: Decimal = FAST, ids: ChainIds = "sandbox"
+    directory: Path,
+    *,
+    speed: Decimal = FAST,
+    ids: ChainIds = "sandbox",
+    genesis: Mapping[str, Genesis] | None = None,
 ) -> AsyncIterator[World]:
-    """The chains of a directory, served."""
+    """The chains of a directory, served; those of ``genesis`` alone, if it is given."""
     clock = SystemClock()
     faults = HeldFaults()
     terms = chain_terms(ids)
+    if genesis is not None:
+        terms = {name: terms[name] for name in genesis}
     node = await EvmNode.open(
         directory,
         KEY,
         terms=terms,
-        genesis=dict.fromkeys(terms, bare_genesis()),
+        genesis=genesis or dict.fromkeys(terms, bare_genesis()),
         world=WorldClock(clock, None, speed),
         clock=clock,
         faults=faults,

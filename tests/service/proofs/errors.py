@@ -24,6 +24,7 @@ CODES: dict[str, tuple[str, ...]] = {
     ),
     "TOKEN_NOT_FOUND": (_REQUESTS + "test_tokens_that_cannot_be_swapped",),
     "TOKEN_DISABLED": (_REQUESTS + "test_tokens_that_cannot_be_swapped",),
+    "ALREADY_SUBMITTED": ("service/dex/test_confirmation.py::test_one_transaction_counts",),
     "METHOD_NOT_ALLOWED": (_HTTP + "test_other_methods_are_refused_with_allow",),
     "STATIC_DEPOSIT_IN_USE": (
         _TERMS + "test_a_fixed_order_never_falls_back",
@@ -73,6 +74,8 @@ _CREATES = (
     f"{_BY_KEY}"
 )
 
+_DEX = f"BAD_REQUEST PAYLOAD_TOO_LARGE UNSUPPORTED_MEDIA_TYPE INVALID_SWAP {_BY_KEY}"
+
 BY_OPERATION: dict[str, str] = {
     "health": _OPEN,
     "openapi": _READ,
@@ -88,6 +91,10 @@ BY_OPERATION: dict[str, str] = {
     "get_order": f"NOT_FOUND {_READ}",
     "list_orders": _BY_KEY,
     "get_rate_limits": _BY_KEY,
+    "dex_approve": _DEX,
+    "dex_allowance": _DEX,
+    "dex_chain_signatures": _DEX,
+    "dex_confirm_transaction": f"NOT_FOUND ALREADY_SUBMITTED {_DEX}",
 }
 """Codes by operation; each pair is a case of one test that reads the whole answer."""
 

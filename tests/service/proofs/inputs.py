@@ -4,7 +4,10 @@ from __future__ import annotations
 
 _CATALOG = "service/test_catalog.py::"
 _CHOICE = "service/test_route_choice.py::"
+_CHAIN = "service/dex/test_isthmus.py::"
+_CONFIRM = "service/dex/test_confirmation.py::"
 _CREATES = "service/test_create_inputs.py::"
+_DEX_ROWS = "service/dex/test_dex_quotes.py::"
 _FIXED = "service/test_fixed_quotes.py::"
 _MARKUP = "service/test_markup.py::"
 _ORDERS = "service/test_orders_api.py::"
@@ -69,9 +72,15 @@ INPUTS: dict[str, tuple[str, ...]] = {
     "get_quotes deviationThreshold": (_ROTATION + "test_a_rotated_route_may_deviate_only_so_far",),
     "get_quotes rotationLookback": (_ROTATION + "test_only_so_many_orders_count",),
     "get_quotes rotateFallback": (_ROTATION + "test_strict_rotation_that_is_exhausted",),
-    "get_quotes slippage": (_IDLE + "[slippage]",),
-    "get_quotes senderAddress": (_IDLE + "[senderAddress]",),
-    "get_quotes receiverAddress": (_IDLE + "[receiverAddress]",),
+    "get_quotes slippage": (_IDLE + "[slippage]", _DEX_ROWS + "test_slippage"),
+    "get_quotes senderAddress": (
+        _IDLE + "[senderAddress]",
+        _DEX_ROWS + "test_another_recipient_filters_what_pays_the_sender_alone",
+    ),
+    "get_quotes receiverAddress": (
+        _IDLE + "[receiverAddress]",
+        _DEX_ROWS + "test_another_recipient_filters_what_pays_the_sender_alone",
+    ),
     "get_quotes refundAddress": (_IDLE + "[refundAddress]",),
     "get_quotes sort": (
         _QUOTES + "test_sorting",
@@ -126,7 +135,36 @@ INPUTS: dict[str, tuple[str, ...]] = {
             "outLegExcludedSwaps": "test_filters_of_the_legs[*-outLegExcludedSwaps]",
         }.items()
     },
-    "create_exchange addressFrom": (_CREATES + "test_a_sender_changes_nothing",),
+    "create_exchange addressFrom": (
+        _CREATES + "test_a_sender_changes_nothing",
+        "service/dex/test_basalt.py::test_a_create_needs_its_sender",
+    ),
+    "create_exchange signatures": (
+        "service/dex/test_fathom.py::test_a_swap_with_a_permit",
+        "service/dex/test_fathom.py::test_signatures_of_others_are_refused",
+    ),
+    **{
+        f"{operation} {name}": ("service/dex/" + test,)
+        for operation in ("dex_approve", "dex_allowance")
+        for name, test in {
+            "quoteId": "test_permission.py::test_a_permission_is_that_of_its_quote",
+            "addressFrom": "test_permission.py::test_a_permission_is_that_of_its_owner",
+            "usePermit": "test_permission.py::test_a_permit_or_an_approval",
+        }.items()
+    },
+    "dex_chain_signatures quoteId": (_CHAIN + "test_a_step_is_that_of_its_quote_and_owner",),
+    "dex_chain_signatures addressFrom": (_CHAIN + "test_a_step_is_that_of_its_quote_and_owner",),
+    "dex_chain_signatures previousSignature": (
+        _CHAIN + "test_a_step_is_that_of_its_quote_and_owner",
+        _CHAIN + "test_steps_that_do_not_follow",
+    ),
+    "dex_chain_signatures signatureKey": (_CHAIN + "test_steps_that_do_not_follow",),
+    "dex_chain_signatures signatureStep": (_CHAIN + "test_steps_that_do_not_follow",),
+    "dex_confirm_transaction id": (_CONFIRM + "test_only_orders_of_this_partner_and_kind",),
+    "dex_confirm_transaction txHash": (
+        _CONFIRM + "test_one_transaction_counts",
+        _CONFIRM + "test_another_transaction_is_none_of_this_order",
+    ),
     "get_order serviceId": (
         _ORDERS + "test_create_details_and_list_give_the_same_object",
         "service/test_isolation.py::test_details_of_a_foreign_order_are_those_of_none",

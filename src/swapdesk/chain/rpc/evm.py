@@ -274,8 +274,10 @@ class EvmClient:
 
     async def ask(self, method: str, *params: Any) -> Any:
         """The result of one method as plain JSON values."""
+        from web3.types import RPCEndpoint
+
         provider = await self._opened()
-        answer = await self._within(provider.make_request(method, list(params)))  # type: ignore[arg-type]
+        answer = await self._within(provider.make_request(RPCEndpoint(method), list(params)))
         return _result(answer)
 
     async def batch(self, requests: Sequence[Request]) -> list[Any]:

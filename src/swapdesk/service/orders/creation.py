@@ -17,6 +17,8 @@ from weakref import WeakValueDictionary
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
+from swapdesk.service.dex.deals import Detail
+from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.draft import draft
 from swapdesk.service.orders.listing import list_orders
@@ -73,6 +75,7 @@ class OrderDesk:
         engine: RouteFinder,
         clock: Clock,
         rng: random.Random,
+        dex: DexDesk | None = None,
     ) -> None:
         self._store = store
         self._catalog = catalog
@@ -83,6 +86,7 @@ class OrderDesk:
         self._rotation = Rotation(store, venues, clock, rng)
         self._choosing = asyncio.Lock()
         self._repricing = Repricing(venues, engine)
+        self.dex = dex
         self.opening = Opening(store, catalog, venues, engine, clock)
         self.presentation = Presentation(catalog, venues)
 
@@ -110,10 +114,11 @@ class OrderDesk:
             earlier = await self._store.order_of_quote(partner_id, request.quote_id)
             if earlier is None:
                 quote = await self._acceptable(caller, request, purpose)
+                notes = await self._prepared(quote, request)
                 if admit is not None:
                     await admit()
                 try:
-                    order = await self._begin(quote, request, digest)
+                    order = await self._begin(quote, request, digest, notes)
                 except QuoteGone:
                     raise unusable() from None
                 except QuoteConsumed as consumed:
@@ -143,6 +148,16 @@ class OrderDesk:
         check_destinations(request, token_in, token_out)
         check_refund(request, quote)
         return await self._repricing.apply(quote, request, token_in, token_out)
+
+    async def _prepared(
+        self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest
+    ) -> Detail | None:
+        """What a DEX order brings along. Raises ServiceError when its swap would fail."""
+        if quote.route != "dex":
+            return None
+        if self.dex is None or not isinstance(request, ExchangeRequest):
+            raise unusable()
+        return await self.dex.prepare(quote, request)
 
     async def get(self, caller: Caller, service_id: str) -> Order:
         """One order of the caller; raises NOT_FOUND alike for unknown, foreign and too old."""
@@ -181,11 +196,15 @@ class OrderDesk:
         )
 
     async def _begin(
-        self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest, digest: str
+        self,
+        quote: StoredQuote,
+        request: ExchangeRequest | PrivateSendRequest,
+        digest: str,
+        notes: Detail | None,
     ) -> StoredOrder:
         """The order, written down and in flight. Raises QuoteGone, QuoteConsumed, INVALID_SWAP."""
         if quote.payout_wallet is None:
-            return await self._written(self._drafted(quote, request, digest))
+            return await self._written(self._drafted(quote, request, digest, notes))
         # One at a time: two orders begun at once would both find the same wallet unused.
         async with self._choosing:
             renewed = await self._rotation.renewed(quote)
@@ -195,12 +214,16 @@ class OrderDesk:
             return await self._written(self._drafted(renewed, request, digest))
 
     def _drafted(
-        self, quote: StoredQuote, request: ExchangeRequest | PrivateSendRequest, digest: str
+        self,
+        quote: StoredQuote,
+        request: ExchangeRequest | PrivateSendRequest,
+        digest: str,
+        notes: Detail | None = None,
     ) -> StoredOrder:
         now = self._clock.now()
         # Drawn per quote, so that a generator that starts over never repeats an order's id.
         rng = random.Random(f"{self._rng.getrandbits(128)} {quote.quote_id} {now}")
-        return draft(quote, request, digest, now, rng)
+        return draft(quote, request, digest, now, rng, notes)
 
     async def _written(self, order: StoredOrder) -> StoredOrder:
         self._in_flight[order.service_id] = asyncio.Event()
@@ -259,7 +282,7 @@ class OrderDesk:
             raise ServiceError(code, _FAILURES.get(code, _NOT_OPENED))
         if order.status < OrderStatus.WAITING:
             raise _outcome_unknown()
-        return self.presentation.order(order)
+        return self.presentation.order(order, fresh=True)
 
 
 def _no_such_order() -> ServiceError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from swapdesk.service.orders.states import display, rank
@@ -24,12 +25,14 @@ def draft(
     digest: str,
     now: datetime,
     rng: random.Random,
+    notes: Mapping[str, str | bool | None] | None = None,
 ) -> StoredOrder:
-    """The row at -2, before any venue was asked; ``rng`` draws its ids."""
+    """The row at -2, before any venue was asked; ``rng`` draws its ids. ``notes`` are what a
+    DEX order brings along."""
     now = _to_milliseconds(now)
     shown = display(OrderStatus.INITIALIZING, LegStatus.NEW, None, quote.route)
     private = quote.route == "private"
-    detail: dict[str, str | bool | None] = {}
+    detail: dict[str, str | bool | None] = dict(notes or {})
     if private and request.intermediate_refund_address is not None:
         detail["intermediateRefundAddress"] = request.intermediate_refund_address
     return StoredOrder(
@@ -72,6 +75,7 @@ def draft(
         rates=quote.rates,
         payout_wallet=quote.payout_wallet,
         choice=quote.choice,
+        plan=quote.plan,
     )
 
 

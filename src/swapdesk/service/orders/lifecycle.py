@@ -151,13 +151,29 @@ class Worker:
             await self._later(order, order.attempt + 1)
 
     async def _follow(self, order: StoredOrder) -> None:
-        if moving(order) is not None:
+        if order.route == "dex":
+            rows = await self._on_chain(order)
+        elif moving(order) is not None:
             rows = [await self._recovery.carry_on(order)]
         elif isinstance(order.detail.get("backCode"), str):
             rows = await self._returned(order)
         else:
             rows = await self._told(order)
         await self._commit(order, rows)
+
+    async def _on_chain(self, order: StoredOrder) -> list[StoredOrder]:
+        """What its chain makes of a DEX order."""
+        dex = self._desk.dex
+        if dex is None:
+            raise Transient("no chain is configured")
+        asked = self._clock.now()
+        progress = await dex.progress(order)
+        noted = replace(order, detail={**order.detail, **progress.notes})
+        now = self._clock.now()
+        rows = next_rows(noted, progress.report, None, now, asked=asked)
+        if not rows and noted.detail != order.detail:
+            rows = [replace(noted, modified=now, attempt=0)]
+        return rows
 
     async def _told(self, order: StoredOrder) -> list[StoredOrder]:
         """What the venues' reports make of an order."""

@@ -7,7 +7,6 @@ from datetime import datetime
 from swapdesk.service.catalog import page_count
 from swapdesk.service.errors import invalid
 from swapdesk.service.orders.presentation import Presentation
-from swapdesk.service.orders.states import Route
 from swapdesk.service.orders.window import window_start
 from swapdesk.service.store.protocol import OrderFilter, Store
 from swapdesk.wire.encoding.timestamps import rfc3339
@@ -27,16 +26,13 @@ async def list_orders(
     if query.multi_id is not None:
         return OrderList(orders=[], total=0, total_pages=0)
     since = window_start(now)
-    route: Route | None = None
-    if query.anonymous is not None:
-        route = "private" if query.anonymous else "standard"
     orders, total = await store.list_orders(
         OrderFilter(
             partner_id=partner_id,
             since=since if query.from_ is None else max(since, query.from_),
             until=query.to,
             statuses=tuple(query.status or ()),
-            route=route,
+            private=query.anonymous,
             token_in_id=query.in_token_id and query.in_token_id.lower(),
             token_out_id=query.out_token_id and query.out_token_id.lower(),
             sort=query.sort_by.value,

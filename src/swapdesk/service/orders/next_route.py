@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.orders.legs import Position, opened_in_vain, refusals, routes_with
+from swapdesk.service.orders.states import centralized
 from swapdesk.service.quoting.routes import PricedRoute
 from swapdesk.service.store.protocol import RouteChoice, StoredOrder
 from swapdesk.service.venues.registry import Venues
@@ -61,14 +62,14 @@ class NextRoute:
         quoted = order.detail.get("quotedInAmount")
         amount = Decimal(quoted) if isinstance(quoted, str) else order.amount_in
         wary = set() if order.refund_address is not None else needing_refund_address(self._venues)
-        codes = [provider.short_name for provider in self._venues.providers()]
+        codes = [venue.provider.short_name for venue in self._venues]
         avoided = [*refused, *(f"in:{each}" for each in wary)]
         route = await self._routes.best_legs(
             self._token(order.token_in_id),
             self._token(order.token_out_id),
             amount,
-            order.route,
-            exclude=routes_with(avoided, opened, codes, order.route),
+            centralized(order.route),
+            exclude=routes_with(avoided, opened, codes, centralized(order.route)),
             markup=order.markup,
             choice=order.choice,
             partner_id=order.partner_id,

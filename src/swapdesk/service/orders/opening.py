@@ -97,6 +97,8 @@ class Opening:
             raise OutcomeUnknown(f"not settled within {CARRY_SECONDS:g} s") from None
 
     async def _carry(self, order: StoredOrder, ask_first: bool) -> StoredOrder:
+        if order.route == "dex":
+            return await self._commit(order, self._ready(order))
         until = self._clock.monotonic() + FALLBACK_SECONDS
         while True:
             try:
@@ -196,6 +198,16 @@ class Opening:
             amount_out_usd=in_usd(self._token(order.token_out_id), amount_out),
             due_at=now,
             detail=detail,
+        )
+
+    def _ready(self, order: StoredOrder) -> StoredOrder:
+        """A DEX order has no deposit: its transaction was made before it was begun."""
+        now = self._clock.now()
+        return replace(
+            self._at(order, OrderStatus.WAITING, now),
+            in_status=int(LegStatus.WAITING),
+            due_at=now,
+            detail={**order.detail, "inCreated": rfc3339(now)},
         )
 
     def _failed(self, order: StoredOrder, code: ErrorCode) -> StoredOrder:

@@ -13,6 +13,7 @@ from decimal import Decimal
 from urllib.parse import quote
 
 from swapdesk.service.catalog import Catalog
+from swapdesk.service.dex.deals import METADATA, metadata_of
 from swapdesk.service.orders.states import non_refundable
 from swapdesk.service.store.protocol import StoredOrder
 from swapdesk.service.venues.registry import Venues
@@ -67,10 +68,12 @@ class Presentation:
                 self._encoded.popitem(last=False)
         return body
 
-    def order(self, row: StoredOrder) -> Order:
+    def order(self, row: StoredOrder, *, fresh: bool = False) -> Order:
         """The one object of order details, the list, create and the stream.
 
-        Of a deleted order nothing is left but its id and that state (spec: Multi exchange status).
+        ``fresh`` is the answer to a create, which has ``metadata`` as an object; all others
+        have it as a text (wire decisions 2.8). Of a deleted order nothing is left but its id and
+        that state (spec: Multi exchange status).
         """
         if row.status == OrderStatus.DELETED:
             return Order(
@@ -83,7 +86,7 @@ class Presentation:
         token_out = self._catalog.token(row.token_out_id)
         private = row.route == "private"
         rerouted = row.detail.get("rerouted") is True
-        venue = None if private else self._venues.by_code(row.legs[0])
+        provider = None if private else self._venues.provider(row.legs[0])
         deposit_hash = _text(row, "depositHash")
         payout_hash = _text(row, "payoutHash")
         link = ""
@@ -115,10 +118,10 @@ class Presentation:
             ),
             out_created=_time(row, "outCreated"),
             anonymous=private,
-            is_dex=False,
+            is_dex=row.route == "dex",
             fixed=row.fixed,
             in_=None if private else row.legs[0],
-            swap_name=None if venue is None else venue.provider.name,
+            swap_name=None if provider is None else provider.name,
             in_amount=row.amount_in,
             in_symbol=None if token_in is None else token_in.symbol,
             in_amount_usd=row.amount_in_usd,
@@ -145,6 +148,7 @@ class Presentation:
             refund_hash=_text(row, "refundHash"),
             refund_chain=_text(row, "refundChain"),
             refund_amount=_amount(row, "refundAmount"),
+            metadata=_metadata(row, fresh=fresh),
         )
 
 
@@ -157,6 +161,12 @@ def transaction_link(chain: Chain, transaction_hash: str) -> str:
     if "{txHash}" in template:
         return template.replace("{txHash}", segment)
     return template + segment
+
+
+def _metadata(row: StoredOrder, *, fresh: bool) -> object:
+    if row.route != "dex":
+        return None
+    return metadata_of(row) if fresh else _text(row, METADATA)
 
 
 def _text(row: StoredOrder, name: str) -> str | None:

@@ -68,6 +68,6 @@ def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
     for name, value in body.items():
         if isinstance(value, Decimal):
             body[name] = short(value)
-        elif isinstance(value, list):
+        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
             body[name] = sorted(set(value))
     return hashlib.sha256(encode_json([purpose, dict(sorted(body.items()))])).hexdigest()

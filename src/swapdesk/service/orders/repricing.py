@@ -12,6 +12,7 @@ from decimal import Decimal
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.legs import routes_with
 from swapdesk.service.orders.next_route import RouteFinder, needing_refund_address
+from swapdesk.service.orders.states import centralized
 from swapdesk.service.quoting.eligibility import leg_filters
 from swapdesk.service.quoting.routes import PricedRoute
 from swapdesk.service.quoting.valuation import in_usd
@@ -42,10 +43,10 @@ class Repricing:
         choice = _asked(quote, leg_filters(request, self._venues))
         if markup == quote.markup and _same(choice, quote.choice):
             return quote
-        if quote.fixed:
+        if quote.fixed or quote.route == "dex":
             raise ServiceError(
                 ErrorCode.INVALID_SWAP,
-                "A fixed rate keeps its markup and its filters. Ask for a new quote.",
+                "This quote keeps its markup and its filters. Ask for a new quote.",
             )
         barred = frozenset() if request.refund_address is not None else self._wary(quote)
         # The venues that were chosen come first; others only when these do not fit any more.
@@ -77,9 +78,9 @@ class Repricing:
 
     def _wary(self, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
         """Routes whose first venue opens nothing without a refund address."""
-        codes = [provider.short_name for provider in self._venues.providers()]
+        codes = [venue.provider.short_name for venue in self._venues]
         wary = [f"in:{code}" for code in needing_refund_address(self._venues)]
-        return routes_with(wary, (), codes, quote.route)
+        return routes_with(wary, (), codes, centralized(quote.route))
 
     async def _best(
         self,
@@ -94,7 +95,7 @@ class Repricing:
             token_in,
             token_out,
             quote.amount_in,
-            quote.route,
+            centralized(quote.route),
             exclude=barred,
             markup=markup,
             choice=choice,

@@ -5,12 +5,9 @@ Pure functions of the three numbers in an order row (spec: States; wire decision
 
 from __future__ import annotations
 
-from typing import Literal
-
+from swapdesk.service.store.protocol import CentralizedRoute, Route
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatus
-
-Route = Literal["standard", "private"]
 
 TRANSITIONS: dict[OrderStatus, frozenset[OrderStatus]] = {
     OrderStatus(before): frozenset(map(OrderStatus, after))
@@ -33,6 +30,7 @@ _RANKS = {display: rank for rank, display in enumerate(DisplayStatus)}
 _MONEY_PATH: dict[Route, tuple[OrderStatus, ...]] = {
     "standard": tuple(map(OrderStatus, (0, 1, 2, 4))),
     "private": tuple(map(OrderStatus, (0, 1, 2, 3, 4))),
+    "dex": tuple(map(OrderStatus, (0, 1, 2, 4))),
 }
 _PAID = frozenset({LegStatus.FINISHED, LegStatus.FALLBACK})
 _DIRECT = {
@@ -64,9 +62,16 @@ _BY_FIRST_LEG = {
 }
 
 
+def centralized(route: Route) -> CentralizedRoute:
+    """The route of an order that has legs at exchanges. Raises ValueError for a DEX order."""
+    if route == "dex":
+        raise ValueError("a DEX order has no legs at exchanges")
+    return route
+
+
 def allowed(before: int, after: int, route: Route) -> bool:
     """Whether ``after`` may directly follow ``before``; 3 belongs to private orders."""
-    if after == OrderStatus.ANONYMIZING and route == "standard":
+    if after == OrderStatus.ANONYMIZING and route != "private":
         return False
     return OrderStatus(after) in TRANSITIONS[OrderStatus(before)]
 

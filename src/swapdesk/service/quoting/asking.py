@@ -6,6 +6,7 @@ it is about.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
 
@@ -17,8 +18,9 @@ from swapdesk.service.quoting.routes import RouteQuestion
 from swapdesk.service.quoting.rows import Asked
 from swapdesk.service.store.protocol import RouteChoice
 from swapdesk.service.venues.adapter import Terms
+from swapdesk.service.venues.onchain.adapter import DexQuestion
 from swapdesk.service.venues.registry import Venues
-from swapdesk.wire.encoding.numbers import plain, quantize
+from swapdesk.wire.encoding.numbers import plain, quantize, to_base_units
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.quotes import (
     AmountType,
@@ -64,12 +66,15 @@ class Asking:
             _require_self_private(token_in, query.from_)
         amount = _in_units(token_out if receive else token_in, query.amount)
         centralized = frozenset(_CENTRALIZED[each] for each in types if each in _CENTRALIZED)
-        return self._asked(
+        asked = self._asked(
             caller,
             query,
             RouteQuestion(token_in, token_out, amount, choice=choice, types=centralized),
             receive=receive,
         )
+        if RouteType.DEX not in types or same or query.fixed or query.markup:
+            return asked
+        return replace(asked, onchain=_onchain(query, token_in, token_out, amount))
 
     def private_send(self, caller: Caller, query: PrivateSendQuery) -> Asked:
         """``GET /quotes/private-send``."""
@@ -122,8 +127,22 @@ class Asking:
         )
 
 
+def _onchain(query: QuoteQuery, token_in: Token, token_out: Token, amount: Decimal) -> DexQuestion:
+    """The question to on-chain venues, which know neither markup nor filters of legs."""
+    return DexQuestion(
+        token_in=token_in,
+        token_out=token_out,
+        amount=to_base_units(amount, token_in.decimals),
+        slippage=query.slippage,
+        sender=query.sender_address,
+        receiver=query.receiver_address,
+    )
+
+
 def _refuse_on_dex(query: QuoteQuery) -> None:
     """Fixed rates, exact-out quotes and markup exist on centralized routes only."""
+    if query.amount_type is AmountType.RECEIVE:
+        raise invalid("amountType", "is not supported with types=dex", query.amount_type.value)
     if query.fixed:
         raise invalid("fixed", "is not supported with types=dex", True)
     if query.markup:

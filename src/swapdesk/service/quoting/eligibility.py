@@ -83,9 +83,10 @@ def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] 
 def require_known(field: str, codes: Iterable[str], venues: Venues, *, routing: bool) -> None:
     """422 on ``field`` for a code of no provider, or, when asked, of one that is not routing."""
     for code in codes:
-        venue = venues.by_code(code)
-        if venue is None or (routing and not venue.provider.enabled):
-            what = "is no provider code" if venue is None else "is a provider that is not routing"
+        provider = venues.provider(code)
+        if provider is None or (routing and not provider.enabled):
+            unknown = provider is None
+            what = "is no provider code" if unknown else "is a provider that is not routing"
             raise ServiceError(
                 ErrorCode.VALIDATION_ERROR,
                 "Validation Failed",

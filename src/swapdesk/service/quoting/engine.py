@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,6 +12,8 @@ from typing import Literal
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
+from swapdesk.service.dex.quoting import DexAsked, DexOffer, DexQuoting
+from swapdesk.service.errors import ServiceError
 from swapdesk.service.quoting import rows
 from swapdesk.service.quoting.asking import Asking
 from swapdesk.service.quoting.fanout import DEADLINE
@@ -71,6 +74,7 @@ class QuoteEngine:
         middle = Intermediaries(catalog, venues, intermediaries)
         self._asking = Asking(catalog, venues)
         self._pricing = Pricing(venues, middle, clock)
+        self._onchain = DexQuoting(catalog, venues, clock, rng)
         self._reach = Reach(self._pricing, clock)
         self._rotation = Rotation(store, venues, clock, rng)
         self.private_bounds = PrivateBounds(self._pricing, middle, clock)
@@ -80,7 +84,7 @@ class QuoteEngine:
         asked = self._asking.quotes(caller, query)
         question = asked.question
         self._scans.selected(question.token_in, question.token_out)
-        priced = await self._price(asked)
+        priced, onchain = await self._everywhere(asked)
         receive = question.terms.receive
         offers = [
             (route, self._stored(asked, route))
@@ -89,8 +93,14 @@ class QuoteEngine:
                 *best_per_pair(priced.private, receive=receive),
             ]
         ]
-        await self._store.save_quotes([stored for _, stored in offers])
+        await self._store.save_quotes(
+            [
+                *(stored for _, stored in offers),
+                *(each.stored for each in onchain if each.stored is not None),
+            ]
+        )
         found = [self._row(route, stored, asked) for route, stored in offers]
+        found += [each.row for each in onchain]
         found += self._losers(priced, question)
         ordered = rows.in_order(found, query.sort, query.sort_order)
         return QuoteList(quotes=ordered, total=len(ordered))
@@ -177,8 +187,27 @@ class QuoteEngine:
         best = next(iter(ranked([*priced.standard, *priced.private])), None)
         return None if best is None else best.amount_out
 
+    async def _everywhere(self, asked: Asked) -> tuple[Priced, list[DexOffer]]:
+        """Centralized routes and on-chain ones, or the refusal when nothing takes the amount."""
+        if asked.onchain is None:
+            return await self._price(asked), []
+        swaps = asked.question.choice.swaps
+        priced, onchain = await asyncio.gather(
+            self._price(asked),
+            self._onchain.offers(DexAsked(asked.onchain, asked.partner_id, swaps)),
+            return_exceptions=True,
+        )
+        if isinstance(onchain, BaseException):
+            raise onchain
+        if isinstance(priced, ServiceError) and any(each.stored for each in onchain):
+            # The amount is out of bounds on centralized routes alone.
+            return Priced([], [], 0.0), onchain
+        if isinstance(priced, BaseException):
+            raise priced
+        return priced, onchain
+
     async def _price(self, asked: Asked) -> Priced:
-        """Prices of the asked routes, or the refusal when no route takes the amount."""
+        """Prices of the centralized routes, or the refusal when none takes the amount."""
         question = asked.question
         if not (question.token_in.has_cex and question.token_out.has_cex) or not question.types:
             return Priced([], [], 0.0)

@@ -20,6 +20,7 @@ from swapdesk.service.quoting.routes import (
 from swapdesk.service.quoting.valuation import in_usd, loses_too_much, swap_cap
 from swapdesk.service.store.protocol import EVERY_ROUTE, StoredQuote
 from swapdesk.service.venues.adapter import VenueLimits
+from swapdesk.service.venues.onchain.adapter import DexQuestion
 from swapdesk.wire.encoding.numbers import plain, quantize, short
 from swapdesk.wire.errors import ErrorCode, FieldProblem
 from swapdesk.wire.providers import SwapProvider
@@ -46,6 +47,8 @@ class Asked:
     partner_id: str
     private_send: bool
     markup_told: bool
+    onchain: DexQuestion | None = None
+    """What on-chain venues are asked; None when no DEX route is asked for, or may be."""
 
 
 def standard_row(

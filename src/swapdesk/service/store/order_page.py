@@ -40,7 +40,9 @@ def _where(wanted: OrderFilter) -> tuple[str, list[str | int]]:
     if wanted.statuses:
         terms.append(f"status IN ({', '.join('?' * len(wanted.statuses))})")
         values.extend(wanted.statuses)
-    for column in ("route", "token_in_id", "token_out_id"):
+    if wanted.private is not None:
+        terms.append("route = 'private'" if wanted.private else "route <> 'private'")
+    for column in ("token_in_id", "token_out_id"):
         value = getattr(wanted, column)
         if value is not None:
             terms.append(f"{column} = ?")

@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
+
+Route = Literal["standard", "private", "dex"]
+"""The route types of quotes and orders (spec: What the service does 2)."""
+
+CentralizedRoute = Literal["standard", "private"]
 
 
 @dataclass(frozen=True)
@@ -57,13 +62,14 @@ class StoredQuote:
     ``expires`` is ``validUntil``. ``receive`` tells that the amount asked for was what shall
     arrive; ``markup`` is the percentage the route was priced with; ``rates`` names the promise
     of each leg's venue on fixed terms; ``payout_wallet`` is the hot wallet, by index, that the
-    last leg's venue shall pay from. A ``filtered`` quote is never executed.
+    last leg's venue shall pay from. A ``filtered`` quote is never executed. ``plan`` is what an
+    on-chain venue promised, as JSON; its venue alone reads it.
     """
 
     quote_id: str
     partner_id: str
     purpose: Literal["exchange", "private_send"]
-    route: Literal["standard", "private"]
+    route: Route
     created: datetime
     expires: datetime
     token_in_id: str
@@ -85,6 +91,7 @@ class StoredQuote:
     requires_refund_address: bool = False
     filtered: bool = False
     choice: RouteChoice = EVERY_ROUTE
+    plan: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ class StoredOrder:
     displayed states and only grows; ``version`` is the compare-and-set counter. ``due_at`` is
     when a worker looks next. ``failure_code`` is the answer a twin create gets when no venue
     opened. ``detail`` holds what has no column of its own, as JSON-ready values. The fields
-    after it are the terms of the quote, which a fallback keeps.
+    after it are the terms of the quote, which a fallback keeps; ``plan`` belongs to DEX orders.
     """
 
     service_id: str
@@ -103,7 +110,7 @@ class StoredOrder:
     partner_id: str
     quote_id: str
     request_digest: str
-    route: Literal["standard", "private"]
+    route: Route
     created: datetime
     modified: datetime
     expires: datetime
@@ -140,6 +147,7 @@ class StoredOrder:
     rates: tuple[str | None, ...] = ()
     payout_wallet: int | None = None
     choice: RouteChoice = EVERY_ROUTE
+    plan: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -170,7 +178,7 @@ class OrderFilter:
     since: datetime
     until: datetime | None
     statuses: tuple[int, ...]
-    route: Literal["standard", "private"] | None
+    private: bool | None
     token_in_id: str | None
     token_out_id: str | None
     sort: Literal["created", "updated", "amount"]
@@ -229,7 +237,8 @@ class Store(Protocol):
     async def advance_order(self, order: StoredOrder, *, expected_version: int) -> bool:
         """Write the new state, its outbox row and ``expected_version + 1``, and end the lease.
 
-        False when someone was first or the rank would fall.
+        False when someone was first, the rank would fall, or the transaction the order was
+        confirmed with is another order's already.
         """
         ...
 
@@ -240,6 +249,10 @@ class Store(Protocol):
         ...
 
     async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None: ...
+
+    async def order_of_transaction(self, chain: str, transaction: str) -> str | None:
+        """Id of the DEX order that this transaction was confirmed for, whoever's it is."""
+        ...
 
     async def order_version(self, partner_id: str, service_id: str) -> OrderVersion | None:
         """The version of an order as it stands, read anew each time."""

@@ -70,7 +70,7 @@ def _stored(name: str, value: Any) -> Any:
         return ",".join(value)
     if name == "choice":
         value = _plain_choice(value)
-    if name in ("detail", "rates", "choice"):
+    if name in ("detail", "rates", "choice", "plan"):
         return json.dumps(value, separators=(",", ":"), sort_keys=True)
     return value
 
@@ -86,7 +86,7 @@ def _loaded(name: str, value: Any) -> Any:
         return tuple(value.split(","))
     if name in _FLAGS:
         return bool(value)
-    if name == "detail":
+    if name in ("detail", "plan"):
         return json.loads(value)
     if name == "rates":
         return tuple(json.loads(value))

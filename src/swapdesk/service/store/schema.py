@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
-VERSION = 3
+VERSION = 4
 
 _USAGE = """
 CREATE TABLE usage (
@@ -26,6 +26,12 @@ CREATE TABLE scans (
     token_id TEXT PRIMARY KEY,
     verdict  BLOB NOT NULL
 ) WITHOUT ROWID;
+"""
+
+_TRANSACTIONS = """
+CREATE UNIQUE INDEX one_order_per_transaction ON orders
+    (json_extract(detail, '$.sourceChain'), json_extract(detail, '$.confirmedHash'))
+    WHERE json_extract(detail, '$.confirmedHash') IS NOT NULL;
 """
 
 TABLES = (
@@ -55,7 +61,8 @@ CREATE TABLE quotes (
     payout_wallet   INTEGER,
     requires_refund_address INTEGER NOT NULL DEFAULT 0,
     filtered        INTEGER NOT NULL DEFAULT 0,
-    choice          TEXT NOT NULL DEFAULT '{}'
+    choice          TEXT NOT NULL DEFAULT '{}',
+    plan            TEXT NOT NULL DEFAULT '{}'
 ) WITHOUT ROWID;
 CREATE INDEX quotes_by_expiry ON quotes (expires);
 
@@ -101,6 +108,7 @@ CREATE TABLE orders (
     rates            TEXT NOT NULL DEFAULT '[]',
     payout_wallet    INTEGER,
     choice           TEXT NOT NULL DEFAULT '{}',
+    plan             TEXT NOT NULL DEFAULT '{}',
     amount_key       TEXT NOT NULL,
     lease_owner      TEXT,
     lease_until      INTEGER
@@ -129,6 +137,7 @@ CREATE TABLE requests (
 """
     + _USAGE
     + _SCANS
+    + _TRANSACTIONS
 )
 
 _TERMS = (
@@ -151,6 +160,11 @@ UPDATES: dict[int, str] = {
     )
     + _USAGE,
     2: _SCANS,
+    3: "".join(
+        f"ALTER TABLE {table} ADD COLUMN plan TEXT NOT NULL DEFAULT '{{}}';"
+        for table in ("quotes", "orders")
+    )
+    + _TRANSACTIONS,
 }
 """What takes a file from a version to the next one."""
 

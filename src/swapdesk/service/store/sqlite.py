@@ -47,6 +47,7 @@ from swapdesk.service.store.statements import (
     INSERT_ORDER,
     INSERT_QUOTE,
     NEXT_DUE,
+    ORDER_OF_TRANSACTION,
     ORDER_VERSION,
     RECENT_PAYOUTS,
 )
@@ -136,6 +137,10 @@ class SqliteStore:
     async def get_order(self, partner_id: str, service_id: str) -> StoredOrder | None:
         return await self._one_order("partner_id = ? AND service_id = ?", (partner_id, service_id))
 
+    async def order_of_transaction(self, chain: str, transaction: str) -> str | None:
+        row = self._look(ORDER_OF_TRANSACTION, (chain, transaction))
+        return None if row is None else str(row["service_id"])
+
     async def order_version(self, partner_id: str, service_id: str) -> OrderVersion | None:
         row = self._look(ORDER_VERSION, (partner_id, service_id))
         return None if row is None else OrderVersion(row["version"], moment_of(row["created"]))
@@ -164,7 +169,11 @@ class SqliteStore:
             db.execute(ANNOUNCE, values)
             return True
 
-        return await self._write(advance)
+        try:
+            return await self._write(advance)
+        except sqlite3.IntegrityError:
+            # Another order was confirmed with this transaction a moment ago.
+            return False
 
     async def postpone_order(
         self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int

@@ -47,6 +47,10 @@ NEXT_DUE = (
     "  WHERE lease_until IS NOT NULL AND due_at IS NOT NULL)"
 )
 ORDER_VERSION = "SELECT version, created FROM orders WHERE partner_id = ? AND service_id = ?"
+ORDER_OF_TRANSACTION = (
+    "SELECT service_id FROM orders WHERE json_extract(detail, '$.sourceChain') = ?"
+    " AND json_extract(detail, '$.confirmedHash') = ?"
+)
 RECENT_PAYOUTS = (
     "SELECT legs, payout_wallet FROM orders WHERE partner_id = ? AND created >= ?"
     " AND route = 'private' ORDER BY created DESC, rowid DESC LIMIT ?"

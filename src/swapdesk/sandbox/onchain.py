@@ -1,0 +1,135 @@
+"""The sandbox's on-chain venues: Basalt, Fathom, Isthmus and Meridian on the embedded chains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.deployments import SANDBOX_VENUES
+from swapdesk.chain.rpc.evm import EvmClient
+from swapdesk.clock import Clock
+from swapdesk.sandbox.chain_rows import CHAIN_ROWS
+from swapdesk.sandbox.evm_world.parties import RELAYER, SOLVER
+from swapdesk.sandbox.evm_world.pools import (
+    BASALT,
+    FATHOM,
+    address_of,
+    asset_of,
+    pools_of,
+    pools_on,
+    wrapped_native,
+)
+from swapdesk.sandbox.node.evm.sandbox_keys import sandbox_key
+from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.world import object_id
+from swapdesk.service.dex.onchain import Onchain
+from swapdesk.service.venues.onchain.adapter import DexVenue
+from swapdesk.service.venues.onchain.basalt import Basalt
+from swapdesk.service.venues.onchain.fathom import Fathom
+from swapdesk.service.venues.onchain.hot_wallet import HotWallet
+from swapdesk.service.venues.onchain.isthmus import Isthmus
+from swapdesk.service.venues.onchain.meridian import Meridian
+from swapdesk.service.venues.onchain.permits import Permits
+from swapdesk.service.venues.onchain.places import ChainPlace, PoolPlace
+from swapdesk.service.venues.onchain.pool_venue import Pools
+from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.tokens import Token
+
+NAMES = {"ba": "Basalt AMM", "fa": "Fathom AMM", "is": "Isthmus", "me": "Meridian"}
+"""On-chain venues by provider code."""
+
+_CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}
+
+
+def rpc_url(node_url: str, chain: str) -> str:
+    """Where a chain of the node at ``node_url`` is asked."""
+    parts = urlsplit(node_url)
+    return f"{parts.scheme}://{parts.netloc}/evm/{chain}"
+
+
+def build_onchain(
+    node_url: str, key: bytes, chains: Iterable[Chain], tokens: Iterable[Token], clock: Clock
+) -> Onchain:
+    """The venues over the chains of a node; ``key`` is ``sandbox.key``."""
+    ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
+    readers = {
+        name: ChainReader(place, EvmClient(place.rpc), clock)
+        for name in EVM_CHAINS
+        if (place := _place(node_url, name, ids.get(name))) is not None
+    }
+    basalt = Pools(readers, {name: _places(name, BASALT) for name in readers})
+    fathom = Pools(readers, {name: _places(name, FATHOM) for name in readers})
+    permits = {name: Permits(reader) for name, reader in readers.items()}
+    prices = {token.chain_data.short_name: token.price for token in tokens if token.mainnet}
+    venues: list[DexVenue] = [
+        Basalt(_provider("ba"), _CONTRACTS["ba"], basalt),
+        Fathom(_provider("fa"), _CONTRACTS["fa"], fathom, permits),
+        Isthmus(_provider("is"), _CONTRACTS["is"], basalt, permits, _wallet(key, SOLVER)),
+        Meridian(
+            _provider("me"),
+            _CONTRACTS["me"],
+            readers,
+            {name: _assets(name) for name in readers},
+            _wallet(key, RELAYER),
+            prices.get,
+        ),
+    ]
+    return Onchain(venues, readers)
+
+
+def _place(node_url: str, name: str, chain_id: int | None) -> ChainPlace | None:
+    if chain_id is None:
+        return None
+    (row,) = [row for row in CHAIN_ROWS if row.short_name == name]
+    return ChainPlace(
+        name=name,
+        chain_id=chain_id,
+        rpc=rpc_url(node_url, name),
+        wrapped=checksummed(address_of(wrapped_native(name))),
+        confirmations=row.confirmations,
+    )
+
+
+def _places(chain: str, venue: str) -> list[PoolPlace]:
+    return [
+        PoolPlace(
+            pool.address,
+            checksummed(address_of(pool.token0)),
+            checksummed(address_of(pool.token1)),
+            pool.fee,
+        )
+        for pool in pools_on(chain, venue)
+    ]
+
+
+def _assets(chain: str) -> dict[str, str]:
+    """What the relayer holds: every token that stands in a pool, by contract."""
+    return {
+        checksummed(address_of(token)): asset_of(token).code
+        for pool in pools_of(chain)
+        for token in pool.tokens
+    }
+
+
+def _wallet(key: bytes, name: str) -> HotWallet:
+    account = sandbox_key(key, name)
+    return HotWallet(account.secret, "0x" + account.address.hex())
+
+
+def _provider(code: str) -> SwapProvider:
+    name = NAMES[code]
+    host = name.split()[0].lower()
+    return SwapProvider(
+        id=object_id("venue", code),
+        name=name,
+        short_name=code,
+        tx_url=f"https://{host}.example/tx/",
+        enabled=True,
+        is_dex=True,
+        slippage_supported=True,
+        auto_slippage_supported=True,
+        logo_url=f"https://{host}.example/logo.svg",
+    )

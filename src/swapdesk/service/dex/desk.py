@@ -1,0 +1,278 @@
+"""The DEX half of the order desk: permissions, signature chains, creates, confirmations.
+
+Everything a venue says no to is refused before the quote is consumed. A transaction counts for
+an order only if the chain knows it, from the order's owner, with exactly the order's calldata
+(wire decisions 2.7, 2.13).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.rpc.evm_answers import Transaction
+from swapdesk.chain.rpc.evm_errors import EvmError
+from swapdesk.clock import Clock
+from swapdesk.service.access import Caller
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.dex.deals import (
+    BY_VENUE,
+    CONFIRMED,
+    CONFIRMED_HASH,
+    OWNER,
+    SOURCE_CHAIN,
+    Detail,
+    deal_of_quote,
+    detail_of,
+    execution_of,
+    metadata_of,
+)
+from swapdesk.service.errors import ServiceError, invalid
+from swapdesk.service.orders.quote_use import unusable, usable
+from swapdesk.service.orders.recipients import is_address
+from swapdesk.service.orders.window import visible
+from swapdesk.service.store.protocol import Store, StoredOrder, StoredQuote
+from swapdesk.service.venues.adapter import Transient
+from swapdesk.service.venues.onchain.adapter import Deal, DexRefused, DexVenue, Progress
+from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.dex import (
+    Approval,
+    ApproveAnswer,
+    ApproveRequest,
+    ChainSignaturesRequest,
+    ConfirmTransactionRequest,
+    SignatureRequirement,
+)
+from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.orders import OrderStatus
+
+if TYPE_CHECKING:  # the codec of calls is not part of every installation of the service
+    from swapdesk.service.venues.onchain.reader import ChainReader
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}")
+_TRIES = 5
+
+
+class DexDesk:
+    """``readers`` are the chains by short name."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        venues: Venues,
+        readers: Mapping[str, ChainReader],
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._venues = venues
+        self._readers = readers
+        self._clock = clock
+
+    async def approve(self, caller: Caller, request: ApproveRequest) -> ApproveAnswer:
+        """What the owner still has to send or to sign; nothing once the venue may take the
+        tokens. Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR, SERVICE_UNAVAILABLE."""
+        deal, venue = await self._deal(caller, request.quote_id)
+        owner = _owner(request.address_from, deal)
+        missing = await _asked(
+            venue.permission(deal, owner, by_permit=request.use_permit is not False)
+        )
+        approvals = [
+            Approval(
+                data="0x" + each.data.hex(),
+                to=each.to,
+                from_=owner,
+                from_chain=deal.token_in.chain_data,
+            )
+            for each in missing.approvals
+        ]
+        return ApproveAnswer(approvals=approvals, signatures=list(missing.signatures))
+
+    async def allowance(self, caller: Caller, request: ApproveRequest) -> bool:
+        """Whether the venue may take the tokens already. Raises as ``approve``."""
+        deal, venue = await self._deal(caller, request.quote_id)
+        return await _asked(venue.allowed(deal, _owner(request.address_from, deal)))
+
+    async def next_signatures(
+        self, caller: Caller, request: ChainSignaturesRequest
+    ) -> list[SignatureRequirement]:
+        """What follows a signed step. Raises as ``approve``."""
+        deal, venue = await self._deal(caller, request.quote_id)
+        given = request.previous_signature
+        if request.signature_key != given.key:
+            raise invalid("signatureKey", "is not the key of the signature", request.signature_key)
+        owner = _owner(request.address_from, deal)
+        return await _asked(venue.next_signature(deal, owner, given, request.signature_step))
+
+    async def _deal(self, caller: Caller, quote_id: str) -> tuple[Deal, DexVenue]:
+        quote = usable(
+            await self._store.get_quote(caller.partner.partner_id, quote_id),
+            "exchange",
+            self._clock.now(),
+        )
+        return self._of(quote)
+
+    def _of(self, quote: StoredQuote) -> tuple[Deal, DexVenue]:
+        venue = self._venues.dex(quote.legs[0]) if quote.route == "dex" else None
+        if venue is None:
+            raise unusable()
+        return deal_of_quote(quote, self._catalog), venue
+
+    async def prepare(self, quote: StoredQuote, request: ExchangeRequest) -> Detail:
+        """What an order of the quote keeps, its transaction among it. Raises as ``approve``."""
+        deal, venue = self._of(quote)
+        if request.address_from is None:
+            raise invalid("addressFrom", "is required for a DEX route")
+        owner = _owner(request.address_from, deal)
+        prepared = await _asked(
+            venue.prepare(
+                deal,
+                owner,
+                checksummed(request.address_to),
+                request.signatures or (),
+                self._clock.now(),
+            )
+        )
+        return detail_of(deal, owner, prepared)
+
+    async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
+        """Take note that the order's transaction was sent, or that its venue may settle it.
+
+        False: the chain does not know the transaction (yet). Raises NOT_FOUND, BAD_REQUEST
+        without a hash, ALREADY_SUBMITTED for another hash, VALIDATION_ERROR for a transaction
+        that is not the order's, INVALID_SWAP for an order that has ended.
+        """
+        for _ in range(_TRIES):
+            order = await self._found(caller, request.id)
+            if order.detail.get(BY_VENUE) is True:
+                noted = _confirmed_without_hash(order, request)
+            else:
+                noted = await self._confirmed_by_hash(order, request)
+            if isinstance(noted, bool):
+                return noted
+            now = self._clock.now()
+            changed = replace(order, detail=order.detail | noted, modified=now, due_at=now)
+            if await self._store.advance_order(changed, expected_version=order.version):
+                return True
+        raise ServiceError(
+            ErrorCode.SERVICE_UNAVAILABLE, "The order changes at this moment. Try again."
+        )
+
+    async def _found(self, caller: Caller, service_id: str) -> StoredOrder:
+        order = await self._store.get_order(caller.partner.partner_id, service_id)
+        if order is None or not visible(order.created, self._clock.now()):
+            raise ServiceError(ErrorCode.NOT_FOUND, "There is no such order.")
+        if order.route != "dex":
+            raise invalid("id", "is no DEX order: its deposit is seen without this", service_id)
+        return order
+
+    async def _confirmed_by_hash(
+        self, order: StoredOrder, request: ConfirmTransactionRequest
+    ) -> Detail | bool:
+        """What to note; True when it is noted already, False when the chain knows nothing."""
+        if request.tx_hash is None:
+            raise ServiceError(
+                ErrorCode.BAD_REQUEST, "txHash is required: this order is settled on a chain."
+            )
+        sent = request.tx_hash.lower()
+        if _HASH.fullmatch(sent) is None:
+            raise invalid("txHash", "is no transaction hash of this chain", request.tx_hash)
+        known = order.detail.get(CONFIRMED_HASH)
+        if known is not None:
+            return _same(known == sent)
+        _require_open(order)
+        chain = str(order.detail[SOURCE_CHAIN])
+        transaction = await _asked(self._readers[chain].client.transaction(sent))
+        if transaction is None:
+            return False
+        if not _is_of(transaction, order):
+            raise invalid("txHash", "is not the transaction of this order", request.tx_hash)
+        other = await self._store.order_of_transaction(chain, sent)
+        if other is not None and other != order.service_id:
+            raise invalid("txHash", "was confirmed for another order", request.tx_hash)
+        return {CONFIRMED: True, CONFIRMED_HASH: sent}
+
+    async def progress(self, order: StoredOrder) -> Progress:
+        """Where an order stands now. Raises Transient when its chain does not answer."""
+        venue = self._venues.dex(order.legs[0])
+        if venue is None:
+            raise Transient(f"venue {order.legs[0]} is not configured")
+        execution = execution_of(order, self._catalog, self._clock.now())
+        try:
+            return await venue.progress(execution)
+        except EvmError as error:
+            raise Transient(str(error)) from error
+
+
+def _confirmed_without_hash(
+    order: StoredOrder, request: ConfirmTransactionRequest
+) -> Detail | bool:
+    if request.tx_hash is not None:
+        raise invalid("txHash", "belongs to no order that its venue settles", request.tx_hash)
+    if order.detail.get(CONFIRMED) is True:
+        return True
+    if order.status != OrderStatus.WAITING:
+        raise _ended()
+    return {CONFIRMED: True}
+
+
+def _same(is_known: bool) -> bool:
+    if not is_known:
+        raise ServiceError(
+            ErrorCode.ALREADY_SUBMITTED, "This order was confirmed with another transaction."
+        )
+    return True
+
+
+def _require_open(order: StoredOrder) -> None:
+    """One that expired unconfirmed may still have been paid in time: it gets its hash."""
+    if order.status not in (OrderStatus.WAITING, OrderStatus.EXPIRED):
+        raise _ended()
+
+
+def _ended() -> ServiceError:
+    return ServiceError(ErrorCode.INVALID_SWAP, "This order can no longer be confirmed.")
+
+
+def _is_of(transaction: Transaction, order: StoredOrder) -> bool:
+    """Whether it is the order's transaction to the last byte."""
+    metadata = metadata_of(order)
+    return (
+        transaction.to == metadata["to"]
+        and transaction.sender == order.detail[OWNER]
+        and transaction.data == bytes.fromhex(str(metadata["data"])[2:])
+        and transaction.value == int(str(metadata["value"]))
+    )
+
+
+def _owner(address: str, deal: Deal) -> str:
+    if not is_address(address, deal.token_in):
+        chain = deal.token_in.chain_data.name
+        raise invalid("addressFrom", f"Not an address of {chain}.", address)
+    return checksummed(address)
+
+
+async def _asked(answer: Awaitable[T]) -> T:
+    """The answer of a venue or a chain, or the refusal of a request."""
+    try:
+        return await answer
+    except DexRefused as refused:
+        if refused.field is not None:
+            raise invalid(refused.field, refused.reason) from refused
+        reason = refused.reason[0].upper() + refused.reason[1:]
+        raise ServiceError(ErrorCode.INVALID_SWAP, f"{reason}.") from refused
+    except EvmError as error:
+        log.warning("a chain does not answer: %s", error)
+        raise ServiceError(
+            ErrorCode.SERVICE_UNAVAILABLE, "The chain does not answer at present. Try again."
+        ) from error

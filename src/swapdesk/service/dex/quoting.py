@@ -1,0 +1,210 @@
+"""DEX rows of ``GET /quotes`` (spec: Quotes; wire decisions 2.5, 6).
+
+Gas and fees are in the native coin of the chain that is paid on; dollars follow its price in
+the catalogue and are left out where there is none.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from swapdesk.chain.rpc.evm_errors import EvmError
+from swapdesk.clock import Clock
+from swapdesk.service.catalog import Catalog
+from swapdesk.service.quoting.fanout import gather
+from swapdesk.service.quoting.rows import QUOTE_VALID
+from swapdesk.service.quoting.valuation import PRICE_IMPACT, in_usd, loses_too_much
+from swapdesk.service.store.protocol import StoredQuote
+from swapdesk.service.venues.adapter import Unavailable
+from swapdesk.service.venues.onchain.adapter import DexPrice, DexQuestion, DexVenue
+from swapdesk.service.venues.registry import Venues
+from swapdesk.wire.encoding.ids import new_quote_id
+from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, quantize, short
+from swapdesk.wire.quotes import FilteredReason, Quote, RouteType
+from swapdesk.wire.tokens import Token
+
+PERMISSION_VALID = timedelta(seconds=600)
+"""A quote that needs an approval first is executable for so long (wire decisions 6)."""
+
+_COIN_DECIMALS = 18
+_USD_DECIMALS = 6
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class DexAsked:
+    """What is asked of on-chain venues; ``swaps`` is the allow-list of provider codes."""
+
+    question: DexQuestion
+    partner_id: str
+    swaps: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class DexOffer:
+    """A row; ``stored`` is None for one without a price."""
+
+    row: Quote
+    stored: StoredQuote | None
+
+
+class DexQuoting:
+    """Asks every on-chain venue that trades a pair."""
+
+    def __init__(self, catalog: Catalog, venues: Venues, clock: Clock, rng: random.Random) -> None:
+        self._venues = venues
+        self._clock = clock
+        self._rng = rng
+        self._coins = native_coins(catalog)
+        self._catalog = catalog
+
+    async def offers(self, asked: DexAsked) -> list[DexOffer]:
+        """One per venue, in the order of their codes."""
+        question = asked.question
+        if not (question.token_in.has_dex and question.token_out.has_dex):
+            return []
+        venues = [
+            venue
+            for venue in self._venues.onchain
+            if venue.supports(question.token_in, question.token_out)
+            and (asked.swaps is None or venue.provider.short_name in asked.swaps)
+        ]
+        gathered = await gather(self._clock, [self._ask(venue, question) for venue in venues])
+        offers = []
+        for venue, answer in zip(venues, gathered.answers, strict=True):
+            if isinstance(answer, DexPrice):
+                offers.append(self._offer(venue, answer, asked))
+            else:
+                silent = f"no answer within {round(gathered.waited, 1):g} s"
+                offers.append(_lost(venue, question, answer.reason if answer else silent))
+        return offers
+
+    async def _ask(self, venue: DexVenue, question: DexQuestion) -> DexPrice | Unavailable:
+        try:
+            return await venue.quote(question)
+        except EvmError as error:
+            log.info("%s: %s", venue.provider.short_name, error)
+            return Unavailable("the chain does not answer at present")
+
+    def _offer(self, venue: DexVenue, price: DexPrice, asked: DexAsked) -> DexOffer:
+        question, plan = asked.question, price.plan
+        token_in, token_out = question.token_in, question.token_out
+        amount_in = short(from_base_units(plan.amount, token_in.decimals))
+        amount_out = short(from_base_units(plan.out, token_out.decimals))
+        usd_in, usd_out = in_usd(token_in, amount_in), in_usd(token_out, amount_out)
+        now = self._clock.now()
+        valid = PERMISSION_VALID if price.needs_permission else QUOTE_VALID
+        reason = _filtered(price, question, usd_in, usd_out)
+        fee_usd = self._usd(token_in, price.fee_wei)
+        stored = StoredQuote(
+            quote_id=new_quote_id(self._rng),
+            partner_id=asked.partner_id,
+            purpose="exchange",
+            route="dex",
+            created=now,
+            expires=now + valid,
+            token_in_id=token_in.id,
+            token_out_id=token_out.id,
+            amount_in=amount_in,
+            amount_out=amount_out,
+            amount_in_usd=usd_in,
+            amount_out_usd=usd_out,
+            minutes=price.minutes,
+            legs=(venue.provider.short_name,),
+            filtered=reason is not None,
+            plan=plan.as_json(),
+        )
+        provider = venue.provider
+        row = Quote(
+            quote_id=stored.quote_id,
+            type=RouteType.DEX,
+            swap=provider.short_name,
+            swap_name=provider.name,
+            logo_url=provider.logo_url,
+            markup_supported=provider.markup_supported,
+            slippage_supported=provider.slippage_supported,
+            supports_signatures=price.by_signature,
+            requires_approval=price.needs_permission,
+            deposit_address_supported=False,
+            requires_refund_address=False,
+            rewards_available=False,
+            fixed=False,
+            duration=price.minutes,
+            provider_eta=price.minutes,
+            gas=None if price.gas is None else Decimal(price.gas),
+            gas_usd=None if price.gas is None else self._usd(token_in, price.gas_wei),
+            fee_usd=fee_usd,
+            bridge_fee_usd=(
+                self._usd(token_in, price.bridge_fee_wei) if price.bridge_fee_wei else None
+            ),
+            amount_in=amount_in,
+            amount_out=amount_out,
+            amount_out_usd=usd_out,
+            net_amount_out=net_of(token_out, amount_out, fee_usd),
+            filtered=stored.filtered,
+            filtered_reason=reason,
+            valid_until=stored.expires,
+        )
+        return DexOffer(row, stored)
+
+    def coin_price(self, chain: str) -> Decimal | None:
+        """Dollars for the native coin of a chain."""
+        coin = self._coins.get(chain)
+        token = None if coin is None else self._catalog.token(coin)
+        return None if token is None else token.price
+
+    def _usd(self, token_in: Token, wei: int) -> Decimal | None:
+        price = self.coin_price(token_in.chain_data.short_name)
+        if price is None:
+            return None
+        exact = ROUGH.multiply(from_base_units(wei, _COIN_DECIMALS), price)
+        return short(quantize(exact, _USD_DECIMALS, up=True))
+
+
+def native_coins(catalog: Catalog) -> dict[str, str]:
+    """Ids of the native coins by the short name of their chain."""
+    return {token.chain_data.short_name: token.id for token in catalog.tokens if token.mainnet}
+
+
+def net_of(token_out: Token, amount_out: Decimal, fee_usd: Decimal | None) -> Decimal:
+    """What routes are compared on: the amount less the venue's fee, in the output token; the
+    amount itself where the token has no price (spec: Quote ``netAmountOut``)."""
+    if fee_usd is None or not token_out.price or token_out.price <= 0:
+        return amount_out
+    fee = ROUGH.divide(fee_usd, token_out.price)
+    return short(quantize(ROUGH.subtract(amount_out, fee), token_out.decimals, up=False))
+
+
+def _filtered(
+    price: DexPrice, question: DexQuestion, usd_in: Decimal | None, usd_out: Decimal | None
+) -> FilteredReason | None:
+    """Why the row must not be used (spec: Quote ``filteredReason``)."""
+    sender, receiver = question.sender, question.receiver
+    if (
+        price.pays_sender_only
+        and sender is not None
+        and receiver is not None
+        and sender.lower() != receiver.lower()
+    ):
+        return FilteredReason.DIFFERENT_RECIPIENT
+    if price.impact > PRICE_IMPACT or loses_too_much(usd_in, usd_out):
+        return FilteredReason.PRICE_IMPACT
+    return None
+
+
+def _lost(venue: DexVenue, question: DexQuestion, reason: str) -> DexOffer:
+    provider = venue.provider
+    row = Quote(
+        type=RouteType.DEX,
+        swap=provider.short_name,
+        swap_name=provider.name,
+        logo_url=provider.logo_url,
+        amount_in=short(from_base_units(question.amount, question.token_in.decimals)),
+        error=reason,
+    )
+    return DexOffer(row, None)

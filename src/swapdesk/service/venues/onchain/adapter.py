@@ -1,0 +1,220 @@
+"""The protocol every on-chain venue speaks.
+
+A quote is free of side effects. ``permission`` and ``next_signature`` say what a wallet has to
+sign before the venue may take its tokens, ``prepare`` what it has to send, and ``progress`` is
+asked again and again until the order has ended. Amounts are whole units of their token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Protocol
+
+from swapdesk.service.venues.adapter import LegReport, Unavailable
+from swapdesk.wire.dex import GivenSignature, SignatureRequirement
+from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.tokens import Token
+
+AUTO_SLIPPAGE = Decimal("0.5")
+"""Percent that a venue allows for when nobody said how much."""
+
+CALLDATA_SECONDS = 120
+"""For so long after the create its transaction can be executed."""
+
+SIGNATURE_SECONDS = 600
+"""For so long after the quote's end what was signed for it is valid."""
+
+
+class DexRefused(Exception):
+    """What was sent does not fit the quote. ``field`` is the input; None for the swap itself."""
+
+    def __init__(self, reason: str, field: str | None = None) -> None:
+        super().__init__(reason)
+        self.field = field
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class DexQuestion:
+    """What is to be priced: ``amount`` of ``token_in`` in units, and ``slippage`` in percent,
+    None to let the venue choose. ``sender`` and ``receiver`` as far as they are known."""
+
+    token_in: Token
+    token_out: Token
+    amount: int
+    slippage: Decimal | None = None
+    sender: str | None = None
+    receiver: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a venue promised with a quote, kept with it.
+
+    ``path`` is contracts, the wrapped one for a native coin; ``least`` is ``out`` less the
+    slippage; ``fee`` units of the token sold that the venue keeps; ``value`` wei that go along.
+    """
+
+    amount: int
+    out: int
+    least: int
+    slippage: Decimal
+    path: tuple[str, ...]
+    fee: int = 0
+    value: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON without numbers, which are exact nowhere."""
+        return {
+            "amount": str(self.amount),
+            "out": str(self.out),
+            "least": str(self.least),
+            "slippage": format(self.slippage, "f"),
+            "path": list(self.path),
+            "fee": str(self.fee),
+            "value": str(self.value),
+        }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Plan:
+        return cls(
+            amount=int(told["amount"]),
+            out=int(told["out"]),
+            least=int(told["least"]),
+            slippage=Decimal(told["slippage"]),
+            path=tuple(told["path"]),
+            fee=int(told["fee"]),
+            value=int(told["value"]),
+        )
+
+
+@dataclass(frozen=True)
+class DexPrice:
+    """What a venue would pay now, and what it costs.
+
+    ``gas`` is in gas units of the chain that is paid on, and None where the wallet sends no
+    transaction of its own; ``impact`` is a share of the price. ``needs_permission``: the venue
+    takes tokens, so that the wallet has to approve or to sign; ``by_signature``: signing does.
+    ``pays_sender_only``: the venue pays nobody but who signs.
+    """
+
+    plan: Plan
+    minutes: Decimal
+    impact: Decimal
+    gas: int | None = None
+    gas_wei: int = 0
+    fee_wei: int = 0
+    bridge_fee_wei: int = 0
+    needs_permission: bool = False
+    by_signature: bool = False
+    pays_sender_only: bool = False
+
+
+@dataclass(frozen=True)
+class Deal:
+    """A quote that is being executed. ``expires`` is the quote's end."""
+
+    quote_id: str
+    token_in: Token
+    token_out: Token
+    plan: Plan
+    expires: datetime
+
+    @property
+    def signed_until(self) -> int:
+        """The deadline of what is signed for it, in seconds since 1970."""
+        return int(self.expires.timestamp()) + SIGNATURE_SECONDS
+
+
+@dataclass(frozen=True)
+class ApprovalCall:
+    """A call of the token sold that lets the venue take it."""
+
+    to: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Permission:
+    """What is still missing before the venue may take the tokens."""
+
+    approvals: Sequence[ApprovalCall] = ()
+    signatures: Sequence[SignatureRequirement] = ()
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the wallet has to send: ``metadata`` for the order. ``settled_by_venue``: nothing,
+    the venue acts once the order is confirmed. ``notes`` stay with the order."""
+
+    metadata: dict[str, Any]
+    settled_by_venue: bool = False
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Execution:
+    """An order of a deal as far as it is known. ``hash`` is the confirmed transaction; with
+    ``confirmed`` a venue that settles by itself may begin."""
+
+    deal: Deal
+    owner: str
+    receiver: str
+    notes: Mapping[str, str]
+    confirmed: bool
+    hash: str | None
+    deadline: datetime
+    now: datetime
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where an order stands; ``notes`` are to be kept with it."""
+
+    report: LegReport
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+class DexVenue(Protocol):
+    """One on-chain venue. Methods that ask a chain raise EvmError."""
+
+    @property
+    def provider(self) -> SwapProvider: ...
+
+    def supports(self, token_in: Token, token_out: Token) -> bool:
+        """Whether the venue trades the pair at all. Pure, no I/O."""
+        ...
+
+    async def quote(self, question: DexQuestion) -> DexPrice | Unavailable: ...
+
+    async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
+        """What ``owner`` has to approve or sign now. Raises DexRefused."""
+        ...
+
+    async def allowed(self, deal: Deal, owner: str) -> bool:
+        """Whether the venue may take the tokens already."""
+        ...
+
+    async def next_signature(
+        self, deal: Deal, owner: str, given: GivenSignature, step: int
+    ) -> list[SignatureRequirement]:
+        """What follows a signed step of a chain. Raises DexRefused."""
+        ...
+
+    async def prepare(
+        self,
+        deal: Deal,
+        owner: str,
+        receiver: str,
+        signatures: Sequence[GivenSignature],
+        now: datetime,
+    ) -> Prepared:
+        """What to send, tried on the chain as it is. Raises DexRefused."""
+        ...
+
+    async def progress(self, execution: Execution) -> Progress:
+        """Where the order stands, doing what the venue itself has to do next."""
+        ...

@@ -1,0 +1,112 @@
+"""An AMM whose router takes an approval; it also takes and pays the native coin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from swapdesk.chain.calldata.venues import SWAP_FOR_NATIVE, SWAP_NATIVE, SWAP_TOKENS
+from swapdesk.chain.rpc.evm import Call
+from swapdesk.service.venues.adapter import Unavailable
+from swapdesk.service.venues.onchain.adapter import (
+    CALLDATA_SECONDS,
+    Deal,
+    DexPrice,
+    DexQuestion,
+    DexRefused,
+    Execution,
+    Permission,
+    Prepared,
+    Progress,
+)
+from swapdesk.service.venues.onchain.pool_venue import (
+    Pools,
+    contract_of,
+    planned,
+    swapped,
+    tried,
+)
+from swapdesk.service.venues.onchain.spending import approvals_needed
+from swapdesk.wire.dex import GivenSignature, SignatureRequirement
+from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.tokens import Token
+
+_GAS, _GAS_A_HOP = 70_000, 75_000
+_MINUTES = Decimal("0.5")
+
+
+class Basalt:
+    """``router`` stands at the same address on every chain."""
+
+    def __init__(self, provider: SwapProvider, router: str, pools: Pools) -> None:
+        self.provider = provider
+        self._router = router
+        self._pools = pools
+
+    def supports(self, token_in: Token, token_out: Token) -> bool:
+        return self.provider.enabled and self._pools.connects(token_in, token_out)
+
+    async def quote(self, question: DexQuestion) -> DexPrice | Unavailable:
+        view, path = await self._pools.best(question.token_in, question.token_out, question.amount)
+        if path is None:
+            return Unavailable("the pools pay nothing for this amount")
+        gas = _GAS + _GAS_A_HOP * path.hops
+        return DexPrice(
+            planned(question, path),
+            minutes=_MINUTES,
+            impact=path.impact,
+            gas=gas,
+            gas_wei=gas * (view.fees.base_fee + view.fees.priority),
+            needs_permission=question.token_in.address is not None,
+        )
+
+    async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
+        if deal.token_in.address is None:
+            return Permission()
+        reader = self._pools.reader(deal.token_in.chain_data.short_name)
+        token = contract_of(deal.token_in, reader.place)
+        return Permission(
+            await approvals_needed(reader, token, owner, self._router, deal.plan.amount)
+        )
+
+    async def allowed(self, deal: Deal, owner: str) -> bool:
+        if deal.token_in.address is None:
+            return True
+        reader = self._pools.reader(deal.token_in.chain_data.short_name)
+        token = contract_of(deal.token_in, reader.place)
+        return await reader.allowance(token, owner, self._router) >= deal.plan.amount
+
+    async def next_signature(
+        self, deal: Deal, owner: str, given: GivenSignature, step: int
+    ) -> list[SignatureRequirement]:
+        raise DexRefused("this route asks for no signatures", "signatureKey")
+
+    async def prepare(
+        self,
+        deal: Deal,
+        owner: str,
+        receiver: str,
+        signatures: Sequence[GivenSignature],
+        now: datetime,
+    ) -> Prepared:
+        if signatures:
+            raise DexRefused("this route asks for no signatures", "signatures")
+        deadline = now + timedelta(seconds=CALLDATA_SECONDS)
+        plan, ends = deal.plan, int(deadline.timestamp())
+        path = list(plan.path)
+        value = 0
+        if deal.token_in.address is None:
+            value = plan.amount
+            data = SWAP_NATIVE.call(plan.least, path, receiver, ends)
+        elif deal.token_out.address is None:
+            data = SWAP_FOR_NATIVE.call(plan.amount, plan.least, path, receiver, ends)
+        else:
+            data = SWAP_TOKENS.call(plan.amount, plan.least, path, receiver, ends)
+        reader = self._pools.reader(deal.token_in.chain_data.short_name)
+        call = Call(self._router, data, sender=owner, value=value)
+        return Prepared(await tried(reader, call, deadline=deadline, slippage=plan.slippage))
+
+    async def progress(self, execution: Execution) -> Progress:
+        reader = self._pools.reader(execution.deal.token_in.chain_data.short_name)
+        return await swapped(reader, execution)

@@ -1,0 +1,192 @@
+"""EIP-712 documents that venues ask for, and who signed one.
+
+Whole numbers that may be larger than 2^53 are decimal texts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from swapdesk.chain.addresses.evm import checksummed, keccak
+
+_DOMAIN = [
+    {"name": "name", "type": "string"},
+    {"name": "version", "type": "string"},
+    {"name": "chainId", "type": "uint256"},
+    {"name": "verifyingContract", "type": "address"},
+]
+_PERMIT = [
+    {"name": "owner", "type": "address"},
+    {"name": "spender", "type": "address"},
+    {"name": "value", "type": "uint256"},
+    {"name": "nonce", "type": "uint256"},
+    {"name": "deadline", "type": "uint256"},
+]
+_ORDER = [
+    {"name": "owner", "type": "address"},
+    {"name": "sellToken", "type": "address"},
+    {"name": "buyToken", "type": "address"},
+    {"name": "receiver", "type": "address"},
+    {"name": "sellAmount", "type": "uint256"},
+    {"name": "buyAmount", "type": "uint256"},
+    {"name": "feeAmount", "type": "uint256"},
+    {"name": "validTo", "type": "uint32"},
+    {"name": "nonce", "type": "uint256"},
+    {"name": "partiallyFillable", "type": "bool"},
+    {"name": "appData", "type": "bytes32"},
+]
+_HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Where a signature is valid."""
+
+    name: str
+    version: str
+    chain_id: int
+    contract: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "version": self.version,
+            "chainId": self.chain_id,
+            "verifyingContract": self.contract,
+        }
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Its three parts as contracts take them; ``v`` is 27 or 28."""
+
+    v: int
+    r: bytes
+    s: bytes
+
+
+NO_SIGNATURE = Signature(0, bytes(32), bytes(32))
+
+
+def permit_document(
+    domain: Domain, owner: str, spender: str, amount: int, nonce: int, deadline: int
+) -> Document:
+    """EIP-2612."""
+    message = {
+        "owner": checksummed(owner),
+        "spender": checksummed(spender),
+        "value": str(amount),
+        "nonce": str(nonce),
+        "deadline": str(deadline),
+    }
+    return _document(domain, "Permit", _PERMIT, message)
+
+
+@dataclass(frozen=True)
+class IntentOrder:
+    """An order of the settlement contract; all of it or nothing."""
+
+    owner: str
+    sell: str
+    buy: str
+    receiver: str
+    sell_amount: int
+    buy_amount: int
+    fee_amount: int
+    valid_to: int
+    nonce: int
+    app_data: bytes = bytes(32)
+
+    @property
+    def words(self) -> tuple[Any, ...]:
+        """As ``settle`` takes it."""
+        return (
+            self.owner,
+            self.sell,
+            self.buy,
+            self.receiver,
+            self.sell_amount,
+            self.buy_amount,
+            self.fee_amount,
+            self.valid_to,
+            self.nonce,
+            False,
+            self.app_data,
+        )
+
+
+def order_document(domain: Domain, order: IntentOrder) -> Document:
+    message = {
+        "owner": checksummed(order.owner),
+        "sellToken": checksummed(order.sell),
+        "buyToken": checksummed(order.buy),
+        "receiver": checksummed(order.receiver),
+        "sellAmount": str(order.sell_amount),
+        "buyAmount": str(order.buy_amount),
+        "feeAmount": str(order.fee_amount),
+        "validTo": order.valid_to,
+        "nonce": str(order.nonce),
+        "partiallyFillable": False,
+        "appData": "0x" + order.app_data.hex(),
+    }
+    return _document(domain, "Order", _ORDER, message)
+
+
+def _document(
+    domain: Domain, name: str, fields: list[dict[str, str]], message: dict[str, Any]
+) -> Document:
+    return {
+        "types": {"EIP712Domain": _DOMAIN, name: fields},
+        "primaryType": name,
+        "domain": domain.as_json(),
+        "message": message,
+    }
+
+
+def read_signature(text: str) -> Signature | None:
+    """The parts of 65 bytes of 0x-hex; None unless a contract would take them: ``v`` is 27 or
+    28 (0 and 1 are read as these), and ``s`` is in the lower half."""
+    if len(text) != 132:
+        return None
+    raw = bytes.fromhex(text[2:])
+    v = raw[64] + 27 if raw[64] < 27 else raw[64]
+    if v not in (27, 28) or int.from_bytes(raw[32:64], "big") > _HALF_ORDER:
+        return None
+    return Signature(v, raw[:32], raw[32:64])
+
+
+def signed_by(document: Document, text: str, owner: str) -> Signature | None:
+    """The signature when ``owner`` made it for this document; None for any other."""
+    from eth_account import Account
+    from eth_account.messages import encode_typed_data
+    from eth_keys.exceptions import BadSignature
+    from eth_utils.exceptions import ValidationError
+
+    parts = read_signature(text)
+    if parts is None:
+        return None
+    raw = parts.r + parts.s + bytes([parts.v])
+    try:
+        signer = Account.recover_message(encode_typed_data(full_message=document), signature=raw)
+    except (BadSignature, ValidationError, ValueError):
+        return None
+    return parts if str(signer).lower() == owner.lower() else None
+
+
+def digest_of(document: Document) -> bytes:
+    """The 32 bytes that are signed."""
+    from eth_account.messages import encode_typed_data
+
+    signable = encode_typed_data(full_message=document)
+    return keccak(b"\x19" + signable.version + signable.header + signable.body)
+
+
+def domain_separator(domain: Domain) -> bytes:
+    """The hash of a domain, as contracts answer it to ``DOMAIN_SEPARATOR()``."""
+    from eth_account.messages import encode_typed_data
+
+    document = _document(domain, "Nothing", [{"name": "a", "type": "bool"}], {"a": False})
+    return bytes(encode_typed_data(full_message=document).header)

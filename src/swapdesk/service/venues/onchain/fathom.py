@@ -1,0 +1,167 @@
+"""An AMM whose router takes an EIP-2612 permit with the swap, or an approval before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from swapdesk.chain.calldata.venues import SWAP_WITH_PERMIT
+from swapdesk.chain.rpc.evm import Call
+from swapdesk.service.venues.adapter import Unavailable
+from swapdesk.service.venues.onchain.adapter import (
+    CALLDATA_SECONDS,
+    Deal,
+    DexPrice,
+    DexQuestion,
+    DexRefused,
+    Execution,
+    Permission,
+    Prepared,
+    Progress,
+)
+from swapdesk.service.venues.onchain.documents import NO_SIGNATURE, Document, Signature, signed_by
+from swapdesk.service.venues.onchain.permits import Permits
+from swapdesk.service.venues.onchain.pool_venue import (
+    Pools,
+    contract_of,
+    planned,
+    swapped,
+    tried,
+)
+from swapdesk.service.venues.onchain.spending import approvals_needed
+from swapdesk.wire.dex import GivenSignature, SignatureRequirement, SignatureType
+from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.tokens import Token
+
+KEY = "permit"
+_GAS, _GAS_A_HOP = 120_000, 75_000
+_MINUTES = Decimal("0.5")
+
+
+class Fathom:
+    """Trades tokens with contracts only. ``permits`` by chain."""
+
+    def __init__(
+        self, provider: SwapProvider, router: str, pools: Pools, permits: dict[str, Permits]
+    ) -> None:
+        self.provider = provider
+        self._router = router
+        self._pools = pools
+        self._permits = permits
+
+    def supports(self, token_in: Token, token_out: Token) -> bool:
+        return (
+            self.provider.enabled
+            and token_in.address is not None
+            and token_out.address is not None
+            and self._pools.connects(token_in, token_out)
+        )
+
+    async def quote(self, question: DexQuestion) -> DexPrice | Unavailable:
+        view, path = await self._pools.best(question.token_in, question.token_out, question.amount)
+        if path is None:
+            return Unavailable("the pools pay nothing for this amount")
+        domain = await self._permits_of(question.token_in).domain(path.tokens[0])
+        gas = _GAS + _GAS_A_HOP * path.hops
+        return DexPrice(
+            planned(question, path),
+            minutes=_MINUTES,
+            impact=path.impact,
+            gas=gas,
+            gas_wei=gas * (view.fees.base_fee + view.fees.priority),
+            needs_permission=True,
+            by_signature=domain is not None,
+        )
+
+    async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
+        if await self.allowed(deal, owner):
+            return Permission()
+        document = await self._document(deal, owner) if by_permit else None
+        if document is not None:
+            return Permission(signatures=[_requirement(document)])
+        reader = self._pools.reader(deal.token_in.chain_data.short_name)
+        token = contract_of(deal.token_in, reader.place)
+        return Permission(
+            await approvals_needed(reader, token, owner, self._router, deal.plan.amount)
+        )
+
+    async def allowed(self, deal: Deal, owner: str) -> bool:
+        reader = self._pools.reader(deal.token_in.chain_data.short_name)
+        token = contract_of(deal.token_in, reader.place)
+        return await reader.allowance(token, owner, self._router) >= deal.plan.amount
+
+    async def next_signature(
+        self, deal: Deal, owner: str, given: GivenSignature, step: int
+    ) -> list[SignatureRequirement]:
+        raise DexRefused("the permit of this route stands alone", "signatureKey")
+
+    async def prepare(
+        self,
+        deal: Deal,
+        owner: str,
+        receiver: str,
+        signatures: Sequence[GivenSignature],
+        now: datetime,
+    ) -> Prepared:
+        permit = await self._permit(deal, owner, signatures)
+        deadline = now + timedelta(seconds=CALLDATA_SECONDS)
+        plan = deal.plan
+        data = SWAP_WITH_PERMIT.call(
+            plan.amount,
+            plan.least,
+            list(plan.path),
+            receiver,
+            int(deadline.timestamp()),
+            deal.signed_until,
+            permit.v,
+            permit.r,
+            permit.s,
+        )
+        reader = self._pools.reader(deal.token_in.chain_data.short_name)
+        call = Call(self._router, data, sender=owner)
+        return Prepared(await tried(reader, call, deadline=deadline, slippage=plan.slippage))
+
+    async def progress(self, execution: Execution) -> Progress:
+        reader = self._pools.reader(execution.deal.token_in.chain_data.short_name)
+        return await swapped(reader, execution)
+
+    async def _permit(
+        self, deal: Deal, owner: str, signatures: Sequence[GivenSignature]
+    ) -> Signature:
+        """The permit that was given; an empty one where an allowance stands already."""
+        if not signatures:
+            if await self.allowed(deal, owner):
+                return NO_SIGNATURE
+            raise DexRefused("is required: the permit, or an approval that is mined", "signatures")
+        (given, *others) = signatures
+        if others or given.key != KEY:
+            raise DexRefused("must be the one permit that was asked for", "signatures")
+        document = await self._document(deal, owner)
+        if document is None:
+            raise DexRefused("this token takes no permits", "signatures")
+        permit = signed_by(document, given.signature, owner)
+        if permit is None:
+            raise DexRefused("is no permit of this owner for this quote", "signatures")
+        return permit
+
+    async def _document(self, deal: Deal, owner: str) -> Document | None:
+        reader = self._pools.reader(deal.token_in.chain_data.short_name)
+        token = contract_of(deal.token_in, reader.place)
+        return await self._permits_of(deal.token_in).document(
+            token, owner, self._router, deal.plan.amount, deal.signed_until
+        )
+
+    def _permits_of(self, token: Token) -> Permits:
+        return self._permits[token.chain_data.short_name]
+
+
+def _requirement(document: Document) -> SignatureRequirement:
+    return SignatureRequirement(
+        data=document,
+        type=SignatureType.SINGLE,
+        total_steps=1,
+        step=0,
+        is_complete=True,
+        key=KEY,
+    )

@@ -1,0 +1,263 @@
+"""A cross-chain portal: tokens are locked on one chain, a relayer pays out on the other.
+
+Both ends are the same asset, one for one less a share. What the relayer's payout costs is paid
+in the native coin that goes along: the bridge fee, and a small fee of the venue's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.calldata.method import method
+from swapdesk.chain.calldata.venues import FULFIL, SEND
+from swapdesk.chain.rpc.evm import Call
+from swapdesk.chain.rpc.evm_answers import Receipt
+from swapdesk.chain.rpc.evm_errors import EvmRefused
+from swapdesk.service.venues.adapter import LegReport, Unavailable
+from swapdesk.service.venues.onchain.adapter import (
+    AUTO_SLIPPAGE,
+    CALLDATA_SECONDS,
+    Deal,
+    DexPrice,
+    DexQuestion,
+    DexRefused,
+    Execution,
+    Permission,
+    Plan,
+    Prepared,
+    Progress,
+)
+from swapdesk.service.venues.onchain.formula import less
+from swapdesk.service.venues.onchain.hot_wallet import HotWallet
+from swapdesk.service.venues.onchain.pool_venue import tried, watched
+from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.spending import approvals_needed
+from swapdesk.wire.dex import GivenSignature, SignatureRequirement
+from swapdesk.wire.encoding.numbers import ROUGH, from_base_units
+from swapdesk.wire.orders import LegStatus
+from swapdesk.wire.providers import SwapProvider
+from swapdesk.wire.tokens import Token
+
+_SENT_EVENT = "0x" + (
+    keccak(b"Sent(bytes32,address,address,uint256,uint256,uint256,address,uint256,address)").hex()
+)
+_FULFILLED_EVENT = "0x" + keccak(b"Fulfilled(bytes32,address,uint256,address)").hex()
+_FULFILLED = method("fulfilled(bytes32)", "transfer")
+
+_GAS, _PAYOUT_GAS = 190_000, 130_000
+_MINUTES = Decimal(2)
+_SHARE = Decimal("0.04")
+"""Percent the relayer keeps."""
+_FEE_USD = Decimal("0.15")
+_BUFFER = Decimal("1.25")
+_WEI = Decimal(10**18)
+
+PriceOfCoin = Callable[[str], Decimal | None]
+"""Dollars for a chain's native coin, by short name."""
+
+
+class Meridian:
+    """``assets`` names what each contract is, by chain; the relayer holds all of them."""
+
+    def __init__(
+        self,
+        provider: SwapProvider,
+        portal: str,
+        readers: Mapping[str, ChainReader],
+        assets: Mapping[str, Mapping[str, str]],
+        relayer: HotWallet,
+        price_of: PriceOfCoin,
+    ) -> None:
+        self.provider = provider
+        self._portal = portal
+        self._readers = readers
+        self._assets = assets
+        self._relayer = relayer
+        self._price_of = price_of
+
+    def supports(self, token_in: Token, token_out: Token) -> bool:
+        asset = self._asset(token_in)
+        return (
+            self.provider.enabled
+            and token_in.chain_data.short_name != token_out.chain_data.short_name
+            and asset is not None
+            and asset == self._asset(token_out)
+        )
+
+    def _asset(self, token: Token) -> str | None:
+        if token.address is None or token.chain_data.short_name not in self._readers:
+            return None
+        held = self._assets.get(token.chain_data.short_name, {})
+        return held.get(checksummed(token.address))
+
+    async def quote(self, question: DexQuestion) -> DexPrice | Unavailable:
+        token_in, token_out = question.token_in, question.token_out
+        start, end = token_in.chain_data.short_name, token_out.chain_data.short_name
+        coin_in, coin_out = self._price_of(start), self._price_of(end)
+        if not coin_in or not coin_out:
+            return Unavailable("the bridge fee cannot be priced")
+        here, there = await self._readers[start].view(), await self._readers[end].view()
+        out = less(_rescaled(question.amount, token_in.decimals, token_out.decimals), _SHARE)
+        if out <= 0:
+            return Unavailable("nothing is left of this amount")
+        payout = Decimal(_PAYOUT_GAS * there.fees.most) * coin_out * _BUFFER
+        bridge_fee = int(ROUGH.divide(payout, coin_in)) + 1
+        fee = int(ROUGH.divide(_FEE_USD * _WEI, coin_in))
+        slippage = AUTO_SLIPPAGE if question.slippage is None else question.slippage
+        addresses = (checksummed(token_in.address or ""), checksummed(token_out.address or ""))
+        plan = Plan(
+            question.amount,
+            out,
+            less(out, slippage),
+            slippage,
+            addresses,
+            value=bridge_fee + fee,
+        )
+        return DexPrice(
+            plan,
+            minutes=_MINUTES,
+            impact=Decimal(0),
+            gas=_GAS,
+            gas_wei=_GAS * (here.fees.base_fee + here.fees.priority),
+            fee_wei=fee,
+            bridge_fee_wei=bridge_fee,
+            needs_permission=True,
+        )
+
+    async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
+        return Permission(
+            await approvals_needed(
+                self._source(deal), deal.plan.path[0], owner, self._portal, deal.plan.amount
+            )
+        )
+
+    async def allowed(self, deal: Deal, owner: str) -> bool:
+        found = await self._source(deal).allowance(deal.plan.path[0], owner, self._portal)
+        return found >= deal.plan.amount
+
+    async def next_signature(
+        self, deal: Deal, owner: str, given: GivenSignature, step: int
+    ) -> list[SignatureRequirement]:
+        raise DexRefused("this route asks for no signatures", "signatureKey")
+
+    async def prepare(
+        self,
+        deal: Deal,
+        owner: str,
+        receiver: str,
+        signatures: Sequence[GivenSignature],
+        now: datetime,
+    ) -> Prepared:
+        if signatures:
+            raise DexRefused("this route asks for no signatures", "signatures")
+        deadline = now + timedelta(seconds=CALLDATA_SECONDS)
+        plan = deal.plan
+        data = SEND.call(
+            plan.path[0],
+            plan.amount,
+            self._destination(deal).place.chain_id,
+            plan.path[1],
+            plan.least,
+            receiver,
+            int(deadline.timestamp()),
+        )
+        call = Call(self._portal, data, sender=owner, value=plan.value)
+        source = self._source(deal)
+        return Prepared(await tried(source, call, deadline=deadline, slippage=plan.slippage))
+
+    async def progress(self, execution: Execution) -> Progress:
+        report, receipt = await watched(self._source(execution.deal), execution)
+        if receipt is None:
+            return Progress(report)
+        transfer = _transfer_of(receipt, self._portal)
+        if transfer is None:
+            return Progress(
+                LegReport(LegStatus.FAILED, deposit_hash=receipt.hash, deposit_arrived=True)
+            )
+        there = self._destination(execution.deal)
+        paid = execution.notes.get("payout")
+        if paid is not None:
+            done = await self._paid(there, execution, receipt, paid)
+            if done is not None:
+                return Progress(done)
+        (fulfilled,) = await there.numbers([(self._portal, _FULFILLED, (transfer,))])
+        if fulfilled:
+            logs = await there.client.logs(self._portal, [_FULFILLED_EVENT, "0x" + transfer.hex()])
+            paid = logs[-1].transaction if logs else None
+            if paid is not None:
+                done = await self._paid(there, execution, receipt, paid)
+                sending = _sending(receipt, paid)
+                return Progress(done or sending, {"payout": paid})
+        return await self._pay(there, execution, receipt, transfer)
+
+    async def _pay(
+        self, there: ChainReader, execution: Execution, receipt: Receipt, transfer: bytes
+    ) -> Progress:
+        plan = execution.deal.plan
+        data = FULFIL.call(transfer, plan.path[1], plan.out, execution.receiver)
+        try:
+            sent = await self._relayer.send(there, self._portal, data)
+        except EvmRefused as refused:
+            if not refused.reverted:
+                raise
+            # The tokens are at the relayer: asked again until it can pay.
+            exchanging = LegReport(
+                LegStatus.EXCHANGING, deposit_hash=receipt.hash, deposit_arrived=True
+            )
+            return Progress(exchanging, {"hindrance": refused.words})
+        return Progress(_sending(receipt, sent), {"payout": sent})
+
+    async def _paid(
+        self, there: ChainReader, execution: Execution, receipt: Receipt, payout: str
+    ) -> LegReport | None:
+        """The payout as a leg; None when the chain does not know it, or it was in vain."""
+        found = await there.client.receipt(payout)
+        if found is None:
+            known = await there.client.transaction(payout)
+            return None if known is None else _sending(receipt, payout)
+        if not found.succeeded:
+            return None
+        deep = await there.client.height() - found.block + 1
+        if deep < there.place.confirmations:
+            return _sending(receipt, payout)
+        deal = execution.deal
+        return LegReport(
+            LegStatus.FINISHED,
+            amount_in=from_base_units(deal.plan.amount, deal.token_in.decimals),
+            amount_out=from_base_units(deal.plan.out, deal.token_out.decimals),
+            deposit_hash=receipt.hash,
+            payout_hash=payout,
+            confirmations=deep,
+            confirmations_needed=there.place.confirmations,
+            deposit_arrived=True,
+        )
+
+    def _source(self, deal: Deal) -> ChainReader:
+        return self._readers[deal.token_in.chain_data.short_name]
+
+    def _destination(self, deal: Deal) -> ChainReader:
+        return self._readers[deal.token_out.chain_data.short_name]
+
+
+def _rescaled(units: int, decimals: int, wanted: int) -> int:
+    """The same amount in units of another token of the same asset, rounded down."""
+    if wanted >= decimals:
+        return int(units * 10 ** (wanted - decimals))
+    return int(units // 10 ** (decimals - wanted))
+
+
+def _transfer_of(receipt: Receipt, portal: str) -> bytes | None:
+    """The id the portal gave the transfer."""
+    for log in receipt.logs:
+        if log.address == portal and len(log.topics) > 1 and log.topics[0] == _SENT_EVENT:
+            return bytes.fromhex(log.topics[1][2:])
+    return None
+
+
+def _sending(receipt: Receipt, payout: str) -> LegReport:
+    return LegReport(
+        LegStatus.SENDING, deposit_hash=receipt.hash, payout_hash=payout, deposit_arrived=True
+    )

@@ -1,0 +1,131 @@
+"""What is read from one chain: reserves and fees once per block, the rest when it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from eth_abi.abi import decode
+from eth_abi.exceptions import DecodingError
+
+from swapdesk.chain.calldata import erc20
+from swapdesk.chain.calldata.method import Method
+from swapdesk.chain.calldata.venues import AGGREGATE, RESERVES
+from swapdesk.chain.rpc.evm import Call, EvmClient
+from swapdesk.chain.rpc.evm_answers import Fees
+from swapdesk.chain.rpc.evm_errors import EvmUncertain
+from swapdesk.clock import Clock
+from swapdesk.service.venues.onchain.formula import Hop
+from swapdesk.service.venues.onchain.places import ChainPlace, PoolPlace
+
+FRESH_SECONDS = 0.25
+"""For so long nobody asks whether there is a newer block."""
+
+_CALLS_AT_ONCE = 60
+
+
+@dataclass(frozen=True)
+class ChainView:
+    """One block as quotes see it: reserves by pool address, and what gas costs."""
+
+    height: int
+    fees: Fees
+    reserves: Mapping[str, tuple[int, int]]
+
+    def hop(self, pool: PoolPlace, token_in: str) -> Hop | None:
+        """The pool as a swap of ``token_in`` meets it; None for one that could not be read."""
+        found = self.reserves.get(pool.address)
+        if found is None or 0 in found:
+            return None
+        reserve0, reserve1 = found
+        if token_in == pool.token0:
+            return Hop(reserve0, reserve1, pool.fee)
+        return Hop(reserve1, reserve0, pool.fee)
+
+
+class ChainReader:
+    """Reads one chain for all venues. Every method raises EvmError."""
+
+    def __init__(self, place: ChainPlace, client: EvmClient, clock: Clock) -> None:
+        self.place = place
+        self.client = client
+        self._clock = clock
+        self._pools: dict[str, PoolPlace] = {}
+        self._view: ChainView | None = None
+        self._looked = float("-inf")
+        self._looking = asyncio.Lock()
+
+    def watch(self, pools: Iterable[PoolPlace]) -> None:
+        """Read these pools with every block."""
+        self._pools.update((pool.address, pool) for pool in pools)
+
+    async def view(self) -> ChainView:
+        """The newest block, read at most once."""
+        async with self._looking:
+            now = self._clock.monotonic()
+            if self._view is not None and now - self._looked < FRESH_SECONDS:
+                return self._view
+            height = await self.client.height()
+            if self._view is None or self._view.height != height:
+                self._view = await self._read(height)
+            self._looked = self._clock.monotonic()
+            return self._view
+
+    async def _read(self, height: int) -> ChainView:
+        addresses = list(self._pools)
+        reading = asyncio.gather(
+            *(
+                self.aggregate([(address, RESERVES, ()) for address in part])
+                for part in _parts(addresses, _CALLS_AT_ONCE)
+            )
+        )
+        fees, answers = await asyncio.gather(self.client.fees(), reading)
+        read = [answer for part in answers for answer in part]
+        reserves = {
+            address: (_number(answer, 0), _number(answer, 1))
+            for address, answer in zip(addresses, read, strict=True)
+            if answer is not None and len(answer) >= 64
+        }
+        return ChainView(height, fees, MappingProxyType(reserves))
+
+    async def aggregate(
+        self, calls: Sequence[tuple[str, Method, tuple[object, ...]]]
+    ) -> list[bytes | None]:
+        """What contracts answer in one call; None for one that reverts."""
+        if not calls:
+            return []
+        encoded = [(target, True, method.call(*arguments)) for target, method, arguments in calls]
+        output = await self.client.call(Call(self.place.multicall, AGGREGATE.call(encoded)))
+        try:
+            ((results),) = decode(("(bool,bytes)[]",), output)
+        except (DecodingError, ValueError, OverflowError) as error:
+            raise EvmUncertain("the multicall answered another shape") from error
+        if len(results) != len(calls):
+            raise EvmUncertain("the multicall answered another number of calls")
+        return [bytes(data) if succeeded else None for succeeded, data in results]
+
+    async def numbers(
+        self, calls: Sequence[tuple[str, Method, tuple[object, ...]]]
+    ) -> list[int | None]:
+        """As ``aggregate``, each answer as one number."""
+        return [
+            None if answer is None or len(answer) < 32 else _number(answer, 0)
+            for answer in await self.aggregate(calls)
+        ]
+
+    async def allowance(self, token: str, owner: str, spender: str) -> int:
+        """Units of the token that the spender may take."""
+        (found,) = await self.numbers([(token, erc20.ALLOWANCE, (owner, spender))])
+        if found is None:
+            raise EvmUncertain("the token answers no allowance")
+        return found
+
+
+def _parts(addresses: list[str], size: int) -> list[list[str]]:
+    return [addresses[i : i + size] for i in range(0, len(addresses), size)]
+
+
+def _number(data: bytes, place: int) -> int:
+    return int.from_bytes(data[32 * place : 32 * place + 32], "big")

@@ -1,0 +1,87 @@
+"""``/dex/confirmTx``: which transaction counts for which order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.dex.trading import Floor, Trader, trader
+from service.world import AS_SECOND
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+UNKNOWN = "0x" + "ab" * 32
+
+
+async def ordered(floor: Floor, number: int, amount: str = "0.01") -> tuple[Trader, dict[str, Any]]:
+    """A trader with coins, and an order that sells some of them."""
+    someone = await trader(floor, number)
+    await someone.fund("1")
+    eth, usdc = floor.token("base", "ETH"), floor.token("base", "USDC")
+    row = (await someone.quotes(eth, usdc, amount))["ba"]
+    return someone, await someone.create(row["quoteId"])
+
+
+async def test_one_transaction_counts(floor: Floor) -> None:
+    someone, order = await ordered(floor, 1401)
+    sent = await someone.execute(order["metadata"])
+    assert await someone.mined(sent)
+    assert await someone.confirm(order["serviceId"], sent) is True
+    assert await someone.confirm(order["serviceId"], sent.upper().replace("X", "x")) is True
+    again = await someone.execute(order["metadata"])
+    assert await someone.mined(again)
+    for tx_hash in (again, UNKNOWN):
+        refused = await someone.confirm(order["serviceId"], tx_hash, 409)
+        assert refused["code"] == "ALREADY_SUBMITTED"
+
+
+async def test_one_that_waits_counts_and_is_seen(floor: Floor) -> None:
+    someone, order = await ordered(floor, 1402)
+    assert await someone.confirm(order["serviceId"], UNKNOWN) is False
+    sent = await someone.execute(order["metadata"])
+    assert await someone.confirm(order["serviceId"], sent) is True
+    seen = await floor.until(order["serviceId"], lambda told: told["status"] >= 1)
+    assert seen["displayStatus"] in ("DEPOSIT_DETECTED", "SWAP_COMPLETED")
+    assert sent in seen["hashUrl"]
+
+
+async def test_another_transaction_is_none_of_this_order(floor: Floor) -> None:
+    someone, order = await ordered(floor, 1403)
+    metadata = order["metadata"]
+    other, theirs = await ordered(floor, 1404)
+    foreign = await other.execute(theirs["metadata"])
+    plain = await someone.send(other.address, "0x", 1)
+    pricier = await someone.send(metadata["to"], metadata["data"], int(metadata["value"]) + 1)
+    for sent in (foreign, plain, pricier):
+        refused = await someone.confirm(order["serviceId"], sent, 422)
+        assert refused["fields"].keys() == {"txHash"}
+    for malformed in ("1" * 64, "0x" + "ab" * 31, "5" * 88):
+        refused = await someone.confirm(order["serviceId"], malformed, 422)
+        assert refused["fields"].keys() == {"txHash"}
+    refused = await someone.confirm(order["serviceId"], None, 400)
+    assert refused["code"] == "BAD_REQUEST"
+    assert await other.confirm(theirs["serviceId"], foreign) is True
+
+
+async def test_a_transaction_is_confirmed_for_one_order(floor: Floor) -> None:
+    """Two creates in one second may have the very same calldata."""
+    someone, first = await ordered(floor, 1405)
+    while True:
+        _, second = await ordered(floor, 1405)
+        if second["metadata"] == {**first["metadata"], "gasLimit": second["metadata"]["gasLimit"]}:
+            break
+        first = second
+    sent = await someone.execute(first["metadata"])
+    assert await someone.confirm(first["serviceId"], sent) is True
+    refused = await someone.confirm(second["serviceId"], sent, 422)
+    assert refused["fields"].keys() == {"txHash"}
+
+
+async def test_only_orders_of_this_partner_and_kind(floor: Floor) -> None:
+    someone, order = await ordered(floor, 1406)
+    missing = await someone.confirm("nothing", UNKNOWN, 404)
+    assert missing["code"] == "NOT_FOUND"
+    body = {"id": order["serviceId"], "txHash": UNKNOWN}
+    foreign = await floor.api.post("/dex/confirmTx", json=body, headers=AS_SECOND)
+    assert foreign.json()["code"] == "NOT_FOUND"

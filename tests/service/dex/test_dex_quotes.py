@@ -1,0 +1,152 @@
+"""DEX rows of quotes: figures, filters, and what they are never asked for."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from service.dex.trading import Floor, Trader, told, trader
+from swapdesk.wire.encoding.timestamps import parse_rfc3339
+from swapdesk.wire.tokens import Token
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def rows(
+    floor: Floor, token_in: Token, token_out: Token, **more: str | list[str]
+) -> list[dict[str, Any]]:
+    query = {"amount": "100", "from": token_in.id, "to": token_out.id, **more}
+    answer = await floor.api.get("/quotes", params=query)
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = told(answer)["quotes"]
+    return found
+
+
+def pair(floor: Floor) -> tuple[Token, Token]:
+    return floor.token("base", "USDC"), floor.token("base", "WETH")
+
+
+async def refused(floor: Floor, **more: str) -> dict[str, Any]:
+    usdc, weth = pair(floor)
+    query = {"amount": "100", "from": usdc.id, "to": weth.id, "types": "dex", **more}
+    answer = await floor.api.get("/quotes", params=query)
+    assert answer.status_code == 422
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+async def test_rows_of_the_venues_of_a_pair(floor: Floor) -> None:
+    usdc, weth = pair(floor)
+    found = {row["swap"]: row for row in await rows(floor, usdc, weth)}
+    assert found.keys() == {"ba", "fa", "is"}
+    for row in found.values():
+        assert row["type"] == "dex"
+        assert row["fixed"] is False
+        assert row["filtered"] is False
+        assert row["requiresApproval"] is True
+        assert row["depositAddressSupported"] is False
+        assert row["netAmountOut"] == row["amountOut"]
+        assert row["amountOutUsd"] > 90
+        ends = parse_rfc3339(row["validUntil"]) - floor.clock.now()
+        assert timedelta(seconds=500) < ends <= timedelta(seconds=600)
+    large = {row["swap"]: row for row in await rows(floor, usdc, weth, amount="50000")}
+    assert large["ba"]["amountOut"] > large["fa"]["amountOut"], "thinner pools pay less"
+    assert found["ba"]["gas"] > 0
+    coin = floor.token("base", "ETH")
+    (row,) = await rows(floor, coin, usdc, amount="0.1")
+    assert row["requiresApproval"] is False
+    assert parse_rfc3339(row["validUntil"]) - floor.clock.now() <= timedelta(seconds=60)
+
+
+async def test_no_rows_where_nothing_is_traded(floor: Floor) -> None:
+    usdc, weth = pair(floor)
+    eth = floor.token("base", "ETH")
+    assert await rows(floor, eth, weth) == [], "wrapping a coin is no swap"
+    bitcoin = floor.token("bitcoin", "BTC")
+    assert await rows(floor, bitcoin, usdc, types="dex") == []
+
+
+async def test_markup_and_fixed_rates_leave_dex_out_or_are_refused(floor: Floor) -> None:
+    usdc, weth = pair(floor)
+    assert await rows(floor, usdc, weth, markup="1") == []
+    assert await rows(floor, usdc, weth, fixed="true") == []
+    assert await rows(floor, usdc, weth, fixed="true", amountType="receive") == []
+    assert len(await rows(floor, usdc, weth, markup="0")) == 3
+    for more, field in (
+        ({"markup": "1"}, "markup"),
+        ({"fixed": "true"}, "fixed"),
+        ({"fixed": "true", "amountType": "receive"}, "amountType"),
+    ):
+        assert (await refused(floor, **more))["fields"].keys() == {field}
+
+
+async def test_the_allow_list_counts_and_filters_of_legs_do_not(floor: Floor) -> None:
+    usdc, weth = pair(floor)
+    (row,) = await rows(floor, usdc, weth, swaps="fa")
+    assert row["swap"] == "fa"
+    assert len(await rows(floor, usdc, weth, inLegIncludedSwaps="fa")) == 3
+    assert len(await rows(floor, usdc, weth, outLegExcludedSwaps=["ba", "is"])) == 3
+    assert (await refused(floor, swaps="zz"))["fields"].keys() == {"swaps"}
+
+
+async def test_slippage(floor: Floor) -> None:
+    """It moves the least that is taken, not the row."""
+    usdc, weth = pair(floor)
+    least = {}
+    for slippage in (None, "0", "2.5"):
+        more = {} if slippage is None else {"slippage": slippage}
+        (row,) = await rows(floor, usdc, weth, swaps="ba", **more)
+        partner = "partner-first"
+        stored = await floor.parts.store.get_quote(partner, row["quoteId"])
+        assert stored is not None
+        out = int(stored.plan["out"])
+        least[slippage] = Decimal(stored.plan["least"]) / out
+    assert least["0"] == 1
+    assert Decimal("0.994999") < least[None] <= Decimal("0.995")
+    assert Decimal("0.974999") < least["2.5"] <= Decimal("0.975")
+
+
+async def test_another_recipient_filters_what_pays_the_sender_alone(floor: Floor) -> None:
+    """By ``senderAddress`` and ``receiverAddress`` of the query."""
+    usdc, weth = pair(floor)
+    one, other = (await trader(floor, 1501)).address, (await trader(floor, 1502)).address
+    both = {"senderAddress": one, "receiverAddress": other}
+    reasons = {
+        row["swap"]: row.get("filteredReason") for row in await rows(floor, usdc, weth, **both)
+    }
+    assert reasons == {"ba": None, "fa": None, "is": "different_recipient"}
+    for more in (
+        {},
+        {"senderAddress": one},
+        {"senderAddress": one, "receiverAddress": one.lower()},
+    ):
+        assert not any(row["filtered"] for row in await rows(floor, usdc, weth, **more))
+
+
+async def test_price_impact_is_filtered_and_cannot_be_executed(floor: Floor) -> None:
+    usdc, weth = pair(floor)
+    found = {row["swap"]: row for row in await rows(floor, usdc, weth, amount="900000")}
+    row = found["fa"]
+    assert row["filteredReason"] == "price_impact"
+    someone: Trader = await trader(floor, 1503)
+    refusal = await someone.create(row["quoteId"], 422)
+    assert refusal["code"] == "INVALID_SWAP"
+    body = {"quoteId": row["quoteId"], "addressFrom": someone.address}
+    assert (await someone.ask("/dex/approve", body, 422))["code"] == "INVALID_SWAP"
+
+
+async def test_a_dollar_cap_of_exchanges_does_not_bind_chains(floor: Floor) -> None:
+    usdc, weth = pair(floor)
+    found = await rows(floor, usdc, weth, amount="500000")
+    assert {row["swap"] for row in found} == {"ba", "fa", "is"}
+
+
+async def test_providers_are_listed(floor: Floor) -> None:
+    answer = await floor.api.get("/swaps", params={"isDex": "true"})
+    listed = {row["shortName"]: row for row in answer.json()}
+    assert listed.keys() == {"ba", "fa", "is", "me"}
+    assert all(row["isDex"] and row["slippageSupported"] for row in listed.values())
+    assert not any(row["markupSupported"] for row in listed.values())

@@ -1,0 +1,176 @@
+"""An intent venue: a chain of two signatures, and a solver that settles."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from service.dex.trading import Floor, Trader, trader
+from swapdesk.chain.calldata.venues import INVALIDATE
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def quoted(floor: Floor, number: int) -> tuple[Trader, dict[str, Any]]:
+    """A trader with 100 USDC and no coins, and Isthmus's row for all of it."""
+    someone = await trader(floor, number)
+    await someone.fund("1", USDC="100")
+    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
+    return someone, (await someone.quotes(usdc, weth, "100"))["is"]
+
+
+async def step(
+    someone: Trader, quote_id: str, given: dict[str, Any], **more: Any
+) -> dict[str, Any]:
+    """The body that hands in the first signature."""
+    return {
+        "quoteId": quote_id,
+        "addressFrom": someone.address,
+        "previousSignature": given,
+        "signatureKey": given["key"],
+        "signatureStep": 0,
+        **more,
+    }
+
+
+async def both_signed(someone: Trader, quote_id: str) -> dict[str, Any]:
+    """The last signature of the chain, as a create takes it."""
+    (permit,) = (await someone.missing(quote_id))["signatures"]
+    assert (permit["type"], permit["step"], permit["totalSteps"]) == ("chained", 0, 2)
+    assert permit["isComplete"] is False
+    given = {"signature": someone.sign(permit["data"]), "key": permit["key"]}
+    body = await step(someone, quote_id, given)
+    (order,) = await someone.ask("/dex/chainSignatures", body)
+    assert (order["type"], order["step"], order["totalSteps"]) == ("chained", 1, 2)
+    assert order["isComplete"] is True
+    assert order["key"] == permit["key"]
+    assert order["data"]["primaryType"] == "Order"
+    assert order["data"]["message"]["receiver"] == someone.address
+    return {
+        "signature": someone.sign(order["data"]),
+        "key": order["key"],
+        "swapRequiredMetadata": order["swapRequiredMetadata"],
+    }
+
+
+async def test_a_chain_of_two_steps(floor: Floor) -> None:
+    someone, row = await quoted(floor, 1301)
+    assert row["supportsSignatures"] is True
+    assert "gas" not in row
+    signature = await both_signed(someone, row["quoteId"])
+    order = await someone.create(row["quoteId"], signatures=[signature])
+    assert order["metadata"]["offChain"] is True
+    assert "data" not in order["metadata"]
+    await floor.work()
+    waiting = await someone.floor.api.get(f"/orders/{order['serviceId']}")
+    assert waiting.json()["status"] == 0, "nothing is settled before it is confirmed"
+    assert await someone.confirm(order["serviceId"]) is True
+    assert await someone.confirm(order["serviceId"]) is True
+    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
+    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
+    paid = Decimal(await someone.holds(weth)).scaleb(-18)
+    assert ended["outAmount"] == paid
+    assert paid >= row["amountOut"] * Decimal("0.995")
+    assert await someone.holds(usdc) == 0
+
+
+async def test_a_step_is_that_of_its_quote_and_owner(floor: Floor) -> None:
+    someone, row = await quoted(floor, 1302)
+    other, another = await quoted(floor, 1303)
+    (permit,) = (await someone.missing(row["quoteId"]))["signatures"]
+    given = {"signature": someone.sign(permit["data"]), "key": permit["key"]}
+    for quote_id, address_from in (
+        (another["quoteId"], someone.address),
+        (row["quoteId"], other.address),
+    ):
+        body = await step(someone, quote_id, given, addressFrom=address_from)
+        if quote_id == another["quoteId"]:
+            # The same amount to the same second is the same permit.
+            body["previousSignature"] = {**given, "signature": other.sign(permit["data"])}
+        refused = await someone.ask("/dex/chainSignatures", body, 422)
+        assert refused["fields"].keys() == {"previousSignature.signature"}
+
+
+async def test_steps_that_do_not_follow(floor: Floor) -> None:
+    someone, row = await quoted(floor, 1304)
+    quote_id = row["quoteId"]
+    (permit,) = (await someone.missing(quote_id))["signatures"]
+    given = {"signature": someone.sign(permit["data"]), "key": permit["key"]}
+    body = await step(someone, quote_id, given)
+    for change, field in (
+        ({"signatureStep": 1}, "signatureStep"),
+        ({"signatureStep": 7}, "signatureStep"),
+        ({"signatureKey": "permit"}, "signatureKey"),
+        (
+            {"signatureKey": "x", "previousSignature": {**given, "key": "x"}},
+            "previousSignature.key",
+        ),
+        (
+            {"previousSignature": {**given, "signature": "0x" + "11" * 65}},
+            "previousSignature.signature",
+        ),
+    ):
+        refused = await someone.ask("/dex/chainSignatures", {**body, **change}, 422)
+        assert refused["fields"].keys() == {field}, change
+
+
+async def test_creates_without_the_whole_chain(floor: Floor) -> None:
+    someone, row = await quoted(floor, 1305)
+    quote_id = row["quoteId"]
+    signature = await both_signed(someone, quote_id)
+    for wrong in (
+        None,
+        [{**signature, "swapRequiredMetadata": None}],
+        [{**signature, "swapRequiredMetadata": {"permit": "0x" + "11" * 65}}],
+        [{**signature, "swapRequiredMetadata": {"permit": 5}}],
+        [{**signature, "signature": "0x" + "11" * 65}],
+        [{**signature, "key": "permit"}],
+        [signature, signature],
+    ):
+        more = {} if wrong is None else {"signatures": wrong}
+        refused = await someone.create(quote_id, 422, **more)
+        assert refused["fields"].keys() == {"signatures"}, wrong
+    other = await trader(floor, 1306)
+    refused = await someone.create(quote_id, 422, signatures=[signature], addressTo=other.address)
+    assert refused["fields"].keys() == {"addressTo"}
+    order = await someone.create(quote_id, signatures=[signature])
+    refused = await someone.confirm(order["serviceId"], "0x" + "ab" * 32, 422)
+    assert refused["fields"].keys() == {"txHash"}
+
+
+async def test_an_order_alone_where_an_approval_stands(floor: Floor) -> None:
+    someone, row = await quoted(floor, 1307)
+    quote_id = row["quoteId"]
+    assert await someone.approve_all(quote_id) == 1
+    (alone,) = (await someone.missing(quote_id))["signatures"]
+    assert (alone["type"], alone["step"], alone["totalSteps"]) == ("single", 0, 1)
+    given = [{"signature": someone.sign(alone["data"]), "key": alone["key"]}]
+    order = await someone.create(quote_id, signatures=given)
+    assert await someone.confirm(order["serviceId"]) is True
+    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
+    assert ended["displayStatus"] == "SWAP_COMPLETED"
+
+
+async def test_an_order_taken_back_moves_nothing(floor: Floor) -> None:
+    someone, row = await quoted(floor, 1308)
+    (permit,) = (await someone.missing(row["quoteId"]))["signatures"]
+    given = {"signature": someone.sign(permit["data"]), "key": permit["key"]}
+    body = await step(someone, row["quoteId"], given)
+    (wanted,) = await someone.ask("/dex/chainSignatures", body)
+    signature = {
+        "signature": someone.sign(wanted["data"]),
+        "key": wanted["key"],
+        "swapRequiredMetadata": wanted["swapRequiredMetadata"],
+    }
+    order = await someone.create(row["quoteId"], signatures=[signature])
+    taken_back = "0x" + INVALIDATE.call(int(wanted["data"]["message"]["nonce"])).hex()
+    contract = wanted["data"]["domain"]["verifyingContract"]
+    assert await someone.mined(await someone.send(contract, taken_back))
+    assert await someone.confirm(order["serviceId"]) is True
+    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
+    assert ended["displayStatus"] == "FAILED"
+    assert ended["actionRequired"] is False
+    assert await someone.holds(floor.token("base", "USDC")) == 100 * 10**6

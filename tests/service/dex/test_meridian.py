@@ -1,0 +1,41 @@
+"""A cross-chain portal: locked on one chain, paid out on the other."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from service.dex.trading import Floor, trader
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_a_transfer_to_another_chain(floor: Floor) -> None:
+    someone = await trader(floor, 1601, "base")
+    await someone.fund("1", USDC="300")
+    here, there = floor.token("base", "USDC"), floor.token("ethereum", "USDC")
+    row = (await someone.quotes(here, there, "300"))["me"]
+    assert row["bridgeFeeUsd"] > 0
+    assert row["feeUsd"] > 0
+    assert row["netAmountOut"] < row["amountOut"]
+    assert row["amountOut"] == Decimal("299.88")
+    assert await someone.approve_all(row["quoteId"]) == 1
+    order = await someone.create(row["quoteId"])
+    assert int(order["metadata"]["value"]) > 0
+    sent = await someone.execute(order["metadata"])
+    assert await someone.mined(sent)
+    assert await someone.confirm(order["serviceId"], sent) is True
+    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
+    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    assert ended["inTransactionOutHash"] != sent
+    assert await someone.holds(there) == 299_880_000
+    assert await someone.holds(here) == 0
+    await floor.work()
+    assert await someone.holds(there) == 299_880_000, "paid once"
+
+
+async def test_other_assets_are_not_carried(floor: Floor) -> None:
+    someone = await trader(floor, 1602)
+    usdc, usdt = floor.token("base", "USDC"), floor.token("ethereum", "USDT")
+    assert "me" not in await someone.quotes(usdc, usdt, "300")

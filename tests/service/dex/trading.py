@@ -1,0 +1,230 @@
+"""A service over the embedded chains in this process, and a trader with a key of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+
+from sandbox.evm.evm_world import KEY, World, running, stranger
+from service.new_store import open_new
+from service.world import AS_FIRST, PARTNERS
+from swapdesk.chain.calldata import erc20
+from swapdesk.chain.rpc.evm import Call
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.evm_world import treasury
+from swapdesk.sandbox.node.evm.predeploys import first_state
+from swapdesk.sandbox.node.evm.terms import chain_terms
+from swapdesk.sandbox.onchain import build_onchain
+from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.service.app import build_service
+from swapdesk.service.assembly import assemble
+from swapdesk.service.parts import ServiceParts
+from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.wire.tokens import Token
+
+BASE = "http://service/v2"
+SECONDS = 20.0
+"""How long something may take that is bound to happen."""
+
+
+def told(answer: httpx.Response) -> Any:
+    """The body, amounts exact."""
+    return json.loads(answer.text, parse_float=Decimal)
+
+
+@dataclass
+class Floor:
+    """A service, its chains, and a client of the first partner."""
+
+    world: World
+    parts: ServiceParts
+    readers: dict[str, ChainReader]
+    api: httpx.AsyncClient
+    clock: SystemClock
+
+    def token(self, chain: str, symbol: str) -> Token:
+        return next(
+            token
+            for token in self.parts.catalog.tokens
+            if token.chain_data.short_name == chain
+            and token.symbol == symbol
+            and token.enabled
+            and not token.unverified
+        )
+
+    async def work(self) -> None:
+        """What the worker does now."""
+        await self.parts.worker.step(self.clock.now())
+
+    async def until(self, service_id: str, met: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The order, once it is as asked."""
+        order: dict[str, Any] = {}
+        async with asyncio.timeout(SECONDS):
+            while not order or not met(order):
+                await self.work()
+                order = told(await self.api.get(f"/orders/{service_id}"))
+                await asyncio.sleep(0)
+        return order
+
+
+@dataclass
+class Trader:
+    """An account on one chain."""
+
+    floor: Floor
+    account: LocalAccount
+    chain: str
+
+    @property
+    def address(self) -> str:
+        return str(self.account.address)
+
+    @property
+    def reader(self) -> ChainReader:
+        return self.floor.readers[self.chain]
+
+    async def fund(self, coins: str = "10", **tokens: str) -> None:
+        """Coins of the chain, and tokens by symbol, from the sandbox."""
+        node = self.floor.world.node
+        octets = bytes.fromhex(self.address[2:])
+        sent = [await node.fund(self.chain, octets, int(Decimal(coins) * 10**18))]
+        for symbol, amount in tokens.items():
+            token = self.floor.token(self.chain, symbol)
+            units = int(Decimal(amount) * 10**token.decimals)
+            assert token.address is not None
+            sent.append(await treasury.give(node, self.chain, token.address, self.address, units))
+        for each in sent:
+            await node.confirmed(self.chain, each)
+
+    async def holds(self, token: Token, address: str | None = None) -> int:
+        """Units of a token, or wei of the native coin."""
+        owner = address or self.address
+        reader = self.floor.readers[token.chain_data.short_name]
+        if token.address is None:
+            return await reader.client.balance(owner)
+        output = await reader.client.call(Call(token.address, erc20.BALANCE_OF.call(owner)))
+        return int.from_bytes(output, "big")
+
+    async def quotes(
+        self, token_in: Token, token_out: Token, amount: str, **more: str
+    ) -> dict[str, dict[str, Any]]:
+        """DEX rows by provider code."""
+        query = {"amount": amount, "from": token_in.id, "to": token_out.id, "types": "dex", **more}
+        answer = await self.floor.api.get("/quotes", params=query)
+        assert answer.status_code == 200, answer.text
+        return {row["swap"]: row for row in told(answer)["quotes"]}
+
+    async def ask(self, path: str, body: dict[str, Any], status: int = 200) -> Any:
+        answer = await self.floor.api.post(path, json=body)
+        assert answer.status_code == status, answer.text
+        return told(answer)
+
+    async def missing(self, quote_id: str, **more: Any) -> dict[str, Any]:
+        """What ``/dex/approve`` asks for."""
+        body = {"quoteId": quote_id, "addressFrom": self.address, **more}
+        found: dict[str, Any] = await self.ask("/dex/approve", body)
+        return found
+
+    async def allowed(self, quote_id: str) -> bool:
+        body = {"quoteId": quote_id, "addressFrom": self.address}
+        return bool(await self.ask("/dex/allowance", body))
+
+    async def create(self, quote_id: str, status: int = 200, **more: Any) -> dict[str, Any]:
+        body = {
+            "quoteId": quote_id,
+            "addressTo": self.address,
+            "addressFrom": self.address,
+            **more,
+        }
+        order: dict[str, Any] = await self.ask("/exchanges", body, status)
+        return order
+
+    async def confirm(self, service_id: str, tx_hash: str | None = None, status: int = 200) -> Any:
+        body = {"id": service_id} if tx_hash is None else {"id": service_id, "txHash": tx_hash}
+        return await self.ask("/dex/confirmTx", body, status)
+
+    async def send(self, to: str, data: str, value: int = 0, gas: int | None = None) -> str:
+        """Sign and send a transaction; its hash."""
+        client = self.reader.client
+        fees = await client.fees()
+        octets = bytes.fromhex(data[2:])
+        if gas is None:
+            gas = 2 * await client.estimate(Call(to, octets, self.address, value))
+        signed = self.account.sign_transaction(
+            {
+                "type": 2,
+                "chainId": self.reader.place.chain_id,
+                "nonce": await client.nonce(self.address),
+                "to": to,
+                "data": octets,
+                "value": value,
+                "gas": gas,
+                "maxFeePerGas": fees.most,
+                "maxPriorityFeePerGas": fees.priority,
+            }
+        )
+        return await client.send_raw(bytes(signed.raw_transaction))
+
+    async def mined(self, sent: str) -> bool:
+        """Wait for a transaction; whether it succeeded."""
+        node = self.floor.world.node
+        receipt = await node.confirmed(self.chain, bytes.fromhex(sent[2:]))
+        return receipt["status"] == "0x1"
+
+    async def execute(self, metadata: dict[str, Any]) -> str:
+        """Send the transaction of an order."""
+        return await self.send(
+            metadata["to"], metadata["data"], int(metadata["value"]), int(metadata["gasLimit"])
+        )
+
+    async def approve_all(self, quote_id: str) -> int:
+        """Send every approval that is asked for; how many there were."""
+        approvals = (await self.missing(quote_id, usePermit=False))["approvals"]
+        for each in approvals:
+            assert each["from"] == self.address
+            assert await self.mined(await self.send(each["to"], each["data"]))
+        return len(approvals)
+
+    def sign(self, document: dict[str, Any]) -> str:
+        signed = Account.sign_typed_data(self.account.key, full_message=document)
+        return "0x" + bytes(signed.signature).hex()
+
+
+@asynccontextmanager
+async def trading(directory: Path, clock: SystemClock | None = None) -> AsyncIterator[Floor]:
+    """The service over fast chains. The worker moves when it is told to."""
+    clock = clock or SystemClock()
+    terms = chain_terms()
+    genesis = {name: first_state(terms[name], KEY) for name in ("ethereum", "base")}
+    async with running(directory / "chains", genesis=genesis) as world:
+        chains = build_chains()
+        tokens = build_tokens(chains, clock.now())
+        onchain = build_onchain(world.url("base"), KEY, chains, tokens, clock)
+        store = open_new(directory / "service.db")
+        parts = assemble(
+            clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
+        )
+        transport = httpx.ASGITransport(app=build_service(parts))
+        try:
+            async with httpx.AsyncClient(
+                transport=transport, base_url=BASE, headers=AS_FIRST, timeout=30
+            ) as api:
+                yield Floor(world, parts, dict(onchain.readers), api, clock)
+        finally:
+            await onchain.close()
+            await store.close()
+
+
+async def trader(floor: Floor, number: int, chain: str = "base") -> Trader:
+    return Trader(floor, stranger(number), chain)
