@@ -1,0 +1,215 @@
+"""One order as it is drawn: how far it is, what happened when, every fact; and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.containers import Horizontal
+from textual.widget import Widget
+
+from swapdesk.client.errors import ClientError, NotFound
+from swapdesk.flows.announcements import code_and_request, failure_of_error
+from swapdesk.flows.notation import date
+from swapdesk.flows.order_history import Leg, legs_of
+from swapdesk.flows.order_state import short_id
+from swapdesk.flows.order_summary import summarise
+from swapdesk.tui.lines_view import LinesView
+from swapdesk.tui.messages import OrdersRead
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.order_facts import (
+    head_line,
+    order_facts,
+    stage_names,
+    told_line,
+    withheld_line,
+)
+from swapdesk.tui.session import Session
+from swapdesk.tui.spans import Span
+from swapdesk.tui.widgets.detail_rows import DetailRows
+from swapdesk.tui.widgets.order_table import stage_of
+from swapdesk.tui.widgets.section_label import SectionLabel
+from swapdesk.tui.widgets.stage_line import Mark, StageState
+from swapdesk.tui.widgets.stage_track import StageTrack, TrackState
+from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
+from swapdesk.tui.widgets.timeline import Timeline
+
+if TYPE_CHECKING:
+    from swapdesk.flows.tracked_order import TrackedOrder
+
+NARROW = 100
+FORGOTTEN = "Neither this desk nor the service knows this order."
+OLDER = "The service forgets an order after 48 hours. Another desk may still have it."
+
+
+class OrderView(Page):
+    """``service_id`` may be an order that only the service knows: it is read first."""
+
+    NAME = "Order"
+    SPENDS = "read"
+    DEFAULT_CSS = """
+    OrderView #legs { height: auto; }
+    OrderView #legs Timeline { width: 1fr; }
+    OrderView.-not-known .known { display: none; }
+    """
+
+    def __init__(self, session: Session, service_id: str) -> None:
+        super().__init__(session, context=short_id(service_id))
+        self.service_id = service_id
+        self._reading = False
+        self._paying = False
+        self._legs: tuple[Leg, ...] = ()
+        self._legs_of: object = None
+        self._said = TextRows(id="said")
+        self._head = HeadLine(classes="known")
+        self._check = TextRows(classes="known")
+        self._track = StageTrack(
+            TrackState(StageState(0, 5, Mark.WAITING), [""] * 5), classes="known"
+        )
+        self._first, self._second = Timeline(id="first"), Timeline(id="second")
+        self._facts_label = SectionLabel("Facts", classes="known")
+        self._facts = DetailRows(selectable=True, classes="known")
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._said
+        yield self._head
+        yield self._check
+        yield LinesView(classes="gap known")
+        yield self._track
+        yield LinesView(classes="gap known")
+        yield Horizontal(self._first, self._second, id="legs", classes="known")
+        yield LinesView(classes="gap known")
+        yield self._facts_label
+        yield self._facts
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        # The top of the order stays in view, with what must be read first.
+        self._facts.focus(scroll_visible=False)
+        self._show()
+        if self.tracked is None:
+            self._begin_reading()
+
+    @property
+    def tracked(self) -> TrackedOrder | None:
+        return self.link.tracker.get(self.service_id) if self.link is not None else None
+
+    @property
+    def counting(self) -> bool:
+        tracked = self.tracked
+        return tracked is not None and not tracked.state(self.now()).ended
+
+    def on_tick(self) -> None:
+        self._show()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._show()
+
+    def orders_changed(self, ids: frozenset[str]) -> None:
+        if not ids or self.service_id in ids:
+            self._paying = self._paying and self.service_id not in ids
+            self._show()
+
+    def session_changed(self) -> None:
+        self._show()
+        if self.tracked is None and self.link is not None and not self._reading:
+            self._begin_reading()
+
+    def work_failed(self, group: str) -> None:
+        self._reading = False
+        self._show()
+
+    # drawing
+
+    def _show(self) -> None:
+        if not self.is_mounted:
+            return
+        tracked = self.tracked
+        self.set_class(tracked is None, "-not-known")
+        if tracked is None:
+            self._show_unknown()
+            return
+        now = self.now()
+        summary = summarise(tracked, now)
+        self._said.display = False
+        route = "private" if tracked.order.anonymous else "standard"
+        context = f"{tracked.service_id} · {route}"
+        if context != self.context:
+            self.context = context
+            self.refresh_frame()
+        self._head.show(*head_line(tracked, summary, narrow=self.app.size.width < NARROW))
+        check = withheld_line(tracked, summary)
+        # Why an address is hidden comes before everything else and says it all.
+        said = check or told_line(summary)
+        self._check.show([said] if said else [])
+        names, short = stage_names(tracked, summary)
+        self._track.show(TrackState(stage_of(summary), names, short))
+        self._show_legs(tracked)
+        self._facts.show(order_facts(tracked, summary, now, live=self.session.live))
+        self.set_money(
+            summary.money,
+            summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}",
+            where_short=summary.place,
+            urgent=summary.urgent,
+        )
+        step = f"{summary.word} {summary.payable}"
+        self.step_is(step)
+
+    def _show_legs(self, tracked: TrackedOrder) -> None:
+        now = self.now()
+        if self._legs_of is not tracked:
+            self._legs_of = tracked
+            seen = self.desk.journal.orders.events(self.service_id)
+            self._legs = legs_of(tracked.order, seen, now)
+        created = tracked.order.created
+        away = created is not None and created.date() != now.date()
+        zone = "UTC" if not away or created is None else f"UTC, {date(created, now)}"
+        second = self._legs[1] if len(self._legs) > 1 else None
+        first = self._legs[0]
+        self._first.show(first, f"{first.word} · {zone}")
+        self._second.display = second is not None
+        self._second.show(second, second.word if second is not None else "")
+
+    def _show_unknown(self) -> None:
+        self._said.display = True
+        if self._reading or self.link is None:
+            self._said.show([[Span(f"Reading order {self.service_id}.", "muted")]])
+            self.set_money("not known to this desk yet.", "the service: it answers")
+        self.refresh_keys()
+
+    # reading
+
+    def _begin_reading(self) -> None:
+        if self.link is None or self.link.connection.read_only:
+            return
+        self._reading = True
+        self.run_worker(self._read(), group="order-read", exclusive=True, exit_on_error=False)
+        self._show()
+
+    async def _read(self) -> None:
+        try:
+            await self.desk.link.tracker.read(self.service_id)
+        except ClientError as error:
+            self.post_message(OrdersRead(error))
+        else:
+            self.post_message(OrdersRead())
+
+    @on(OrdersRead)
+    def _answered(self, event: OrdersRead) -> None:
+        self._reading = False
+        self.refresh_frame()
+        self._show()
+        error = event.error
+        if error is None:
+            return
+        failure = failure_of_error(error)
+        if self.tracked is not None:
+            self.show_notice(f"{failure.cause} {code_and_request(error)}", "error")
+        elif isinstance(error, NotFound):
+            self._said.show([FORGOTTEN, [Span(OLDER, "muted")]])
+            self.set_money("where you sent it, if you sent any.", "you: check the id")
+        else:
+            self._said.show([failure.cause, [Span(code_and_request(error), "muted")]])
+            self.set_money("not known to this desk.", failure.next)
