@@ -510,6 +510,19 @@ def test_unlimited_is_the_tokens_own_number_and_by_consent_alone():
     assert "ALLOWANCE_ABOVE" not in scene.promised(unlimited=True).codes()
 
 
+def test_text_of_a_document_cannot_steer_the_terminal():
+    document = {
+        "types": {"Note": [{"name": "text", "type": "string"}]},
+        "primaryType": "Note",
+        "domain": {**UNKNOWN_DOCUMENT["domain"], "name": "\x1b[2JUSD\u202eCoin"},
+        "message": {"text": "pay\u200b[bold]\nnow"},
+    }
+    lines = permit().document(document).holding(blind=True).verdict().lines
+    shown = {line.field: line.signed for line in lines}
+    assert shown["Signed for"] == "<U+001B>[2JUSD<U+202E>Coin"
+    assert shown["message.text"] == "pay<U+200B>[bold]<U+000A>now"
+
+
 def test_a_document_of_unknown_shape_asks_for_its_digest():
     verdict = permit().document(UNKNOWN_DOCUMENT).holding(blind=True).verdict()
     assert not verdict.refused

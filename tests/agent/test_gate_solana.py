@@ -1,5 +1,8 @@
 """Solana: known instructions alone, one payment or one swap of two parties."""
 
+from base64 import b64decode, b64encode
+from dataclasses import replace
+
 import pytest
 
 from agent.gate_world import World, codes, judged
@@ -25,6 +28,36 @@ def test_no_dishonest_transaction_is_let_through():
     tried = list(dishonest())
     assert len(tried) >= 600
     assert [name for name, honest in tried if not _judged(honest).refused] == []
+
+
+def _flipped(honest, step):
+    """The transaction with one byte changed, every ``step`` bytes."""
+    raw = b64decode(honest.payload.transaction)
+    for i in range(0, len(raw), step):
+        for mask in (0x01, 0x80, 0xFF):
+            changed = raw[:i] + bytes([raw[i] ^ mask]) + raw[i + 1 :]
+            text = b64encode(changed).decode()
+            yield replace(honest, payload=replace(honest.payload, transaction=text))
+
+
+def _bound(verdict):
+    """What the trader is told to agree with the quote. How long it lives and what it costs
+    the chain is held to other facts."""
+    return {
+        line.field: line.signed
+        for line in verdict.lines
+        if line.match is Match.EQUAL and line.field not in ("Lifetime", "Network fee")
+    }
+
+
+@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.long)])
+def test_a_changed_byte_is_refused_or_changes_nothing_of_worth(name, step):
+    honest = HONEST[name]
+    before = _bound(_judged(honest))
+    for one in _flipped(honest, step):
+        verdict = _judged(one)
+        assert verdict.refused or _bound(verdict) == before
 
 
 @pytest.mark.parametrize(("left", "refused"), [(20, False), (19, True)])

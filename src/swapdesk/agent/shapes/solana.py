@@ -106,7 +106,8 @@ def _right_signatures(
 
 
 def _refuse_unexplained(message: messages.ReadMessage) -> None:
-    """No account may be opened for writing, or asked to sign, that no instruction needs."""
+    """Exactly the accounts that the instructions need are opened for writing and asked to
+    sign: with one more something else happens, with one less nothing."""
     written, signing = {message.payer}, {message.payer}
     for instruction in message.instructions:
         if isinstance(instruction, Unknown):
@@ -116,9 +117,9 @@ def _refuse_unexplained(message: messages.ReadMessage) -> None:
                 written.add(account.pubkey)
             if account.is_signer:
                 signing.add(account.pubkey)
-    if not set(message.written) <= written or not set(message.signers) <= signing:
+    if set(message.written) != written or set(message.signers) != signing:
         raise PayloadRefused(
-            "SOLANA_ACCOUNT_UNEXPLAINED", "an account is opened that no instruction needs"
+            "SOLANA_ACCOUNT_UNEXPLAINED", "its accounts are not those that its instructions need"
         )
 
 
