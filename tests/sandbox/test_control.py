@@ -144,6 +144,13 @@ def test_the_faucet_gives_coins_and_tokens_of_embedded_chains(
     assert int(ask("eth_getBalance", holder, "latest"), 16) == 25 * 10**16
     call = {"to": usdc, "data": "0x70a08231" + holder[2:].rjust(64, "0")}
     assert int(ask("eth_call", call, "latest"), 16) == 1_500_500_000
+    sol = "oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96"
+    for token in ({}, {"token": "USDC"}):
+        answer = control.post(
+            "/faucet", json={"chain": "solana", "address": sol, "amount": 2, **token}
+        )
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["signature"]
     for body, field in (
         ({"chain": "bitcoin", "address": holder, "amount": 1}, "chain"),
         ({"chain": "base", "address": holder, "amount": 1, "token": "NOSUCH"}, "token"),
