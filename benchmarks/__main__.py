@@ -8,7 +8,19 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import evm, fanout, idle, live, scroll, search, service, stalls, start, tokens
+from benchmarks import (
+    agent,
+    evm,
+    fanout,
+    idle,
+    live,
+    scroll,
+    search,
+    service,
+    stalls,
+    start,
+    tokens,
+)
 from benchmarks.report import Case
 
 CASES: dict[str, Callable[[Any], list[Case]]] = {
@@ -19,6 +31,7 @@ CASES: dict[str, Callable[[Any], list[Case]]] = {
     "idle": lambda chosen: idle.run(chosen.seconds),
     "stalls": lambda chosen: stalls.run(min(3, chosen.rounds)),
     "evm": lambda chosen: evm.run(chosen.rounds),
+    "agent": lambda chosen: agent.run(chosen.rounds),
     "fanout": lambda chosen: fanout.run(chosen.rounds),
     "live": lambda chosen: live.run(10 * chosen.seconds),
     "service": lambda chosen: service.run(chosen.prism),

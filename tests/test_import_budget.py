@@ -153,3 +153,18 @@ def test_what_connects_needs_nothing_more_than_is_loaded_between_keys(tmp_path: 
         "assert not [name for name in set(sys.modules) - before if 'catalog_re' not in name]"
     )
     assert loaded(statement, (*SERVER, *CHAINS), tmp_path) == []
+
+
+def test_the_desks_half_of_the_wallet_loads_no_chain_library(tmp_path: Path) -> None:
+    statement = "import swapdesk.wallet.client, swapdesk.wallet.sandbox_passphrase"
+    names = (*HEAVY, "eth_abi", "eth_keys", "eth_utils", "Crypto", "swapdesk.agent", "sqlite3")
+    assert loaded(statement, names, tmp_path) == []
+
+
+def test_the_wallet_agent_is_ready_before_chain_libraries_load(tmp_path: Path) -> None:
+    """They come while the first key is derived; web3 only with the first call of a node."""
+    statement = "import swapdesk.agent.process.pipe, swapdesk.agent.process.service"
+    names = (*HEAVY, "eth_abi", "eth_utils", "httpx", "aiohttp", "textual")
+    assert loaded(statement, names, tmp_path) == []
+    statement = "import swapdesk.agent.process.service as s; s.load_signing()"
+    assert loaded(statement, ("web3", "aiohttp", "solders", "textual"), tmp_path) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import re
 from collections.abc import Awaitable, Callable
@@ -78,6 +79,7 @@ class AgentService:
         self._one_at_a_time = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self._warm: asyncio.Task[None] | None = None
+        self._warm_web3: asyncio.Task[Any] | None = None
         self._operations: dict[Operation, Callable[[Frame], Awaitable[Answer]]] = {
             Operation.OPEN: self._open,
             Operation.ACCOUNTS: self._accounts,
@@ -163,7 +165,16 @@ class AgentService:
         records = Records(RecordsFile(keys.path, writable=writable))
         idle = IdleLock(clock, place.auto_lock_seconds, self._idle_lock)
         self._opened = _Opened(place, clock, wallet, lock, records, writable, idle)
-        return self._told(), {}
+        told = self._told()
+        # What signs is imported while somebody types the pass phrase or a key is derived: the
+        # derivation leaves the interpreter to others.
+        self._warm = self._warm or asyncio.create_task(self._load())
+        return told, {}
+
+    async def _load(self) -> None:
+        await asyncio.to_thread(load_signing)
+        # Needed by the first question to a node, and by no signature.
+        self._warm_web3 = asyncio.create_task(asyncio.to_thread(importlib.import_module, "web3"))
 
     @property
     def _now(self) -> _Opened:
@@ -182,15 +193,11 @@ class AgentService:
 
     async def _unlock(self, frame: Frame) -> Answer:
         opened = self._now
-        # The libraries that sign come while the derivation runs, which leaves the interpreter
-        # to others.
-        self._warm = self._warm or asyncio.create_task(asyncio.to_thread(_load))
         addresses = frame.head.get("addresses")
         if addresses is not None and not _is_texts(addresses):
             raise Refusal(Code.BAD_REQUEST, "addresses must be a list of texts")
         result = await opened.wallet.unlock(_secret(frame, "passphrase"), addresses)
         opened.idle.start()
-        await self._warm
         closed = [to_json(one) for one in result.closed]
         return {"accounts": self._told(), "opened": list(result.addresses), "closed": closed}, {}
 
@@ -355,8 +362,8 @@ class AgentService:
         return {"kind": kind, kind: to_json(signed)}, {}
 
     async def _loaded(self) -> None:
-        self._warm = self._warm or asyncio.create_task(asyncio.to_thread(_load))
-        await self._warm
+        if self._warm is not None:
+            await self._warm
 
     # Transactions
 
@@ -401,10 +408,10 @@ class AgentService:
         return EvmDelivery(chains.evm(link), self._now.records, link.confirmations)
 
 
-def _load() -> None:
-    """Everything that judging and signing imports."""
-
-    import swapdesk.agent.process.reviewing  # noqa: F401
+def load_signing() -> None:
+    """Import everything that judging and signing needs."""
+    for name in ("eth_account.messages", "swapdesk.agent.process.reviewing"):
+        importlib.import_module(name)
 
 
 def _exported(kind: Kind, secret: SecretBytes) -> SecretBytes:
