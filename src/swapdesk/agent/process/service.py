@@ -32,10 +32,11 @@ from swapdesk.agent.transactions.records import Records
 from swapdesk.clock import SystemClock
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.accounts import Accounts, ImportChoice, Kind, Origin, export_phrase
+from swapdesk.wallet.accounts import Account, Accounts, ImportChoice, Kind, Origin, export_phrase
 from swapdesk.wallet.encoding import MessageError, from_json, payload_from_json, to_json
-from swapdesk.wallet.place import WalletPlace
-from swapdesk.wallet.promise import Promise
+from swapdesk.wallet.holdings import MAX_ASSETS
+from swapdesk.wallet.place import ChainLink, WalletPlace
+from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.protocol import VERSION, Event, Frame, Operation
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
@@ -97,6 +98,9 @@ class AgentService:
             Operation.ABANDON: self._abandon,
             Operation.RESOLVE: self._resolve,
             Operation.TRANSACTIONS: self._transactions,
+            Operation.BALANCES: self._balances,
+            Operation.ALLOWANCES: self._allowances,
+            Operation.REVOCATION: self._revocation,
         }
 
     async def run(self) -> None:
@@ -364,6 +368,53 @@ class AgentService:
     async def _loaded(self) -> None:
         if self._warm is not None:
             await self._warm
+
+    # Looking at chains
+
+    def _looked_at(self, frame: Frame) -> tuple[Account, ChainLink, list[Asset]]:
+        account = self._now.wallet.account(_text(frame, "address"))
+        link = self._chains().link(_text(frame, "chain"), account.kind)
+        asked = frame.head.get("assets")
+        if not isinstance(asked, list) or len(asked) > MAX_ASSETS:
+            raise Refusal(Code.BAD_REQUEST, f"assets are a list of up to {MAX_ASSETS}")
+        return account, link, [from_json(Asset, one) for one in asked]
+
+    async def _balances(self, frame: Frame) -> Answer:
+        account, link, assets = self._looked_at(frame)
+        await self._loaded()
+        from swapdesk.agent.process.holdings import evm_balances, solana_balances
+
+        genesis = self._now.records.genesis(link.name)
+        if account.kind is Kind.SOLANA:
+            return to_json(await solana_balances(link, genesis, account.address, assets)), {}
+        client = self._chains().evm(link)
+        return to_json(await evm_balances(client, link, genesis, account.address, assets)), {}
+
+    async def _allowances(self, frame: Frame) -> Answer:
+        account, link, tokens = self._looked_at(frame)
+        if account.kind is not Kind.EVM:
+            raise Refusal(Code.OTHER_CHAIN, "there are no such allowances on Solana")
+        await self._loaded()
+        from swapdesk.agent.process.holdings import evm_allowances
+        from swapdesk.chain.deployments import SANDBOX_VENUES
+
+        place = self._now.place
+        allowances = await evm_allowances(
+            self._chains().evm(link),
+            link,
+            self._now.records.genesis(link.name),
+            account.address,
+            tokens,
+            () if place.live else SANDBOX_VENUES,
+            place.spenders,
+        )
+        return to_json(allowances), {}
+
+    async def _revocation(self, frame: Frame) -> Answer:
+        await self._loaded()
+        from swapdesk.agent.process.holdings import revocation
+
+        return to_json(revocation(_text(frame, "token"), _text(frame, "spender"))), {}
 
     # Transactions
 

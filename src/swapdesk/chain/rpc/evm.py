@@ -274,9 +274,10 @@ class EvmClient:
 
     async def ask(self, method: str, *params: Any) -> Any:
         """The result of one method as plain JSON values."""
+        provider = await self._opened()
+        # Only now: web3 comes in a thread, and an import beside it finds it half there.
         from web3.types import RPCEndpoint
 
-        provider = await self._opened()
         answer = await self._within(provider.make_request(RPCEndpoint(method), list(params)))
         return _result(answer)
 

@@ -1,0 +1,63 @@
+"""What an account has on a chain and who may take of it, as the wallet agent read it.
+
+Nothing here needs an unlocked wallet. Units are integers of the token's smallest unit; None is
+a token that did not answer as tokens do, which is not the same as having none of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from swapdesk.wallet.promise import Asset
+
+MAX_ASSETS = 500
+"""Most tokens of one question."""
+
+
+@dataclass(frozen=True)
+class Balance:
+    asset: Asset
+    units: int | None
+
+
+@dataclass(frozen=True)
+class Balances:
+    """Of one account on one chain, in the sequence they were asked for."""
+
+    chain: str
+    account: str
+    balances: tuple[Balance, ...]
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """``spender`` may take ``units`` of ``token`` at any time; ``venue`` is the code of the
+    provider whose contract it is, None for one that is not known here."""
+
+    token: Asset
+    spender: str
+    units: int
+    unlimited: bool
+    venue: str | None = None
+
+
+@dataclass(frozen=True)
+class Allowances:
+    """Of one account on one chain, those above nothing.
+
+    ``complete``: every approval that the chain ever recorded was looked at. Without it, because
+    the node does not tell old events or tells too many, the known contracts alone were asked.
+    """
+
+    chain: str
+    account: str
+    allowances: tuple[Allowance, ...]
+    complete: bool
+
+
+@dataclass(frozen=True)
+class CallData:
+    """A call that the agent encoded: ``to`` a contract, ``data`` as 0x-hex."""
+
+    to: str
+    data: str

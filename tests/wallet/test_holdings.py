@@ -1,0 +1,141 @@
+"""What an account has and who may take of it, read through a real agent from real chains."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from swapdesk.chain.calldata import erc20
+from swapdesk.chain.deployments import MULTICALL3
+from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.errors import Refused
+from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.payload import TransactionPayload
+from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
+from wallet.agents import CHEAP, PASSPHRASE
+from wallet.chains import served
+from wallet.signing import CHAIN, CHAIN_ID, DOLLARS, ETH, ROUTER, USDC, Trader, trader
+
+NO_TOKEN = Asset("NONE", 18, "0x00000000000000000000000000000000000000aa")
+
+
+@pytest.fixture
+async def someone(tmp_path: Path) -> AsyncIterator[Trader]:
+    async with served(tmp_path / "chains") as world:
+        yield await trader(world, tmp_path / "keys")
+
+
+async def executed(agent: WalletClient, payload: TransactionPayload, promise: Promise) -> None:
+    """Review, sign, send, and wait until it counts."""
+    review = await agent.review(payload, promise)
+    assert not review.refused, review.findings
+    signed = await agent.sign(review)
+    assert isinstance(signed, SignedTransaction)
+    sent = await agent.broadcast(signed.hash)
+    async with asyncio.timeout(20):
+        while sent.state not in FINAL:
+            sent = await agent.resolve(signed.hash)
+    assert sent.state is TransactionState.SUCCEEDED
+
+
+async def test_balances_are_told_while_the_wallet_is_locked(someone: Trader) -> None:
+    client = await WalletClient.start(someone.place, program=CHEAP)
+    try:
+        assert client.accounts.unlocked == ()
+        told = await client.balances(someone.address, CHAIN, [ETH, USDC, NO_TOKEN])
+    finally:
+        await client.close()
+    assert [(one.asset.symbol, one.units) for one in told.balances] == [
+        ("ETH", 10 * 10**18),
+        ("USDC", DOLLARS),
+        # An address without code answers nothing, which is not "no tokens".
+        ("NONE", None),
+    ]
+
+
+async def test_an_allowance_is_seen_and_revoked(someone: Trader) -> None:
+    assert USDC.contract is not None
+    stranger = "0x00000000000000000000000000000000DeaDBeef"
+    async with someone.agent() as agent:
+        none = await agent.allowances(someone.address, CHAIN, [USDC])
+        assert none.allowances == ()
+        assert none.complete
+
+        data = erc20.APPROVE.call(ROUTER["fa"], 100 * 10**6)
+        payload = TransactionPayload(Purpose.APPROVE, USDC.contract, "0x" + data.hex(), 0)
+        await executed(agent, payload, someone.promise("allow"))
+        told = await agent.allowances(someone.address, CHAIN, [USDC])
+        assert told.allowances == (Allowance(USDC, ROUTER["fa"], 100 * 10**6, False, "fa"),)
+        assert told.complete
+
+        call = await agent.revocation(USDC.contract, ROUTER["fa"])
+        end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
+        await executed(agent, end, someone.promise("revoke", venue=None, sell_units=0))
+        assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()
+
+        with pytest.raises(Refused) as refused:
+            await agent.revocation(USDC.contract, stranger[:-1])
+        assert refused.value.code is RefusalCode.BAD_REQUEST
+
+
+async def test_a_spender_nobody_knows_is_found_in_the_events(someone: Trader) -> None:
+    """Approved by a configuration that is gone since: only the chain remembers it."""
+    assert USDC.contract is not None
+    place = replace(someone.place, spenders=(MULTICALL3,))
+    client = await WalletClient.start(place, program=CHEAP)
+    try:
+        await client.unlock(PASSPHRASE)
+        data = erc20.APPROVE.call(MULTICALL3, erc20.UNLIMITED)
+        payload = TransactionPayload(Purpose.APPROVE, USDC.contract, "0x" + data.hex(), 0)
+        await executed(client, payload, someone.promise("allow", venue=None, unlimited=True))
+    finally:
+        await client.close()
+    async with someone.agent() as agent:
+        told = await agent.allowances(someone.address, CHAIN, [USDC, NO_TOKEN])
+    assert told.allowances == (Allowance(USDC, MULTICALL3, erc20.UNLIMITED, True, None),)
+    # A token that does not answer leaves a doubt, and the doubt is told.
+    assert not told.complete
+
+
+async def test_a_node_of_another_chain_is_not_believed(someone: Trader) -> None:
+    (link,) = someone.place.chains
+    other = replace(link, chain_id=CHAIN_ID + 1)
+    client = await WalletClient.start(replace(someone.place, chains=(other,)), program=CHEAP)
+    try:
+        with pytest.raises(Refused) as refused:
+            await client.balances(someone.address, CHAIN, [ETH])
+        assert refused.value.code is RefusalCode.OTHER_CHAIN
+        with pytest.raises(Refused):
+            await client.allowances(someone.address, CHAIN, [USDC])
+    finally:
+        await client.close()
+
+
+async def test_a_node_that_is_gone_is_said(someone: Trader) -> None:
+    (link,) = someone.place.chains
+    gone = replace(link, rpc="http://127.0.0.1:9/")
+    client = await WalletClient.start(replace(someone.place, chains=(gone,)), program=CHEAP)
+    try:
+        with pytest.raises(Refused) as refused:
+            await client.balances(someone.address, CHAIN, [ETH])
+    finally:
+        await client.close()
+    assert refused.value.code is RefusalCode.CHAIN_UNREACHABLE
+
+
+async def test_only_accounts_of_the_wallet_are_looked_at(someone: Trader) -> None:
+    async with someone.agent() as agent:
+        solana = await agent.create(Kind.SOLANA, "", PASSPHRASE)
+        with pytest.raises(Refused) as refused:
+            await agent.balances(ROUTER["fa"], CHAIN, [ETH])
+        assert refused.value.code is RefusalCode.NO_ACCOUNT
+        with pytest.raises(Refused) as other:
+            await agent.balances(solana.address, CHAIN, [ETH])
+        assert other.value.code is RefusalCode.OTHER_CHAIN
