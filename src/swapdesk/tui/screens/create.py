@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from swapdesk.flows.announcements import code_and_request, failure_of_error
 from swapdesk.flows.consent import Consent, consent_for
+from swapdesk.flows.create_checks import Checked, TypedBefore
 from swapdesk.flows.freezing import NotFreezable, freeze, still_stands
 from swapdesk.flows.intent import IntentKind
 from swapdesk.flows.notation import copied_amount
@@ -28,7 +29,7 @@ from swapdesk.tui.messages import QuotesArrived, QuotesFailed
 from swapdesk.tui.page import budget_of
 from swapdesk.tui.quote_question import QuoteQuestion
 from swapdesk.tui.screens.create_facts import Draft, FrozenPanel, intent_state, summary
-from swapdesk.tui.screens.create_form import Checked, CreateForm, TypedBefore
+from swapdesk.tui.screens.create_form import CreateForm
 from swapdesk.tui.screens.create_keys import locked, standing_of
 from swapdesk.tui.screens.create_sending import Sending
 from swapdesk.tui.screens.create_words import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from textual import on
@@ -12,12 +11,10 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.freezing import needs_refund_address
-from swapdesk.flows.memo_check import MemoCheck, check_memo, check_memo_of
-from swapdesk.flows.middle import middle_token
+from swapdesk.flows.create_checks import Checked, CreateChecks, TypedBefore
+from swapdesk.flows.memo_check import MemoCheck, check_memo
 from swapdesk.flows.notation import grouped_address
-from swapdesk.flows.payees import own_deposits, paid_addresses, token_contracts
-from swapdesk.flows.recipients import RecipientCheck, check_recipient, check_refund
+from swapdesk.flows.recipients import RecipientCheck
 from swapdesk.tui.widgets.address_input import AddressInput, Alike
 from swapdesk.tui.widgets.book_list import BookRows
 from swapdesk.tui.widgets.check_line import Check, Verdict
@@ -38,33 +35,6 @@ VERDICTS = {
 }
 
 
-@dataclass(frozen=True)
-class Checked:
-    """Every field with its result; ``refund`` is None where the route asks for none, and
-    ``intermediate`` where the middle of the route is not known."""
-
-    recipient: RecipientCheck
-    memo: MemoCheck
-    refund: RecipientCheck | None
-    intermediate: RecipientCheck | None = None
-
-    @property
-    def problems(self) -> int:
-        checks = (self.recipient, self.memo, self.refund, self.intermediate)
-        return sum(check is not None and not check.ok for check in checks)
-
-
-@dataclass
-class TypedBefore:
-    """The fields as typed, so that going back to the routes loses nothing."""
-
-    recipient: str = ""
-    memo: str = ""
-    refund: str = ""
-    refund_memo: str = ""
-    intermediate: str = ""
-
-
 class CreateForm(Vertical):
     """Posts :class:`Edited` after every change and :class:`Completed` behind the last field."""
 
@@ -79,11 +49,9 @@ class CreateForm(Vertical):
     ) -> None:
         """``typed``: what the fields begin with."""
         super().__init__(**place)
-        self._desk, self._board = desk, board
-        self._paid = paid_addresses(desk.journal)
-        self._deposits = own_deposits(desk.journal)
+        self._book_of_names = desk.book
+        self._checks = CreateChecks(desk, board, row)
         token, source = board.token_out, board.token_in
-        self._contracts = {one.id: token_contracts(desk.catalog, one) for one in (token, source)}
         gets = f"gets the {token.symbol}, on {token.chain_data.name}"
         self._recipient = AddressInput(
             "Recipient", note=gets, value=typed.recipient, id="recipient"
@@ -95,8 +63,9 @@ class CreateForm(Vertical):
         self._refund: AddressInput | None = None
         self._refund_memo: MemoField | None = None
         self._refund_filled = typed.refund_memo if typed.refund.startswith("@") else ""
-        if needs_refund_address(row):
-            why = "required: this rate is fixed" if row.quote.fixed else "required on this route"
+        if self._checks.asks_refund:
+            fixed = self._checks.fixed
+            why = "required: this rate is fixed" if fixed else "required on this route"
             note = f"{why}. On {source.chain_data.name}"
             self._refund = AddressInput(
                 "Refund address", note=note, value=typed.refund, id="refund"
@@ -104,10 +73,10 @@ class CreateForm(Vertical):
             self._refund.field.grouped = not typed.refund.startswith("@")
             memo = _memo_field(source, "Refund ", typed.refund_memo, id="refund-memo")
             self._refund_memo = memo if memo.need is not MemoNeed.NOT_USED else None
-        self._middle = middle_token(desk.catalog, board, row)
         self._intermediate: AddressInput | None = None
-        if self._middle is not None:
-            note = f"optional: {self._middle.symbol} of a swap that fails half-way comes back here"
+        middle = self._checks.middle
+        if middle is not None:
+            note = f"optional: {middle.symbol} of a swap that fails half-way comes back here"
             self._intermediate = AddressInput(
                 "Middle refund", note=note, value=typed.intermediate, id="intermediate"
             )
@@ -137,45 +106,10 @@ class CreateForm(Vertical):
         return tuple(field.value for field in self._fields())
 
     def checked(self) -> Checked:
-        token = self._board.token_out
-        recipient = check_recipient(
-            self._recipient.value.strip(),
-            token,
-            book=self._desk.book,
-            paid=self._paid,
-            own_deposits=self._deposits,
-            contracts=self._contracts[token.id],
-        )
-        memo = check_memo_of(recipient, self._memo_text(), False, token)
-        return Checked(recipient, memo, self._checked_refund(), self._checked_intermediate())
-
-    def _checked_refund(self) -> RecipientCheck | None:
-        if self._refund is None:
-            return None
-        source = self._board.token_in
-        return check_refund(
-            self._refund.value.strip(),
-            source,
-            required=True,
-            book=self._desk.book,
-            paid=self._paid,
-            own_deposits=self._deposits,
-            contracts=self._contracts[source.id],
-            memo=self._refund_memo.value if self._refund_memo is not None else "",
-        )
-
-    def _checked_intermediate(self) -> RecipientCheck | None:
-        if self._intermediate is None or self._middle is None:
-            return None
-        return check_refund(
-            self._intermediate.value.strip(),
-            self._middle,
-            required=False,
-            book=self._desk.book,
-            paid=self._paid,
-            own_deposits=self._deposits,
-            memo="",
-        )
+        """The fields as they stand, each with its result."""
+        typed = TypedBefore()
+        self.keep_in(typed)
+        return self._checks.all(typed)
 
     def focus_first(self) -> None:
         self._recipient.field.focus()
@@ -189,7 +123,7 @@ class CreateForm(Vertical):
         _show_address(self._recipient, checked.recipient)
         if self._memo.need is not MemoNeed.NOT_USED:
             asked = bool(self._memo.value) or checked.recipient.ok
-            self._memo.show_checks(_checks(checked.memo.lines) if asked else [])
+            self._memo.show_checks(_drawn(checked.memo.lines) if asked else [])
         for field, check in (
             (self._refund, checked.refund),
             (self._intermediate, checked.intermediate),
@@ -202,16 +136,16 @@ class CreateForm(Vertical):
         """The names that fit the field with the focus."""
         field, token = self._named_field()
         chain = token.chain_data
-        self._book.show_names(self._desk.book, chain, self._paid, field.value)
+        self._book.show_names(self._book_of_names, chain, self._checks.paid, field.value)
 
     def _named_field(self) -> tuple[AddressInput, Token]:
         """The address field with the focus, else the recipient, and the token it is for."""
         if self._refund is not None and self._refund.field.has_focus:
-            return self._refund, self._board.token_in
-        middle = self._intermediate
-        if middle is not None and self._middle is not None and middle.field.has_focus:
-            return middle, self._middle
-        return self._recipient, self._board.token_out
+            return self._refund, self._checks.sold
+        field, token = self._intermediate, self._checks.middle
+        if field is not None and token is not None and field.field.has_focus:
+            return field, token
+        return self._recipient, self._checks.bought
 
     # keys
 
@@ -234,7 +168,7 @@ class CreateForm(Vertical):
         field, token = self._named_field()
         value = field.value
         chain = token.chain_data
-        names = self._desk.book.names(chain.kind, chain.short_name)
+        names = self._book_of_names.names(chain.kind, chain.short_name)
         named = value.startswith("@") or (not value and bool(names))
         if self._focused() is not field.field or not named:
             self.step(1)
@@ -260,11 +194,13 @@ class CreateForm(Vertical):
         if event.field is self._recipient.field:
             memo = self.checked().recipient.memo or ""
             self._filled = _follow(self._memo, self._filled, memo)
-        elif self._refund is not None and event.field is self._refund.field:
-            entry = self._desk.book.entry(event.value) if event.value.startswith("@") else None
-            if self._refund_memo is not None:
-                memo = entry.memo or "" if entry is not None else ""
-                self._refund_filled = _follow(self._refund_memo, self._refund_filled, memo)
+        elif (
+            self._refund is not None
+            and self._refund_memo is not None
+            and event.field is self._refund.field
+        ):
+            memo = self._checks.memo_of_name(event.value)
+            self._refund_filled = _follow(self._refund_memo, self._refund_filled, memo)
         self.post_message(self.Edited())
 
     @on(TextField.Submitted)
@@ -300,23 +236,9 @@ class CreateForm(Vertical):
         if self._intermediate is not None and field is self._intermediate.field:
             return checked.intermediate
         if self._refund is not None and field is self._refund.field:
-            return self._refund_alone()
+            # Without its memo, whose own field comes next.
+            return self._checks.refund(self._refund.value, "")
         return checked.refund
-
-    def _refund_alone(self) -> RecipientCheck | None:
-        """The refund address without its memo, whose own field comes next."""
-        if self._refund is None:
-            return None
-        return check_refund(
-            self._refund.value.strip(),
-            self._board.token_in,
-            required=True,
-            book=self._desk.book,
-            paid=self._paid,
-            own_deposits=self._deposits,
-            contracts=self._contracts[self._board.token_in.id],
-            memo="",
-        )
 
     def _fields(self) -> list[TextField]:
         memo = self._memo if self._memo.need is not MemoNeed.NOT_USED else None
@@ -356,7 +278,7 @@ def _follow(field: MemoField, filled: str, memo: str) -> str:
 
 def _show_address(field: AddressInput, check: RecipientCheck) -> None:
     value = field.value
-    lines = _checks(check.lines) if value else []
+    lines = _drawn(check.lines) if value else []
     if value.startswith("@") and check.address:
         lines.insert(0, Check(Verdict.VALID, grouped_address(check.address)))
     alike = Alike(*check.lookalike) if check.lookalike is not None else None
@@ -364,5 +286,5 @@ def _show_address(field: AddressInput, check: RecipientCheck) -> None:
     field.show_result(lines, wrong=wrong, alike=alike)
 
 
-def _checks(lines: Iterable[CheckLine]) -> list[Check]:
+def _drawn(lines: Iterable[CheckLine]) -> list[Check]:
     return [Check(VERDICTS[line.level], line.text) for line in lines]

@@ -40,9 +40,9 @@ from swapdesk.tui.widgets.quote_table import quote_columns
 from swapdesk.wire.quotes import RouteType
 
 if TYPE_CHECKING:
+    from swapdesk.flows.create_checks import TypedBefore
     from swapdesk.flows.quote_wish import QuoteOptions
     from swapdesk.flows.quoting import QuoteBoard
-    from swapdesk.tui.screens.create_form import TypedBefore
 
 
 class QuotesScreen(QuotesView):
@@ -217,7 +217,7 @@ class QuotesScreen(QuotesView):
         self._table.action_choose()
 
     def _typed_before(self) -> TypedBefore:
-        from swapdesk.tui.screens.create_form import TypedBefore
+        from swapdesk.flows.create_checks import TypedBefore
 
         if self._typed is None:
             self._typed = TypedBefore(self.recipient)

@@ -36,9 +36,9 @@ from swapdesk.tui.widgets.waterfall_view import WaterfallView
 from swapdesk.tui.widgets.ways_view import WaysView
 
 if TYPE_CHECKING:
+    from swapdesk.flows.create_checks import TypedBefore
     from swapdesk.flows.quote_wish import QuoteWish
     from swapdesk.flows.quoting import QuoteBoard
-    from swapdesk.tui.screens.create_form import TypedBefore
 
 MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
