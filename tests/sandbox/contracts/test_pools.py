@@ -176,6 +176,38 @@ def test_a_pool_swaps_what_was_sent_to_it(bench: Bench) -> None:
     bench.refused(pool.functions.getAmountOut(1, LINK), "not in this pool")
 
 
+def test_after_many_swaps_a_pool_holds_what_the_formula_says(bench: Bench) -> None:
+    pool = bench.at(COIN_DOLLAR).functions
+    kept = list(reserves(bench, COIN_DOLLAR))
+    held = list(kept)
+    turns = (
+        (0, ETHER),
+        (1, 2_500 * DOLLARS),
+        # Too little to pay anything out: it waits in the pool for the next swap of its side.
+        (0, 17),
+        (1, 7),
+        (0, 3 * 10**12),
+        (1, 90_000 * DOLLARS + 1),
+    )
+    refused = 0
+    for side, amount in turns:
+        token = (COIN, DOLLAR)[side]
+        bench.send(bench.at(token).functions.transfer(COIN_DOLLAR, amount))
+        held[side] += amount
+        paid = amount_out(held[side] - kept[side], kept[side], kept[1 - side], 30)
+        if paid == 0:
+            bench.refused(pool.swap(token, 0, BOB.address), "slippage")
+            refused += 1
+            continue
+        bench.send(pool.swap(token, paid, BOB.address), BOB)
+        held[1 - side] -= paid
+        assert held[0] * held[1] >= kept[0] * kept[1]
+        kept = list(held)
+        assert tuple(kept) == reserves(bench, COIN_DOLLAR)
+    assert refused == 1
+    assert held == [bench.balance(COIN, COIN_DOLLAR), bench.balance(DOLLAR, COIN_DOLLAR)]
+
+
 # Basalt: by approval
 
 

@@ -19,6 +19,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.chain_doors import ChainDoors
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
@@ -69,7 +70,13 @@ async def _run(options: NodeOptions) -> int:
         world = WorldClock(clock, None, options.speed)
         solana = SolanaEmbedding(options.data, key, now_ms=world.now_ms, faults=faults)
         embedding = Embedding(
-            options.data, key, ids=options.ids, world=world, clock=clock, faults=faults
+            options.data,
+            key,
+            ids=options.ids,
+            world=world,
+            clock=clock,
+            faults=faults,
+            market=Market(seed=0),
         )
         await asyncio.gather(embedding.node(), solana.node())
     except (OSError, KeyRefused, OtherChain) as error:
