@@ -40,10 +40,15 @@ class TransactionPayload:
 
 @dataclass(frozen=True)
 class SolanaPayload:
-    """A serialized Solana transaction in base64, which others may have signed in part."""
+    """A serialized Solana transaction in base64, which others may have signed in part.
+
+    ``last_valid_height`` is the height of blocks at which it is executed last, where whoever
+    made it said so.
+    """
 
     purpose: Purpose
     transaction: str
+    last_valid_height: int | None = None
 
 
 Payload = TypedDataPayload | TransactionPayload | SolanaPayload

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
@@ -10,6 +11,9 @@ from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.protocol import RefusalCode as Code
+
+if TYPE_CHECKING:
+    from swapdesk.chain.rpc.solana import SolanaClient
 
 MAINNET_SOLANA = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 """Genesis hash of Solana's main network."""
@@ -21,6 +25,7 @@ class Chains:
     def __init__(self, links: Iterable[ChainLink]) -> None:
         self._links = {link.name: link for link in links}
         self._evm: dict[str, EvmClient] = {}
+        self._solana: dict[str, SolanaClient] = {}
 
     def link(self, name: str, kind: Kind) -> ChainLink:
         """Raises Refusal for a chain that the profile does not have, or of another kind."""
@@ -35,9 +40,19 @@ class Chains:
             client = self._evm.setdefault(link.name, EvmClient(link.rpc))
         return client
 
+    def solana(self, link: ChainLink) -> SolanaClient:
+        from swapdesk.chain.rpc.solana import SolanaClient
+
+        client = self._solana.get(link.name)
+        if client is None:
+            client = self._solana.setdefault(link.name, SolanaClient(link.rpc))
+        return client
+
     async def close(self) -> None:
         while self._evm:
             await self._evm.popitem()[1].close()
+        while self._solana:
+            await self._solana.popitem()[1].close()
 
 
 def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None) -> None:

@@ -6,11 +6,10 @@ when they say the same: the same content, no new objection, the same nonce, a pr
 
 from __future__ import annotations
 
-import base64
 import hmac
 import secrets
+from base64 import b64decode
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.facts import Facts, needed
@@ -48,6 +47,7 @@ from swapdesk.wallet.transactions import Signature, SignedTransaction, Transacti
 
 MAX_REVIEWS = 64
 _NEVER_ARRIVES = frozenset({TransactionState.ABANDONED, TransactionState.REPLACED})
+"""And one of Solana that is LOST: its blockhash has expired."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ class Looked:
     plan: EvmTransaction | None = None
     of_node: int | None = None
     base_fee: int | None = None
+    last_valid: int | None = None
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,6 @@ class Pending:
     link: ChainLink
     looked: Looked
     replaces: str | None
-
-
-class SolanaWay(Protocol):
-    """Facts and delivery of Solana, which load solders."""
-
-    async def facts(self, payload: SolanaPayload, promise: Promise) -> Facts: ...
 
 
 class Reviewing:
@@ -165,7 +160,7 @@ class Reviewing:
             return self._sign_document(pending, pending.payload, looked)
         if isinstance(pending.payload, TransactionPayload):
             return self._sign_transaction(pending, looked)
-        raise Refusal(Code.BAD_REQUEST, "this wallet cannot sign for Solana yet")
+        return self._sign_solana(pending, pending.payload, looked)
 
     # Looking
 
@@ -188,8 +183,16 @@ class Reviewing:
         if isinstance(payload, TransactionPayload):
             data = bytes.fromhex(payload.data[2:])
             call = Call(payload.to, data, account.address, payload.value)
-        read = EvmFacts(Facts(now))
-        if link.kind is Kind.EVM:
+        read, last_valid = EvmFacts(Facts(now)), None
+        if isinstance(payload, SolanaPayload) and link.kind is Kind.SOLANA:
+            from swapdesk.agent.process.solana_facts import read_solana_facts
+
+            client = self._chains.solana(link)
+            seen = await read_solana_facts(
+                client, payload, b64decode(payload.transaction), promise, now
+            )
+            read, last_valid = EvmFacts(seen.facts, problem=seen.problem), seen.last_valid
+        elif link.kind is Kind.EVM:
             needs = needed(claim, promise, policy)
             read = await read_facts(self._chains.evm(link), needs, promise, now, call)
         if not policy.genesis_hash:
@@ -209,7 +212,7 @@ class Reviewing:
             extra += _second_opinion(payload, claim)
         if extra:
             verdict = replace(verdict, findings=(*extra, *verdict.findings))
-        return Looked(claim, facts, verdict, plan, read.nonce, read.base_fee)
+        return Looked(claim, facts, verdict, plan, read.nonce, read.base_fee, last_valid)
 
     def _policy(self, account: Account, link: ChainLink) -> Policy:
         place = self._place
@@ -337,6 +340,32 @@ class Reviewing:
             raise Refusal(Code.RECORDS, "the transaction was not written down")
         return found
 
+    def _sign_solana(
+        self, pending: Pending, payload: SolanaPayload, looked: Looked
+    ) -> SignedTransaction:
+        claim, promise = looked.claim, pending.promise
+        if claim is None or looked.last_valid is None:
+            raise Refusal(Code.STALE_REVIEW, "how long it is valid could not be read again")
+        signed = self._wallet.solana(pending.account.address).sign(b64decode(payload.transaction))
+        if not signed.complete:
+            raise Refusal(Code.BAD_REQUEST, "another signature is missing that comes before ours")
+        draft = Draft(
+            hash=signed.signature,
+            intent_id=promise.intent_id,
+            purpose=payload.purpose,
+            chain=pending.link.name,
+            account=pending.account.address,
+            content=claim.content,
+            raw=signed.raw,
+            last_valid=looked.last_valid,
+        )
+        given = replace(_given(claim, promise, pending.link), hash=signed.signature)
+        self._write(draft, given, None)
+        found = self.records.find(signed.signature)
+        if found is None:
+            raise Refusal(Code.RECORDS, "the transaction was not written down")
+        return found
+
     def _write(self, draft: Draft, given: Given, of_node: int | None) -> None:
         try:
             self.records.write(draft, given, of_node, self._clock.now())
@@ -400,13 +429,6 @@ def _remembered(given: Given) -> Signed:
         total=given.total,
         complete=given.complete,
         # Not even a failure: a node can tell a wrong one, and the money leaves twice.
-        spent=given.state in _NEVER_ARRIVES,
+        spent=given.state in _NEVER_ARRIVES
+        or (given.state is TransactionState.LOST and given.chain_id is None),
     )
-
-
-def transaction_of(payload: SolanaPayload) -> bytes:
-    """The serialized transaction; Refusal for what is no base64."""
-    try:
-        return base64.b64decode(payload.transaction, validate=True)
-    except ValueError:
-        raise Refusal(Code.BAD_REQUEST, "the transaction is no base64") from None

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from swapdesk.agent.process.pipe import DeskPipe
     from swapdesk.agent.process.reviewing import Reviewing
     from swapdesk.agent.transactions.delivery import EvmDelivery
+    from swapdesk.agent.transactions.solana_delivery import SolanaDelivery
 
 MAX_WAITING = 256
 _HASH = re.compile(r"0x[0-9a-f]{64}|[1-9A-HJ-NP-Za-km-z]{64,88}", re.ASCII)
@@ -451,10 +452,15 @@ class AgentService:
             raise Refusal(Code.NO_TRANSACTION, "this wallet signed no such transaction")
         return one
 
-    def _delivery(self, one: SignedTransaction) -> EvmDelivery:
+    def _delivery(self, one: SignedTransaction) -> EvmDelivery | SolanaDelivery:
+        chains = self._chains()
+        if one.nonce is None:
+            from swapdesk.agent.transactions.solana_delivery import SolanaDelivery
+
+            link = chains.link(one.chain, Kind.SOLANA)
+            return SolanaDelivery(chains.solana(link), self._now.records)
         from swapdesk.agent.transactions.delivery import EvmDelivery
 
-        chains = self._chains()
         link = chains.link(one.chain, Kind.EVM)
         return EvmDelivery(chains.evm(link), self._now.records, link.confirmations)
 
