@@ -45,7 +45,7 @@ async def someone(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Tr
     return await trader(world, tmp_path_factory.mktemp("wallet") / "keys", confirmations=1)
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def agent(someone: Trader) -> AsyncIterator[WalletClient]:
     async with someone.agent() as client:
         yield client
