@@ -408,8 +408,8 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: order().after(given("Order", key="z", content=OTHER, spent=True)),
     ),
     "ALLOWED_ALREADY": (
+        lambda: permit().after(given("swapExactTokensForTokens")),
         lambda: permit().after(given("Order", key="z")),
-        lambda: permit().after(given("Order", key="z"), given("Permit")),
     ),
     "GAS_ABOVE": (
         lambda: swap().facts(gas=GasPlan(1, GAS + 1)),

@@ -9,6 +9,7 @@ from swapdesk.wallet.promise import Purpose
 
 MOST_STEPS = 8
 _PAYING = frozenset({Act.ORDER, Act.SWAP, Act.PAY})
+_TAKING = frozenset({Act.SWAP, Act.PAY})
 
 
 def _chain(case: Case) -> list[Signed]:
@@ -109,11 +110,12 @@ def swap_is_paid_once(case: Case) -> Objections:
 
 @refuses("ALLOWED_ALREADY")
 def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
-    """Once the swap is paid, no contract needs the token any more."""
+    """Once a swap or payment was signed, no contract needs the token any more. An order is
+    different: it is settled out of an allowance that may be given after it."""
     claim = case.claim
     if claim.act is not Act.ALLOW or claim.revokes or case.purpose is Purpose.REVOKE:
         return
-    if any(one.act in _PAYING and not one.spent for one in case.memory) and not any(
+    if any(one.act in _TAKING and not one.spent for one in case.memory) and not any(
         one.content == claim.content for one in case.memory
     ):
         yield Objection("The swap was paid already; nobody needs to take the token any more.")
