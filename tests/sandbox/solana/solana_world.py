@@ -53,6 +53,7 @@ class World:
     faults: HeldFaults
     time: StandingTime
     client: SolanaClient
+    http: httpx.AsyncClient
     port: int
 
     @property
@@ -62,9 +63,8 @@ class World:
     async def ask(self, method: str, *params: Any) -> dict[str, Any]:
         """The whole answer, as it came."""
         asked = {"jsonrpc": "2.0", "id": 0, "method": method, "params": list(params)}
-        async with httpx.AsyncClient(trust_env=False) as client:
-            document: dict[str, Any] = (await client.post(self.url, json=asked)).json()
-            return document
+        document: dict[str, Any] = (await self.http.post(self.url, json=asked)).json()
+        return document
 
     async def built(
         self, signers: Sequence[Keypair], *instructions: Instruction
@@ -113,10 +113,11 @@ async def running(
         assert await started(server, stop)
         node = await embedding.node()
         port = listener.getsockname()[1]
-        async with SolanaClient(
-            f"http://127.0.0.1:{port}/solana", commitment="processed"
-        ) as client:
-            yield World(node, embedding, faults, time, client, port)
+        async with (
+            SolanaClient(f"http://127.0.0.1:{port}/solana", commitment="processed") as client,
+            httpx.AsyncClient(trust_env=False, verify=False) as http,
+        ):
+            yield World(node, embedding, faults, time, client, http, port)
     finally:
         stop.set()
         await serving

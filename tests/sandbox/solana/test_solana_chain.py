@@ -160,6 +160,22 @@ async def test_a_hash_of_a_block_to_come_is_not_good(tmp_path: Path) -> None:
         assert not await world.client.is_blockhash_good(tomorrow.blockhash)
 
 
+async def test_a_clock_that_was_set_back_takes_no_block_away(tmp_path: Path) -> None:
+    time = StandingTime()
+    async with running(tmp_path, time=time) as world:
+        began = await world.client.block_height()
+        time.pass_blocks(40)
+        sender = await world.rich()
+        assert await world.client.block_height() == began + 40
+        time.now -= 10 * 400
+        assert await world.client.block_height() == began + 40
+    async with running(tmp_path, time=time) as world:
+        assert await world.client.block_height() == began + 40
+        assert await world.client.balance(str(sender.pubkey())) == 100 * SOL
+        time.pass_blocks(11)
+        assert await world.client.block_height() == began + 41
+
+
 async def test_commitments_lag_behind(world: World) -> None:
     heights = {}
     for commitment in ("processed", "confirmed", "finalized"):
@@ -469,36 +485,36 @@ async def test_legacy_transactions_are_executed(world: World) -> None:
     assert refused["error"]["code"] == -32015
 
 
-@pytest.mark.parametrize(
-    ("method", "params"),
-    [
-        ("sendTransaction", ["AAAA", {"encoding": "base64"}]),
-        ("sendTransaction", ["!!", {"encoding": "base64"}]),
-        ("sendTransaction", ["A" * 1645, {"encoding": "base64"}]),
-        ("sendTransaction", ["1" * 1684]),
-        ("sendTransaction", []),
-        ("simulateTransaction", [5]),
-        ("getBalance", ["x" * 10_000]),
-        ("getBalance", ["0OIl"]),
-        ("getBalance", ["11111111111111111111111111111112", {"commitment": "sure"}]),
-        ("getBalance", {"address": 1}),
-        ("getMinimumBalanceForRentExemption", [-1]),
-        ("getMinimumBalanceForRentExemption", [1 << 40]),
-        ("getTokenAccountsByOwner", [str(USDC), {}]),
-        ("getTokenAccountsByOwner", [str(USDC), {"mint": str(HASHES)}]),
-        ("getTokenAccountsByOwner", [str(USDC), {"programId": str(HASHES)}]),
-        ("getTokenAccountBalance", [str(USDC)]),
-        ("getSignatureStatuses", [["1" * 64] * 257]),
-        ("getFeeForMessage", ["AQ=="]),
-        ("isBlockhashValid", [7]),
-        ("getBlockHeight", [{"minContextSlot": "1"}]),
-        ("getTransaction", [str(Signature.default()), {"commitment": "processed"}]),
-    ],
-)
-async def test_malformed_calls_are_told_so(world: World, method: str, params: Any) -> None:
-    asked = params if isinstance(params, list) else [params]
-    answer = await world.ask(method, *asked)
-    assert answer["error"]["code"] == -32602, answer
+MALFORMED: list[tuple[str, Any]] = [
+    ("sendTransaction", ["AAAA", {"encoding": "base64"}]),
+    ("sendTransaction", ["!!", {"encoding": "base64"}]),
+    ("sendTransaction", ["A" * 1645, {"encoding": "base64"}]),
+    ("sendTransaction", ["1" * 1684]),
+    ("sendTransaction", []),
+    ("simulateTransaction", [5]),
+    ("getBalance", ["x" * 10_000]),
+    ("getBalance", ["0OIl"]),
+    ("getBalance", ["11111111111111111111111111111112", {"commitment": "sure"}]),
+    ("getBalance", {"address": 1}),
+    ("getMinimumBalanceForRentExemption", [-1]),
+    ("getMinimumBalanceForRentExemption", [1 << 40]),
+    ("getTokenAccountsByOwner", [str(USDC), {}]),
+    ("getTokenAccountsByOwner", [str(USDC), {"mint": str(HASHES)}]),
+    ("getTokenAccountsByOwner", [str(USDC), {"programId": str(HASHES)}]),
+    ("getTokenAccountBalance", [str(USDC)]),
+    ("getSignatureStatuses", [["1" * 64] * 257]),
+    ("getFeeForMessage", ["AQ=="]),
+    ("isBlockhashValid", [7]),
+    ("getBlockHeight", [{"minContextSlot": "1"}]),
+    ("getTransaction", [str(Signature.default()), {"commitment": "processed"}]),
+]
+
+
+async def test_malformed_calls_are_told_so(world: World) -> None:
+    for method, params in MALFORMED:
+        asked = params if isinstance(params, list) else [params]
+        answer = await world.ask(method, *asked)
+        assert answer["error"]["code"] == -32602, (method, params, answer)
 
 
 async def test_what_is_not_served_is_said(world: World) -> None:

@@ -24,7 +24,7 @@ FEE = 5_000
 async def test_nothing_is_lost_and_nothing_happens_twice(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    cycles = 20 if request.config.getoption("--full", default=False) else 3
+    cycles = 20 if request.config.getoption("--full", default=False) else 2
     node = NodeProcess(tmp_path)
     node.start()
     sender, receiver = Keypair(), Keypair().pubkey()
