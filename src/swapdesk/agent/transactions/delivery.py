@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.agent.transactions.records import Records
-from swapdesk.chain.rpc.evm import EvmClient, Request
+from swapdesk.chain.rpc.evm import EvmClient, Request, balance_of
 from swapdesk.chain.rpc.evm_answers import Receipt, Transaction, digest, fields, quantity
 from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain, EvmUnreachable
 from swapdesk.wallet.protocol import RefusalCode as Code
@@ -94,6 +94,8 @@ class EvmDelivery:
         told = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
         hash_there = None if told is None else digest(fields(told).get("hash"))
         problem = _contradiction(one, receipt, known, hash_there)
+        if problem is None and not receipt.succeeded and known is not None and known.value:
+            problem = await self._paid_although(one, receipt, known)
         confirmations = max(0, head - receipt.block + 1)
         if problem is not None:
             self._records.move(one.hash, State.SENT, among=_OPEN, problem=problem)
@@ -105,6 +107,19 @@ class EvmDelivery:
             for twin in self._records.twins(one):
                 self._records.move(twin.hash, State.REPLACED, among=_OPEN)
         return self._found(one)
+
+    async def _paid_although(
+        self, one: SignedTransaction, receipt: Receipt, known: Transaction
+    ) -> str | None:
+        """A failed payment leaves no events that could contradict it, but money does."""
+        before, after = (
+            balance_of(one.account, hex(receipt.block - 1)),
+            balance_of(one.account, hex(receipt.block)),
+        )
+        told = [quantity(one) for one in await self._client.batch([before, after])]
+        if told[0] - told[1] >= known.value:
+            return "the node tells a failure although the money has left the account"
+        return None
 
     async def _overtaken(self, one: SignedTransaction) -> SignedTransaction:
         """Its nonce is used, and not by it: by a twin of higher fee, or from elsewhere."""
