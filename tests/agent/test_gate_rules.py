@@ -49,7 +49,7 @@ from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.review import Severity, Simulation
+from swapdesk.wallet.review import Match, Severity, Simulation
 
 UNKNOWN_DOCUMENT = {
     "types": {"Vote": [{"name": "who", "type": "address"}]},
@@ -594,6 +594,20 @@ def test_less_than_was_promised_is_no_match_and_needs_no_phrase():
     verdict = order().field("message.feeAmount", "0").verdict()
     line = next(one for one in verdict.lines if one.field == "You sell")
     assert (line.match, line.weight, verdict.phrase) == ("unmatched", False, None)
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        lambda: permit().on(chain_id=1),
+        lambda: permit().on(genesis="0x" + "9f" * 32),
+        lambda: permit().holding(chain_id=1),
+        lambda: permit().field("domain.chainId", 1),
+    ],
+)
+def test_a_chain_that_is_not_the_same_everywhere_is_marked(scene):
+    chain = next(line for line in scene().verdict().lines if line.field == "Chain")
+    assert chain.match is Match.DIFFERS
 
 
 def test_a_review_ends_with_whatever_ends_first():

@@ -97,10 +97,9 @@ def _units(case: Case, field: ClaimField, asset: Asset) -> str:
 
 def _chain(case: Case, field: ClaimField) -> tuple[str, str]:
     promise = case.promise
-    return (
-        f"id {plain(field.value)}",
-        f"{promise.chain}, id {promise.chain_id}, node and key agree",
-    )
+    ids = {promise.chain_id, case.policy.chain_id, case.facts.chain_id}
+    agree = ", node and key agree" if len(ids) == 1 else ""
+    return f"id {plain(field.value)}", f"{promise.chain}, id {promise.chain_id}{agree}"
 
 
 def _contract(case: Case, field: ClaimField) -> tuple[str, str]:

@@ -9,7 +9,10 @@ from swapdesk.agent.shapes.meaning import Meaning
 @refuses("ACCOUNT_DIFFERS", Meaning.OWNER, Meaning.FEE_PAYER)
 def key_is_the_confirmed_account(case: Case) -> Objections:
     if case.policy.account != case.promise.account:
-        yield Objection("The key is of another account than the one that was confirmed.")
+        yield Objection(
+            "The key is of another account than the one that was confirmed.",
+            next(case.claim.of(Meaning.OWNER, Meaning.FEE_PAYER), None),
+        )
 
 
 @refuses("OWNER_DIFFERS", Meaning.OWNER)
