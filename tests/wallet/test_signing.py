@@ -71,6 +71,19 @@ async def test_what_the_gate_refuses_is_not_signed(someone: Trader) -> None:
         }
 
 
+async def test_a_document_that_other_wallets_sign_differently_is_refused(someone: Trader) -> None:
+    """The order of the domain's fields is part of what is signed; some wallets ignore it."""
+    payload = someone.permit()
+    types = dict(payload.document["types"])
+    types["EIP712Domain"] = list(reversed(types["EIP712Domain"]))
+    twisted = replace(payload, document={**payload.document, "types": types})
+    async with someone.agent() as agent:
+        review = await agent.review(twisted, someone.promise("twisted"))
+        assert "DIGEST_DISAGREES" in {one.code for one in review.findings}
+        with pytest.raises(Refused):
+            await agent.sign(review)
+
+
 async def test_a_review_is_for_one_digest_once_and_for_unlocked_keys(someone: Trader) -> None:
     async with someone.agent() as agent:
         payload = someone.permit()

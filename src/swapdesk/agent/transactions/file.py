@@ -114,7 +114,7 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
     _check(path)
     mode = "rw" if writable else "ro"
     connection = sqlite3.connect(
-        f"{path.as_uri()}?mode={mode}", timeout=2.0, isolation_level=None, uri=True
+        f"{path.as_uri()}?mode={mode}", timeout=0.5, isolation_level=None, uri=True
     )
     try:
         connection.row_factory = sqlite3.Row

@@ -1,0 +1,265 @@
+"""What was signed: one confirmation pays once, one nonce belongs to one payment."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given as examples
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from swapdesk.agent.transactions.file import FILE, RecordsFile, RecordsUnavailable
+from swapdesk.agent.transactions.records import (
+    AlreadySigned,
+    BadReplacement,
+    Draft,
+    Given,
+    NonceTaken,
+    OtherChain,
+    Records,
+    Unresolved,
+)
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.transactions import FINAL, TransactionState
+
+State = TransactionState
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+OPEN = frozenset(State) - FINAL
+REFUSALS = (AlreadySigned, Unresolved, NonceTaken, BadReplacement)
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Iterator[Records]:
+    made = Records(RecordsFile(tmp_path, writable=True))
+    yield made
+    made.close()
+
+
+def draft(name: str, nonce: int | None = 0, **changed: object) -> Draft:
+    made = Draft(
+        hash=f"0x{name}",
+        intent_id="intent",
+        purpose=Purpose.SWAP,
+        chain="base",
+        account="0xme",
+        content=b"call",
+        raw=name.encode(),
+        nonce=nonce,
+        fee=100,
+        priority=10,
+    )
+    return replace(made, **changed)  # type: ignore[arg-type]
+
+
+def given(one: Draft) -> Given:
+    return Given(one.content, "swap", "quote", 1, one.account, None, None, hash=one.hash)
+
+
+def write(records: Records, one: Draft, of_node: int = 0) -> None:
+    records.write(one, given(one), of_node, NOW)
+
+
+def put(records: Records, one: Draft, state: State, of_node: int = 0) -> None:
+    write(records, one, of_node)
+    assert records.move(one.hash, state, among=frozenset({State.SIGNED}))
+
+
+@pytest.mark.parametrize("state", [one for one in State if one is not State.SIGNED])
+@pytest.mark.parametrize("purpose", [Purpose.SWAP, Purpose.DEPOSIT, Purpose.APPROVE])
+def test_a_second_signature_of_an_intent(records: Records, state: State, purpose: Purpose) -> None:
+    first = draft("first", purpose=purpose)
+    put(records, first, state)
+    second = draft("second", 1, purpose=purpose)
+    if state is State.ABANDONED:
+        write(records, replace(second, nonce=0))
+    elif state is State.REPLACED or (
+        purpose is Purpose.APPROVE and state in (State.FAILED, State.LOST)
+    ):
+        write(records, second, 1)
+    else:
+        with pytest.raises((AlreadySigned, Unresolved)):
+            write(records, second, 1)
+        assert [one.hash for one in records.transactions()] == [first.hash]
+
+
+def test_an_allowance_is_set_to_zero_and_then_to_the_amount(records: Records) -> None:
+    put(records, draft("zero", purpose=Purpose.APPROVE, content=b"0"), State.SUCCEEDED)
+    write(records, draft("amount", 1, purpose=Purpose.APPROVE, content=b"n"), 1)
+
+
+def test_an_expired_payment_on_solana_may_be_signed_again(records: Records) -> None:
+    put(records, draft("expired", None, last_valid=7), State.LOST)
+    write(records, draft("again", None, last_valid=200))
+
+
+def test_what_is_signed_and_not_sent_comes_first(records: Records) -> None:
+    write(records, draft("first"))
+    other = draft("other", 1, intent_id="other")
+    with pytest.raises(Unresolved):
+        write(records, other)
+    assert records.move("0xfirst", State.SENT, among=OPEN)
+    write(records, other)
+    # Another chain and another account are another matter.
+    write(records, draft("elsewhere", 0, intent_id="third", chain="polygon"))
+    write(records, draft("somebody", 0, intent_id="fourth", account="0xyou"))
+
+
+def test_nonces_follow_each_other_also_when_the_node_is_behind(records: Records) -> None:
+    assert records.next_nonce("base", "0xme", 5) == 5
+    put(records, draft("a", 5), State.SENT, 5)
+    assert records.next_nonce("base", "0xme", 5) == 6
+    assert records.next_nonce("base", "0xme", 9) == 9
+    with pytest.raises(NonceTaken):
+        write(records, draft("b", 5, intent_id="b"), 5)
+    put(records, draft("c", 6, intent_id="c"), State.ABANDONED, 5)
+    assert records.next_nonce("base", "0xme", 5) == 6
+
+
+def test_a_replacement_is_the_same_call_for_more(records: Records) -> None:
+    first = draft("first")
+    put(records, first, State.SENT)
+    bump = replace(first, hash="0xbump", fee=110, priority=11, replaces=first.hash)
+    for wrong in (
+        replace(bump, fee=109),
+        replace(bump, priority=10),
+        replace(bump, content=b"another call"),
+        replace(bump, nonce=1),
+        replace(bump, intent_id="other"),
+        replace(bump, replaces="0xunknown"),
+    ):
+        with pytest.raises((BadReplacement, AlreadySigned)):
+            write(records, wrong)
+    write(records, bump)
+    assert records.fees("0xbump") == (110, 11)
+    [told] = records.transactions(open_only=True)[1:]
+    assert (told.replaces, [one.hash for one in records.twins(told)]) == (
+        first.hash,
+        [first.hash],
+    )
+    records.move(first.hash, State.MINED, among=OPEN)
+    with pytest.raises((BadReplacement, AlreadySigned)):
+        write(records, replace(bump, hash="0xlate", fee=200, priority=20))
+
+
+def test_states_end(records: Records) -> None:
+    put(records, draft("a"), State.SUCCEEDED)
+    assert not records.move("0xa", State.SENDING, among=OPEN)
+    assert not records.move("0xa", State.ABANDONED, among=frozenset({State.SIGNED}))
+
+
+def test_a_name_means_one_chain_for_ever(records: Records) -> None:
+    assert records.genesis("base") is None
+    records.bind_chain("base", 8453, "0xaa")
+    records.bind_chain("base", 8453, "0xaa")
+    for chain_id, genesis in ((8453, "0xbb"), (1, "0xaa"), (None, "0xaa")):
+        with pytest.raises(OtherChain):
+            records.bind_chain("base", chain_id, genesis)
+    assert records.genesis("base") == "0xaa"
+
+
+def test_signatures_are_remembered_with_what_became_of_them(records: Records) -> None:
+    permit = Given(b"p", "allow", "q", 1, "0xme", "0xt", "0xc", "key", 0, 2)
+    records.write_given("intent", permit, NOW)
+    records.write_given("intent", permit, NOW)
+    put(records, draft("a"), State.SENT)
+    records.write_given("other", permit, NOW)
+    first, second = records.given("intent")
+    assert first == permit
+    assert (second.hash, second.state) == ("0xa", State.SENT)
+
+
+ACTIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["one", "two", "three"]),
+        st.sampled_from([*State]),
+        st.booleans(),
+        st.integers(0, 3),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@examples(ACTIONS)
+def test_whatever_happens_an_intent_pays_once(
+    tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, State, bool, int]]
+) -> None:
+    """At no time are there two payments of one intent of which both may arrive, but for those
+    that share a nonce."""
+    records = Records(RecordsFile(tmp_path_factory.mktemp("records"), writable=True))
+    try:
+        for number, (intent, state, bump, behind) in enumerate(actions):
+            known = records.transactions(intent)
+            of_node = max(0, number - behind)
+            one = draft(str(number), intent_id=intent, fee=100 * 2**number, priority=2**number)
+            if bump and known:
+                one = replace(one, nonce=known[-1].nonce, replaces=known[-1].hash)
+            else:
+                one = replace(one, nonce=records.next_nonce("base", "0xme", of_node))
+            try:
+                write(records, one, of_node)
+            except REFUSALS:
+                if known:
+                    records.move(known[-1].hash, state, among=OPEN)
+            arriving = [
+                each
+                for each in records.transactions(intent)
+                if each.state not in (State.ABANDONED, State.REPLACED)
+            ]
+            assert len({each.nonce for each in arriving}) <= 1
+        taken: dict[int | None, set[str]] = {}
+        for each in records.transactions():
+            if each.state is not State.ABANDONED:
+                taken.setdefault(each.nonce, set()).add(each.intent_id)
+        assert all(len(intents) == 1 for intents in taken.values())
+    finally:
+        records.close()
+
+
+def test_the_file_is_ours_alone_and_damage_is_no_reason_to_write(tmp_path: Path) -> None:
+    RecordsFile(tmp_path, writable=True).close()
+    file = tmp_path / FILE
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.chmod(0o644)
+    with pytest.raises(RecordsUnavailable, match="other users"):
+        RecordsFile(tmp_path, writable=True)
+    file.chmod(0o600)
+    content = file.read_bytes()
+    file.write_bytes(content[:4096] + os.urandom(len(content) - 4096))
+    with pytest.raises(RecordsUnavailable):
+        RecordsFile(tmp_path, writable=True)
+    file.unlink()
+    file.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RecordsUnavailable):
+        RecordsFile(tmp_path, writable=True)
+
+
+def test_a_reader_needs_no_file_and_writes_none(tmp_path: Path) -> None:
+    reader = Records(RecordsFile(tmp_path, writable=False))
+    assert reader.transactions() == ()
+    reader.close()
+    assert not (tmp_path / FILE).exists()
+    writer = Records(RecordsFile(tmp_path, writable=True))
+    write(writer, draft("a"))
+    reader = Records(RecordsFile(tmp_path, writable=False))
+    assert [one.hash for one in reader.transactions()] == ["0xa"]
+    with pytest.raises(RecordsUnavailable):
+        reader.move("0xa", State.SENT, among=OPEN)
+    reader.close()
+    writer.close()
+
+
+def test_a_disk_that_takes_nothing_refuses_the_signature(records: Records, tmp_path: Path) -> None:
+    blocker = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    with pytest.raises(RecordsUnavailable):
+        write(records, draft("a"))
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    assert records.transactions() == ()
