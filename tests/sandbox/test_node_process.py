@@ -253,7 +253,12 @@ async def test_killed_at_any_moment_no_unit_is_lost(node: NodeProcess) -> None:
     async with LedgerClient(node.url, "secret", deadline=5) as ledger:
         for cycle in range(8):
             work = asyncio.create_task(_work(ledger, rng, opened, cycle))
-            await asyncio.sleep(rng.uniform(0.02, 0.25))
+            # Two cycles die at once, the others in the middle of some legs.
+            wanted = 0 if cycle % 4 == 3 else len(opened) + rng.randint(4, 9)
+            async with asyncio.timeout(20):
+                while len(opened) < wanted:
+                    await asyncio.wait({work}, timeout=0.005)
+            await asyncio.wait({work}, timeout=rng.uniform(0, 0.05))
             assert node.process is not None
             os.kill(node.process.pid, signal.SIGKILL)
             node.collect()

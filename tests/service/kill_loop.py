@@ -174,6 +174,17 @@ async def _nursery() -> AsyncIterator[asyncio.subprocess.Process]:
         await process.wait()
 
 
+async def _moment(
+    load: asyncio.Task[None], tally: Tally, rng: random.Random, *, early: bool
+) -> None:
+    """Until the service is to die: in the middle of some orders, or soon after its start."""
+    wanted = 0 if early else len(tally.acknowledged) + rng.randint(10, 30)
+    async with asyncio.timeout(PATIENCE):
+        while len(tally.acknowledged) < wanted and not load.done():
+            await asyncio.wait({load}, timeout=0.005)
+    await asyncio.wait({load}, timeout=rng.uniform(0, 0.3 if early else 0.05))
+
+
 async def run(directory: Path, *, cycles: int, seed: int) -> Tally:
     """Start, load, kill, ``cycles`` times; the files stay in ``directory`` for :func:`verify`."""
     rng = random.Random(seed)
@@ -190,7 +201,7 @@ async def run(directory: Path, *, cycles: int, seed: int) -> Tally:
             tally.restart_seconds.append(time.monotonic() - begin)
             load = asyncio.create_task(Load(ready["url"], tally, rng).run())
             try:
-                await asyncio.wait({load}, timeout=rng.uniform(0.05, 0.5))
+                await _moment(load, tally, rng, early=tally.cycles % 4 == 3)
             finally:
                 os.kill(ready["pid"], signal.SIGKILL)
             async with asyncio.timeout(PATIENCE):
