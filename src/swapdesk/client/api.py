@@ -32,6 +32,13 @@ from swapdesk.client.transport import ApiTransport, RawAnswer, refuse_answer
 from swapdesk.clock import Clock
 from swapdesk.wire.account import RateLimits
 from swapdesk.wire.chains import ChainList, ChainQuery
+from swapdesk.wire.dex import (
+    ApproveAnswer,
+    ApproveRequest,
+    ChainSignaturesRequest,
+    ConfirmTransactionRequest,
+    SignatureRequirement,
+)
 from swapdesk.wire.encoding.codec import (
     CodecError,
     ShapeError,
@@ -183,6 +190,33 @@ class PartnerApi:
         """One page; orders that cannot be read are skipped and counted."""
         return await self._call("list_orders", OrderPage, query=query, read=read_order_page)
 
+    async def dex_approve(self, request: ApproveRequest) -> ApproveAnswer:
+        """What has to be approved or signed before the venue may take the tokens."""
+        return await self._call("dex_approve", ApproveAnswer, body=request)
+
+    async def dex_allowance(self, request: ApproveRequest) -> bool:
+        """Whether the venue may take the tokens already."""
+        return await self._call("dex_allowance", bool, body=request, read=_boolean)
+
+    async def dex_chain_signatures(
+        self, request: ChainSignaturesRequest
+    ) -> list[SignatureRequirement]:
+        """What follows a signed step; some servers wrap the list."""
+        return await self._call(
+            "dex_chain_signatures",
+            list[SignatureRequirement],
+            body=request,
+            wrapped="chainSignatures",
+        )
+
+    async def dex_confirm_transaction(
+        self, request: ConfirmTransactionRequest, *, until: datetime | None = None
+    ) -> bool:
+        """Tell the order's transaction; False when the service does not see it yet."""
+        return await self._call(
+            "dex_confirm_transaction", bool, body=request, read=_boolean, until=until
+        )
+
     async def get_rate_limits(self) -> RateLimits:
         """The effective limits; the budget learns them too."""
         limits = await self._call("get_rate_limits", RateLimits)
@@ -257,6 +291,12 @@ class PartnerApi:
 
     def _answered(self, operation: Operation, headers: Mapping[str, str]) -> None:
         self.budget.tell(operation.rate_class, headers)
+
+
+def _boolean(found: object) -> bool:
+    if not isinstance(found, bool):
+        raise ShapeError([("", "is not true or false")])
+    return found
 
 
 def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:

@@ -29,6 +29,7 @@ from swapdesk.sandbox.host_check import HostCheck
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
 from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.pace import WorldPace
 from swapdesk.sandbox.partner_keys import load_key, partner_keys
 from swapdesk.sandbox.partners import build_partners
@@ -65,8 +66,10 @@ async def _run(orders: dict[str, Any]) -> int:
         venue_faults = VenueFaults(clock)
         store = SqliteStore.open(data / DATABASE)
         try:
-            partners = build_partners(partner_keys(load_key(data)))
+            key = load_key(data)
+            partners = build_partners(partner_keys(key))
             chains, tokens = _catalog(market.seed, orders["tokens"], clock)
+            onchain = build_onchain(orders["nodeUrl"], key, chains, tokens, clock)
             parts = assemble(
                 clock=clock,
                 # Ids are capabilities and must not be guessed, so they follow no seed.
@@ -84,6 +87,7 @@ async def _run(orders: dict[str, Any]) -> int:
                 partners=partners,
                 intermediaries=[find_token(*place).token_id for place in INTERMEDIARIES],
                 scanner=Scanner(market.seed, clock, rows_by_id()),
+                onchain=onchain,
             )
             hosts = frozenset({str(orders["host"])})
             faults = Faults()
@@ -102,7 +106,13 @@ async def _run(orders: dict[str, Any]) -> int:
                 store=store,
             )
             door = HostCheck(layer, hosts, clock)
-            await _serve(stop, orders, door, control, parts.hub.close)
+            warming = asyncio.create_task(onchain.warm(clock))
+            try:
+                await _serve(stop, orders, door, control, parts.hub.close)
+            finally:
+                warming.cancel()
+                await asyncio.gather(warming, return_exceptions=True)
+                await onchain.close()
         finally:
             await store.close()
     return 0

@@ -58,7 +58,7 @@ async def both_signed(someone: Trader, quote_id: str) -> dict[str, Any]:
 async def test_a_chain_of_two_steps(floor: Floor) -> None:
     someone, row = await quoted(floor, 1301)
     assert row["supportsSignatures"] is True
-    assert "gas" not in row
+    assert (row["gas"], row["gasUsd"]) == (0, 0)
     signature = await both_signed(someone, row["quoteId"])
     order = await someone.create(row["quoteId"], signatures=[signature])
     assert order["metadata"]["offChain"] is True

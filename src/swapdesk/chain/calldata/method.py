@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from eth_abi.abi import decode, encode
-from eth_abi.exceptions import DecodingError, EncodingError
-
 from swapdesk.chain.addresses.evm import checksummed, keccak
 
 
@@ -35,6 +32,10 @@ class Method:
 
     def call(self, *arguments: Any) -> bytes:
         """Calldata for these arguments. Raises CalldataError for values that do not fit."""
+        # Imported on use: it takes longer than everything else that names a call.
+        from eth_abi.abi import encode
+        from eth_abi.exceptions import EncodingError
+
         try:
             return self.selector + encode(self.types, arguments)
         except (EncodingError, TypeError, ValueError, OverflowError) as error:
@@ -43,6 +44,9 @@ class Method:
     def read(self, data: bytes) -> Call:
         """The arguments of a call. Raises CalldataError unless the data is what ``call`` gives:
         another layout, unused bytes and dirty padding are refused."""
+        from eth_abi.abi import decode
+        from eth_abi.exceptions import DecodingError
+
         if data[:4] != self.selector:
             raise CalldataError("another method is called")
         try:

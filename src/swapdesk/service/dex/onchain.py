@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from swapdesk.chain.rpc.evm_errors import EvmError
+from swapdesk.clock import Clock
 from swapdesk.service.venues.onchain.adapter import DexVenue
 
 if TYPE_CHECKING:  # the codec of calls is not part of every installation of the service
     from swapdesk.service.venues.onchain.reader import ChainReader
+
+
+WARM_SECONDS = 5.0
+"""After the start, when what is shown first has been asked for."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +25,13 @@ class Onchain:
 
     venues: Sequence[DexVenue] = ()
     readers: Mapping[str, ChainReader] = field(default_factory=dict)
+
+    async def warm(self, clock: Clock) -> None:
+        """Ask a chain once, so that nobody's first quote waits for what is loaded on use."""
+        await clock.sleep(WARM_SECONDS)
+        for reader in self.readers.values():
+            with contextlib.suppress(EvmError):
+                await reader.view()
 
     async def close(self) -> None:
         """End the connections to the chains."""

@@ -136,8 +136,8 @@ class DexQuoting:
             fixed=False,
             duration=price.minutes,
             provider_eta=price.minutes,
-            gas=None if price.gas is None else Decimal(price.gas),
-            gas_usd=None if price.gas is None else self._usd(token_in, price.gas_wei),
+            gas=Decimal(price.gas),
+            gas_usd=self._usd(token_in, price.gas_wei),
             fee_usd=fee_usd,
             bridge_fee_usd=(
                 self._usd(token_in, price.bridge_fee_wei) if price.bridge_fee_wei else None

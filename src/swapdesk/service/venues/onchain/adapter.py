@@ -95,8 +95,8 @@ class Plan:
 class DexPrice:
     """What a venue would pay now, and what it costs.
 
-    ``gas`` is in gas units of the chain that is paid on, and None where the wallet sends no
-    transaction of its own; ``impact`` is a share of the price. ``needs_permission``: the venue
+    ``gas`` is in gas units of the chain that is paid on, 0 where the wallet sends no transaction
+    of its own; ``impact`` is a share of the price. ``needs_permission``: the venue
     takes tokens, so that the wallet has to approve or to sign; ``by_signature``: signing does.
     ``pays_sender_only``: the venue pays nobody but who signs.
     """
@@ -104,7 +104,7 @@ class DexPrice:
     plan: Plan
     minutes: Decimal
     impact: Decimal
-    gas: int | None = None
+    gas: int
     gas_wei: int = 0
     fee_wei: int = 0
     bridge_fee_wei: int = 0

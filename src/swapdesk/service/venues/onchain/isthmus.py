@@ -113,6 +113,7 @@ class Isthmus:
             plan,
             minutes=_MINUTES,
             impact=path.impact,
+            gas=0,
             needs_permission=True,
             by_signature=domain is not None,
             pays_sender_only=True,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from eth_abi.abi import decode
-from eth_abi.exceptions import DecodingError
-
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import method
 from swapdesk.chain.rpc.evm_errors import EvmUncertain
@@ -70,6 +67,9 @@ class Permits:
 
 
 def _text(answer: bytes | None) -> str | None:
+    from eth_abi.abi import decode
+    from eth_abi.exceptions import DecodingError
+
     if answer is None:
         return None
     try:

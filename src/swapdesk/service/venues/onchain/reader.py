@@ -7,9 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from eth_abi.abi import decode
-from eth_abi.exceptions import DecodingError
-
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import Method
 from swapdesk.chain.calldata.venues import AGGREGATE, RESERVES
@@ -96,6 +93,9 @@ class ChainReader:
         """What contracts answer in one call; None for one that reverts."""
         if not calls:
             return []
+        from eth_abi.abi import decode
+        from eth_abi.exceptions import DecodingError
+
         encoded = [(target, True, method.call(*arguments)) for target, method, arguments in calls]
         output = await self.client.call(Call(self.place.multicall, AGGREGATE.call(encoded)))
         try:
