@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.door import Door
 from swapdesk.sandbox.node.evm.faults import ChainFaults
+from swapdesk.sandbox.node.evm.genesis import Genesis
 from swapdesk.sandbox.node.evm.predeploys import first_state
 from swapdesk.sandbox.node.evm.problem import Code, Problem
 from swapdesk.sandbox.node.evm.schema import require_same
@@ -54,10 +55,11 @@ class Embedding:
         self.terms = chain_terms(ids)
         self._directory = directory
         self._key = key
-        self._genesis = {name: first_state(each, key) for name, each in self.terms.items()}
         for name, each in self.terms.items():
             path = directory / "chains" / f"{name}.db"
-            require_same(path, each.chain_id, self._genesis[name].digest)
+            # What a chain begins with takes a while to compute, and a new home has none to compare.
+            if path.exists():
+                require_same(path, each.chain_id, first_state(each, key).digest)
         self._world = world
         self._clock = clock
         self._faults = faults
@@ -117,6 +119,12 @@ class Embedding:
 
     async def _open(self) -> EvmNode:
         await _in_background(_import)
+        genesis: dict[str, Genesis] = {}
+        await _in_background(
+            lambda: genesis.update(
+                (name, first_state(each, self._key)) for name, each in self.terms.items()
+            )
+        )
         self._imported.set()
         from swapdesk.sandbox.node.evm.methods import Methods
         from swapdesk.sandbox.node.evm.node import EvmNode
@@ -125,7 +133,7 @@ class Embedding:
             self._directory,
             self._key,
             terms=self.terms,
-            genesis=self._genesis,
+            genesis=genesis,
             world=self._world,
             clock=self._clock,
             faults=self._faults,
