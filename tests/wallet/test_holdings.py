@@ -100,8 +100,8 @@ async def test_a_spender_nobody_knows_is_found_in_the_events(someone: Trader) ->
     async with someone.agent() as agent:
         told = await agent.allowances(someone.address, CHAIN, [USDC, NO_TOKEN])
     assert told.allowances == (Allowance(USDC, MULTICALL3, erc20.UNLIMITED, True, None),)
-    # A token that does not answer leaves a doubt, and the doubt is told.
-    assert not told.complete
+    # Where no contract stands nobody can take anything, which leaves no doubt.
+    assert told.complete
 
 
 async def test_a_node_of_another_chain_is_not_believed(someone: Trader) -> None:

@@ -1,4 +1,4 @@
-"""The control operation of a sandbox that a desk uses: paying a deposit from its faucet.
+"""The control operations of a sandbox that a desk uses: its faucet pays deposits and wallets.
 
 A payment is a writing call: only a connection that was never made means that nothing left.
 """
@@ -28,6 +28,7 @@ from swapdesk.wire.encoding.text import safe_text
 
 DEADLINE = 15.0
 DEPOSITS = "deposits"
+FAUCET = "faucet"
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
@@ -65,11 +66,27 @@ class SandboxControl:
             body["amount"] = amount
         if memo is not None:
             body["memo"] = memo
+        answer = await self._post(DEPOSITS, "deposit", body)
+        return str(answer["hash"])
+
+    async def give(
+        self, chain: str, address: str, amount: Decimal, token: str | None = None
+    ) -> str:
+        """Give an address of an embedded chain some of its coin, or of ``token`` (a contract or
+        a symbol); the transaction hash. Raises as :meth:`deposit`."""
+        body: dict[str, Any] = {"chain": chain, "address": address, "amount": amount}
+        if token is not None:
+            body["token"] = token
+        answer = await self._post(FAUCET, "faucet", body)
+        return str(answer.get("hash") or answer["signature"])
+
+    async def _post(self, path: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """An answer that names a transaction."""
         if self._client.is_closed:
             raise Unreachable("the connection to the sandbox was closed")
         try:
             response = await self._client.post(
-                DEPOSITS,
+                path,
                 content=encode_json(body),
                 headers={"content-type": "application/json"},
             )
@@ -78,11 +95,11 @@ class SandboxControl:
         except (httpx.HTTPError, OSError, RuntimeError) as error:
             # A client that is closed meanwhile raises RuntimeError out of a call in flight.
             unanswered = NoAnswer(f"the sandbox did not answer: {type(error).__name__}")
-            raise OutcomeUnknown("deposit", unanswered) from error
+            raise OutcomeUnknown(name, unanswered) from error
         answer = _object(response)
-        if response.status_code == 200 and answer is not None and answer.get("hash"):
-            return str(answer["hash"])
-        raise _failure(response, answer or {})
+        if response.status_code == 200 and answer and (answer.get("hash") or "signature" in answer):
+            return answer
+        raise _failure(name, response, answer or {})
 
 
 def _object(response: httpx.Response) -> dict[str, Any] | None:
@@ -93,18 +110,18 @@ def _object(response: httpx.Response) -> dict[str, Any] | None:
     return answer if isinstance(answer, dict) else None
 
 
-def _failure(response: httpx.Response, answer: dict[str, Any]) -> ClientError:
+def _failure(name: str, response: httpx.Response, answer: dict[str, Any]) -> ClientError:
     """A refusal of 4xx is definite; after any other answer the payment may have been made."""
     status = response.status_code
     if status >= 400:
         code = safe_text(str(answer["code"]), 64) if "code" in answer else None
         said = safe_text(str(answer.get("message", "")), 200)
         refused = api_error(Refusal(status=status, code=code, message=said))
-        return OutcomeUnknown("deposit", refused) if status >= 500 else refused
+        return OutcomeUnknown(name, refused) if status >= 500 else refused
     answered = Answered(
         status=status,
         content_type=response.headers.get("content-type", ""),
         begin=safe_text(response.text[:300], 300),
     )
     unusable = AnswerRefused("the sandbox gave an answer of no use", "wrong_shape", answered)
-    return OutcomeUnknown("deposit", unusable)
+    return OutcomeUnknown(name, unusable)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.client.credentials import Credentials
+from swapdesk.flows.chain_links import sandbox_links
 from swapdesk.secret import Secret
 from swapdesk.settings import Settings
+from swapdesk.wallet.place import ChainLink
 
 
 class NotConfigured(Exception):
@@ -17,12 +19,14 @@ class NotConfigured(Exception):
 
 @dataclass(frozen=True)
 class Connection:
-    """``control`` is the sandbox's control URL and token; None for a live service."""
+    """``control`` is the sandbox's control URL and token; None for a live service. ``chains``
+    are those the sandbox runs itself; a live profile names its nodes in the configuration."""
 
     url: str
     credentials: Credentials
     partner: str
     control: tuple[str, Secret] | None = None
+    chains: tuple[ChainLink, ...] = ()
 
     @property
     def read_only(self) -> bool:
@@ -55,6 +59,7 @@ def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = Non
         credentials=Credentials.of_key(str(partner["apiKey"]), str(partner["apiSecret"])),
         partner=str(partner.get("name") or partner["partnerId"]),
         control=(_attached(settings) if settings else None) or control,
+        chains=sandbox_links(ready),
     )
 
 

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     from swapdesk.flows.connection import Connection
     from swapdesk.flows.link import Link
+    from swapdesk.flows.local_wallet import LocalWallet
     from swapdesk.flows.resume import ResumeReport
     from swapdesk.settings import Settings
+    from swapdesk.wallet.place import ChainLink
 
 
 class NotConnected(Exception):
@@ -49,6 +51,7 @@ class Desk:
         self.exchange_log = ExchangeLog()
         self._transport = transport
         self._link: Link | None = None
+        self._wallet: LocalWallet | None = None
         self._running: set[str] = set()
 
     @classmethod
@@ -84,6 +87,23 @@ class Desk:
     def connected(self) -> bool:
         return self._link is not None
 
+    @property
+    def wallet(self) -> LocalWallet:
+        """The keys of this profile on the chains it is connected to; no agent runs before the
+        wallet is asked something."""
+        from swapdesk.flows.local_wallet import LocalWallet
+
+        if self._wallet is None:
+            self._wallet = LocalWallet(self.settings, self.clock, self._chain_links(), self.catalog)
+        return self._wallet
+
+    def _chain_links(self) -> tuple[ChainLink, ...]:
+        from swapdesk.flows.chain_links import live_links
+
+        if self.settings.live:
+            return live_links(self.settings, self.catalog)[0]
+        return self._link.connection.chains if self._link is not None else ()
+
     async def connect(self, connection: Connection, *, follow: bool = True) -> None:
         """Connect, or connect again after the sandbox was started anew."""
         from swapdesk.flows.link import Link
@@ -103,6 +123,10 @@ class Desk:
         )
         await link.tracker.load_in_steps()
         self._link = link
+        if self._wallet is not None and self._wallet.links != self._chain_links():
+            # The chains answer elsewhere now: the agent that knows the old places ends.
+            await self._wallet.close()
+            self._wallet.links = self._chain_links()
         if follow:
             link.follow()
 
@@ -123,6 +147,9 @@ class Desk:
             return ResumeReport(problem=str(error))
 
     async def close(self) -> None:
+        if self._wallet is not None:
+            await self._wallet.close()
+            self._wallet = None
         if self._link is not None:
             await self._link.close()
             self._link = None

@@ -69,6 +69,9 @@ async def evm_allowances(
     found = []
     for (token, spender), answer in zip(pairs, answers, strict=True):
         units = _word(answer)
+        if answer == "0x":
+            # No contract stands there, or one without allowances: nobody can take anything.
+            continue
         if units is None:
             complete = False
         elif units:

@@ -1,0 +1,159 @@
+"""Ending an allowance: looked at first, signed once, sent until the chain has it.
+
+The transaction is in the agent's records before a byte of it leaves, under a name that follows
+from the allowance; one that an earlier run left open is finished instead of signed again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from swapdesk.clock import Clock
+from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.errors import AgentGone, Refused
+from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.payload import TransactionPayload
+from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.review import Review
+from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
+
+GAS_UNITS = 10**16
+"""Most that may be paid for gas: 0.01 of the chain's coin."""
+LOOK_SECONDS = 1.0
+PATIENCE_SECONDS = 90.0
+_VALID = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """What would be signed, and the agent's findings. ``review.refused``: nothing can be."""
+
+    account: Account
+    link: ChainLink
+    allowance: Allowance
+    review: Review
+
+
+@dataclass(frozen=True)
+class Open:
+    """An earlier run signed this revocation and it is not finished."""
+
+    account: Account
+    link: ChainLink
+    allowance: Allowance
+    transaction: SignedTransaction
+
+
+@dataclass(frozen=True)
+class Revoked:
+    """The allowance is over; it counts on the chain."""
+
+    hash: str
+
+
+@dataclass(frozen=True)
+class NotRevoked:
+    """The allowance stands. ``hash`` when gas was paid for a transaction that failed."""
+
+    reason: str
+    hash: str | None = None
+
+
+@dataclass(frozen=True)
+class OnItsWay:
+    """Sent, or perhaps sent, and not counted yet. The same bytes are sent again, never new
+    ones."""
+
+    hash: str
+    reason: str = ""
+
+
+Ended = Revoked | NotRevoked | OnItsWay
+
+
+class Revoking:
+    """Of one wallet. Methods raise WalletError for what happened before anything was sent."""
+
+    def __init__(self, wallet: LocalWallet, clock: Clock) -> None:
+        self._wallet = wallet
+        self._clock = clock
+
+    async def propose(
+        self, account: Account, link: ChainLink, allowance: Allowance
+    ) -> Proposed | Open:
+        """The review of the revocation, or the one that is under way. Nothing is signed."""
+        client = await self._wallet.client()
+        name = _name(account, link, allowance)
+        earlier = [
+            one for one in await client.transactions() if one.intent_id.rpartition("#")[0] == name
+        ]
+        pending = [one for one in earlier if one.state not in FINAL]
+        if pending:
+            return Open(account, link, allowance, pending[-1])
+        token, now = allowance.token, self._clock.now()
+        call = await client.revocation(token.contract or "", allowance.spender)
+        promise = Promise(
+            intent_id=f"{name}#{len(earlier)}",
+            account=account.address,
+            chain=link.name,
+            chain_id=link.chain_id,
+            sell=token,
+            sell_units=0,
+            buy=token,
+            chain_out=link.name,
+            least_units=0,
+            quoted_units=0,
+            recipient=account.address,
+            venue=None,
+            quote_id=None,
+            valid_until=now + _VALID,
+            gas_units=GAS_UNITS,
+        )
+        payload = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
+        return Proposed(account, link, allowance, await client.review(payload, promise))
+
+    async def revoke(self, proposed: Proposed | Open, phrase: str | None = None) -> Ended:
+        """Sign what was proposed (nothing, where it was signed before), send it, and wait until
+        it counts."""
+        client = await self._wallet.client()
+        if isinstance(proposed, Open):
+            transaction = proposed.transaction
+        else:
+            signed = await client.sign(proposed.review, phrase)
+            if not isinstance(signed, SignedTransaction):
+                return NotRevoked("The wallet signed something else than a transaction.")
+            transaction = signed
+        return await self._deliver(client, transaction)
+
+    async def _deliver(self, client: WalletClient, transaction: SignedTransaction) -> Ended:
+        until = self._clock.monotonic() + PATIENCE_SECONDS
+        hash_, last = transaction.hash, ""
+        while True:
+            try:
+                if transaction.state is TransactionState.SIGNED:
+                    transaction = await client.broadcast(hash_)
+                else:
+                    transaction = await client.resolve(hash_)
+                last = transaction.problem or ""
+            except AgentGone as gone:
+                return OnItsWay(hash_, gone.words)
+            except Refused as refused:
+                if refused.code is not RefusalCode.CHAIN_UNREACHABLE:
+                    return OnItsWay(hash_, refused.words)
+                last = refused.words
+            if transaction.state is TransactionState.SUCCEEDED:
+                return Revoked(hash_)
+            if transaction.state in FINAL:
+                return NotRevoked(f"The transaction is {transaction.state}.", hash_)
+            if self._clock.monotonic() >= until:
+                return OnItsWay(hash_, last)
+            await self._clock.sleep(LOOK_SECONDS)
+
+
+def _name(account: Account, link: ChainLink, allowance: Allowance) -> str:
+    return f"revoke {account.address} {link.name} {allowance.token.contract} {allowance.spender}"

@@ -1,0 +1,63 @@
+"""What a failed question to the wallet means: a code, the cause, the money, and who acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from swapdesk.flows.wording import NOTHING_SENT, Failure
+from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WalletError
+from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.review import Severity
+
+_NEXT = {
+    RefusalCode.WRONG_PASSPHRASE: "you: type the pass phrase again",
+    RefusalCode.LOCKED: "you: unlock the wallet",
+    RefusalCode.READ_ONLY: "you: close the other desk, or sign there",
+    RefusalCode.UNSAFE_FILES: "you: put the files right",
+    RefusalCode.KEY_FILE: "you: look at the key file",
+    RefusalCode.NO_ACCOUNT: "you: swapdesk wallet list shows the accounts",
+    RefusalCode.PUBLISHED_KEY: "you: use a key that nobody else knows",
+    RefusalCode.NOT_CONFIRMED: "you: type what is asked for",
+    RefusalCode.CHAIN_UNREACHABLE: "you: try again, or configure another node under rpc",
+    RefusalCode.OTHER_CHAIN: "you: correct the node under rpc",
+    RefusalCode.GATE: "you: look at what was refused",
+    RefusalCode.UNRESOLVED: "you: wait for the transaction before it",
+    RefusalCode.DEFECT: "you: report it",
+}
+_CORRECT = "you: correct the command"
+MISSING, GONE = "WALLET_MISSING", "AGENT_GONE"
+
+
+@dataclass(frozen=True)
+class WalletFailure(Failure):
+    """``code`` is stable: that of the agent's refusal in capitals."""
+
+    code: str
+
+
+def failure_of_wallet(error: WalletError) -> WalletFailure:
+    """The words of an error. Only what was never signed ends so."""
+    if isinstance(error, AgentMissing):
+        return WalletFailure(
+            _sentence(error.words), NOTHING_SENT, "you: install the extra", MISSING
+        )
+    if isinstance(error, AgentGone):
+        return WalletFailure(
+            _sentence(error.words),
+            "where the wallet's records say; what was signed is written down there",
+            "you: ask again",
+            GONE,
+        )
+    if not isinstance(error, Refused):
+        return WalletFailure(_sentence(error.words), NOTHING_SENT, "you: report it", "WALLET")
+    said = [_sentence(error.words)]
+    said += [
+        f"{one.words} Rule {one.code}." for one in error.findings if one.severity is Severity.REFUSE
+    ]
+    next_ = _NEXT.get(error.code, _CORRECT)
+    return WalletFailure(" ".join(said), NOTHING_SENT, next_, error.code.upper())
+
+
+def _sentence(words: str) -> str:
+    text = words[:1].upper() + words[1:]
+    return text if text.endswith((".", "?", "!")) else f"{text}."

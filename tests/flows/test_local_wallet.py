@@ -1,0 +1,210 @@
+"""The wallet of a profile over a real agent, on the real chains of a running sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import stat
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from harness import Sandbox, running_sandbox
+from swapdesk.flows.chain_links import live_links, sandbox_links
+from swapdesk.flows.connection import sandbox_connection
+from swapdesk.flows.desk import Desk
+from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.revoking import NotRevoked, Open, Proposed, Revoked, Revoking
+from swapdesk.flows.sandbox_gifts import Gifts, fill_wallet
+from swapdesk.paths import Home
+from swapdesk.secret import Secret
+from swapdesk.settings import Options, load_settings
+from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.errors import AgentGone, Refused, WrongPassphrase
+from swapdesk.wallet.payload import TransactionPayload
+from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.transactions import SignedTransaction
+from wallet.agents import CHEAP
+
+ROUTER = "0x568ba20066d0503329631401d74238b25Fbe8E4a"
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600) as running:
+        yield running
+
+
+@dataclass
+class Bench:
+    """A connected desk in a home of its own, and its wallet."""
+
+    desk: Desk
+    wallet: LocalWallet
+
+    async def funded(self) -> None:
+        """Until everything the faucet gave is on the chains."""
+        control = self.desk.link.control
+        assert control is not None
+        await self.wallet.prepare_sandbox()
+        await fill_wallet(self.wallet, control)
+        async with asyncio.timeout(40):
+            while not all(len(held.holdings) > 1 for held in await self.wallet.holdings()):
+                await self.desk.clock.sleep(0.1)
+
+
+@pytest.fixture
+async def bench(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[Bench]:
+    desk = Desk.open(load_settings({}, Home.at(tmp_path)))
+    await desk.connect(sandbox_connection(sandbox.ready), follow=False)
+    await desk.refresh_reference()
+    links = sandbox_links(sandbox.ready)
+    wallet = LocalWallet(desk.settings, desk.clock, links, desk.catalog, program=CHEAP)
+    yield Bench(desk, wallet)
+    await wallet.close()
+    await desk.close()
+
+
+async def test_a_sandbox_makes_opens_and_fills_its_wallet_once(bench: Bench) -> None:
+    wallet, control = bench.wallet, bench.desk.link.control
+    assert control is not None
+    assert (await wallet.accounts()).accounts == ()
+    made = await wallet.prepare_sandbox()
+    assert [(one.kind, one.name, one.sandboxed) for one in made] == [
+        (Kind.EVM, "trading", True),
+        (Kind.SOLANA, "solana", True),
+    ]
+    assert await wallet.prepare_sandbox() == ()
+    phrase = wallet.settings.places.root / "wallet.passphrase"
+    assert stat.S_IMODE(phrase.stat().st_mode) == 0o600
+
+    assert all(not one.amount for held in await wallet.holdings() for one in held.holdings)
+    gifts = await fill_wallet(wallet, control)
+    # The coin on six chains, and the dollars that each of them has.
+    assert gifts.problems == ()
+    assert gifts.given >= 6 + 8
+    await bench.funded()
+    assert await fill_wallet(wallet, control) == Gifts()
+    held = {one.chain: one for one in await wallet.holdings()}
+    assert set(held) == {"ethereum", "base", "arbitrum", "polygon", "bsc", "solana"}
+    for chain, coins in (("base", 10), ("solana", 100)):
+        coin, *tokens = held[chain].holdings
+        assert (coin.asset.contract, coin.amount) == (None, coins)
+        assert coin.usd is not None
+        assert {one.asset.symbol: one.amount for one in tokens}["USDC"] == Decimal(10_000)
+
+    # Another desk later: locked, and open without a question.
+    await wallet.lock()
+    assert wallet.locks_in is None
+    assert await wallet.unlock() == ()
+    assert 890 < (wallet.locks_in or 0) <= 900
+
+
+async def test_an_allowance_is_revoked_once_also_after_a_kill(bench: Bench) -> None:
+    wallet, clock = bench.wallet, bench.desk.clock
+    await bench.funded()
+    (account,) = [o for o in (await wallet.accounts()).accounts if o.kind is Kind.EVM]
+    link = wallet.link("BASE")
+    assert link is not None
+    (usdc,) = await wallet.tokens_called("base", ["USDC"])
+    client = await wallet.client()
+    end = await client.revocation(usdc.contract or "", ROUTER)
+    # The same call with an amount in its last word: an approval.
+    data = end.data[:-64] + f"{100 * 10**6:064x}"
+    now = clock.now()
+    promise = Promise(
+        intent_id="allow", account=account.address, chain="base", chain_id=link.chain_id,
+        sell=usdc, sell_units=100 * 10**6, buy=usdc, chain_out="base", least_units=1,
+        quoted_units=1, recipient=account.address, venue="fa", quote_id="q",
+        valid_until=now.replace(year=now.year + 1), gas_units=10**16,
+    )  # fmt: skip
+    review = await client.review(TransactionPayload(Purpose.APPROVE, end.to, data, 0), promise)
+    signed = await client.sign(review)
+    assert isinstance(signed, SignedTransaction)
+    await client.broadcast(signed.hash)
+
+    async def standing() -> list[int]:
+        told = await wallet.allowances(account)
+        return [a.units for one in told if one.chain == "base" for a in one.allowances]
+
+    async with asyncio.timeout(20):
+        while not await standing():
+            await clock.sleep(0.1)
+    (given,) = [one for one in await wallet.allowances(account) if one.chain == "base"]
+    (allowance,) = given.allowances
+    assert (allowance.units, allowance.venue, given.complete) == (100 * 10**6, "fa", True)
+
+    revoking = Revoking(wallet, clock)
+    proposed = await revoking.propose(account, link, allowance)
+    assert isinstance(proposed, Proposed)
+    assert not proposed.review.refused
+    # Signed and written down, then the agent is killed before a byte has left.
+    written = await (await wallet.client()).sign(proposed.review)
+    assert isinstance(written, SignedTransaction)
+    os.kill((await wallet.client()).pid, signal.SIGKILL)
+    with pytest.raises(AgentGone):
+        await (await wallet.client()).transactions()
+    await wallet.unlock()
+    again = await revoking.propose(account, link, allowance)
+    assert isinstance(again, Open)
+    ended = await revoking.revoke(again)
+    assert ended == Revoked(written.hash)
+    assert await standing() == []
+    # The next one is a new transaction, not this one again.
+    third = await revoking.propose(account, link, allowance)
+    assert isinstance(third, Proposed)
+    names = [one.intent_id for one in await (await wallet.client()).transactions()]
+    assert sum(name.startswith("revoke") for name in names) == 1
+    assert not isinstance(ended, NotRevoked)
+
+
+async def test_a_chain_that_does_not_answer_spoils_no_other(bench: Bench) -> None:
+    wallet = bench.wallet
+    await wallet.prepare_sandbox()
+    await wallet.close()
+    wallet.links = tuple(
+        replace(one, rpc="http://127.0.0.1:9/") if one.name in ("base", "solana") else one
+        for one in wallet.links
+    )
+    told = {one.chain: one for one in await wallet.holdings()}
+    assert {name for name, one in told.items() if one.problem} == {"base", "solana"}
+    assert told["ethereum"].holdings
+    allowed = {one.chain: one for one in await wallet.allowances()}
+    assert allowed["base"].problem
+    assert not allowed["base"].complete
+    assert allowed["polygon"].complete
+
+
+async def test_a_live_wallet_never_opens_by_itself(bench: Bench, tmp_path: Path) -> None:
+    home = Home.at(tmp_path / "live")
+    home.config.mkdir()
+    (home.config / "config.toml").write_text(
+        '[profiles.main]\nurl = "https://api.example.com/v2"\n'
+        '[profiles.main.rpc]\nethereum = "https://node.example.com"\n'
+        'base = "http://node.example.com"\nxrp = "https://x.example.com"\nnone = "https://n"\n'
+    )
+    settings = load_settings({}, home, Options(profile="main"))
+    links, problems = live_links(settings, bench.desk.catalog)
+    assert [(one.name, one.kind) for one in links] == [("ethereum", Kind.EVM)]
+    assert len(problems) == 3
+    wallet = LocalWallet(settings, bench.desk.clock, links, program=CHEAP)
+    try:
+        assert await wallet.prepare_sandbox() == ()
+        with pytest.raises(ValueError, match="pass phrase"):
+            await wallet.unlock()
+        with pytest.raises(ValueError, match="pass phrase"):
+            await wallet.create(Kind.EVM, "main")
+        assert (await wallet.accounts()).accounts == ()
+        made = await wallet.create(Kind.EVM, "main", Secret("a long phrase of mine"))
+        assert (made.profile, made.sandboxed) == ("main", False)
+        await wallet.lock()
+        with pytest.raises(WrongPassphrase):
+            await wallet.unlock(Secret("another one"))
+        with pytest.raises(Refused):
+            await wallet.create(Kind.EVM, "second", Secret("another one"))
+    finally:
+        await wallet.close()
