@@ -167,4 +167,4 @@ def test_the_wallet_agent_is_ready_before_chain_libraries_load(tmp_path: Path) -
     names = (*HEAVY, "eth_abi", "eth_utils", "httpx", "aiohttp", "textual")
     assert loaded(statement, names, tmp_path) == []
     statement = "import swapdesk.agent.process.service as s; s.load_signing()"
-    assert loaded(statement, ("web3", "aiohttp", "solders", "textual"), tmp_path) == []
+    assert loaded(statement, ("web3", "aiohttp", "textual"), tmp_path) == []

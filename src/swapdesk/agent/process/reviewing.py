@@ -175,10 +175,14 @@ class Reviewing:
     ) -> Looked:
         now = self._clock.now()
         policy = self._policy(account, link)
-        try:
-            claim = read_payload(payload, promise)
-        except PayloadRefused as refusal:
-            return Looked(None, Facts(now), unreadable(refusal, now))
+        if before is not None and before.claim is not None:
+            # The payload is the very object that was reviewed; only the chain may have moved.
+            claim = before.claim
+        else:
+            try:
+                claim = read_payload(payload, promise)
+            except PayloadRefused as refusal:
+                return Looked(None, Facts(now), unreadable(refusal, now))
         call = None
         if isinstance(payload, TransactionPayload):
             data = bytes.fromhex(payload.data[2:])
@@ -208,7 +212,7 @@ class Reviewing:
         case = Case(claim, payload.purpose, step, promise, policy, facts, memory)
         verdict = judge(case)
         extra = [] if read.problem is None else [_unread(read.problem)]
-        if isinstance(payload, TypedDataPayload):
+        if isinstance(payload, TypedDataPayload) and before is None:
             extra += _second_opinion(payload, claim)
         if extra:
             verdict = replace(verdict, findings=(*extra, *verdict.findings))

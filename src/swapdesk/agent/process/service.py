@@ -166,7 +166,7 @@ class AgentService:
         lock = WalletLock(keys.path)
         writable = lock.take()
         clock = SystemClock(0.0 if place.live else max(0.0, place.clock_offset))
-        wallet = Wallet(keys, place.profile, cost=self._cost)
+        wallet = Wallet(keys, place.profile, loaded=self._loaded, cost=self._cost)
         records = Records(RecordsFile(keys.path, writable=writable))
         idle = IdleLock(clock, place.auto_lock_seconds, self._idle_lock)
         self._opened = _Opened(place, clock, wallet, lock, records, writable, idle)
@@ -178,8 +178,10 @@ class AgentService:
 
     async def _load(self) -> None:
         await asyncio.to_thread(load_signing)
-        # Needed by the first question to a node, and by no signature.
-        self._warm_web3 = asyncio.create_task(asyncio.to_thread(importlib.import_module, "web3"))
+        if any(link.kind is Kind.EVM for link in self._now.place.chains):
+            # Needed by the first question to a node, and by no signature.
+            load = asyncio.to_thread(importlib.import_module, "web3")
+            self._warm_web3 = asyncio.create_task(load)
 
     @property
     def _now(self) -> _Opened:
@@ -223,7 +225,9 @@ class AgentService:
 
     async def _create(self, frame: Frame) -> Answer:
         self._for_writing()
-        material = await asyncio.to_thread(fresh, _enum(Kind, frame, "kind"))
+        kind = _enum(Kind, frame, "kind")
+        await self._loaded()
+        material = fresh(kind)
         return await self._add(frame, material)
 
     async def _add(self, frame: Frame, material: KeyMaterial) -> Answer:
@@ -268,6 +272,7 @@ class AgentService:
         of_kind = {Origin.RAW: Kind.EVM, Origin.KEYSTORE: Kind.EVM, Origin.KEYGEN: Kind.SOLANA}
         if of_kind.get(origin, kind) is not kind:
             raise Refusal(Code.BAD_KEY, f"no {kind} key comes from there")
+        await self._loaded()
         try:
             if origin is Origin.MNEMONIC:
                 return await asyncio.to_thread(from_mnemonic, material, kind, path)
@@ -466,8 +471,15 @@ class AgentService:
 
 
 def load_signing() -> None:
-    """Import everything that judging and signing needs."""
-    for name in ("eth_account.messages", "swapdesk.agent.process.reviewing"):
+    """Import everything that judging and signing needs, in one thread and before any other
+    imports it: packages that import each other in a circle fail when two threads begin at
+    different ends."""
+    for name in (
+        "coincurve",
+        "eth_account.messages",
+        "swapdesk.agent.process.reviewing",
+        "swapdesk.agent.signers.solana",
+    ):
         importlib.import_module(name)
 
 

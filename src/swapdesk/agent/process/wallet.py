@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,13 +38,24 @@ class Opened:
 
 
 class Wallet:
-    """``cost`` is scrypt's n for new files."""
+    """``cost`` is scrypt's n for new files; ``loaded`` waits until chain libraries are there,
+    while derivations run in threads that import nothing."""
 
-    def __init__(self, directory: KeyDirectory, profile: str, *, cost: int = MAX_N) -> None:
+    def __init__(
+        self,
+        directory: KeyDirectory,
+        profile: str,
+        *,
+        loaded: Callable[[], Awaitable[None]],
+        cost: int = MAX_N,
+    ) -> None:
+        self._loaded = loaded
         self._directory = directory
         self._profile = profile
         self._cost = cost
         self._open: dict[str, EvmSigner | SolanaSigner] = {}
+        self._held: dict[str, Account] = {}
+        """Accounts of the keys that are open, which need no file any more."""
         # Each derivation holds 256 MiB, so there are no more of them than processors.
         self._threads = ThreadPoolExecutor(min(4, os.cpu_count() or 1), "derivation")
 
@@ -61,6 +72,8 @@ class Wallet:
         return tuple(file.account for file in files), unusable
 
     def account(self, address: str) -> Account:
+        if address in self._held:
+            return self._held[address]
         for account in self.accounts()[0]:
             if account.address == address:
                 return account
@@ -85,10 +98,7 @@ class Wallet:
                 words = unusable[0].reason if unusable else "there is no account to unlock"
                 raise Refusal(Code.UNSAFE_FILES if unusable else Code.NO_ACCOUNT, words)
             _check_passphrase(passphrase)
-            loop = asyncio.get_running_loop()
-            outcomes = await asyncio.gather(
-                *(loop.run_in_executor(self._threads, _open, file, passphrase) for file in files)
-            )
+            outcomes = await asyncio.gather(*(self._try(file, passphrase) for file in files))
         finally:
             passphrase.wipe()
         closed: list[UnusableKey] = []
@@ -106,13 +116,23 @@ class Wallet:
             raise _why_none(closed)
         return Opened(tuple(opened), tuple(closed))
 
+    async def _try(self, file: KeyFile, passphrase: SecretBytes) -> SecretBytes | str:
+        """The secret of a file, or why not."""
+        loop = asyncio.get_running_loop()
+        derive = file.derivation.derive
+        key = await loop.run_in_executor(self._threads, derive, passphrase)
+        await self._loaded()
+        return _open(file, key)
+
     def _hold(self, account: Account, secret: SecretBytes) -> None:
         old = self._open.pop(account.address, None)
         if old is not None:
             old.drop()
         self._open[account.address] = _signer(account, secret)
+        self._held[account.address] = account
 
     def lock(self) -> None:
+        self._held.clear()
         while self._open:
             self._open.popitem()[1].drop()
 
@@ -158,8 +178,7 @@ class Wallet:
             derive = loop.run_in_executor(self._threads, scrypt.derive, passphrase)
             if files:
                 # The cheapest to ask is one; it goes beside the derivation of the new key.
-                check = loop.run_in_executor(self._threads, _open, files[0], passphrase)
-                key, outcome = await asyncio.gather(derive, check)
+                key, outcome = await asyncio.gather(derive, self._try(files[0], passphrase))
                 if isinstance(outcome, str):
                     key.wipe()
                     raise Refusal(
@@ -210,6 +229,7 @@ class Wallet:
             self._directory.rename(account.address, name)
         except OSError as error:
             raise Refusal(Code.UNSAFE_FILES, f"the name cannot be kept: {error}") from None
+        self._held.pop(address, None)
         return self.account(address)
 
     async def reveal(self, address: str, passphrase: SecretBytes) -> tuple[Account, SecretBytes]:
@@ -221,8 +241,7 @@ class Wallet:
                     break
             else:
                 raise Refusal(Code.NO_ACCOUNT, "there is no such account in this wallet")
-            loop = asyncio.get_running_loop()
-            outcome = await loop.run_in_executor(self._threads, _open, file, passphrase)
+            outcome = await self._try(file, passphrase)
         finally:
             passphrase.wipe()
         if isinstance(outcome, str):
@@ -233,9 +252,7 @@ class Wallet:
 _WRONG = "the pass phrase does not open it"
 
 
-def _open(file: KeyFile, passphrase: SecretBytes) -> SecretBytes | str:
-    """The secret of a file, or why not. Runs in a thread: scrypt lets others go on."""
-    key = file.derivation.derive(passphrase)
+def _open(file: KeyFile, key: SecretBytes) -> SecretBytes | str:
     try:
         secret = file.open(key)
     except WrongPassword:
