@@ -21,9 +21,10 @@ from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import Account, Accounts, ImportChoice, Kind, Origin, UnusableKey
 from swapdesk.wallet.encoding import MessageError, from_json, payload_to_json, to_json
 from swapdesk.wallet.errors import AgentGone, AgentMissing, refusal_of
+from swapdesk.wallet.holdings import Allowances, Balances, CallData
 from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.place import WalletPlace
-from swapdesk.wallet.promise import Promise
+from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.protocol import (
     PREFIX_BYTES,
     VERSION,
@@ -238,6 +239,24 @@ class WalletClient:
     async def set_clock(self, offset: float) -> None:
         """Sandbox time ahead of the wall in seconds; without effect on a live profile."""
         await self._ask(Operation.CLOCK, {"offset": offset})
+
+    # Looking at chains, for which nothing has to be open
+
+    async def balances(self, address: str, chain: str, assets: Sequence[Asset]) -> Balances:
+        """What an account of the wallet has on a chain of its kind. Refused when the node does
+        not answer or is of another chain."""
+        arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in assets]}
+        return from_json(Balances, await self._ask(Operation.BALANCES, arguments))
+
+    async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:
+        """Who may take which of ``tokens``; refused as ``balances``, and on Solana."""
+        arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in tokens]}
+        return from_json(Allowances, await self._ask(Operation.ALLOWANCES, arguments))
+
+    async def revocation(self, token: str, spender: str) -> CallData:
+        """The call that ends an allowance, to be reviewed and signed as any other payload."""
+        arguments = {"token": token, "spender": spender}
+        return from_json(CallData, await self._ask(Operation.REVOCATION, arguments))
 
     # Signing
 

@@ -47,6 +47,9 @@ class Operation(StrEnum):
     ABANDON = "abandon"
     RESOLVE = "resolve"
     TRANSACTIONS = "transactions"
+    BALANCES = "balances"
+    ALLOWANCES = "allowances"
+    REVOCATION = "revocation"
 
 
 class Event(StrEnum):
