@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from swapdesk.flows.intent import Intent, IntentKind
+from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 
 CreateBody = ExchangeRequest | PrivateSendRequest
+
+
+def dex_body(intent: Intent, signatures: Sequence[GivenSignature]) -> ExchangeRequest:
+    """The body of a swap on chains: who pays, and what was signed for it."""
+    return ExchangeRequest(
+        quote_id=intent.quote_id,
+        address_to=intent.recipient,
+        address_from=None if intent.dex is None else intent.dex.sender,
+        signatures=list(signatures) or None,
+    )
 
 
 def create_body(intent: Intent) -> CreateBody:

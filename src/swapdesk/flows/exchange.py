@@ -96,16 +96,22 @@ class ExchangeFlow:
     def _refuse_before_sending(self, intent: Intent) -> NotCreated | None:
         if intent.id in self.running:
             return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
-        if intent.valid_until - self._clock.now() <= LAST_MOMENT:
-            return NotCreated(QUOTE_ENDED, "QUOTE_EXPIRED")
-        skew = self._api.skew()
-        if self._skew_limit is not None and skew is not None and abs(skew) > self._skew_limit:
-            return NotCreated(CLOCK_IS_WRONG, "CLOCK_SKEW")
+        refused = self._refuse_quote(intent)
+        if refused is not None:
+            return refused
         try:
             if self._journal.intents.get(intent.id) is not None:
                 return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         except JournalUnavailable:
             return NotCreated(NO_JOURNAL, "NO_JOURNAL")
+        return None
+
+    def _refuse_quote(self, intent: Intent) -> NotCreated | None:
+        if intent.valid_until - self._clock.now() <= LAST_MOMENT:
+            return NotCreated(QUOTE_ENDED, "QUOTE_EXPIRED")
+        skew = self._api.skew()
+        if self._skew_limit is not None and skew is not None and abs(skew) > self._skew_limit:
+            return NotCreated(CLOCK_IS_WRONG, "CLOCK_SKEW")
         return None
 
     async def _create(self, intent: Intent, on_waiting: Callable[[], None] | None) -> CreateOutcome:
@@ -124,6 +130,29 @@ class ExchangeFlow:
             return await self._send(intent, body, sent_at, known, on_waiting)
         except JournalUnavailable:
             # The step stands as SENT, so the next start looks for the order.
+            return Unknown(OUTCOME_NOT_WRITTEN, intent.id)
+
+    async def create_onchain(
+        self,
+        intent: Intent,
+        body: ExchangeRequest,
+        on_waiting: Callable[[], None] | None = None,
+    ) -> CreateOutcome:
+        """Post the create of a swap whose intent is in the journal: once, as every other."""
+        refused = self._refuse_quote(intent)
+        if refused is not None:
+            return refused
+        digest = hashlib.sha256(encode_json(body)).hexdigest()
+        sent_at = self._api.server_now()
+        try:
+            known = self._journal.orders.ids()
+            seq = self._journal.swaps.begin(intent.id, "create", digest)
+            self._journal.swaps.sent(intent.id, seq, server_at=sent_at)
+        except JournalUnavailable:
+            return NotCreated(NO_JOURNAL, "NO_JOURNAL")
+        try:
+            return await self._send(intent, body, sent_at, known, on_waiting)
+        except JournalUnavailable:
             return Unknown(OUTCOME_NOT_WRITTEN, intent.id)
 
     async def _send(
@@ -241,7 +270,7 @@ class ExchangeFlow:
             differs = check_repeat(order, repeated)
             check = OrderCheck((*differs, *check.hard), check.lower_by, check.provider_changed)
             created = Created(repeated, check, created.verdict, created.found_again)
-            repeats_address = order.deposit_address is not None
+            repeats_address = order.deposit_address is not None or intent.route == "dex"
             order = repeated
             if check.hard or repeats_address or ended(display_of(repeated)):
                 stands = self._journal.orders.settle(order.service_id, check.verdict)

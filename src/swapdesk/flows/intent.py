@@ -13,11 +13,12 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Literal
 
+from swapdesk.flows.dex_terms import DexTerms
 from swapdesk.wire.encoding.codec import rfc3339
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.tokens import Token
 
-Route = Literal["standard", "private"]
+Route = Literal["standard", "private", "dex"]
 
 
 class IntentKind(StrEnum):
@@ -64,7 +65,8 @@ class Intent:
     ``fixed``: the quote promised ``amount_out`` until ``valid_until``. ``receive``: the user
     stated ``amount_out`` and the quote answered with ``amount_in``. ``markup``: percent asked
     of the service, None for the account's default. ``intermediate_refund`` is where a private
-    swap that fails between its legs may return the token of the middle.
+    swap that fails between its legs may return the token of the middle. ``dex``: the terms of a
+    swap on chains, None for every other route.
     """
 
     id: str
@@ -91,6 +93,7 @@ class Intent:
     receive: bool = False
     markup: Decimal | None = None
     intermediate_refund: str | None = None
+    dex: DexTerms | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -110,7 +113,8 @@ class Intent:
 
     def as_json(self) -> dict[str, Any]:
         """JSON-ready form for the journal; amounts as exact decimal text."""
-        return {name: _plain_value(value) for name, value in asdict(self).items()}
+        values = {name: _plain_value(value) for name, value in asdict(self).items()}
+        return values | {"dex": None if self.dex is None else self.dex.as_json()}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Intent:
@@ -126,6 +130,8 @@ class Intent:
         for name in ("frozen_at", "valid_until"):
             values[name] = datetime.fromisoformat(values[name])
         values["kind"] = IntentKind(values["kind"])
+        terms = values.get("dex")
+        values["dex"] = None if terms is None else DexTerms.from_json(terms)
         return cls(**values)
 
 

@@ -100,14 +100,19 @@ def check_order(
             f"it pays {plain(order.out_amount)} {intent.token_out.symbol}"
             f" instead of the fixed {plain(intent.amount_out)}"
         )
+    if order.is_dex is not (intent.route == "dex"):
+        hard.append(
+            "it is not swapped on a chain" if not order.is_dex else "it takes the DEX route"
+        )
     if order.deposit_address is not None:
         hard += _wrong_deposit(intent, order.deposit_address, order.deposit_tag)
     if order.expires is None or order.expires - now < SHORTEST_DEADLINE:
         hard.append("its deadline is too near")
     return OrderCheck(
         hard=tuple(hard),
+        # On a chain the least that arrives is part of what is signed.
         lower_by=None
-        if intent.fixed
+        if intent.fixed or intent.route == "dex"
         else lower_by(agreed_output(intent), order.out_amount, lower_tolerance),
         provider_changed=order.in_ is not None and order.in_ != intent.provider,
     )

@@ -33,12 +33,21 @@ class ResumeReport:
         return not (self.found or self.not_created or self.unknown)
 
 
+def _goes_on(journal: Journal, intent: Intent) -> bool:
+    """A swap on chains whose create never left is taken on where it stopped (``dex_swap``); of
+    one whose create did leave the order is looked for as of every other."""
+    if intent.route != "dex":
+        return False
+    step = journal.intents.step(intent.id)
+    return step is None or step.name != "create"
+
+
 async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
     """Settle every unfinished intent whose owner is gone. Never posts anything."""
     report = ResumeReport()
     for entry in journal.intents.unfinished():
         intent = entry.intent
-        if intent.id in flow.running:
+        if intent.id in flow.running or _goes_on(journal, intent):
             continue
         if not journal.intents.adopt(intent.id):
             report.elsewhere.append(intent)

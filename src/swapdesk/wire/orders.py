@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from swapdesk.wire.chains import Link
 from swapdesk.wire.encoding.codec import Timestamp
@@ -151,6 +156,15 @@ class Order(WireModel):
     refund_amount: Amount | None = None
     multi_id: Annotated[str, Identity(64)] | None = None
     metadata: Any | None = None
+
+    @model_validator(mode="after")
+    def _nothing_to_deposit(self) -> Self:
+        """A swap on a chain has no deposit: what stands there echoes the sender, and is no place
+        to pay to (wire decisions 3)."""
+        if self.is_dex and self.deposit_address is not None:
+            object.__setattr__(self, "deposit_address", None)
+            object.__setattr__(self, "deposit_tag", None)
+        return self
 
     @model_serializer(mode="wrap")
     def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

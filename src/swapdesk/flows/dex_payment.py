@@ -1,0 +1,166 @@
+"""Transactions of one swap: reviewed, signed, written down, sent, and followed to their end.
+
+What was signed stands in the agent's records before a byte leaves, by intent and purpose. They
+decide: a transaction found there is sent again as it is, and never made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from swapdesk.clock import Clock
+from swapdesk.flows.journal import Journal
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.errors import Refused
+from swapdesk.wallet.payload import Payload, TransactionPayload
+from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.review import Finding, Review
+from swapdesk.wallet.transactions import (
+    FINAL,
+    Signature,
+    SignedTransaction,
+    TransactionState,
+)
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """The trader looked and says yes; ``phrase`` is what had to be typed for it."""
+
+    phrase: str | None = None
+
+
+Look = Callable[[Review], Awaitable[Agreed | None]]
+"""Shows a review and answers what the trader says to it; None is no."""
+
+
+class NotAgreed(Exception):
+    """The trader said no to a review; nothing was signed."""
+
+
+class NotSignable(Exception):
+    """The gate refuses what was to be signed; ``findings`` say why."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        super().__init__(" ".join(one.words for one in findings))
+        self.findings = findings
+
+
+class StillOpen(Exception):
+    """What became of a transaction is not known within the time that was given."""
+
+    def __init__(self, hash_: str, problem: str | None = None) -> None:
+        super().__init__(problem or "it is not final yet")
+        self.hash = hash_
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds between two looks at a chain or two questions to the service, and for how long a
+    payment is followed before it is left to the next start."""
+
+    look: float = 1.0
+    patience: float = 300.0
+
+
+class DexPayment:
+    """The wallet's half of one swap. Raises WalletError where the agent cannot be asked."""
+
+    def __init__(
+        self,
+        wallet: WalletClient,
+        journal: Journal,
+        clock: Clock,
+        promise: Promise,
+        look: Look,
+        pace: Pace,
+    ) -> None:
+        self._wallet = wallet
+        self._journal = journal
+        self._clock = clock
+        self._promise = promise
+        self._look = look
+        self._pace = pace
+
+    async def sign(self, payload: Payload) -> Signature | SignedTransaction:
+        """Review, show, sign. Raises NotSignable and NotAgreed; then nothing was signed."""
+        review = await self._wallet.review(payload, self._promise)
+        if review.refused:
+            raise NotSignable(review.findings)
+        agreed = await self._look(review)
+        if agreed is None or (review.phrase is not None and agreed.phrase != review.phrase):
+            raise NotAgreed
+        try:
+            return await self._wallet.sign(review, agreed.phrase)
+        except Refused as refused:
+            if refused.code is RefusalCode.GATE:
+                raise NotSignable(refused.findings) from None
+            raise
+
+    async def of(self, purpose: Purpose) -> tuple[SignedTransaction, ...]:
+        """What was signed for this swap and purpose, in that order."""
+        signed = await self._wallet.transactions(self._promise.intent_id)
+        return tuple(one for one in signed if one.purpose is purpose)
+
+    async def give_up_unsent(self, signed: SignedTransaction) -> SignedTransaction:
+        """Give up what no node has seen; anything else stays what it is."""
+        if signed.state is not TransactionState.SIGNED:
+            return signed
+        return await self._wallet.abandon(signed.hash)
+
+    async def send_new(self, step: str, digest: str, payload: TransactionPayload) -> str:
+        """Sign a call and send it: step PREPARED, signed, SENT with its hash, and only then the
+        bytes leave. Its hash."""
+        seq = self._journal.swaps.begin(self._promise.intent_id, step, digest)
+        try:
+            signed = await self.sign(payload)
+        except NotAgreed:
+            self._journal.swaps.refused(self._promise.intent_id, seq, "NOT_CONFIRMED")
+            raise
+        except NotSignable as refused:
+            self._journal.swaps.refused(
+                self._promise.intent_id, seq, refused.findings[0].code if refused.findings else ""
+            )
+            raise
+        assert isinstance(signed, SignedTransaction)
+        self._journal.swaps.sent(self._promise.intent_id, seq, hash=signed.hash)
+        return signed.hash
+
+    async def settle(
+        self, hash_: str, step: str, *, until: datetime | None = None
+    ) -> SignedTransaction:
+        """Send the bytes, the same ones however often, and wait for their end. Raises StillOpen
+        when there is none in time, and Refused when the node does not take them."""
+        ends = self._clock.monotonic() + self._pace.patience
+        problem: str | None = None
+        while True:
+            try:
+                await self._wallet.broadcast(hash_)
+                found = await self._wallet.resolve(hash_)
+            except Refused as refused:
+                if refused.code is not RefusalCode.CHAIN_UNREACHABLE:
+                    raise
+                problem = refused.words
+            else:
+                if found.state in FINAL:
+                    self._ended(step, hash_, found)
+                    return found
+                problem = found.problem
+            late = until is not None and self._clock.now() >= until
+            if late or self._clock.monotonic() >= ends:
+                raise StillOpen(hash_, problem)
+            await self._clock.sleep(self._pace.look)
+
+    def _ended(self, step: str, hash_: str, found: SignedTransaction) -> None:
+        """The outcome is committed before it is shown."""
+        swaps, intent_id = self._journal.swaps, self._promise.intent_id
+        last = swaps.last(intent_id, step)
+        if last is None:
+            return
+        if found.state is TransactionState.SUCCEEDED:
+            swaps.acked(intent_id, last.seq, hash=hash_)
+        else:
+            swaps.refused(intent_id, last.seq, found.state.value.upper())

@@ -1,0 +1,16 @@
+"""Chains, service, wallet agent and journal of a swap, all of them real."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from flows.dex.swapping import Place, swapping
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
+    async with swapping(tmp_path_factory.mktemp("swap")) as made:
+        yield made

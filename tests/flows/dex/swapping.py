@@ -1,0 +1,172 @@
+"""A desk, its wallet agent, and a service over embedded chains."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+import httpx
+
+from flows.faulty_network import FaultyNetwork
+from service.dex.trading import Floor, trading
+from swapdesk.chain.calldata import erc20
+from swapdesk.chain.rpc.evm import Call
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
+from swapdesk.flows.dex_payment import Agreed, Pace
+from swapdesk.flows.dex_swap import DexSwapFlow
+from swapdesk.flows.dex_terms import terms_of
+from swapdesk.flows.exchange import ExchangeFlow, new_intent_id
+from swapdesk.flows.intent import Intent, IntentKind, TokenFacts
+from swapdesk.flows.journal import Journal
+from swapdesk.sandbox.evm_world import treasury
+from swapdesk.service.app import build_service
+from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.place import ChainLink, WalletPlace
+from swapdesk.wallet.review import Review
+from swapdesk.wire.orders import Order
+from swapdesk.wire.quotes import QuoteQuery, RouteType
+from swapdesk.wire.tokens import Token
+from wallet.agents import CHEAP, PASSPHRASE
+
+PACE = Pace(look=0.01, patience=20.0)
+CHAINS = ("ethereum", "base")
+
+
+@dataclass
+class Swapper:
+    """One account with a journal of its own; ``reviews`` are what it was shown."""
+
+    place: Place
+    agent: WalletClient
+    address: str
+    journal: Journal
+    directory: Path
+    reviews: list[Review] = field(default_factory=list)
+    agrees: Callable[[Review], bool] = lambda review: True
+
+    async def fund(self, coins: str = "1", chain: str = "base", **tokens: str) -> None:
+        node = self.place.floor.world.node
+        octets = bytes.fromhex(self.address[2:])
+        sent = [await node.fund(chain, octets, int(Decimal(coins) * 10**18))]
+        for symbol, amount in tokens.items():
+            token = self.place.floor.token(chain, symbol)
+            assert token.address is not None
+            units = int(Decimal(amount) * 10**token.decimals)
+            sent.append(await treasury.give(node, chain, token.address, self.address, units))
+        for each in sent:
+            await node.confirmed(chain, each)
+
+    async def holds(self, token: Token) -> int:
+        """Units, asked of the node over JSON-RPC."""
+        client = self.place.floor.readers[token.chain_data.short_name].client
+        if token.address is None:
+            return await client.balance(self.address)
+        output = await client.call(Call(token.address, erc20.BALANCE_OF.call(self.address)))
+        return int.from_bytes(output, "big")
+
+    async def intent(self, venue: str, sell: Token, buy: Token, amount: str) -> Intent:
+        """Frozen from a quote of the venue."""
+        answer = await self.place.api.get_quotes(
+            QuoteQuery(
+                amount=Decimal(amount),
+                from_=sell.id,
+                to=buy.id,
+                types=[RouteType.DEX],
+                sender_address=self.address,
+            )
+        )
+        (quote,) = [one for one in answer.quotes if one.swap == venue and one.error is None]
+        assert quote.quote_id is not None
+        assert quote.amount_out is not None
+        assert quote.valid_until is not None
+        return Intent(
+            id=new_intent_id(),
+            kind=IntentKind.EXCHANGE,
+            frozen_at=self.place.floor.clock.now(),
+            token_in=TokenFacts.of(sell),
+            token_out=TokenFacts.of(buy),
+            amount_in=Decimal(amount),
+            amount_out=quote.amount_out,
+            net_amount_out=quote.net_amount_out or quote.amount_out,
+            route="dex",
+            provider=quote.swap,
+            provider_name=quote.swap_name,
+            quote_id=quote.quote_id,
+            valid_until=quote.valid_until,
+            minutes=quote.duration,
+            recipient=self.address,
+            recipient_label=None,
+            memo=None,
+            memo_waived=False,
+            refund_address=None,
+            refund_memo=None,
+            dex=terms_of(quote, self.address, Decimal(3000)),
+        )
+
+    def flow(self, api: PartnerApi | None = None, agent: WalletClient | None = None) -> DexSwapFlow:
+        async def look(review: Review) -> Agreed | None:
+            self.reviews.append(review)
+            return Agreed(review.phrase) if self.agrees(review) else None
+
+        used = api or self.place.api
+        clock = self.place.floor.clock
+        exchange = ExchangeFlow(used, self.journal, clock, looks=(0.0, 0.0, 0.0))
+        return DexSwapFlow(
+            used, exchange, self.journal, clock, agent or self.agent, look, pace=PACE
+        )
+
+
+@dataclass
+class Place:
+    floor: Floor
+    directory: Path
+    api: PartnerApi
+    network: FaultyNetwork
+
+    def wallet(self, keys: Path) -> WalletPlace:
+        links = tuple(
+            ChainLink(
+                name,
+                Kind.EVM,
+                self.floor.token(name, "USDC").chain_data.chain_id,
+                self.floor.world.url(name),
+                2,
+            )
+            for name in CHAINS
+        )
+        return WalletPlace(str(keys), "sandbox", links)
+
+    @asynccontextmanager
+    async def someone(self, directory: Path) -> AsyncIterator[Swapper]:
+        """A new key in an agent of its own, unlocked."""
+        agent = await WalletClient.start(self.wallet(directory / "keys"), program=CHEAP)
+        journal = Journal.open(directory / "journal.db", self.floor.clock)
+        try:
+            made = await agent.create(Kind.EVM, "", PASSPHRASE)
+            yield Swapper(self, agent, made.address, journal, directory)
+        finally:
+            journal.close()
+            await agent.close()
+
+    async def completed(self, order: Order) -> Order:
+        """The order once it has ended."""
+        await self.floor.until(order.service_id, lambda told: told["status"] >= 4)
+        return await self.api.get_order(order.service_id)
+
+
+@asynccontextmanager
+async def swapping(directory: Path) -> AsyncIterator[Place]:
+    async with trading(directory) as floor:
+        network = FaultyNetwork(httpx.ASGITransport(app=build_service(floor.parts)))
+        async with PartnerApi(
+            "http://localhost/v2",
+            Credentials.of_key("first-key", "first-secret"),
+            clock=floor.clock,
+            transport=network,
+        ) as api:
+            yield Place(floor, directory, api, network)

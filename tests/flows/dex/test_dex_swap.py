@@ -1,0 +1,78 @@
+"""Swaps from a quote to the end of their order, with real service, chains and wallet agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flows.dex.swapping import Place, Swapper
+from swapdesk.flows.dex_outcome import SwapEnded, Swapped
+from swapdesk.flows.journal_records import IntentState, StepState
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.transactions import TransactionState
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def steps(someone: Swapper, intent_id: str) -> list[tuple[str, StepState]]:
+    return [(one.name, one.state) for one in someone.journal.swaps.steps(intent_id)]
+
+
+async def test_an_approval_a_swap_and_its_order(place: Place, tmp_path: Path) -> None:
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+    async with place.someone(tmp_path) as someone:
+        await someone.fund(USDC="100")
+        intent = await someone.intent("ba", usdc, weth, "60")
+        outcome = await someone.flow().swap(intent)
+        assert isinstance(outcome, Swapped), outcome
+        ended = await place.completed(outcome.order)
+        assert ended.display_status == "SWAP_COMPLETED"
+        assert await someone.holds(usdc) == 40 * 10**6
+        got = await someone.holds(weth)
+        assert got >= int(intent.amount_out * 10**18 * 995 // 1000)
+        assert [one.title for one in someone.reviews]
+        assert steps(someone, intent.id) == [
+            ("permission", StepState.PREPARED),
+            ("approve", StepState.ACKED),
+            ("create", StepState.ACKED),
+            ("swap", StepState.ACKED),
+            ("confirm", StepState.ACKED),
+        ]
+        signed = await someone.agent.transactions(intent.id)
+        assert [(one.purpose, one.state) for one in signed] == [
+            (Purpose.APPROVE, TransactionState.SUCCEEDED),
+            (Purpose.SWAP, TransactionState.SUCCEEDED),
+        ]
+        assert signed[-1].hash == outcome.hash
+        assert someone.journal.swaps.open_swaps() == []
+        # The confirmation is used up, whoever asks again.
+        again = await someone.flow().swap(intent)
+        assert isinstance(again, SwapEnded)
+        assert again.code == "ALREADY_ASKED"
+        assert len(await someone.agent.transactions()) == 2
+
+
+async def test_who_says_no_has_paid_nothing(place: Place, tmp_path: Path) -> None:
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+    async with place.someone(tmp_path) as someone:
+        await someone.fund(USDC="100")
+        someone.agrees = lambda review: False
+        intent = await someone.intent("ba", usdc, weth, "60")
+        outcome = await someone.flow().swap(intent)
+        assert isinstance(outcome, SwapEnded), outcome
+        assert outcome.code == "NOT_CONFIRMED"
+        assert "in your wallet" in outcome.failure.money
+        found = someone.journal.intents.get(intent.id)
+        assert found is not None
+        assert found.state is IntentState.REFUSED
+        assert await someone.agent.transactions() == ()
+        # After the approval the venue may take what was approved, and that is said.
+        someone.agrees = lambda review: "pprov" in review.title or "llow" in review.title
+        intent = await someone.intent("ba", usdc, weth, "60")
+        outcome = await someone.flow().swap(intent)
+        assert isinstance(outcome, SwapEnded), outcome
+        assert "may still take up to 60 USDC" in outcome.failure.money
+        assert outcome.order_id is not None
+        assert someone.journal.swaps.open_swaps() == []
+        assert await someone.holds(usdc) == 100 * 10**6
