@@ -294,6 +294,8 @@ venue_down venue_slow
 lost_response delay http_500 http_503 rate_limited garbage truncate
 ws_drop ws_duplicate ws_reorder
 node_down reorg forged_receipt drop_transaction
+tamper_spender tamper_amount tamper_chain_id tamper_recipient tamper_calldata tamper_extra_field
+chain_repeat_step chain_endless stale_calldata
 """
 
 

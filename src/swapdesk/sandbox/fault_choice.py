@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from swapdesk.sandbox.control_bodies import FaultBody
 from swapdesk.sandbox.faults import (
+    SIGNING_FAULTS,
     STREAM,
     STREAM_FAULTS,
     ActiveFault,
@@ -108,7 +109,8 @@ def _answer_fault(body: FaultBody) -> ActiveFault:
             operation = operation_name(body.operation)
         except UnknownOperation as error:
             raise FaultRefused("operation", str(error)) from None
-        if (operation == STREAM) != stream:
+        told_by = SIGNING_FAULTS.get(fault)
+        if (operation == STREAM) != stream or (told_by is not None and operation not in told_by):
             raise FaultRefused("operation", f"{fault} does not happen to {operation}")
     usual = Decimal(0) if fault is AnswerFault.WS_DROP else _SECONDS
     seconds = float(usual if body.seconds is None else body.seconds)

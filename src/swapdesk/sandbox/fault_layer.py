@@ -12,14 +12,24 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.faults import STREAM, ActiveFault, AnswerFault, Faults, Target, operation_at
+from swapdesk.sandbox.faults import (
+    SIGNING_FAULTS,
+    STREAM,
+    ActiveFault,
+    AnswerFault,
+    Faults,
+    Target,
+    operation_at,
+)
 from swapdesk.sandbox.http_server import CUT
+from swapdesk.sandbox.tampering import endless, repeated, tampered, unfinished
 from swapdesk.service.surface import PREFIX
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode
 from swapdesk.wire.operations import BODY_LIMIT
 
 _PAGE = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
+_ANSWER_LIMIT = 1 << 20
 _LEAVING_SECONDS = 0.05
 # What was written leaves the process before the connection is cut.
 _REFUSALS = {
@@ -102,8 +112,23 @@ class FaultLayer:
             await self._app(scope, receive, _Half(send).pass_on)
             await self._clock.sleep(_LEAVING_SECONDS)
             scope["state"][CUT]()
+        elif fault.fault in SIGNING_FAULTS:
+            await self._tamper(fault, str(operation), scope, receive, send)
         else:
             await self._refuse(fault, send)
+
+    async def _tamper(
+        self, fault: ActiveFault, operation: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """The request is carried out; its answer says something else."""
+        answer = _Whole()
+        await self._app(scope, receive, answer.take)
+        changed = _changed(fault, operation, answer)
+        if changed is None:
+            self._faults.give_back(fault)
+            await answer.pass_on(send)
+        else:
+            await answer.pass_on(send, changed)
 
     async def _refuse(self, fault: ActiveFault, send: Send) -> None:
         limited = fault.fault is AnswerFault.RATE_LIMITED
@@ -197,6 +222,54 @@ class _Held:
             kept, self._kept = self._kept, None
             if kept is not None:
                 await self._send(kept)
+
+
+def _changed(fault: ActiveFault, operation: str, answer: _Whole) -> bytes | None:
+    """The body as the fault changes it; None where it changes nothing."""
+    if fault.fault is AnswerFault.CHAIN_ENDLESS:
+        if answer.status == 200:
+            steps: Any = decode_json(answer.body, max_bytes=_ANSWER_LIMIT)
+            fault.told = unfinished(steps)
+        elif fault.told is None:
+            return None
+        else:
+            fault.told = endless(fault.told)
+        return encode_json(fault.told)
+    if answer.status != 200:
+        return None
+    told: Any = decode_json(answer.body, max_bytes=_ANSWER_LIMIT)
+    if fault.fault is AnswerFault.CHAIN_REPEAT_STEP:
+        return encode_json(repeated(told))
+    changed = tampered(fault.fault, operation, told)
+    return None if changed is None else encode_json(changed)
+
+
+class _Whole:
+    """An answer that is held back until it is known whole."""
+
+    def __init__(self) -> None:
+        self._start: Message = {}
+        self.body = b""
+
+    @property
+    def status(self) -> int:
+        return int(self._start["status"])
+
+    async def take(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message
+        else:
+            self.body += bytes(message.get("body", b""))
+
+    async def pass_on(self, send: Send, body: bytes | None = None) -> None:
+        """Send it on, with another body and as a success when there is one."""
+        if body is not None:
+            headers = [each for each in self._start["headers"] if each[0] != b"content-length"]
+            headers.append((b"content-length", str(len(body)).encode()))
+            self._start = {**self._start, "headers": headers, "status": 200}
+            self.body = body
+        await send(self._start)
+        await send({"type": "http.response.body", "body": self.body})
 
 
 class _Half:

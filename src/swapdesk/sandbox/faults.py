@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+from swapdesk.sandbox.tampering import APPROVE, CHAIN, CREATE
 from swapdesk.wire.operations import OPERATIONS, STREAM_PATH
 
 STREAM = "stream"
@@ -33,7 +35,33 @@ class AnswerFault(StrEnum):
     """An update comes twice."""
     WS_REORDER = "ws_reorder"
     """An update comes after the next frame, or after ``seconds``."""
+    TAMPER_SPENDER = "tamper_spender"
+    TAMPER_AMOUNT = "tamper_amount"
+    TAMPER_CHAIN_ID = "tamper_chain_id"
+    TAMPER_RECIPIENT = "tamper_recipient"
+    TAMPER_CALLDATA = "tamper_calldata"
+    TAMPER_EXTRA_FIELD = "tamper_extra_field"
+    CHAIN_REPEAT_STEP = "chain_repeat_step"
+    """A step of a signature chain comes that was signed before."""
+    CHAIN_ENDLESS = "chain_endless"
+    """A signature chain gets another step whenever its last one is handed in."""
+    STALE_CALLDATA = "stale_calldata"
+    """The transaction of an order could be executed an hour ago."""
 
+
+_SIGNED = frozenset({APPROVE, CHAIN, CREATE})
+SIGNING_FAULTS: dict[AnswerFault, frozenset[str]] = {
+    AnswerFault.TAMPER_SPENDER: _SIGNED,
+    AnswerFault.TAMPER_AMOUNT: _SIGNED,
+    AnswerFault.TAMPER_CHAIN_ID: _SIGNED,
+    AnswerFault.TAMPER_RECIPIENT: _SIGNED,
+    AnswerFault.TAMPER_CALLDATA: frozenset({APPROVE, CREATE}),
+    AnswerFault.TAMPER_EXTRA_FIELD: _SIGNED,
+    AnswerFault.CHAIN_REPEAT_STEP: frozenset({CHAIN}),
+    AnswerFault.CHAIN_ENDLESS: frozenset({CHAIN}),
+    AnswerFault.STALE_CALLDATA: frozenset({CREATE}),
+}
+"""What a dishonest service says, and the operations it says it with."""
 
 STREAM_FAULTS = frozenset({AnswerFault.WS_DROP, AnswerFault.WS_DUPLICATE, AnswerFault.WS_REORDER})
 _UPDATE = '{"type":"order_update"'
@@ -53,6 +81,8 @@ class ActiveFault:
     operation: str | None = None
     service_id: str | None = None
     quote_id: str | None = None
+    told: list[dict[str, Any]] | None = None
+    """The newest step of a chain without an end."""
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -130,9 +160,18 @@ class Faults:
     def take(self, target: Target) -> ActiveFault | None:
         """Spend the oldest fault of an answer that selects this request."""
         for fault in self._active:
-            if fault.fault not in STREAM_FAULTS and _selects(fault, target):
+            if fault.fault in STREAM_FAULTS or not _selects(fault, target):
+                continue
+            told_by = SIGNING_FAULTS.get(fault.fault)
+            if told_by is None or target.operation in told_by:
                 return self.spend(fault)
         return None
+
+    def give_back(self, fault: ActiveFault) -> None:
+        """The answer had nothing for this fault: it waits for the next one."""
+        fault.times += 1
+        if fault not in self._active:
+            self._active.insert(0, fault)
 
     def take_drop(self) -> ActiveFault | None:
         """Spend the oldest fault that breaks streams as soon as it is set."""

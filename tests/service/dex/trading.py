@@ -23,6 +23,8 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world import treasury
+from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.sandbox.faults import Faults
 from swapdesk.sandbox.node.evm.predeploys import first_state
 from swapdesk.sandbox.node.evm.terms import chain_terms
 from swapdesk.sandbox.onchain import build_onchain
@@ -52,6 +54,7 @@ class Floor:
     readers: dict[str, ChainReader]
     api: httpx.AsyncClient
     clock: SystemClock
+    faults: Faults
 
     def token(self, chain: str, symbol: str) -> Token:
         return next(
@@ -215,12 +218,14 @@ async def trading(directory: Path, clock: SystemClock | None = None) -> AsyncIte
         parts = assemble(
             clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
         )
-        transport = httpx.ASGITransport(app=build_service(parts))
+        faults = Faults()
+        layer = FaultLayer(build_service(parts), faults, clock)
+        transport = httpx.ASGITransport(app=layer)
         try:
             async with httpx.AsyncClient(
                 transport=transport, base_url=BASE, headers=AS_FIRST, timeout=30
             ) as api:
-                yield Floor(world, parts, dict(onchain.readers), api, clock)
+                yield Floor(world, parts, dict(onchain.readers), api, clock, faults)
         finally:
             await onchain.close()
             await store.close()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the codec of calls is not part of every installation of the
     from swapdesk.service.venues.onchain.reader import ChainReader
 
 
-WARM_SECONDS = 5.0
+WARM_SECONDS = 3.0
 """After the start, when what is shown first has been asked for."""
 
 

@@ -1,0 +1,147 @@
+"""What a dishonest service hands a wallet, and that nothing else of an answer changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.dex.trading import Floor, Trader, trader
+from swapdesk.chain.calldata import erc20
+from swapdesk.chain.calldata.venues import SWAP_TOKENS
+from swapdesk.sandbox.faults import SIGNING_FAULTS, ActiveFault, AnswerFault
+from swapdesk.sandbox.tampering import ATTACKER
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+F = AnswerFault
+
+
+def differences(one: Any, other: Any, path: str = "") -> dict[str, Any]:
+    """Places where the second differs, with what stands there."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        found = {}
+        for name in one.keys() | other.keys():
+            found |= differences(one.get(name), other.get(name), f"{path}.{name}")
+        return found
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        found = {}
+        for i, (a, b) in enumerate(zip(one, other, strict=True)):
+            found |= differences(a, b, f"{path}[{i}]")
+        return found
+    return {} if one == other else {path: other}
+
+
+async def someone_with(floor: Floor, number: int) -> tuple[Trader, dict[str, dict[str, Any]]]:
+    someone = await trader(floor, number)
+    await someone.fund("1", USDC="100")
+    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
+    return someone, await someone.quotes(usdc, weth, "100")
+
+
+def break_next(floor: Floor, fault: AnswerFault, quote_id: str, times: int = 1) -> None:
+    floor.faults.clear()
+    floor.faults.add(ActiveFault(fault, times, 2.0, quote_id=quote_id))
+
+
+@pytest.mark.parametrize(
+    ("fault", "changed"),
+    [
+        (F.TAMPER_SPENDER, {".signatures[0].data.message.spender": ATTACKER}),
+        (F.TAMPER_AMOUNT, {".signatures[0].data.message.value": "200000000"}),
+        (F.TAMPER_CHAIN_ID, {".signatures[0].data.domain.chainId": 8453}),
+        (F.TAMPER_EXTRA_FIELD, {".signatures[0].data.message.note": "also signed"}),
+        (F.TAMPER_RECIPIENT, {}),
+        (F.TAMPER_CALLDATA, {}),
+    ],
+)
+async def test_permits(floor: Floor, fault: AnswerFault, changed: dict[str, Any]) -> None:
+    someone, rows = await someone_with(floor, 1701)
+    quote_id = rows["fa"]["quoteId"]
+    honest = await someone.missing(quote_id)
+    break_next(floor, fault, quote_id)
+    assert not await someone.allowed(quote_id), "not spent on what it cannot change"
+    dishonest = await someone.missing(quote_id)
+    assert differences(honest, dishonest) == changed
+    assert bool(floor.faults.active) is not bool(changed)
+    if changed and fault is not F.TAMPER_EXTRA_FIELD:
+        (wanted,) = dishonest["signatures"]
+        given = [{"signature": someone.sign(wanted["data"]), "key": wanted["key"]}]
+        refused = await someone.create(quote_id, 422, signatures=given)
+        assert refused["fields"].keys() == {"signatures"}
+
+
+async def test_approvals(floor: Floor) -> None:
+    someone, rows = await someone_with(floor, 1702)
+    quote_id = rows["ba"]["quoteId"]
+    (honest,) = (await someone.missing(quote_id))["approvals"]
+    amount = 100 * 10**6
+    spender = erc20.APPROVE.read(bytes.fromhex(honest["data"][2:]))["spender"]
+    for fault, place, wrong in (
+        (F.TAMPER_SPENDER, "data", erc20.APPROVE.call(ATTACKER, amount)),
+        (F.TAMPER_AMOUNT, "data", erc20.APPROVE.call(spender, erc20.UNLIMITED)),
+        (F.TAMPER_CALLDATA, "data", erc20.TRANSFER.call(ATTACKER, amount)),
+        (F.TAMPER_RECIPIENT, "to", ATTACKER),
+        (F.TAMPER_CHAIN_ID, "fromChain.chainId", 8453),
+    ):
+        break_next(floor, fault, quote_id)
+        (dishonest,) = (await someone.missing(quote_id))["approvals"]
+        told = "0x" + wrong.hex() if isinstance(wrong, bytes) else wrong
+        assert differences(honest, dishonest) == {f".{place}": told}, fault
+
+
+async def test_transactions_of_orders(floor: Floor) -> None:
+    someone, rows = await someone_with(floor, 1703)
+    first = rows["ba"]["quoteId"]
+    assert await someone.approve_all(first) == 1
+    order = await someone.create(first)
+    honest = SWAP_TOKENS.read(bytes.fromhex(order["metadata"]["data"][2:])).arguments
+
+    async def broken(fault: AnswerFault) -> dict[str, Any]:
+        break_next(floor, fault, first)
+        found: dict[str, Any] = (await someone.create(first))["metadata"]
+        assert not floor.faults.active
+        return found
+
+    def arguments(metadata: dict[str, Any]) -> dict[str, Any]:
+        return dict(SWAP_TOKENS.read(bytes.fromhex(metadata["data"][2:])).arguments)
+
+    assert (await broken(F.TAMPER_SPENDER))["to"] == ATTACKER
+    assert (await broken(F.TAMPER_CHAIN_ID))["chainId"] == 8453
+    assert (await broken(F.TAMPER_CALLDATA))["data"].startswith("0xdeadbeef")
+    assert "authorizationList" in await broken(F.TAMPER_EXTRA_FIELD)
+    wrong = arguments(await broken(F.TAMPER_AMOUNT))
+    assert wrong == {**honest, "amount": 2 * honest["amount"]}
+    assert arguments(await broken(F.TAMPER_RECIPIENT)) == {**honest, "to": ATTACKER}
+    stale = arguments(await broken(F.STALE_CALLDATA))
+    assert stale == {**honest, "deadline": honest["deadline"] - 3600}
+    assert (await someone.create(first))["metadata"] == order["metadata"]
+
+
+async def test_chains_that_repeat_or_never_end(floor: Floor) -> None:
+    someone, rows = await someone_with(floor, 1704)
+    quote_id = rows["is"]["quoteId"]
+    (permit,) = (await someone.missing(quote_id))["signatures"]
+    given = {"signature": someone.sign(permit["data"]), "key": permit["key"]}
+    body = {
+        "quoteId": quote_id,
+        "addressFrom": someone.address,
+        "previousSignature": given,
+        "signatureKey": permit["key"],
+        "signatureStep": 0,
+    }
+    break_next(floor, F.CHAIN_REPEAT_STEP, quote_id)
+    (again,) = await someone.ask("/dex/chainSignatures", body)
+    assert (again["step"], again["isComplete"]) == (0, False)
+    break_next(floor, F.CHAIN_ENDLESS, quote_id, times=4)
+    for step in range(4):
+        (found,) = await someone.ask("/dex/chainSignatures", {**body, "signatureStep": step})
+        assert (found["step"], found["totalSteps"], found["isComplete"]) == (step + 1, 2, False)
+    break_next(floor, F.TAMPER_RECIPIENT, quote_id)
+    (order,) = await someone.ask("/dex/chainSignatures", body)
+    assert order["data"]["message"]["receiver"] == ATTACKER
+
+
+async def test_every_signing_fault_is_known() -> None:
+    named = {each for each in F if each.value.startswith(("tamper_", "chain_", "stale_"))}
+    assert named == SIGNING_FAULTS.keys()
