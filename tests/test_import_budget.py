@@ -159,6 +159,9 @@ def test_the_desks_half_of_the_wallet_loads_no_chain_library(tmp_path: Path) -> 
     statement = "import swapdesk.wallet.client, swapdesk.wallet.sandbox_passphrase"
     names = (*HEAVY, "eth_abi", "eth_keys", "eth_utils", "Crypto", "swapdesk.agent", "sqlite3")
     assert loaded(statement, names, tmp_path) == []
+    statement = "import swapdesk.flows.revoking, swapdesk.tui.screens.wallets, swapdesk.cli.main"
+    names = (*CHAINS, "eth_abi", "eth_keys", "eth_utils", "swapdesk.agent", "swapdesk.sandbox")
+    assert loaded(statement, names, tmp_path) == []
 
 
 def test_the_wallet_agent_is_ready_before_chain_libraries_load(tmp_path: Path) -> None:

@@ -25,10 +25,9 @@ from swapdesk.secret import Secret
 from swapdesk.settings import Options, load_settings
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.errors import AgentGone, Refused, WrongPassphrase
-from swapdesk.wallet.payload import TransactionPayload
-from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.transactions import SignedTransaction
 from wallet.agents import CHEAP
+from wallet.approving import approve
 
 ROUTER = "0x568ba20066d0503329631401d74238b25Fbe8E4a"
 
@@ -111,21 +110,7 @@ async def test_an_allowance_is_revoked_once_also_after_a_kill(bench: Bench) -> N
     link = wallet.link("BASE")
     assert link is not None
     (usdc,) = await wallet.tokens_called("base", ["USDC"])
-    client = await wallet.client()
-    end = await client.revocation(usdc.contract or "", ROUTER)
-    # The same call with an amount in its last word: an approval.
-    data = end.data[:-64] + f"{100 * 10**6:064x}"
-    now = clock.now()
-    promise = Promise(
-        intent_id="allow", account=account.address, chain="base", chain_id=link.chain_id,
-        sell=usdc, sell_units=100 * 10**6, buy=usdc, chain_out="base", least_units=1,
-        quoted_units=1, recipient=account.address, venue="fa", quote_id="q",
-        valid_until=now.replace(year=now.year + 1), gas_units=10**16,
-    )  # fmt: skip
-    review = await client.review(TransactionPayload(Purpose.APPROVE, end.to, data, 0), promise)
-    signed = await client.sign(review)
-    assert isinstance(signed, SignedTransaction)
-    await client.broadcast(signed.hash)
+    await approve(wallet, clock, account, link, usdc, ROUTER, 100 * 10**6)
 
     async def standing() -> list[int]:
         told = await wallet.allowances(account)

@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "chains": "swapdesk.cli.catalog_commands:chains",
     "orders": "swapdesk.cli.orders_commands:orders",
     "api": "swapdesk.cli.api_command:api",
+    "wallet": "swapdesk.cli.wallet_commands:wallet",
     "serve": "swapdesk.cli.serve_command:serve",
     "node": "swapdesk.cli.node_command:node",
     "config": "swapdesk.cli.config_command:config",

@@ -8,10 +8,10 @@ chain: the agent does, and says on which chain its node is.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import private_directory
@@ -22,12 +22,15 @@ from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.place import AUTO_LOCK_SECONDS, ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog import Catalog
     from swapdesk.settings import Settings
+
+T = TypeVar("T")
 
 FIRST_NAMES = {Kind.EVM: "trading", Kind.SOLANA: "solana"}
 """What the accounts of a new sandbox are called."""
@@ -206,7 +209,8 @@ class LocalWallet:
         name = self.chain_name(link.name)
         priced = await self._assets(link)
         try:
-            told = await client.balances(account.address, link.name, [one for one, _ in priced])
+            assets = [one for one, _ in priced]
+            told = await _twice(lambda: client.balances(account.address, link.name, assets))
         except Refused as refused:
             return ChainHoldings(account, link.name, name, problem=refused.words)
         prices = dict(priced)
@@ -226,7 +230,7 @@ class LocalWallet:
         name = self.chain_name(link.name)
         tokens = [one for one, _ in await self._assets(link) if one.contract is not None]
         try:
-            told = await client.allowances(account.address, link.name, tokens)
+            told = await _twice(lambda: client.allowances(account.address, link.name, tokens))
         except Refused as refused:
             return ChainAllowances(account, link.name, name, complete=False, problem=refused.words)
         return ChainAllowances(account, link.name, name, told.allowances, told.complete)
@@ -269,6 +273,16 @@ class LocalWallet:
                 break
         found.sort(key=lambda one: one[0].contract is not None)
         return list({one[0].contract: one for one in reversed(found)}.values())[::-1]
+
+
+async def _twice(read: Callable[[], Awaitable[T]]) -> T:
+    """A read, made again once when the node did not answer: nothing is changed by it."""
+    try:
+        return await read()
+    except Refused as refused:
+        if refused.code is not RefusalCode.CHAIN_UNREACHABLE:
+            raise
+    return await read()
 
 
 def is_first(account: Account) -> bool:

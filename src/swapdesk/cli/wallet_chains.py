@@ -1,0 +1,255 @@
+"""Balances and allowances on the command line, and ending an allowance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.output import Form, Output
+from swapdesk.cli.session import Session
+from swapdesk.cli.wallet_session import account_named, unlock
+from swapdesk.flows.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
+from swapdesk.flows.notation import exact_amount, grouped_address, usd
+from swapdesk.flows.revoking import NotRevoked, OnItsWay, Open, Revoked, Revoking
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.review import Match, Review, Severity
+from swapdesk.wire.encoding.numbers import from_base_units, short
+
+UNREAD = "UNREAD"
+
+
+def allowed_words(one: Allowance) -> str:
+    if one.unlimited:
+        return "unlimited"
+    return exact_amount(short(from_base_units(one.units, one.token.decimals)))
+
+
+async def show_balances(session: Session, wallet: LocalWallet, named: str | None) -> int:
+    account = await _account(wallet, named)
+    told = await wallet.holdings(account)
+    output = session.call.output
+    if output.json:
+        output.document({"balances": [_held_json(one) for one in told]})
+    elif output.form is Form.PLAIN:
+        output.say(
+            *(
+                f"{one.account.name} has {exact_amount(held.amount)} {held.asset.symbol}"
+                f" on {one.chain_name}."
+                for one in told
+                for held in one.holdings
+                if held.amount is not None
+            )
+        )
+    else:
+        rows = [
+            (one.account.name, one.chain_name, exact_amount(held.amount), held.asset.symbol,
+             "" if held.usd is None else usd(held.usd))
+            for one in told
+            for held in one.holdings
+            if held.amount is not None
+        ]  # fmt: skip
+        output.table(("account", "chain", "amount", "token", "usd"), rows, numbers=(2,))
+    return _unread(output, told)
+
+
+async def show_allowances(session: Session, wallet: LocalWallet, named: str | None) -> int:
+    account = await _account(wallet, named)
+    told = await wallet.allowances(account)
+    output = session.call.output
+    if output.json:
+        output.document({"allowances": [_allowed_json(one) for one in told]})
+    else:
+        rows = [
+            (one.account.name, one.chain_name, each.token.symbol, allowed_words(each),
+             each.spender, each.venue or "not known here")
+            for one in told
+            for each in one.allowances
+        ]  # fmt: skip
+        if output.form is Form.PLAIN:
+            output.say(
+                *(
+                    f"{spender} ({who}) may take {amount} {symbol} of {name} on {chain}."
+                    for name, chain, symbol, amount, spender, who in rows
+                )
+            )
+        else:
+            heads = ("account", "chain", "token", "may take", "spender", "venue")
+            output.table(heads, rows, numbers=(3,))
+        if not rows:
+            output.talk("Nobody is allowed to take anything.")
+    for one in told:
+        if not one.complete and one.problem is None:
+            output.talk(f"{one.chain_name} does not tell all approvals: there may be more.")
+    return _unread(output, told)
+
+
+def _unread(output: Output, told: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> int:
+    problems = [one for one in told if one.problem is not None]
+    output.talk(*(f"{one.chain_name} could not be read: {one.problem}." for one in problems))
+    return Exit.UNREACHABLE if problems else Exit.DONE
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which allowance is to end: token by symbol or contract, spender by address or venue."""
+
+    token: str
+    spender: str
+    chain: str
+    account: str | None
+
+    def fits(self, one: Allowance) -> bool:
+        token = {one.token.symbol.lower(), (one.token.contract or "").lower()}
+        spender = {one.spender.lower(), (one.venue or "").lower()} - {""}
+        return self.token.lower() in token and self.spender.lower() in spender
+
+
+async def revoke_allowance(
+    session: Session, wallet: LocalWallet, wanted: Wanted, descriptor: int | None, yes: bool
+) -> int:
+    call, output = session.call, session.call.output
+    link = wallet.link(wanted.chain)
+    if link is None:
+        known = ", ".join(one.name for one in wallet.links)
+        message = f"There is no node of {wanted.chain!r}; there are {known}."
+        raise bad_input("NO_SUCH_CHAIN", message, field="chain")
+    account, allowance = await _allowance(wallet, wanted, link.name)
+    revoking = Revoking(wallet, session.desk.clock)
+    proposed = await revoking.propose(account, link, allowance)
+    if isinstance(proposed, Open):
+        output.talk("This revocation was signed before. The same transaction is sent again.")
+    else:
+        output.talk(*review_text(proposed.review))
+        if proposed.review.refused:
+            raise _refused(proposed.review)
+        if not yes and output.ask("Sign and send? [y/N]").lower() not in ("y", "yes"):
+            raise CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", "Nothing was signed.")
+        await unlock(call, wallet, descriptor)
+        if proposed.review.phrase is not None:
+            raise _refused(proposed.review)
+    ended = await revoking.revoke(proposed)
+    if isinstance(ended, NotRevoked):
+        raise CommandError(
+            Exit.OWN_REFUSAL, "NOT_REVOKED", f"The allowance stands. {ended.reason}",
+            money="in your wallet; gas may have been paid" if ended.hash else "in your wallet",
+            next="you: look at wallet allowances",
+        )  # fmt: skip
+    if isinstance(ended, OnItsWay):
+        raise CommandError(
+            Exit.UNKNOWN, "ON_ITS_WAY",
+            f"The transaction {ended.hash} is not confirmed yet. {ended.reason}".strip(),
+            money="in your wallet; the allowance stands until it is confirmed",
+            next="you: give the same command again; the same transaction is sent, never a new one",
+        )  # fmt: skip
+    return _told(output, account, allowance, link.name, ended)
+
+
+async def _allowance(wallet: LocalWallet, wanted: Wanted, chain: str) -> tuple[Account, Allowance]:
+    account = await _account(wallet, wanted.account)
+    told = [one for one in await wallet.allowances(account) if one.chain == chain]
+    for one in told:
+        if one.problem is not None:
+            raise CommandError(
+                Exit.UNREACHABLE, UNREAD, f"{one.chain_name} could not be read: {one.problem}.",
+                next="you: try again",
+            )  # fmt: skip
+    found = [(one.account, each) for one in told for each in one.allowances if wanted.fits(each)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise CommandError(
+            Exit.NOT_FOUND, "NO_ALLOWANCE",
+            f"{wanted.spender} may take no {wanted.token} on {chain}.",
+            next="you: swapdesk wallet allowances lists them",
+        )  # fmt: skip
+    several = "; ".join(
+        f"{account.name}: {each.token.contract} to {each.spender}" for account, each in found
+    )
+    raise bad_input("AMBIGUOUS", f"Several allowances fit: {several}.")
+
+
+async def _account(wallet: LocalWallet, named: str | None) -> Account | None:
+    return None if named is None else account_named(await wallet.accounts(), named)
+
+
+def review_text(review: Review) -> list[str]:
+    """What will be signed, line by line, and what was said against it."""
+    marks = {Match.EQUAL: " ", Match.DIFFERS: "x", Match.UNMATCHED: "?"}
+    width = max((len(one.field) for one in review.lines), default=0)
+    lines = [f"{review.title} ({review.chain})"]
+    lines += [f"{marks[one.match]} {one.field:<{width}}  {one.signed}" for one in review.lines]
+    said = {Severity.REFUSE: "x", Severity.WARN: "!"}
+    lines += [f"{said[one.severity]} {one.words} ({one.code})" for one in review.findings]
+    return [*lines, f"  Digest {review.digest}"]
+
+
+def _refused(review: Review) -> CommandError:
+    found = [one for one in review.findings if one.severity is Severity.REFUSE]
+    said = " ".join(f"{one.words} Rule {one.code}." for one in found) or "It needs a typed phrase."
+    return CommandError(
+        Exit.OWN_REFUSAL, "GATE", f"Not signed: {said}", next="you: look at what was refused"
+    )
+
+
+def _told(
+    output: Output, account: Account, allowance: Allowance, chain: str, ended: Revoked
+) -> int:
+    if output.json:
+        output.document(
+            {
+                "account": account.address,
+                "chain": chain,
+                "token": allowance.token.contract,
+                "spender": allowance.spender,
+                "hash": ended.hash,
+            }
+        )
+    else:
+        output.say(
+            f"Revoked: {grouped_address(allowance.spender)} may take no {allowance.token.symbol}"
+            f" of {account.name} on {chain} any more.",
+            f"Transaction {ended.hash}",
+        )
+    return Exit.DONE
+
+
+def _held_json(one: ChainHoldings) -> dict[str, Any]:
+    return {
+        "account": one.account.address,
+        "chain": one.chain,
+        "problem": one.problem,
+        "holdings": [
+            {
+                "symbol": held.asset.symbol,
+                "contract": held.asset.contract,
+                "decimals": held.asset.decimals,
+                "amount": held.amount,
+                "usd": held.usd,
+            }
+            for held in one.holdings
+        ],
+    }
+
+
+def _allowed_json(one: ChainAllowances) -> dict[str, Any]:
+    return {
+        "account": one.account.address,
+        "chain": one.chain,
+        "problem": one.problem,
+        "complete": one.complete,
+        "allowances": [
+            {
+                "token": each.token.contract,
+                "symbol": each.token.symbol,
+                "spender": each.spender,
+                "venue": each.venue,
+                "units": str(each.units),
+                "unlimited": each.unlimited,
+            }
+            for each in one.allowances
+        ],
+    }

@@ -1,0 +1,188 @@
+"""``wallet``: keys of this profile, what they have and who may take of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.command_error import bad_input
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+KINDS = ("evm", "solana")
+FORMS = {"mnemonic": "mnemonic", "hex": "raw", "keystore": "keystore", "keygen": "keygen"}
+"""Forms of a key as the command names them and as the wallet does."""
+
+
+@click.group()
+def wallet() -> None:
+    """Keys of this profile: make, import, list, balances, allowances.
+
+    Keys are in files of the profile, closed with one pass phrase, and are used by a process of
+    their own. The sandbox keeps the pass phrase of its wallet itself.
+    """
+
+
+def passphrase_option(command: F) -> F:
+    return click.option(
+        "--passphrase-fd",
+        "descriptor",
+        type=click.IntRange(0),
+        metavar="N",
+        help="Read the pass phrase from this descriptor instead of asking.",
+    )(command)
+
+
+def account_option(command: F) -> F:
+    return click.option("--account", metavar="NAME|ADDRESS", help="Of this account only.")(command)
+
+
+@wallet.command("list")
+@desk_command
+def list_wallet(call: Call) -> int:
+    """The accounts of this profile. Nothing is unlocked."""
+    from swapdesk.cli.wallet_keys import list_accounts
+    from swapdesk.cli.wallet_session import run_wallet
+
+    return run_wallet(call, lambda wallet: list_accounts(call, wallet))
+
+
+@wallet.command()
+@click.option("--kind", type=click.Choice(KINDS), default="evm", show_default=True)
+@click.option("--name", default="", metavar="NAME", help="1 to 32 characters; else the address.")
+@passphrase_option
+@desk_command
+def new(call: Call, kind: str, name: str, descriptor: int | None) -> int:
+    """Make an account from the system's randomness."""
+    from swapdesk.cli.wallet_keys import new_account
+    from swapdesk.cli.wallet_session import run_wallet
+    from swapdesk.wallet.accounts import Kind
+
+    return run_wallet(call, lambda wallet: new_account(call, wallet, Kind(kind), name, descriptor))
+
+
+@wallet.command("import")
+@click.argument("form", type=click.Choice(tuple(FORMS)))
+@click.option("--kind", type=click.Choice(KINDS), help="Chains of a mnemonic's account.")
+@click.option("--path", "paths", multiple=True, metavar="PATH", help="Derivation path; repeatable.")
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A keystore v3 or solana-keygen file, or one with the secret.",
+)
+@click.option("--secret-fd", "secret", type=click.IntRange(0), metavar="N", help="The secret.")
+@click.option(
+    "--file-passphrase-fd", "theirs", type=click.IntRange(0), metavar="N", help="Of a keystore."
+)
+@click.option("--name", default="", metavar="NAME", help="1 to 32 characters; else the address.")
+@click.option("--yes", is_flag=True, help="Keep the one account it leads to without asking.")
+@passphrase_option
+@desk_command
+def import_(
+    call: Call,
+    form: str,
+    kind: str | None,
+    paths: tuple[str, ...],
+    file: Path | None,
+    secret: int | None,
+    theirs: int | None,
+    name: str,
+    yes: bool,
+    descriptor: int | None,
+) -> int:
+    """Take in a key: its address is shown before it is kept.
+
+    The secret is typed without an echo, or read from --file or --secret-fd; never an argument.
+    """
+    from swapdesk.cli.wallet_keys import Source, import_account
+    from swapdesk.cli.wallet_session import run_wallet
+    from swapdesk.wallet.accounts import Kind, Origin
+
+    source = Source(Origin(FORMS[form]), Kind(kind) if kind else None, paths, file, secret, theirs)
+    return run_wallet(
+        call, lambda wallet: import_account(call, wallet, source, name, descriptor, yes)
+    )
+
+
+@wallet.command()
+@click.argument("account")
+@click.option("--confirm", metavar="PHRASE", help="What else is typed: export and 6 characters.")
+@passphrase_option
+@desk_command
+def export(call: Call, account: str, confirm: str | None, descriptor: int | None) -> int:
+    """Print the key of an account in plain, after a typed phrase."""
+    from swapdesk.cli.wallet_keys import export_key
+    from swapdesk.cli.wallet_session import run_wallet
+
+    return run_wallet(call, lambda wallet: export_key(call, wallet, account, confirm, descriptor))
+
+
+@wallet.command()
+@account_option
+@desk_command
+def balance(call: Call, account: str | None) -> int:
+    """What every account has on every chain with a node. Exit 7 when one could not be read."""
+    from swapdesk.cli.wallet_chains import show_balances
+    from swapdesk.cli.wallet_session import run_on_chains
+
+    return run_on_chains(
+        call, lambda session, wallet: show_balances(session, wallet, account), fill=True
+    )
+
+
+@wallet.command()
+@account_option
+@desk_command
+def allowances(call: Call, account: str | None) -> int:
+    """Who may take which tokens of the EVM accounts."""
+    from swapdesk.cli.wallet_chains import show_allowances
+    from swapdesk.cli.wallet_session import run_on_chains
+
+    return run_on_chains(call, lambda session, wallet: show_allowances(session, wallet, account))
+
+
+@wallet.command()
+@click.argument("token")
+@click.argument("spender")
+@click.option("--chain", required=True, metavar="CHAIN", help="Short name of the chain.")
+@account_option
+@click.option("--yes", is_flag=True, help="Sign without asking.")
+@passphrase_option
+@desk_command
+def revoke(
+    call: Call,
+    token: str,
+    spender: str,
+    chain: str,
+    account: str | None,
+    yes: bool,
+    descriptor: int | None,
+) -> int:
+    """End an allowance. TOKEN: symbol or contract; SPENDER: address or code of a venue.
+
+    Given again it goes on with a transaction that is not confirmed yet.
+    """
+    if not (yes or call.interactive):
+        raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
+    from swapdesk.cli.wallet_chains import Wanted, revoke_allowance
+    from swapdesk.cli.wallet_session import run_on_chains
+
+    wanted = Wanted(token, spender, chain, account)
+    return run_on_chains(
+        call,
+        lambda session, wallet: revoke_allowance(session, wallet, wanted, descriptor, yes),
+    )
+
+
+@wallet.command()
+@desk_command
+def lock(call: Call) -> int:
+    """Make sure that no process has keys open; exit 9 when another desk has the wallet."""
+    from swapdesk.cli.wallet_keys import lock_wallet
+    from swapdesk.cli.wallet_session import run_wallet
+
+    return run_wallet(call, lambda wallet: lock_wallet(call, wallet))

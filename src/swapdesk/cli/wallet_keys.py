@@ -1,0 +1,226 @@
+"""Keys on the command line: made, taken in, listed, given out by a typed phrase."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from swapdesk.cli.call import Call
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.output import Form
+from swapdesk.cli.passphrase import MAX_SECRET, new_passphrase, read_secret
+from swapdesk.cli.wallet_session import account_named
+from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.notation import grouped_address, iso
+from swapdesk.secret import Secret
+from swapdesk.wallet.accounts import Account, ImportChoice, Kind, Origin, export_phrase
+from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
+
+OF_KIND = {Origin.RAW: Kind.EVM, Origin.KEYSTORE: Kind.EVM, Origin.KEYGEN: Kind.SOLANA}
+"""What a form of key is for; a mnemonic is for both."""
+
+
+def account_json(account: Account) -> dict[str, Any]:
+    return {
+        "address": account.address,
+        "kind": str(account.kind),
+        "name": account.name,
+        "profile": account.profile,
+        "origin": str(account.origin),
+        "path": account.path,
+        "created": iso(account.created),
+    }
+
+
+async def list_accounts(call: Call, wallet: LocalWallet) -> int:
+    known, output = await wallet.accounts(), call.output
+    if output.json:
+        output.document(
+            {
+                "accounts": [account_json(one) for one in known.accounts],
+                "unusable": [{"file": o.file, "reason": o.reason} for o in known.unusable],
+                "readOnly": known.read_only,
+            }
+        )
+        return Exit.DONE
+    if output.form is Form.PLAIN:
+        output.say(
+            *(f"{o.name} is an {o.kind} account, {o.address} ({o.origin})." for o in known.accounts)
+        )
+    else:
+        rows = [
+            (o.name, str(o.kind), grouped_address(o.address), str(o.origin), o.path or "")
+            for o in known.accounts
+        ]
+        output.table(("name", "kind", "address", "origin", "path"), rows)
+    if not known.accounts:
+        output.talk("This wallet has no account. swapdesk wallet new makes one.")
+    output.talk(*(f"{one.file} is not usable: {one.reason}." for one in known.unusable))
+    if known.read_only:
+        output.talk("Another desk has this wallet; here it is read only.")
+    return Exit.DONE
+
+
+async def new_account(
+    call: Call, wallet: LocalWallet, kind: Kind, name: str, descriptor: int | None
+) -> int:
+    phrase = await _phrase(call, wallet, descriptor)
+    _kept(call, await wallet.create(kind, name, phrase))
+    return Exit.DONE
+
+
+async def _phrase(call: Call, wallet: LocalWallet, descriptor: int | None) -> Secret:
+    """That of the wallet: new for its first account, the sandbox's own in the sandbox."""
+    if not wallet.live:
+        if descriptor is not None:
+            raise bad_input(
+                "NOT_NEEDED",
+                "The sandbox keeps the pass phrase of its wallet itself.",
+                field="passphrase-fd",
+            )
+        return sandbox_passphrase(wallet.settings.places)
+    if (await wallet.accounts()).accounts:
+        return read_secret(call, "pass phrase", descriptor, "--passphrase-fd")
+    return new_passphrase(call, descriptor)
+
+
+def _kept(call: Call, account: Account) -> None:
+    if call.output.json:
+        call.output.document({"account": account_json(account)})
+        return
+    call.output.say(f"{account.name}  {grouped_address(account.address)}")
+    call.output.talk(f"The key is in {account.profile}'s wallet and nowhere else. Keep a copy.")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is imported, and from where. ``file`` None: the secret is typed or from ``secret``."""
+
+    origin: Origin
+    kind: Kind | None
+    paths: tuple[str, ...]
+    file: Path | None
+    secret: int | None
+    file_passphrase: int | None
+
+
+async def import_account(
+    call: Call, wallet: LocalWallet, source: Source, name: str, descriptor: int | None, yes: bool
+) -> int:
+    """Show the addresses a secret leads to, keep the one that is confirmed."""
+    kind = source.kind or OF_KIND.get(source.origin)
+    if kind is None:
+        raise bad_input("NEEDS_KIND", "A mnemonic leads to either: add --kind evm or solana.")
+    material = _material(call, source)
+    theirs = None
+    if source.origin is Origin.KEYSTORE:
+        option = "--file-passphrase-fd"
+        theirs = read_secret(call, "pass phrase of the file", source.file_passphrase, option)
+    client = await wallet.client()
+    choices = await client.preview(
+        kind, source.origin, material, paths=source.paths or None, file_passphrase=theirs
+    )
+    choice = _chosen(call, choices, yes)
+    phrase = await _phrase(call, wallet, descriptor)
+    account = await client.import_key(
+        choice, source.origin, name, material, phrase, file_passphrase=theirs
+    )
+    _kept(call, account)
+    return Exit.DONE
+
+
+def _material(call: Call, source: Source) -> Secret:
+    if source.file is None:
+        what = "mnemonic" if source.origin is Origin.MNEMONIC else "key"
+        return read_secret(call, what, source.secret, "--secret-fd")
+    try:
+        with source.file.open("rb") as file:
+            content = file.read(MAX_SECRET + 1)
+        if len(content) > MAX_SECRET:
+            raise bad_input("BAD_FILE", f"{source.file} is larger than {MAX_SECRET} bytes.")
+        return Secret(content.decode("utf-8"))
+    except OSError as error:
+        message = f"{source.file} cannot be read: {error.strerror}."
+        raise bad_input("BAD_FILE", message, field="file") from None
+    except UnicodeDecodeError:
+        raise bad_input("BAD_FILE", f"{source.file} is no text.", field="file") from None
+
+
+def _chosen(call: Call, choices: Sequence[ImportChoice], yes: bool) -> ImportChoice:
+    """One address, seen before it is used: by a number where there are several."""
+    output = call.output
+    listed = [
+        f"{place}  {grouped_address(one.address)}  {one.path or ''}".rstrip()
+        for place, one in enumerate(choices, 1)
+    ]
+    if yes:
+        if len(choices) == 1:
+            return choices[0]
+        paths = ", ".join(str(one.path) for one in choices)
+        message = f"The secret leads to several addresses: choose one with --path ({paths})."
+        raise bad_input("AMBIGUOUS", message, field="path")
+    output.talk(*listed)
+    if not call.interactive:
+        raise bad_input("NEEDS_YES", "Without a terminal add --yes and one --path.", field="yes")
+    if len(choices) == 1:
+        if output.ask("Keep this account? [y/N]").lower() in ("y", "yes"):
+            return choices[0]
+    else:
+        answer = output.ask(f"Which one? [1-{len(choices)}]")
+        if answer.isascii() and answer.isdigit() and 0 < int(answer) <= len(choices):
+            return choices[int(answer) - 1]
+    raise CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", "Nothing was kept.")
+
+
+async def export_key(
+    call: Call, wallet: LocalWallet, named: str, typed: str | None, descriptor: int | None
+) -> int:
+    """The key in plain on standard output, once its phrase was typed."""
+    account = account_named(await wallet.accounts(), named)
+    wanted = export_phrase(account.address)
+    if typed is None:
+        if not call.interactive:
+            message = f'Without a terminal add --confirm "{wanted}".'
+            raise bad_input("NEEDS_CONFIRMATION", message, field="confirm")
+        call.output.talk(
+            f"{account.name}  {grouped_address(account.address)}",
+            "Whoever sees the key has all that is on this account, for ever.",
+        )
+        typed = call.output.ask(f'Type "{wanted}":')
+    if typed != wanted:
+        raise CommandError(
+            Exit.OWN_REFUSAL, "NOT_CONFIRMED", f'Not exported: "{wanted}" was not typed.'
+        )
+    phrase = None
+    if wallet.live or descriptor is not None:
+        phrase = read_secret(call, "pass phrase", descriptor, "--passphrase-fd")
+    phrase = phrase or sandbox_passphrase(wallet.settings.places)
+    key = await (await wallet.client()).export(account.address, typed, phrase)
+    text = bytes(key.reveal()).decode("ascii")
+    key.wipe()
+    if call.output.json:
+        call.output.document({"account": account_json(account), "key": text})
+    else:
+        call.output.say(text)
+    return Exit.DONE
+
+
+async def lock_wallet(call: Call, wallet: LocalWallet) -> int:
+    """Say who holds open keys. Those of a command are gone when it ends."""
+    known = await wallet.accounts()
+    if known.read_only:
+        raise CommandError(
+            Exit.OWN_REFUSAL,
+            "READ_ONLY",
+            "Another desk has this wallet, and its keys may be open there.",
+            next="you: lock it there, w and l, or close that desk",
+        )
+    await wallet.lock()
+    if call.output.json:
+        call.output.document({"locked": True})
+    else:
+        call.output.say("Locked: no process has keys of this wallet open.")
+    return Exit.DONE

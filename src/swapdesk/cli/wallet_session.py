@@ -1,0 +1,143 @@
+"""The wallet behind one command, alone or on the chains of a connected desk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from swapdesk.cli.call import Call
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.passphrase import read_secret
+from swapdesk.cli.session import Session, run_session
+from swapdesk.clock import SystemClock
+from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.wallet_words import GONE, MISSING, failure_of_wallet
+from swapdesk.paths import UnsafePlace
+from swapdesk.wallet.accounts import Account, Accounts
+from swapdesk.wallet.errors import WalletError
+from swapdesk.wallet.protocol import RefusalCode
+
+T = TypeVar("T")
+
+_ENDS = {
+    MISSING: Exit.BAD_INPUT,
+    GONE: Exit.UNKNOWN,
+    **{
+        code.upper(): end
+        for end, codes in {
+            Exit.BAD_INPUT: (
+                RefusalCode.BAD_REQUEST,
+                RefusalCode.WRONG_PASSPHRASE,
+                RefusalCode.UNSAFE_FILES,
+                RefusalCode.KEY_FILE,
+                RefusalCode.ACCOUNT_EXISTS,
+                RefusalCode.BAD_KEY,
+            ),
+            Exit.NOT_FOUND: (RefusalCode.NO_ACCOUNT, RefusalCode.NO_TRANSACTION),
+            Exit.UNREACHABLE: (RefusalCode.CHAIN_UNREACHABLE,),
+            Exit.DEFECT: (RefusalCode.DEFECT,),
+        }.items()
+        for code in codes
+    },
+}
+"""Ends by code; every other one is the wallet's own refusal."""
+
+
+def run_wallet(call: Call, work: Callable[[LocalWallet], Awaitable[T]]) -> T:
+    """Keys alone: no service is asked and no sandbox is started."""
+    settings = call.settings()
+
+    async def whole() -> T:
+        wallet = LocalWallet(settings, SystemClock())
+        try:
+            return await work(wallet)
+        finally:
+            await wallet.close()
+
+    try:
+        return asyncio.run(whole())
+    except WalletError as error:
+        raise of_wallet_error(error) from None
+    except UnsafePlace as error:
+        raise bad_input("UNSAFE_PLACE", f"{error}.", field="home") from None
+
+
+def run_on_chains(
+    call: Call, work: Callable[[Session, LocalWallet], Awaitable[T]], *, fill: bool = False
+) -> T:
+    """Keys and chains: the desk is connected, in the sandbox with a wallet that has accounts.
+    The faucet gives to new ones, and with ``fill`` to those that have nothing."""
+
+    async def whole(session: Session) -> T:
+        await session.load_catalog()
+        wallet = session.desk.wallet
+        try:
+            await _ready(session, wallet, fill=fill)
+            return await work(session, wallet)
+        except WalletError as error:
+            raise of_wallet_error(error) from None
+
+    return run_session(call, whole)
+
+
+async def _ready(session: Session, wallet: LocalWallet, *, fill: bool) -> None:
+    output = session.call.output
+    if wallet.live:
+        from swapdesk.flows.chain_links import live_links
+
+        output.talk(*live_links(session.settings, session.desk.catalog)[1])
+        if not wallet.links:
+            raise bad_input(
+                "NO_NODES",
+                "No node of a chain is configured. Add one under"
+                f" [profiles.{session.settings.profile.value}.rpc].",
+                field="rpc",
+            )
+        return
+    from swapdesk.flows.sandbox_gifts import fill_wallet
+
+    made = await wallet.prepare_sandbox()
+    for account in made:
+        output.talk(f"The sandbox made the account {account.name}: {account.address}.")
+    control = session.link.control
+    if control is None or not (made or fill):
+        return
+    gifts = await fill_wallet(wallet, control)
+    if gifts.given:
+        output.talk(f"The faucet sends money to try: {gifts.given} transactions are on their way.")
+    output.talk(*gifts.problems)
+
+
+def of_wallet_error(error: WalletError) -> CommandError:
+    """Exit 9 unless the code says more."""
+    said = failure_of_wallet(error)
+    end = _ENDS.get(said.code, Exit.OWN_REFUSAL)
+    return CommandError(end, said.code, said.cause, said.money, said.next)
+
+
+async def unlock(call: Call, wallet: LocalWallet, descriptor: int | None) -> None:
+    """Open the keys: in the sandbox without a question."""
+    phrase = None
+    if wallet.live or descriptor is not None:
+        phrase = read_secret(call, "pass phrase", descriptor, "--passphrase-fd")
+    for one in await wallet.unlock(phrase):
+        call.output.talk(f"{one.file} stays closed: {one.reason}.")
+
+
+def account_named(accounts: Accounts, named: str) -> Account:
+    """By address or name. Exit 5 for none, 2 for several of one name."""
+    found = [one for one in accounts.accounts if one.address.lower() == named.lower()]
+    found = found or [one for one in accounts.accounts if one.name == named]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise CommandError(
+            Exit.NOT_FOUND,
+            "NO_ACCOUNT",
+            f"There is no account {named!r} in this wallet.",
+            next="you: swapdesk wallet list shows the accounts",
+        )
+    several = ", ".join(one.address for one in found)
+    raise bad_input("AMBIGUOUS", f"{named!r} is the name of several accounts: {several}.")
