@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from decimal import Decimal
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from service.dex.trading import Floor, Trader, trader
 from swapdesk.chain.calldata.venues import INVALIDATE
+from swapdesk.wire.orders import LegStatus
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -174,3 +176,19 @@ async def test_an_order_taken_back_moves_nothing(floor: Floor) -> None:
     assert ended["displayStatus"] == "FAILED"
     assert ended["actionRequired"] is False
     assert await someone.holds(floor.token("base", "USDC")) == 100 * 10**6
+
+
+async def test_what_the_solver_forgot_happens_once(floor: Floor) -> None:
+    """Two settlements of one order go out before anybody wrote one down."""
+    someone, row = await quoted(floor, 1309)
+    signature = await both_signed(someone, row["quoteId"])
+    order = await someone.create(row["quoteId"], signatures=[signature])
+    assert await someone.confirm(order["serviceId"]) is True
+    stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
+    assert stored is not None
+    twins = await asyncio.gather(*(floor.parts.dex.progress(stored) for _ in range(2)))
+    assert all(each.report.status == LegStatus.EXCHANGING for each in twins)
+    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
+    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    paid = Decimal(await someone.holds(floor.token("base", "WETH"))).scaleb(-18)
+    assert ended["outAmount"] == paid > 0

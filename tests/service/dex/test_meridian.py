@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from decimal import Decimal
 
 import pytest
@@ -39,3 +40,26 @@ async def test_other_assets_are_not_carried(floor: Floor) -> None:
     someone = await trader(floor, 1602)
     usdc, usdt = floor.token("base", "USDC"), floor.token("ethereum", "USDT")
     assert "me" not in await someone.quotes(usdc, usdt, "300")
+
+
+async def test_what_the_relayer_forgot_is_paid_once(floor: Floor) -> None:
+    """Two payouts of one transfer go out before anybody wrote one down."""
+    someone = await trader(floor, 1603, "base")
+    await someone.fund("1", USDC="200")
+    here, there = floor.token("base", "USDC"), floor.token("ethereum", "USDC")
+    row = (await someone.quotes(here, there, "200"))["me"]
+    assert await someone.approve_all(row["quoteId"]) == 1
+    order = await someone.create(row["quoteId"])
+    sent = await someone.execute(order["metadata"])
+    assert await someone.mined(sent)
+    assert await someone.confirm(order["serviceId"], sent) is True
+    stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
+    assert stored is not None
+    async with asyncio.timeout(20):
+        while True:
+            twins = await asyncio.gather(*(floor.parts.dex.progress(stored) for _ in range(2)))
+            if any("payout" in each.notes for each in twins):
+                break
+    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
+    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    assert await someone.holds(there) == 199_920_000

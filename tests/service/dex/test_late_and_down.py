@@ -1,0 +1,86 @@
+"""Orders past their time, and chains that do not answer."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sandbox.evm.evm_world import KEY, stranger
+from service.dex.trading import BASE, Floor, told, trader
+from service.new_store import open_new
+from service.world import AS_FIRST, PARTNERS
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.onchain import build_onchain
+from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.service.app import build_service
+from swapdesk.service.assembly import assemble
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_a_transaction_told_too_late_is_shown_all_the_same(floor: Floor) -> None:
+    someone = await trader(floor, 1801)
+    await someone.fund("1")
+    eth, usdc = floor.token("base", "ETH"), floor.token("base", "USDC")
+    row = (await someone.quotes(eth, usdc, "0.1"))["ba"]
+    order = await someone.create(row["quoteId"])
+    sent = await someone.execute(order["metadata"])
+    assert await someone.mined(sent)
+    floor.clock.advance_to(floor.clock.offset + 1_900)
+    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
+    assert ended["displayStatus"] == "EXPIRED"
+    assert await someone.confirm(order["serviceId"], sent) is True
+    shown = await floor.until(order["serviceId"], lambda told: "inTransactionOutHash" in told)
+    assert shown["displayStatus"] == "EXPIRED", "what is shown never goes back"
+    assert shown["inTransactionOutHash"] == sent
+    assert shown["actionRequired"] is False
+
+
+async def test_a_quote_that_ended_is_nothing_to_sign_for(floor: Floor) -> None:
+    someone = await trader(floor, 1802)
+    eth, usdc = floor.token("base", "ETH"), floor.token("base", "USDC")
+    row = (await someone.quotes(eth, usdc, "0.1"))["ba"]
+    floor.clock.advance_to(floor.clock.offset + 61)
+    body = {"quoteId": row["quoteId"], "addressFrom": someone.address}
+    assert (await someone.ask("/dex/approve", body, 422))["code"] == "INVALID_SWAP"
+    assert (await someone.create(row["quoteId"], 422))["code"] == "INVALID_SWAP"
+
+
+async def test_a_chain_that_does_not_answer(floor: Floor, tmp_path: Path) -> None:
+    """Rows say so, nothing is created, and quotes of the living chain still stand."""
+    clock = SystemClock()
+    chains = build_chains()
+    tokens = build_tokens(chains, clock.now())
+    onchain = build_onchain("http://127.0.0.1:9/", KEY, chains, tokens, clock)
+    # The same orders and quotes, seen by a service whose chains are gone.
+    store = open_new(tmp_path / "service.db")
+    parts = assemble(
+        clock, random.Random(3), store, chains, tokens, [], PARTNERS, [], onchain=onchain
+    )
+    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
+    someone = await trader(floor, 1803)
+    living = (await someone.quotes(usdc, weth, "100"))["ba"]
+    kept = await floor.parts.store.get_quote("partner-first", living["quoteId"])
+    assert kept is not None
+    await store.save_quotes([kept])
+    transport = httpx.ASGITransport(app=build_service(parts))
+    async with httpx.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as api:
+        query = {"amount": "100", "from": usdc.id, "to": weth.id, "types": "dex"}
+        rows = told(await api.get("/quotes", params=query))["quotes"]
+        assert {row["swap"] for row in rows} == {"ba", "fa", "is"}
+        for row in rows:
+            assert row["error"] == "the chain does not answer at present"
+            assert "quoteId" not in row
+        body = {"quoteId": kept.quote_id, "addressFrom": stranger(1803).address}
+        for path in ("/dex/approve", "/dex/allowance"):
+            answer = await api.post(path, json=body)
+            assert (answer.status_code, answer.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
+        create = {**body, "addressTo": body["addressFrom"]}
+        answer = await api.post("/exchanges", json=create)
+        assert (answer.status_code, answer.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
+        assert await store.order_of_quote("partner-first", kept.quote_id) is None
+    await onchain.close()
+    await store.close()
