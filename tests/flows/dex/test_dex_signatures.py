@@ -1,0 +1,123 @@
+"""Permits and chains of signatures, and services that contradict themselves in one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from flows.dex.swapping import Place
+from swapdesk.flows.dex_outcome import SwapEnded, Swapped
+from swapdesk.wallet.promise import Purpose
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_a_permit_and_the_swap_that_uses_it(place: Place, tmp_path: Path) -> None:
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+    async with place.someone(tmp_path) as someone:
+        await someone.fund(USDC="100")
+        intent = await someone.intent("fa", usdc, weth, "100")
+        outcome = await someone.flow().swap(intent)
+        assert isinstance(outcome, Swapped), outcome
+        assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
+        assert await someone.holds(usdc) == 0
+        assert await someone.holds(weth) > 0
+        signed = await someone.agent.transactions(intent.id)
+        assert [one.purpose for one in signed] == [Purpose.SWAP]
+        assert "sign permit 0" in {one.name for one in someone.journal.swaps.steps(intent.id)}
+
+
+async def test_a_chain_of_two_signatures(place: Place, tmp_path: Path) -> None:
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+    async with place.someone(tmp_path) as someone:
+        await someone.fund(USDC="100")
+        coins = await someone.holds(place.floor.token("base", "ETH"))
+        intent = await someone.intent("is", usdc, weth, "100")
+        outcome = await someone.flow().swap(intent)
+        assert isinstance(outcome, Swapped), outcome
+        assert outcome.hash is None
+        assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
+        assert await someone.holds(usdc) == 0
+        assert await someone.holds(weth) > 0
+        assert await someone.holds(place.floor.token("base", "ETH")) == coins, "it costs no gas"
+        assert [one.name for one in someone.journal.swaps.steps(intent.id)] == [
+            "permission",
+            "sign order 0",
+            "sign order 1",
+            "create",
+            "confirm",
+        ]
+
+
+def _changed(path: str, change: Callable[[Any], Any]) -> Any:
+    def after(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if not request.url.path.endswith(path):
+            return response
+        stream = response.stream
+        assert isinstance(stream, httpx.AsyncByteStream)
+
+        class Changed(httpx.AsyncByteStream):
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                whole = b"".join([part async for part in stream])
+                # No digit is lost: these answers hold texts and whole numbers.
+                yield json.dumps(change(json.loads(whole))).encode()
+
+        headers = {"content-type": "application/json"}
+        return httpx.Response(response.status_code, headers=headers, stream=Changed())
+
+    return after
+
+
+def _first(**changes: Any) -> Callable[[Any], Any]:
+    def change(answer: Any) -> Any:
+        answer["signatures"][0] |= changes
+        return answer
+
+    return change
+
+
+def _next(**changes: Any) -> Callable[[Any], Any]:
+    return lambda answer: [answer[0] | changes]
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "made"),
+    [
+        ("/dex/approve", _first(step=1), 0),
+        ("/dex/approve", _first(totalSteps=9), 0),
+        ("/dex/approve", _first(isComplete=True), 1),
+        ("/dex/approve", _first(type="single"), 1),
+        ("/dex/chainSignatures", lambda answer: [], 1),
+        ("/dex/chainSignatures", lambda answer: answer * 2, 1),
+        ("/dex/chainSignatures", _next(step=0, isComplete=False), 1),
+        ("/dex/chainSignatures", _next(totalSteps=3), 1),
+        ("/dex/chainSignatures", _next(key="another"), 1),
+        ("/dex/chainSignatures", _next(isComplete=False), 2),
+    ],
+)
+async def test_a_chain_goes_forward_and_ends(
+    place: Place, tmp_path: Path, path: str, change: Callable[[Any], Any], made: int
+) -> None:
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+    async with place.someone(tmp_path) as someone:
+        await someone.fund(USDC="100")
+        intent = await someone.intent("is", usdc, weth, "100")
+        place.network.after = _changed(path, change)
+        try:
+            outcome = await someone.flow().swap(intent)
+        finally:
+            place.network.after = None
+        assert isinstance(outcome, SwapEnded), outcome
+        assert outcome.code in {"SIGNATURE_CHAIN", "STEP_TOTAL_CHANGED"}
+        assert len(someone.reviews) <= made
+        assert "in your wallet" in outcome.failure.money
+        assert ("a signature for 100 USDC was made" in outcome.failure.money) is bool(
+            someone.reviews
+        )
+        assert someone.journal.orders.ids() == set()
+        assert await someone.holds(usdc) == 100 * 10**6
