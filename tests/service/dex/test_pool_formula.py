@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,7 +40,7 @@ def test_impact_is_a_share_that_grows(amount: int, one: int, other: int, fee: in
 def test_slippage_rounds_down(units: int, percent: Decimal) -> None:
     least = less(units, percent)
     assert 0 <= least <= units
-    assert least <= units * (100 - percent) / 100 < least + 1
+    assert least <= units * (1 - Fraction(percent) / 100) < least + 1
 
 
 A, B, C, D = ("0x" + letter * 40 for letter in "abcd")

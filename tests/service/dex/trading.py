@@ -222,6 +222,8 @@ async def trading(directory: Path, clock: SystemClock | None = None) -> AsyncIte
         layer = FaultLayer(build_service(parts), faults, clock)
         transport = httpx.ASGITransport(app=layer)
         try:
+            for name in genesis:
+                await onchain.readers[name].view()
             async with httpx.AsyncClient(
                 transport=transport, base_url=BASE, headers=AS_FIRST, timeout=30
             ) as api:

@@ -36,4 +36,4 @@ class Onchain:
     async def close(self) -> None:
         """End the connections to the chains."""
         for reader in self.readers.values():
-            await reader.client.close()
+            await reader.close()

@@ -15,7 +15,7 @@ from decimal import Decimal
 from swapdesk.chain.rpc.evm_errors import EvmError
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
-from swapdesk.service.quoting.fanout import HALF_STEPS, gather
+from swapdesk.service.quoting.fanout import gather
 from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.quoting.valuation import PRICE_IMPACT, in_usd, loses_too_much
 from swapdesk.service.store.protocol import StoredQuote
@@ -74,9 +74,7 @@ class DexQuoting:
             if venue.supports(question.token_in, question.token_out)
             and (asked.swaps is None or venue.provider.short_name in asked.swaps)
         ]
-        gathered = await gather(
-            self._clock, [self._ask(venue, question) for venue in venues], steps=HALF_STEPS
-        )
+        gathered = await gather(self._clock, [self._ask(venue, question) for venue in venues])
         offers = []
         for venue, answer in zip(venues, gathered.answers, strict=True):
             if isinstance(answer, DexPrice):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 from swapdesk.wire.encoding.numbers import ROUGH
 
@@ -49,6 +50,4 @@ def price_impact(amount: int, paid: int, hops: Iterable[Hop]) -> Decimal:
 
 def less(units: int, percent: Decimal) -> int:
     """``units`` less a percentage, rounded down: the least that is accepted."""
-    parts = ROUGH.subtract(Decimal(100), percent)
-    exact = ROUGH.divide(ROUGH.multiply(Decimal(units), parts), Decimal(100))
-    return max(int(exact), 0)
+    return max(int(units * (1 - Fraction(percent) / 100)), 0)

@@ -52,23 +52,35 @@ class ChainReader:
         self._pools: dict[str, PoolPlace] = {}
         self._view: ChainView | None = None
         self._looked = float("-inf")
-        self._looking = asyncio.Lock()
+        self._looking: asyncio.Task[ChainView] | None = None
 
     def watch(self, pools: Iterable[PoolPlace]) -> None:
         """Read these pools with every block."""
         self._pools.update((pool.address, pool) for pool in pools)
 
     async def view(self) -> ChainView:
-        """The newest block, read at most once."""
-        async with self._looking:
-            now = self._clock.monotonic()
-            if self._view is not None and now - self._looked < FRESH_SECONDS:
-                return self._view
-            height = await self.client.height()
-            if self._view is None or self._view.height != height:
-                self._view = await self._read(height)
-            self._looked = self._clock.monotonic()
+        """The newest block, read at most once, however many wait for it or give up waiting."""
+        if self._view is not None and self._clock.monotonic() - self._looked < FRESH_SECONDS:
             return self._view
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+            self._looking.add_done_callback(_seen)
+        return await asyncio.shield(self._looking)
+
+    async def close(self) -> None:
+        """End what is being read, and the connection."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+        await self.client.close()
+
+    async def _look(self) -> ChainView:
+        height = await self.client.height()
+        view = self._view
+        if view is None or view.height != height:
+            view = self._view = await self._read(height)
+        self._looked = self._clock.monotonic()
+        return view
 
     async def _read(self, height: int) -> ChainView:
         addresses = list(self._pools)
@@ -121,6 +133,12 @@ class ChainReader:
         if found is None:
             raise EvmUncertain("the token answers no allowance")
         return found
+
+
+def _seen(looking: asyncio.Task[ChainView]) -> None:
+    """Take note of a failure that nobody waits for any more."""
+    if not looking.cancelled():
+        looking.exception()
 
 
 def _parts(addresses: list[str], size: int) -> list[list[str]]:
