@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import Any
 
 from swapdesk.secret import SecretBytes
+from swapdesk.wire.encoding.codec import refuse_deep
 
 VERSION = 1
 MAX_FRAME = 2 << 20
@@ -132,8 +133,10 @@ def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
 def decode_frame(body: bytearray, head: int) -> Frame:
     """The frame of what follows a prefix. ``body`` is wiped where secrets stood in it."""
     try:
-        whole = json.loads(bytes(memoryview(body)[:head]))
-    except (ValueError, RecursionError):
+        words = bytes(memoryview(body)[:head])
+        refuse_deep(words)
+        whole = json.loads(words)
+    except ValueError:
         whole = None
     if not isinstance(whole, dict):
         raise FrameError("a frame without a readable head")

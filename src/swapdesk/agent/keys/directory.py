@@ -13,6 +13,7 @@ from swapdesk.agent.keys.derivation import KeyFileRefused
 from swapdesk.agent.keys.key_file import KeyFile, file_name, read_key
 from swapdesk.paths import UnsafePlace, private_directory, read_private, write_private
 from swapdesk.wallet.accounts import MAX_NAME, Account, UnusableKey
+from swapdesk.wire.encoding.codec import refuse_deep
 
 LOCK_FILE = "lock"
 NAMES_FILE = "names.json"
@@ -78,8 +79,10 @@ class KeyDirectory:
     def _names(self) -> dict[str, str]:
         # Names are a comfort: a file of them that cannot be read takes nothing else away.
         names: object = {}
-        with contextlib.suppress(OSError, ValueError, RecursionError):
-            names = json.loads(read_private(self._path / NAMES_FILE))
+        with contextlib.suppress(OSError, ValueError):
+            kept = read_private(self._path / NAMES_FILE)
+            refuse_deep(kept)
+            names = json.loads(kept)
         if not isinstance(names, dict):
             return {}
         return {

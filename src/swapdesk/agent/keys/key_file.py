@@ -22,6 +22,7 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.paths import PRIVATE_FILE_LIMIT
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wire.encoding.codec import refuse_deep
 
 _FIELDS = {"profile", "origin", "path", "created"}
 _FORMAT = "swapdesk-solana-key"
@@ -126,8 +127,9 @@ def _object(content: bytes) -> dict[str, Any]:
     if len(content) > PRIVATE_FILE_LIMIT:
         raise KeyFileRefused(f"the key file is larger than {PRIVATE_FILE_LIMIT} bytes")
     try:
+        refuse_deep(content)
         whole = json.loads(content)
-    except (ValueError, RecursionError):
+    except ValueError:
         whole = None
     if not isinstance(whole, dict):
         raise KeyFileRefused("the key file is no JSON object")

@@ -16,6 +16,7 @@ from swapdesk.chain.addresses.base58 import encode as base58
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import Kind, Origin
+from swapdesk.wire.encoding.codec import refuse_deep
 
 _PATH = re.compile(r"m(/[0-9]{1,10}'?){1,10}", re.ASCII)
 _SOLANA_PATH = re.compile(r"m/44'/501'(/[0-9]{1,10}'){0,2}", re.ASCII)
@@ -142,8 +143,9 @@ def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
 def from_keygen(content: SecretBytes) -> KeyMaterial:
     """A Solana key out of a file of solana-keygen: 64 numbers, the seed and the public key."""
     try:
+        refuse_deep(bytes(content.reveal()))
         numbers = json.loads(bytes(content.reveal()))
-    except (ValueError, RecursionError):
+    except ValueError:
         numbers = None
     if (
         not isinstance(numbers, list)

@@ -39,6 +39,7 @@ from swapdesk.chain.rpc.solana_errors import (
     SolanaUncertain,
     SolanaUnreachable,
 )
+from swapdesk.wire.encoding.codec import refuse_deep
 
 __all__ = [
     "SolanaClient",
@@ -204,8 +205,9 @@ class SolanaClient:
 
     def _result(self, method: str, number: int, content: bytes) -> Any:
         try:
+            refuse_deep(content)
             document = json.loads(content)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise SolanaUncertain(f"{method} was answered with no JSON") from error
         if not isinstance(document, dict) or document.get("id") != number:
             raise SolanaUncertain(f"{method} was answered with another shape")
