@@ -37,6 +37,8 @@ class Places(App[int]):
             self.open_orders()
         elif verb is everywhere.AddressBook:
             self.open_address_book()
+        elif verb is everywhere.Wallets:
+            self.open_wallets()
         elif verb is everywhere.Requests:
             self.open_requests()
 
@@ -69,6 +71,11 @@ class Places(App[int]):
         from swapdesk.tui.screens.orders import OrdersScreen
 
         self.push_screen(OrdersScreen(self.session))
+
+    def open_wallets(self) -> None:
+        from swapdesk.tui.screens.wallets import WalletsScreen
+
+        self.push_screen(WalletsScreen(self.session))
 
     def open_requests(self) -> None:
         from swapdesk.tui.screens.request_log import RequestLogScreen

@@ -48,6 +48,13 @@ class AddressBook(_Everywhere):
     VERB = "address book"
 
 
+class Wallets(_Everywhere):
+    """Accounts of this profile, what they have, and who may take of it."""
+
+    KEY = "w"
+    VERB = "wallets"
+
+
 class Requests(_Everywhere):
     """Every call to the service and its answer, and what the desk said."""
 
@@ -106,6 +113,7 @@ EVERYWHERE: tuple[type[Command], ...] = (
     Tokens,
     Orders,
     AddressBook,
+    Wallets,
     Requests,
     HideAmounts,
     ReleaseMouse,

@@ -88,6 +88,8 @@ class FrameState:
     badge: Badge | None = None
     budget: Budget | None = None
     read_only: bool = False
+    lock: str = ""
+    """Whether keys are open; it stands where the budget does."""
 
 
 class Frame(LinesView):
@@ -139,6 +141,8 @@ def frame_lines(state: FrameState, width: int) -> list[Line]:
         parts.append(_badge(state.badge))
     if state.budget is not None:
         parts.append(_budget(state.budget, wide))
+    if state.lock:
+        parts.append([Span(state.lock, "muted")])
     for part in parts:
         right += [Span("   "), *part] if right else part
     room = width - 2 - width_of(right)

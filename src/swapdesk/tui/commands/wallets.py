@@ -1,0 +1,34 @@
+"""Verbs of the wallets."""
+
+from __future__ import annotations
+
+from swapdesk.tui.commands.command import Command
+
+
+class ReadChains(Command):
+    """Read balances and allowances from the chains again."""
+
+    KEY = "r"
+    VERB = "read again"
+
+
+class RevokeAllowance(Command):
+    """End this allowance; what is signed is shown first, and a word is typed."""
+
+    KEY = "x"
+    VERB = "revoke"
+    MONEY = True
+
+
+class LockWallet(Command):
+    """Drop the keys from memory; in the sandbox they open again by themselves."""
+
+    KEY = "l"
+    VERB = "lock"
+
+
+class CopyWalletAddress(Command):
+    """Copy the address of this row, without spaces."""
+
+    KEY = "y"
+    VERB = "copy address"

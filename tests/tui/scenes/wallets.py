@@ -1,0 +1,109 @@
+"""The wallets: a wallet with money and allowances, and one that knows no chain."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from swapdesk.flows.local_wallet import ChainAllowances, ChainHoldings, Holding
+from swapdesk.tui.screens.wallet_rows import Told
+from swapdesk.tui.screens.wallets import WalletsScreen
+from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.promise import Asset
+from tui.desk_run import DeskRun
+from tui.scenes import scene
+from wallet.agents import CHEAP
+
+MADE = datetime(2025, 6, 1, tzinfo=UTC)
+TRADING = Account(
+    "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", Kind.EVM, "trading", "sandbox",
+    Origin.CREATED, None, MADE,
+)  # fmt: skip
+SOLANA = Account(
+    "9B5XszUGdMaxCZ7uSQhPzdks5ZQSmWxrmzCSvtJ6Ns6g", Kind.SOLANA, "solana", "sandbox",
+    Origin.CREATED, None, MADE,
+)  # fmt: skip
+ETH = Asset("ETH", 18, None)
+SOL = Asset("SOL", 9, None)
+USDC = Asset("USDC", 6, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")
+TOLD = Told(
+    (TRADING, SOLANA),
+    (
+        ChainHoldings(
+            TRADING, "ethereum", "Ethereum",
+            (Holding(ETH, Decimal("9.98712"), Decimal("33067.95")), Holding(USDC, Decimal(12))),
+        ),
+        ChainHoldings(
+            TRADING, "base", "Base",
+            (Holding(ETH, Decimal(0)), Holding(USDC, Decimal(10_000), Decimal(10_001))),
+        ),
+        ChainHoldings(
+            TRADING, "bsc", "BNB Chain", problem="bsc: the node cannot be reached: ConnectError"
+        ),
+        ChainHoldings(SOLANA, "solana", "Solana", (Holding(SOL, Decimal(100), Decimal(13_894)),)),
+    ),
+    (
+        ChainAllowances(
+            TRADING, "ethereum", "Ethereum",
+            (
+                Allowance(
+                    USDC, "0x568ba20066d0503329631401d74238b25Fbe8E4a", 100 * 10**6, False, "fa"
+                ),
+            ),
+        ),
+        ChainAllowances(
+            TRADING, "base", "Base",
+            (
+                Allowance(
+                    USDC, "0xcA11bde05977b3631167028862bE2a173976CA11", (1 << 256) - 1, True
+                ),
+            ),
+            complete=False,
+        ),
+        ChainAllowances(TRADING, "bsc", "BNB Chain", (), complete=False, problem="down"),
+    ),
+)  # fmt: skip
+
+
+async def opened(run: DeskRun) -> WalletsScreen:
+    """The page, once its own reading is over: the market in process runs no chain."""
+    await run.ready()
+    wallet = run.app.session.desk.wallet
+    wallet._program = CHEAP
+    wallet.links = ()
+    await run.press("w")
+    await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets")
+    screen = run.app.screen
+    assert isinstance(screen, WalletsScreen)
+    await run.settle(lambda: screen.told is not None and not screen.busy, "the accounts")
+    # Whether keys are open, and for how long, is the agent's: it starts locked in a picture.
+    await wallet.lock()
+    screen.clear_notice()
+    screen.refresh_frame()
+    return screen
+
+
+@scene("wallets", decides=True)
+async def wallets(run: DeskRun) -> None:
+    screen = await opened(run)
+    screen.post_message(screen.Read(TOLD))
+    await run.see("10,000")
+    screen._table.action_move(2)
+    await run.see("locked")
+
+
+@scene("wallets-allowance", decides=True)
+async def allowance(run: DeskRun) -> None:
+    screen = await opened(run)
+    screen.post_message(screen.Read(TOLD))
+    await run.see("10,000")
+    screen._table.action_move(99)
+    await run.see("revoke")
+
+
+@scene("wallets-empty")
+async def nothing(run: DeskRun) -> None:
+    screen = await opened(run)
+    screen.post_message(screen.Read(Told()))
+    await run.see("no account")

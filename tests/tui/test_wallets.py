@@ -1,0 +1,76 @@
+"""The wallets on a real sandbox: made and filled at the first look, an allowance ended by keys."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from harness import Sandbox
+from swapdesk.tui.screens.wallets import WalletsScreen
+from swapdesk.wallet.accounts import Kind
+from tui.desk_run import DeskRun, sandbox_desk
+from wallet.agents import CHEAP
+from wallet.approving import approve
+
+ROUTER = "0x568ba20066d0503329631401d74238b25Fbe8E4a"
+
+
+def shown(run: DeskRun) -> WalletsScreen:
+    screen = run.app.screen
+    assert isinstance(screen, WalletsScreen)
+    return screen
+
+
+def whole(run: DeskRun) -> bool:
+    """Whether all chains were read."""
+    screen = shown(run)
+    return screen.told is not None and not screen.told.reading and not screen.busy
+
+
+@pytest.mark.timeout(150)
+async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -> None:
+    async with sandbox_desk(sandbox, tmp_path, (120, 40)) as run:
+        await run.ready()
+        desk = run.app.session.desk
+        wallet = desk.wallet
+        wallet._program = CHEAP
+        await run.press("w")
+        await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets")
+        await run.settle(lambda: whole(run), "the chains", seconds=60)
+        link = wallet.link("base")
+        told = shown(run).told
+        assert link is not None
+        assert told is not None
+        (account,) = [one for one in told.accounts if one.kind is Kind.EVM]
+        assert wallet.locks_in is not None
+
+        (usdc,) = await wallet.tokens_called("base", ["USDC"])
+        client = await wallet.client()
+        async with asyncio.timeout(40):
+            while not (await client.balances(account.address, "base", [usdc])).balances[0].units:
+                await desk.clock.sleep(0.1)
+        await approve(wallet, desk.clock, account, link, usdc, ROUTER, 5_000_000)
+        async with asyncio.timeout(40):
+            while not (await client.allowances(account.address, "base", [usdc])).allowances:
+                await desk.clock.sleep(0.1)
+
+        await run.settle(lambda: whole(run), "the first reading", seconds=60)
+        await run.press("r")
+        await run.see("May take", 60)
+        await run.see("to fa")
+        await run.press("end")
+        await run.see("0x 568b a200 66d0")
+        # A money key counts on a still screen only.
+        await run.still()
+        await run.press("x")
+        await run.see('Type "revoke"')
+        assert "Digest 0x" in run.text
+        await run.type("revoke")
+        await run.press("enter")
+        await run.see("Revoked: nobody may take this any more.", 60)
+        assert (await client.allowances(account.address, "base", [usdc])).allowances == ()
+        await run.press("l")
+        await run.see("Locked.")
+        assert wallet.locks_in is None
