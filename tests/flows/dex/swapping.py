@@ -65,7 +65,7 @@ class Swapper:
         """Units, asked of the node over JSON-RPC."""
         client = self.place.floor.readers[token.chain_data.short_name].client
         if token.address is None:
-            return await client.balance(self.address)
+            return int(await client.balance(self.address))
         output = await client.call(Call(token.address, erc20.BALANCE_OF.call(self.address)))
         return int.from_bytes(output, "big")
 

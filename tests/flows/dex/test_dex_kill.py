@@ -1,0 +1,114 @@
+"""kill -9 of the desk at every boundary of a swap: taken on, it is paid once and completed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows.dex.swapping import Place
+from service.loopback import serving
+from swapdesk.flows.dex_outcome import Swapped
+from swapdesk.flows.reconciliation import find_order
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.encoding import to_json
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.transactions import TransactionState
+from wallet.agents import CHEAP, PASSPHRASE
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+TESTS = Path(__file__).parents[2]
+
+APPROVING = ("steps.begin.after.1", "wallet.sign.after.1", "wallet.broadcast.after.1")
+ORDERING = ("steps.sent.after.2", "api.create_exchange.after.1", "intents.mark_created.after.1")
+PAYING = (
+    "wallet.sign.after.2",
+    "steps.sent.after.3",
+    "steps.acked.after.2",
+    "api.dex_confirm_transaction.after.1",
+)
+SIGNING = (
+    "api.dex_chain_signatures.after.1",
+    "wallet.sign.after.2",
+    "api.dex_confirm_transaction.before.1",
+)
+
+
+@pytest.mark.parametrize(
+    ("venue", "boundary"),
+    [
+        *(("ba", one) for one in APPROVING + ORDERING + PAYING),
+        *(("is", one) for one in SIGNING),
+    ],
+)
+async def test_a_killed_swap_is_taken_on_and_paid_once(
+    place: Place, tmp_path: Path, venue: str, boundary: str
+) -> None:
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+    async with place.someone(tmp_path) as someone, serving(place.floor.parts) as url:
+        await someone.fund(USDC="100")
+        intent = await someone.intent(venue, usdc, weth, "60")
+        await someone.agent.close()
+        keys = place.wallet(tmp_path / "keys")
+        child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            str(TESTS / "flows" / "dex" / "killed_desk.py"),
+            url,
+            json.dumps(to_json(keys)),
+            str(tmp_path / "journal.db"),
+            json.dumps(intent.as_json()),
+            boundary,
+            env={**os.environ, "PYTHONPATH": str(TESTS)},
+        )
+        assert await child.wait() == -signal.SIGKILL
+        agent = await _opened(keys)
+        try:
+            (open_,) = someone.journal.swaps.open_swaps()
+            assert open_.id == intent.id
+            outcome = await someone.flow(agent=agent).take_on(open_)
+            if boundary == "steps.sent.after.2":
+                # It may have left; the service shows no order, so nothing was created.
+                assert outcome is not None
+                assert not isinstance(outcome, Swapped)
+                assert "in your wallet" in outcome.failure.money
+                assert await someone.holds(usdc) == 100 * 10**6
+            else:
+                assert isinstance(outcome, Swapped), outcome
+                ended = await place.completed(outcome.order)
+                assert ended.display_status == "SWAP_COMPLETED"
+                assert await someone.holds(usdc) == 40 * 10**6
+                assert someone.journal.orders.ids() == {outcome.order.service_id}
+            assert someone.journal.swaps.open_swaps() == []
+            paid = [
+                one
+                for one in await agent.transactions(intent.id)
+                if one.purpose is Purpose.SWAP and one.state is TransactionState.SUCCEEDED
+            ]
+            assert len(paid) == (1 if venue == "ba" and isinstance(outcome, Swapped) else 0)
+            found = await find_order(
+                place.api,
+                place.floor.clock,
+                intent,
+                sent_at=intent.frozen_at,
+                known=(),
+                looks=(0.0,),
+            )
+            assert len(found.same) == (1 if isinstance(outcome, Swapped) else 0)
+        finally:
+            await agent.close()
+
+
+async def _opened(place: object) -> WalletClient:
+    """The keys, once the killed desk's agent has let go of them."""
+    while True:
+        agent = await WalletClient.start(place, program=CHEAP)  # type: ignore[arg-type]
+        if not agent.accounts.read_only:
+            await agent.unlock(PASSPHRASE)
+            return agent
+        await agent.close()
