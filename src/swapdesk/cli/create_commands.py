@@ -78,7 +78,7 @@ def create_options(command: F) -> F:
         click.option("--refund", metavar="ADDR", help="Where the deposit comes back to."),
         click.option("--waive-memo", metavar=f'"{NO_MEMO}"', help="The recipient has no memo."),
         click.option("--memo", metavar="M", help="Memo or destination tag of the recipient."),
-        click.option("--to", required=True, metavar="ADDR|@name", help="Who gets the money."),
+        click.option("--to", metavar="ADDR|@name", help="Who gets the money."),
     ):
         command = option(command)
     return command
@@ -90,9 +90,24 @@ def create_options(command: F) -> F:
 @click.argument("buy", metavar="TO")
 @create_options
 @click.option(
-    "--type", "types", multiple=True, type=click.Choice(ROUTES), help="Only routes of this type."
+    "--type",
+    "types",
+    multiple=True,
+    type=click.Choice((*ROUTES, "dex")),
+    help="Only routes of this type.",
 )
 @click.option("--provider", metavar="CODE", help="The best route of this provider.")
+@click.option(
+    "--account",
+    metavar="NAME|ADDR",
+    help="With --type dex: the account that signs and pays; else the first one.",
+)
+@click.option(
+    "--passphrase-fd",
+    type=int,
+    metavar="N",
+    help="With --type dex: read the wallet's pass phrase from this descriptor.",
+)
 @receive_option
 @desk_command
 def swap(
@@ -108,6 +123,9 @@ def swap(
 
     The best usable route is taken, unless --type, --provider or --quote choose one. At a
     terminal the frozen order is shown and confirmed with yes; in a pipe --yes is needed.
+
+    With --type dex the wallet of this profile swaps: it approves, signs and sends what your own
+    checks let pass. Without --to the account itself receives.
     """
     return _create(call, amount, sell, buy, types, provider, **options)
 
@@ -152,6 +170,17 @@ def _create(
     **options: Any,
 ) -> int:
     require_digits(amount)
+    on_chain = types == ("dex",)
+    if options["to"] is None:
+        if not on_chain:
+            raise click.MissingParameter(param_hint="'--to'", param_type="option")
+        options["to"] = ""
+    for name in ("account", "passphrase_fd"):
+        if options.get(name) is not None and not on_chain:
+            field = name.replace("_", "-")
+            raise bad_input("BAD_OPTION", f"--{field} goes with --type dex alone.", field=field)
+    if on_chain and options["fund"]:
+        raise bad_input("BAD_OPTION", "A swap on chains has no deposit to fund.", field="fund")
     wish = RouteWish.taken_from(options)
     _require_sense(wish, options)
     wish.read(types)
@@ -178,4 +207,8 @@ def _create(
     from swapdesk.cli.creation import Creation
     from swapdesk.cli.session import run_session
 
+    if request.on_chain:
+        from swapdesk.cli.dex_creation import DexCreation
+
+        return run_session(call, lambda session: DexCreation(session, request).run())
     return run_session(call, lambda session: Creation(session, request).run())

@@ -39,6 +39,14 @@ class CreateRequest:
     accept_warnings: bool
     fund: bool
     yes: bool
+    account: str | None = None
+    """Who signs a swap on chains, by name or address."""
+    passphrase_fd: int | None = None
+
+    @property
+    def on_chain(self) -> bool:
+        """Whether the wallet of this profile swaps: asked for by ``--type dex`` alone."""
+        return self.types == ("dex",)
 
 
 def require_middle(refund: str | None, use_xmr: bool | None) -> None:

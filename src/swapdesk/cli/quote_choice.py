@@ -20,6 +20,7 @@ from swapdesk.flows.notation import percent
 from swapdesk.flows.quote_wish import QuoteOptions, QuoteWish, WishRefused
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
+from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 ASK_AGAIN = "you: ask for new quotes"
@@ -86,11 +87,14 @@ async def _best(
     board = await quotes.ask(wish)
     now = session.desk.clock.now()
     wanted = (request.provider or "").lower()
+    on_chain = request.on_chain
     row = next(
         (
             row
             for row in board.ranking.rows
-            if row.choosable and not row.expired(now) and (not wanted or wanted in _names(row))
+            if (row.choosable or (on_chain and row.pays and row.quote.type == RouteType.DEX))
+            and not row.expired(now)
+            and (not wanted or wanted in _names(row))
         ),
         None,
     )

@@ -74,7 +74,7 @@ def run_on_chains(
         await session.load_catalog()
         wallet = session.desk.wallet
         try:
-            await _ready(session, wallet, fill=fill)
+            await make_ready(session, wallet, fill=fill)
             return await work(session, wallet)
         except WalletError as error:
             raise of_wallet_error(error) from None
@@ -82,7 +82,8 @@ def run_on_chains(
     return run_session(call, whole)
 
 
-async def _ready(session: Session, wallet: LocalWallet, *, fill: bool) -> None:
+async def make_ready(session: Session, wallet: LocalWallet, *, fill: bool) -> None:
+    """A sandbox's wallet gets its accounts and money to try; a live one needs nodes."""
     output = session.call.output
     if wallet.live:
         from swapdesk.flows.chain_links import live_links

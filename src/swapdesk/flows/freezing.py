@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.clock import Clock
+from swapdesk.flows.dex_terms import DexTerms
 from swapdesk.flows.exchange import new_intent_id
 from swapdesk.flows.intent import Intent, IntentKind, Route, TokenFacts
 from swapdesk.flows.memo_check import MemoCheck
@@ -26,12 +27,14 @@ def freeze(
     clock: Clock,
     *,
     intermediate: RecipientCheck | None = None,
+    dex: DexTerms | None = None,
 ) -> Intent:
     """The intent of ``ranked`` as it is now. Raises NotFreezable when a check refused.
 
     The stated side is what the user asked for; the quote's own writing of it may be rounded.
     In reverse what is paid in is the quote's answer. ``refund`` brings its memo along, as
     ``check_refund`` read it; ``intermediate`` is where a private swap may refund its middle.
+    A swap on chains needs its terms.
     """
     quote = ranked.quote
     wish = board.wish
@@ -40,7 +43,8 @@ def freeze(
             raise NotFreezable(check.problem or "an input is not valid")
     if not recipient.address:
         raise NotFreezable("the recipient is missing")
-    if quote.type not in (RouteType.STANDARD, RouteType.PRIVATE) or quote.amount_out is None:
+    made = (RouteType.STANDARD, RouteType.PRIVATE) if dex is None else (RouteType.DEX,)
+    if quote.type not in made or quote.amount_out is None:
         raise NotFreezable("this desk does not create orders of this route")
     if needs_refund_address(ranked) and (refund is None or not refund.address):
         raise NotFreezable("this route needs a refund address")
@@ -49,6 +53,8 @@ def freeze(
     if wish.receive and quote.amount_out < wish.amount:
         raise NotFreezable("this route pays less than you stated")
     route: Route = "private" if quote.type == RouteType.PRIVATE else "standard"
+    if dex is not None:
+        route = "dex"
     amount_out = wish.amount if wish.receive else quote.amount_out
     return Intent(
         id=new_intent_id(),
@@ -75,6 +81,7 @@ def freeze(
         receive=wish.receive,
         markup=wish.markup,
         intermediate_refund=_refund_of(intermediate)[0],
+        dex=dex,
     )
 
 

@@ -1,0 +1,211 @@
+"""A swap on chains from a command line: quote, confirmation, and the steps of the wallet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+from swapdesk.cli.amount_argument import read_amount
+from swapdesk.cli.command_error import CommandError, own_refusal
+from swapdesk.cli.create_request import CreateRequest
+from swapdesk.cli.creation import Creation
+from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
+from swapdesk.cli.order_document import order_json
+from swapdesk.cli.payee_arguments import Payees, read_payees
+from swapdesk.cli.quote_choice import choose_quote
+from swapdesk.cli.session import Session, require_key
+from swapdesk.cli.token_argument import find_token
+from swapdesk.cli.wallet_session import account_named, make_ready, of_wallet_error, unlock
+from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen, Swapped
+from swapdesk.flows.dex_payment import Agreed
+from swapdesk.flows.dex_promise import NoDexSwap, promise_of
+from swapdesk.flows.dex_swap import DexSwapFlow
+from swapdesk.flows.dex_terms import terms_of
+from swapdesk.flows.freezing import NotFreezable, freeze
+from swapdesk.flows.intent import Intent, IntentKind
+from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.open_business import intent_words
+from swapdesk.flows.quoting import QuoteBoard
+from swapdesk.flows.ranking import RankedQuote
+from swapdesk.wallet.accounts import Account, Kind
+from swapdesk.wallet.errors import WalletError
+from swapdesk.wallet.review import Match, Review
+from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short
+from swapdesk.wire.tokens import Token
+
+
+class DexCreation(Creation):
+    """One swap of the profile's wallet, and before it those that an earlier run left open."""
+
+    def __init__(self, session: Session, request: CreateRequest) -> None:
+        super().__init__(session, request)
+        self._signed: list[str] = []
+
+    async def run(self) -> int:
+        """Swap and print. Raises CommandError."""
+        require_key(self._session)
+        await self._session.load_catalog()
+        await self._session.settle()
+        wallet = self._desk.wallet
+        try:
+            await make_ready(self._session, wallet, fill=False)
+            account = await self._account(wallet)
+            await unlock(self._session.call, wallet, self._request.passphrase_fd)
+            return await self._swap(wallet, account)
+        except WalletError as error:
+            raise of_wallet_error(error) from None
+
+    async def _account(self, wallet: LocalWallet) -> Account:
+        accounts = await wallet.accounts()
+        if self._request.account is not None:
+            return account_named(accounts, self._request.account)
+        first = next((one for one in accounts.accounts if one.kind is Kind.EVM), None)
+        if first is None:
+            raise CommandError(
+                Exit.NOT_FOUND,
+                "NO_ACCOUNT",
+                "This wallet has no account that could swap.",
+                next="you: swapdesk wallet new makes one",
+            )
+        return first
+
+    async def _swap(self, wallet: LocalWallet, account: Account) -> int:
+        link = self._session.link
+        flow = DexSwapFlow(
+            link.api,
+            link.exchange,
+            self._desk.journal,
+            self._desk.clock,
+            await wallet.client(),
+            self._look,
+        )
+        await self._take_on(flow)
+        token_in = find_token(self._request.sell, self._desk, field="from")
+        token_out = find_token(self._request.buy or "", self._desk, field="to")
+        warned = self._usable_lines(token_in, token_out)
+        amount = read_amount(self._request.amount, token_in)
+        request = self._request
+        if not request.to:
+            request = replace(request, to=account.address)
+        board, row = await choose_quote(self._session, request, token_in, token_out, amount)
+        payees = read_payees(self._desk, request, board, row)
+        intent = self._frozen(board, row, payees, account)
+        self._confirm(intent, payees, warned)
+        outcome = await flow.swap(intent)
+        if not isinstance(outcome, Swapped):
+            raise _not_swapped(outcome)
+        link.tracker.adopt(outcome.order.service_id)
+        self._tell(intent, outcome)
+        return Exit.DONE
+
+    async def _take_on(self, flow: DexSwapFlow) -> None:
+        """Nothing new is swapped before what was left open is settled or told."""
+        for intent in self._desk.journal.swaps.open_swaps():
+            self._output.talk(f"An earlier swap is open: {intent_words(intent)}.")
+            outcome = await flow.take_on(intent)
+            if outcome is None:
+                self._output.talk("Another desk that runs now looks after it.")
+            elif isinstance(outcome, Swapped):
+                self._output.talk(f"It went on: order {outcome.order.service_id}.")
+            else:
+                said = outcome.failure
+                self._output.talk(f"{said.cause} Money: {said.money}. Next: {said.next}.")
+
+    def _frozen(
+        self, board: QuoteBoard, row: RankedQuote, payees: Payees, account: Account
+    ) -> Intent:
+        price = self._coin_price(board.token_in)
+        try:
+            intent = freeze(
+                IntentKind.EXCHANGE,
+                row,
+                board,
+                payees.recipient,
+                payees.memo,
+                None,
+                self._desk.clock,
+                dex=terms_of(row.quote, account.address, price),
+            )
+            promise_of(intent)
+        except (NotFreezable, NoDexSwap, NumberError) as error:
+            raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
+        return intent
+
+    def _coin_price(self, token: Token) -> Decimal | None:
+        """Dollars for the native coin of the chain of a token."""
+        catalog, chain = self._desk.catalog, token.chain_data.short_name
+        for at in catalog.rows.chains.equal(chain.lower()):
+            found = catalog.token(catalog.rows[at].id)
+            if found is not None and found.address is None and not found.unverified:
+                return found.price
+        return None
+
+    async def _look(self, review: Review) -> Agreed | None:
+        """With ``--yes`` what needs no typed phrase is signed; else a person reads it."""
+        self._output.talk(review.title, *_lines(review))
+        if review.phrase is not None:
+            typed = self._output.ask(f'Type "{review.phrase}" to sign:')
+            agreed = typed == review.phrase
+        else:
+            agreed = self._request.yes or self._output.ask('Sign this? Type "sign":') == "sign"
+        if not agreed:
+            return None
+        self._signed.append(review.title)
+        return Agreed(review.phrase)
+
+    def _tell(self, intent: Intent, outcome: Swapped) -> None:
+        order, promise = outcome.order, promise_of(intent)
+        least = short(from_base_units(promise.least_units, promise.buy.decimals))
+        venue = intent.provider_name or intent.provider
+        if self._output.json:
+            self._output.document(
+                {
+                    "serviceId": order.service_id,
+                    "intentId": intent.id,
+                    "displayStatus": order.display_status,
+                    "provider": intent.provider,
+                    "account": promise.account,
+                    "recipient": intent.recipient,
+                    "hash": outcome.hash,
+                    "signed": self._signed,
+                    "leastOut": least,
+                    "money": f"with {venue}; at least {least:f} {promise.buy.symbol} arrives",
+                    "next": "the venue",
+                    "order": order_json(order, withheld=None),
+                }
+            )
+            return
+        self._output.facts(
+            [
+                ("Order", order.service_id),
+                ("Transaction", outcome.hash or "none: the venue settles it"),
+                ("Arrives", f"at least {least:f} {promise.buy.symbol}"),
+            ]
+        )
+        self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+
+
+def _lines(review: Review) -> list[str]:
+    marks = {Match.EQUAL: "= ", Match.DIFFERS: "! ", Match.UNMATCHED: "? "}
+    lines = [f"{marks[one.match]}{one.field}: {one.signed}" for one in review.lines]
+    return lines + [f"! {one.words}" for one in review.findings]
+
+
+def _not_swapped(outcome: SwapEnded | SwapOpen) -> CommandError:
+    end = Exit.OWN_REFUSAL
+    if isinstance(outcome, SwapOpen):
+        end = Exit.UNKNOWN
+    elif outcome.code == "NOT_CONFIRMED":
+        end = Exit.INTERRUPTED
+    elif outcome.error is not None:
+        end = exit_of_refused_create(outcome.code, outcome.error)
+    order = f" Order {outcome.order_id}." if outcome.order_id else ""
+    return CommandError(
+        end,
+        outcome.code,
+        f"{outcome.failure.cause}{order}",
+        outcome.failure.money,
+        outcome.failure.next,
+        getattr(outcome.error, "status", None),
+        getattr(outcome.error, "request_id", None),
+    )
