@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import httpx
 import pytest
 
 from flows.dex.swapping import Place, Swapper
-from swapdesk.flows.dex_outcome import SwapEnded, Swapped
+from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.journal_records import IntentState, StepState
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState
+from swapdesk.wire.orders import Order
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -76,3 +78,36 @@ async def test_who_says_no_has_paid_nothing(place: Place, tmp_path: Path) -> Non
         assert outcome.order_id is not None
         assert someone.journal.swaps.open_swaps() == []
         assert await someone.holds(usdc) == 100 * 10**6
+
+
+async def test_what_echoes_the_sender_is_no_deposit_address(place: Place, tmp_path: Path) -> None:
+    told = {"serviceId": "xLAR4Vivifmyf6BCgG3omA", "depositAddress": "0x" + "ab" * 20}
+    assert Order.model_validate({**told, "isDex": True}).deposit_address is None
+    assert Order.model_validate({**told, "isDex": False}).deposit_address is not None
+
+
+async def test_confirmed_before_is_confirmed(place: Place, tmp_path: Path) -> None:
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+
+    def lost(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.url.path.endswith("/dex/confirmTx"):
+            raise httpx.RemoteProtocolError("server disconnected", request=request)
+        return response
+
+    async with place.someone(tmp_path) as someone:
+        await someone.fund(USDC="100")
+        intent = await someone.intent("ba", usdc, weth, "60")
+        place.network.after = lost
+        try:
+            outcome = await someone.flow().swap(intent)
+        finally:
+            place.network.after = None
+        assert isinstance(outcome, SwapOpen), outcome
+        assert outcome.hash is not None
+        assert outcome.hash in outcome.failure.money
+        (open_,) = someone.journal.swaps.open_swaps()
+        again = await someone.flow().take_on(open_)
+        assert isinstance(again, Swapped), again
+        assert again.hash == outcome.hash
+        assert len(await someone.agent.transactions(intent.id)) == 2
+        assert await someone.holds(usdc) == 40 * 10**6
