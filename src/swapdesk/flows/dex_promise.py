@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_FLOOR, Decimal
+from decimal import Decimal
+from fractions import Fraction
 
 from swapdesk.flows.dex_terms import DexTerms, least_units
 from swapdesk.flows.intent import Intent, TokenFacts
@@ -55,4 +56,4 @@ def _asset(token: TokenFacts) -> Asset:
 
 
 def _units_down(amount: Decimal, decimals: int) -> int:
-    return int(amount.scaleb(decimals).to_integral_value(ROUND_FLOOR))
+    return int(Fraction(amount) * 10**decimals)

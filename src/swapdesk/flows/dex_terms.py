@@ -6,7 +6,8 @@ Amounts of gas and fees are units of the native coin of the chain that is paid o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
 from typing import Any
 
 from swapdesk.wire.encoding.numbers import ROUGH, plain
@@ -29,7 +30,7 @@ FEE_ROOM = Decimal("1.01")
 @dataclass(frozen=True)
 class DexTerms:
     """``sender`` signs and pays; ``slippage`` in percent; ``gas_units`` the most that one
-    transaction may pay for gas, ``fee_units`` the most that goes along as a bridge fee."""
+    transaction may pay for gas, ``fee_units`` the most that goes along as fees of the venue."""
 
     sender: str
     slippage: Decimal
@@ -58,18 +59,19 @@ def terms_of(
     quote: Quote, sender: str, coin_price: Decimal | None, slippage: Decimal = SLIPPAGE
 ) -> DexTerms:
     """The terms of a quote; ``coin_price`` in dollars of the native coin of its chain."""
+    # A venue that takes its own fee in the coin takes it together with the bridge's.
+    fees = (quote.fee_usd or Decimal(0)) + (quote.bridge_fee_usd or Decimal(0))
     return DexTerms(
         sender,
         slippage,
         _gas(quote.gas_usd, coin_price),
-        _coins((quote.bridge_fee_usd or Decimal(0)) * FEE_ROOM, coin_price),
+        _coins(fees * FEE_ROOM, coin_price),
     )
 
 
 def least_units(quoted: int, slippage: Decimal) -> int:
     """What was quoted less the slippage, rounded down."""
-    share = (Decimal(100) - slippage) / 100
-    return int((Decimal(quoted) * share).to_integral_value(ROUND_FLOOR))
+    return int(Fraction(100 - slippage) / 100 * quoted)
 
 
 def _gas(gas_usd: Decimal | None, price: Decimal | None) -> int:
