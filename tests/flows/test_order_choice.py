@@ -51,6 +51,12 @@ def kept(text: str, one: TrackedOrder) -> bool:
     return read_filter(text).keeps(one, summarise(one, LATER), LATER)
 
 
+def test_an_order_on_a_chain_is_of_route_dex() -> None:
+    one = tracked(is_dex=True, anonymous=False)
+    assert kept("route:dex", one)
+    assert not kept("route:standard", one)
+
+
 @pytest.mark.parametrize(
     ("text", "keeps"),
     [

@@ -10,6 +10,7 @@ from typing import Any
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.notation import day, elapsed, grouped_address
 from swapdesk.flows.order_pair import Outcome, get_label, shown
+from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_sentence import next_actor, order_sentence, sent_amount
 from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
@@ -141,7 +142,7 @@ def order_row(tracked: TrackedOrder, now: datetime) -> tuple[str, ...]:
         sent_amount(tracked, summary),
         sent,
         *got,
-        "private" if order.anonymous else "standard",
+        route_of(order).value,
         day(order.created, now) if order.created else "",
         next_actor(summary),
     )

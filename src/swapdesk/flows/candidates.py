@@ -25,6 +25,7 @@ from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import IntentState, StepState
 from swapdesk.flows.notation import clock_time, exact_amount, grouped_address
 from swapdesk.flows.order_check import AMOUNT_TOLERANCE
+from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_state import sentence_of, short_id
 from swapdesk.flows.reconciliation import SKEW, WINDOW, Match, match, orders_since
 from swapdesk.flows.wording import NO_JOURNAL
@@ -191,7 +192,7 @@ def compared(intent: Intent, order: Order) -> tuple[Compared, ...]:
     send, get = intent.token_in.symbol, intent.token_out.symbol
     paid, received, address = order.in_amount, order.out_amount, order.receiver_address
     near = intent.amount_in * AMOUNT_TOLERANCE
-    route = None if order.anonymous is None else "private" if order.anonymous else "standard"
+    route = None if order.anonymous is None else route_of(order)
     tag, state = order.receiver_tag or None, display_of(order)
     return (
         Compared(

@@ -20,6 +20,7 @@ from typing import Any
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.notation import copied_amount, iso
 from swapdesk.flows.order_account import kept_by_provider
+from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_sentence import next_actor
 from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.tracked_order import TrackedOrder
@@ -120,7 +121,7 @@ def _row(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
         "state": summary.word,
         "displayStatus": display_of(order),
         "ended": tracked.ended,
-        "route": "private" if order.anonymous else "standard",
+        "route": route_of(order).value,
         "provider": order.swap_name,
         "fixed": order.fixed,
         "sendAmount": order.in_amount,

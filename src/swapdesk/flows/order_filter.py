@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_summary import OrderSummary
 from swapdesk.flows.tracked_order import TrackedOrder
 
@@ -107,7 +108,7 @@ def _field_test(word: str, name: str, wanted: str) -> Test:
 
 
 def _route(looked: _Looked) -> str:
-    return "private" if looked.tracked.order.anonymous else "standard"
+    return route_of(looked.tracked.order)
 
 
 def _state(looked: _Looked) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from swapdesk.flows.notation import NOTHING, tracker_amount
 from swapdesk.flows.order_pair import Outcome
+from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_summary import OrderSummary, summarise
 from swapdesk.flows.payable_amount import amount_to_pay
 from swapdesk.flows.tracked_order import TrackedOrder
@@ -19,7 +20,7 @@ def order_sentence(tracked: TrackedOrder, now: datetime) -> str:
     order, summary = tracked.order, summarise(tracked, now)
     state = summary.state
     sent, _ = tracked.symbols
-    route = "private" if order.anonymous else "standard"
+    route = route_of(order)
     stage = f"stage {state.stage + 1} of {len(state.stages)}"
     time = f", {summary.time}" if summary.time not in ("", NOTHING) else ""
     warning = ""

@@ -20,6 +20,7 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.order_account import refund_chain
 from swapdesk.flows.order_pair import Outcome, get_label
+from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_state import OrderState
 from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.standing import Standing
@@ -239,7 +240,7 @@ def _left_part(tracked: TrackedOrder, now: datetime) -> float:
 
 def _facts(tracked: TrackedOrder, state: OrderState) -> list[Fact]:
     order, intent = tracked.order, tracked.intent
-    kind = "private" if order.anonymous else "standard"
+    kind = route_of(order)
     provider = order.swap_name or (intent.provider_name if intent else None) or "two legs"
     if kind == "private":
         provider = "two legs"

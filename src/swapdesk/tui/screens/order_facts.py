@@ -12,6 +12,7 @@ from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
 from swapdesk.flows.order_account import kept_as_fee, kept_by_provider, refund_chain
 from swapdesk.flows.order_case import Case, deposit_arrived
+from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_summary import OrderSummary
 from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.standing import NO_ADDRESS_TEXT, Standing
@@ -71,7 +72,7 @@ def head_line(tracked: TrackedOrder, summary: OrderSummary, *, narrow: bool) -> 
     if label:
         left += [Span("   to ", "muted"), Span(label)]
     if not narrow:
-        route = "private" if tracked.order.anonymous else "standard"
+        route = route_of(tracked.order)
         left += [Span("   "), Span(route, f"route-{route}")]
     sign = sign_span(summary)
     late = "status-trouble" if summary.late else "foreground"

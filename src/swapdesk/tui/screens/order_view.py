@@ -13,6 +13,7 @@ from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.announcements import code_and_request, failure_of_error
 from swapdesk.flows.notation import date
 from swapdesk.flows.order_history import Leg, legs_of
+from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_state import short_id
 from swapdesk.flows.order_summary import summarise
 from swapdesk.tui.lines_view import LinesView
@@ -134,7 +135,7 @@ class OrderView(Page):
         now = self.now()
         summary = summarise(tracked, now)
         self._said.display = False
-        route = "private" if tracked.order.anonymous else "standard"
+        route = route_of(tracked.order)
         context = f"{tracked.service_id} · {route}"
         if context != self.context:
             self.context = context

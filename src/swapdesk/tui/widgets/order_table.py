@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.notation import tracker_amount
+from swapdesk.flows.order_route import route_of
 from swapdesk.tui.glyphs import (
     BECOMES,
     DONE,
@@ -79,7 +80,7 @@ def order_row(tracked: TrackedOrder, summary: OrderSummary, *, wide: bool) -> Ro
     the state is bold where you act next."""
     order = tracked.order
     _, role = SIGNS[summary.sign]
-    route = "private" if order.anonymous else "standard"
+    route = route_of(order)
     yours = not summary.ended and summary.actor == "you"
     calm = "foreground" if yours else "muted"
     cells: dict[str, Cell] = {

@@ -1,0 +1,13 @@
+"""Which kind of route an order takes."""
+
+from __future__ import annotations
+
+from swapdesk.wire.orders import Order
+from swapdesk.wire.quotes import RouteType
+
+
+def route_of(order: Order) -> RouteType:
+    """``isDex`` and ``anonymous`` of the order as one word (spec: Order)."""
+    if order.is_dex:
+        return RouteType.DEX
+    return RouteType.PRIVATE if order.anonymous else RouteType.STANDARD
