@@ -106,7 +106,7 @@ def test_a_hold_and_lateness_are_states() -> None:
         ("state:", "'state:': nothing stands after state:, as in state:hold."),
         ("routes:private", "'routes:private': there is no field routes:; did you mean route:?"),
         ("zz:top", "'zz:top': there is no field zz:. Fields are route, state, send, get, at, to"),
-        ("route:dexx", "'route:dexx': routes are private and standard."),
+        ("route:dexx", "'route:dexx': routes are private, standard, dex."),
         ("->1x", "'>1x': an age is"),
     ],
 )

@@ -17,11 +17,12 @@ from datetime import datetime, timedelta
 from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_summary import OrderSummary
 from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.wire.quotes import RouteType
 
 _AGE = re.compile(r"([<>])(\d{1,4})([smhd])")
 _FIELD = re.compile(r"([a-z]{1,12}):(.*)")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-ROUTES = ("private", "standard")
+ROUTES = tuple(RouteType)
 
 
 class FilterProblem(ValueError):
@@ -103,7 +104,7 @@ def _field_test(word: str, name: str, wanted: str) -> Test:
     if not wanted:
         raise FilterProblem(f"{word!r}: nothing stands after {name}:, as in {_EXAMPLES[name]}.")
     if name == "route" and not any(route.startswith(wanted) for route in ROUTES):
-        raise FilterProblem(f"{word!r}: routes are {' and '.join(ROUTES)}.")
+        raise FilterProblem(f"{word!r}: routes are {', '.join(ROUTES)}.")
     return lambda looked: wanted in place(looked).lower()
 
 
