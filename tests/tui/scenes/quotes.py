@@ -106,3 +106,4 @@ async def swap_reverse(run: DeskRun) -> None:
     await run.ready()
     await run.type("=2 btc eth")
     await run.see("You get exactly")
+    await run.see("limits")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from swapdesk.tui.screens.quotes import QuotesScreen
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import exchanging, prepare, waiting
 from tui.scenes import scene
@@ -43,6 +44,8 @@ async def one_request(run: DeskRun) -> None:
 @scene("help-quotes")
 async def help_of_quotes(run: DeskRun) -> None:
     await run.to_quotes()
+    # What was said of the answer goes by itself after a while.
+    run.screen(QuotesScreen).clear_notice()
     await run.press("question_mark")
     await run.see("This list")
 

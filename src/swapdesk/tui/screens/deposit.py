@@ -75,6 +75,9 @@ class DepositScreen(DepositPage):
         super().orders_changed(ids)
 
     def show(self) -> None:
+        if not self.query("#body"):
+            # A state of the order may come before the widgets are there; mounting draws it.
+            return
         tracked = self.tracked
         if tracked is None:
             self.set_money("in your wallet.", "the desk: it connects to the service")
