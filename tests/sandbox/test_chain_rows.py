@@ -9,7 +9,8 @@ from swapdesk.chain.addresses.derive import derive_address, derive_transaction_h
 from swapdesk.chain.addresses.explorers import address_link, transaction_link
 from swapdesk.chain.addresses.memos import uses_memo
 from swapdesk.chain.addresses.patterns import ServerPattern
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS, SANDBOX_CHAIN_IDS, ChainRow
+from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
+from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
 
 BY_NAME = {row.short_name: row for row in CHAIN_ROWS}
 SEEDS = [number.to_bytes(32, "big") for number in range(20)]

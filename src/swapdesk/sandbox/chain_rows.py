@@ -7,9 +7,9 @@ a Bitcoin block every 100 s instead of 600 s of world time.
 from __future__ import annotations
 
 from swapdesk.sandbox.chain_row import ChainRow
-from swapdesk.sandbox.evm_chain_row import SANDBOX_CHAIN_IDS, evm_chain
+from swapdesk.sandbox.evm_chain_row import evm_chain
 
-__all__ = ["CHAIN_ROWS", "SANDBOX_CHAIN_IDS", "ChainRow"]
+__all__ = ["CHAIN_ROWS", "ChainRow"]
 
 CHAIN_ROWS: tuple[ChainRow, ...] = (
     ChainRow(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from swapdesk.sandbox.chain_rows import CHAIN_ROWS, SANDBOX_CHAIN_IDS
+from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
+from swapdesk.sandbox.chain_rows import CHAIN_ROWS
 
 ChainIds = Literal["sandbox", "real"]
 """``sandbox``: 1,337,000,000 + the real id (interfaces 3); ``real``: for outside clients."""
