@@ -11,10 +11,8 @@ from solders.transaction import VersionedTransaction
 
 from swapdesk.agent.signers.evm import SignerDefect
 from swapdesk.chain.addresses.base58 import encode as base58
+from swapdesk.chain.solana.transaction import PACKET_BYTES, TransactionRefused, read_transaction
 from swapdesk.secret import SecretBytes
-
-MAX_BYTES = 1232
-"""Largest transaction that the network carries."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,10 @@ class SolanaSigner:
 
     def sign(self, raw: bytes) -> SolanaSigned:
         """Our signature in its place; the others stay as they are."""
-        whole = VersionedTransaction.from_bytes(raw)
+        try:
+            whole = read_transaction(raw)
+        except TransactionRefused as refused:
+            raise SignerDefect(str(refused)) from refused
         message = whole.message
         signed = to_bytes_versioned(message)
         required = message.header.num_required_signatures
@@ -62,7 +63,7 @@ class SolanaSigner:
         signatures[places[0]] = self._key.sign_message(signed)
         populated = VersionedTransaction.populate(message, signatures)
         out = bytes(populated)
-        if len(out) > MAX_BYTES or to_bytes_versioned(populated.message) != signed:
+        if len(out) > PACKET_BYTES or to_bytes_versioned(populated.message) != signed:
             raise SignerDefect("the signed transaction is not the one that was reviewed")
         if not signatures[places[0]].verify(self._key.pubkey(), signed):
             raise SignerDefect("the signature is of another key")
