@@ -16,10 +16,12 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import OutcomeUnknown, RateLimited, Unreachable
 from swapdesk.clock import Clock
 from swapdesk.flows.dex_payment import DexPayment, NotAgreed, NotSignable, Pace
+from swapdesk.flows.dex_promise import promise_of
+from swapdesk.flows.dex_transaction import approval_of
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import StepState
-from swapdesk.wallet.payload import ChainStep, TransactionPayload, TypedDataPayload
+from swapdesk.wallet.payload import ChainStep, TypedDataPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import FINAL, Signature, TransactionState
 from swapdesk.wire.dex import (
@@ -66,7 +68,8 @@ async def asked(clock: Clock, pace: Pace, call: Callable[[], Awaitable[T]]) -> T
 
 
 class DexPermission:
-    """One swap's permissions. Raises ClientError, WalletError, and what the payment raises."""
+    """One swap's permissions. Raises ClientError, WalletError, NotThisSwap, and what the payment
+    raises."""
 
     def __init__(
         self,
@@ -115,10 +118,7 @@ class DexPermission:
                 await self._mined(signed.hash)
 
     async def _approve(self, approval: Approval) -> None:
-        if approval.from_.lower() != self._request.address_from.lower():
-            raise ChainBroken("it asks for an approval of another account")
-        value = approval.value or 0
-        payload = TransactionPayload(Purpose.APPROVE, approval.to, approval.data, int(value))
+        payload = approval_of(approval, promise_of(self._intent))
         hash_ = await self._payment.send_new("approve", _digest(encode_json(approval)), payload)
         await self._mined(hash_)
 

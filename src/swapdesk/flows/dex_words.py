@@ -34,6 +34,11 @@ def on_its_way(hash_: str) -> str:
     return f"on its way: transaction {hash_}"
 
 
+def signed_away(hash_: str) -> str:
+    """Signed, and perhaps sent: the chain decides when it is asked again."""
+    return f"in your wallet until transaction {hash_}, which you signed, is executed"
+
+
 def reverted(hash_: str) -> Failure:
     return Failure(
         f"The transaction {hash_} was executed and failed.",
