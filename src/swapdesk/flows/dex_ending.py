@@ -53,7 +53,7 @@ class DexEnding:
                 words = goes_on(f"A transaction is not final yet: {stop}.", on_its_way(stop.hash))
                 return self.open("NOT_FINAL", words, hash_=stop.hash)
             case NotAgreed():
-                return self.end("NOT_CONFIRMED", "You did not sign.")
+                return self.end(stop.code, str(stop))
             case NotSignable():
                 code = stop.findings[0].code if stop.findings else "GATE"
                 outcome = self.end(code, f"Your wallet refuses to sign this: {stop}")

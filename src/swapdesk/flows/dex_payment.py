@@ -7,10 +7,11 @@ decide: a transaction found there is sent again as it is, and never made anew.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from swapdesk.clock import Clock
+from swapdesk.flows.dex_watch import Watch
 from swapdesk.flows.journal import Journal
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
@@ -34,11 +35,23 @@ class Agreed:
 
 
 Look = Callable[[Review], Awaitable[Agreed | None]]
-"""Shows a review and answers what the trader says to it; None is no."""
+"""Shows a review and answers what the trader says to it; None is no. It may raise NotAgreed with
+another reason."""
+
+MOST_LOOKS = 5
+"""How often one payload is shown when chain or wallet changed under the review."""
+AFTER_QUOTE = timedelta(hours=1)
+"""So long after its quote the transaction of an order may be signed, whatever the order says."""
+
+_LOOK_AGAIN = frozenset({RefusalCode.STALE_REVIEW, RefusalCode.UNKNOWN_REVIEW})
 
 
 class NotAgreed(Exception):
-    """The trader said no to a review; nothing was signed."""
+    """The trader did not say yes to a review; nothing was signed."""
+
+    def __init__(self, words: str = "You did not sign.", code: str = "NOT_CONFIRMED") -> None:
+        super().__init__(words)
+        self.code = code
 
 
 class NotSignable(Exception):
@@ -77,6 +90,7 @@ class DexPayment:
         promise: Promise,
         look: Look,
         pace: Pace,
+        watch: Watch,
     ) -> None:
         self._wallet = wallet
         self._journal = journal
@@ -84,21 +98,36 @@ class DexPayment:
         self._promise = promise
         self._look = look
         self._pace = pace
+        self._watch = watch
+
+    def order_until(self, until: datetime) -> None:
+        """There is an order: its transaction may be signed until then, and the quote's end no
+        longer counts; never longer than :data:`AFTER_QUOTE` behind it."""
+        end = self._promise.valid_until
+        if until > end:
+            self._promise = replace(self._promise, valid_until=min(until, end + AFTER_QUOTE))
 
     async def sign(self, payload: Payload) -> Signature | SignedTransaction:
-        """Review, show, sign. Raises NotSignable and NotAgreed; then nothing was signed."""
-        review = await self._wallet.review(payload, self._promise)
-        if review.refused:
-            raise NotSignable(review.findings)
-        agreed = await self._look(review)
-        if agreed is None or (review.phrase is not None and agreed.phrase != review.phrase):
-            raise NotAgreed
-        try:
-            return await self._wallet.sign(review, agreed.phrase)
-        except Refused as refused:
-            if refused.code is RefusalCode.GATE:
-                raise NotSignable(refused.findings) from None
-            raise
+        """Review, show, sign. What changed under a review is reviewed and shown once more.
+
+        Raises NotSignable and NotAgreed; then nothing was signed."""
+        for look in range(1, MOST_LOOKS + 1):
+            review = await self._wallet.review(payload, self._promise)
+            self._watch.reviewed(payload, review)
+            if review.refused:
+                raise NotSignable(review.findings)
+            agreed = await self._look(review)
+            if agreed is None or (review.phrase is not None and agreed.phrase != review.phrase):
+                raise NotAgreed
+            self._watch.signing(review)
+            try:
+                return await self._wallet.sign(review, agreed.phrase)
+            except Refused as refused:
+                if refused.code is RefusalCode.GATE:
+                    raise NotSignable(refused.findings) from None
+                if refused.code not in _LOOK_AGAIN or look == MOST_LOOKS:
+                    raise
+        raise AssertionError("unreachable")
 
     async def of(self, purpose: Purpose) -> tuple[SignedTransaction, ...]:
         """What was signed for this swap and purpose, in that order."""
@@ -117,8 +146,8 @@ class DexPayment:
         seq = self._journal.swaps.begin(self._promise.intent_id, step, digest)
         try:
             signed = await self.sign(payload)
-        except NotAgreed:
-            self._journal.swaps.refused(self._promise.intent_id, seq, "NOT_CONFIRMED")
+        except NotAgreed as said_no:
+            self._journal.swaps.refused(self._promise.intent_id, seq, said_no.code)
             raise
         except NotSignable as refused:
             self._journal.swaps.refused(
@@ -140,6 +169,7 @@ class DexPayment:
             try:
                 await self._wallet.broadcast(hash_)
                 found = await self._wallet.resolve(hash_)
+                self._watch.seen(found)
             except Refused as refused:
                 if refused.code is not RefusalCode.CHAIN_UNREACHABLE:
                     raise

@@ -37,6 +37,7 @@ from swapdesk.flows.dex_transaction import (
     told_by,
     transaction_of,
 )
+from swapdesk.flows.dex_watch import Watch
 from swapdesk.flows.dex_words import ended, goes_on, reverted
 from swapdesk.flows.exchange import LAST_MOMENT, ExchangeFlow
 from swapdesk.flows.intent import Intent
@@ -63,8 +64,8 @@ TOO_LATE = timedelta(seconds=5)
 
 
 class DexSwapFlow:
-    """``look`` shows each review and hears what the trader says; ``on_waiting`` is called when
-    the outcome of the create has to be looked up."""
+    """``look`` shows each review and hears what the trader says; ``watch`` hears how it goes;
+    ``on_waiting`` is called when the outcome of the create has to be looked up."""
 
     def __init__(
         self,
@@ -76,6 +77,7 @@ class DexSwapFlow:
         look: Look,
         *,
         pace: Pace = Pace(),  # noqa: B008 - it is frozen
+        watch: Watch | None = None,
         on_waiting: Callable[[], None] | None = None,
     ) -> None:
         self._api = api
@@ -85,6 +87,7 @@ class DexSwapFlow:
         self._wallet = wallet
         self._look = look
         self._pace = pace
+        self._watch = watch or Watch()
         self._on_waiting = on_waiting
 
     async def swap(self, intent: Intent) -> DexOutcome:
@@ -141,6 +144,7 @@ class _Work:
             self._promise,
             flow._look,
             flow._pace,
+            flow._watch,
         )
         self._ending = DexEnding(intent, flow._journal)
         self._confirmation = DexConfirmation(
@@ -236,6 +240,7 @@ class _Work:
             told = told_by(order)
             if settled_by_venue(told):
                 return None
+            self._payment.order_until(deadline_of(told))
             digest = hashlib.sha256(encode_json(told)).hexdigest()
             hash_ = await self._payment.send_new(
                 "swap", digest, transaction_of(told, self._promise)
