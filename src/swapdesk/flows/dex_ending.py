@@ -6,6 +6,8 @@ in the journal, so that it is taken on later.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.dex_outcome import DexOutcome, Stopped, SwapEnded, SwapOpen
 from swapdesk.flows.dex_payment import NotAgreed, NotSignable, StillOpen
@@ -55,16 +57,16 @@ class DexEnding:
             case NotAgreed():
                 return self.end(stop.code, str(stop))
             case NotSignable():
-                code = stop.findings[0].code if stop.findings else "GATE"
-                outcome = self.end(code, f"Your wallet refuses to sign this: {stop}")
-                return SwapEnded(outcome.failure, code, outcome.order_id, findings=stop.findings)
+                outcome = self.end(stop.code, f"Your wallet refuses to sign this: {stop}")
+                return replace(outcome, findings=stop.findings)
             case ChainBroken():
                 return self.end("SIGNATURE_CHAIN", f"The service contradicts itself: {stop}.")
             case ApprovalFailed():
                 said = f"The approval {stop.hash} was executed and failed; its gas is paid."
                 return self.end("APPROVAL_FAILED", said)
             case NotThisSwap():
-                return self.end(stop.code, f"The service contradicts itself: {stop}.")
+                said = f"The service asks for something else than you confirmed: {stop}."
+                return self.end(stop.code, said)
             case WalletError():
                 return self._wallet_said(stop)
             case ClientError():
@@ -116,11 +118,15 @@ class DexEnding:
         )
 
     def whereabouts(self) -> str:
-        """Where it is while it is not known whether the order's transaction was executed."""
+        """Where it is as far as the journal knows what became of the order's transaction."""
         step = self._journal.swaps.last(self._intent.id, "swap")
         hash_ = str(step.told.get("hash") or "") if step is not None else ""
-        open_ = step is not None and step.state in (StepState.SENT, StepState.UNKNOWN)
-        return signed_away(hash_) if open_ and hash_ else self.money()
+        if step is None or not hash_:
+            return self.money()
+        if step.state is StepState.ACKED:
+            return self.paid_money(hash_)
+        open_ = step.state in (StepState.SENT, StepState.UNKNOWN)
+        return signed_away(hash_) if open_ else self.money()
 
     def paid_money(self, hash_: str | None) -> str:
         """Where it is once the order's transaction was executed, or is settled by the venue."""

@@ -18,7 +18,7 @@ from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import Payload, TransactionPayload
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode
-from swapdesk.wallet.review import Finding, Review
+from swapdesk.wallet.review import CHAIN_UNREAD, Finding, Review, Severity
 from swapdesk.wallet.transactions import (
     FINAL,
     Signature,
@@ -60,6 +60,9 @@ class NotSignable(Exception):
     def __init__(self, findings: tuple[Finding, ...]) -> None:
         super().__init__(" ".join(one.words for one in findings))
         self.findings = findings
+        refusing = [one.code for one in findings if one.severity is Severity.REFUSE]
+        self.code = next(iter(refusing), "GATE")
+        """The first rule that refuses."""
 
 
 class StillOpen(Exception):
@@ -115,7 +118,7 @@ class DexPayment:
             review = await self._wallet.review(payload, self._promise)
             self._watch.reviewed(payload, review)
             if review.refused:
-                raise NotSignable(review.findings)
+                raise _refusal(review.findings)
             agreed = await self._look(review)
             if agreed is None or (review.phrase is not None and agreed.phrase != review.phrase):
                 raise NotAgreed
@@ -124,7 +127,7 @@ class DexPayment:
                 return await self._wallet.sign(review, agreed.phrase)
             except Refused as refused:
                 if refused.code is RefusalCode.GATE:
-                    raise NotSignable(refused.findings) from None
+                    raise _refusal(refused.findings) from None
                 if refused.code not in _LOOK_AGAIN or look == MOST_LOOKS:
                     raise
         raise AssertionError("unreachable")
@@ -150,9 +153,7 @@ class DexPayment:
             self._journal.swaps.refused(self._promise.intent_id, seq, said_no.code)
             raise
         except NotSignable as refused:
-            self._journal.swaps.refused(
-                self._promise.intent_id, seq, refused.findings[0].code if refused.findings else ""
-            )
+            self._journal.swaps.refused(self._promise.intent_id, seq, refused.code)
             raise
         assert isinstance(signed, SignedTransaction)
         self._journal.swaps.sent(self._promise.intent_id, seq, hash=signed.hash)
@@ -194,3 +195,11 @@ class DexPayment:
             swaps.acked(intent_id, last.seq, hash=hash_)
         else:
             swaps.refused(intent_id, last.seq, found.state.value.upper())
+
+
+def _refusal(findings: tuple[Finding, ...]) -> NotSignable | Refused:
+    """A chain that could not be read says nothing against a payload: it is asked again later."""
+    for one in findings:
+        if one.code == CHAIN_UNREAD:
+            return Refused(RefusalCode.CHAIN_UNREACHABLE, one.words.rstrip("."))
+    return NotSignable(findings)

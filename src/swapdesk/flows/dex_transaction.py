@@ -45,6 +45,22 @@ def told_by(order: Order) -> dict[str, Any]:
     return found
 
 
+def same_transaction(created: Order, read: Order) -> bool:
+    """Whether an order that is read again says to send what its create said. What only one of
+    the two tells is no difference, but for what would make it another kind of transaction."""
+    try:
+        one, other = told_by(created), told_by(read)
+    except NotThisSwap:
+        return created.metadata is None or read.metadata is None
+    if any(bool(one.get(name)) is not bool(other.get(name)) for name in _OTHER_KINDS):
+        return False
+    return all(
+        _plainly(one[name]) == _plainly(other[name])
+        for name in ("to", "data", "value", "chainId", "from", "offChain")
+        if name in one and name in other
+    )
+
+
 def settled_by_venue(told: Mapping[str, Any]) -> bool:
     """Whether the wallet sends nothing: the venue settles what was signed."""
     return told.get("offChain") is True
@@ -108,6 +124,14 @@ def _on_chain(told: object, promise: Promise) -> None:
 def _from_account(told: object, promise: Promise) -> None:
     if told is not None and str(told).casefold() != promise.account.casefold():
         raise NotThisSwap("OWNER_DIFFERS", "it is to be sent by another account than yours")
+
+
+def _plainly(told: object) -> object:
+    """Numbers by their value and hexadecimal texts without case, however they are written."""
+    number, text = _whole(told), str(told)
+    if number is not None:
+        return number
+    return text.casefold() if text[:2].casefold() == "0x" else text
 
 
 def _whole(told: object) -> int | None:

@@ -14,6 +14,7 @@ from decimal import Decimal
 
 from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address
 from swapdesk.flows.agreed_output import LOWER_TOLERANCE, agreed_output, lower, lower_by
+from swapdesk.flows.dex_transaction import same_transaction
 from swapdesk.flows.folding import DOUBLE
 from swapdesk.flows.intent import Intent, TokenFacts
 from swapdesk.flows.standing import RELEASED, Standing, Verdict
@@ -132,6 +133,8 @@ def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
         differs.append("the service repeats another deposit memo")
     if created.in_amount != read.in_amount:
         differs.append("the service repeats another amount to pay")
+    if created.is_dex and not same_transaction(created, read):
+        differs.append("the service repeats another transaction to send")
     return tuple(differs)
 
 

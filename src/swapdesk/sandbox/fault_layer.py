@@ -22,12 +22,13 @@ from swapdesk.sandbox.faults import (
     operation_at,
 )
 from swapdesk.sandbox.http_server import CUT
-from swapdesk.sandbox.tampering import endless, repeated, tampered, unfinished
+from swapdesk.sandbox.tampering import CREATE, endless, repeated, tampered, unfinished
 from swapdesk.service.surface import PREFIX
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode
 from swapdesk.wire.operations import BODY_LIMIT
 
+_READ = "get_order"
 _PAGE = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
 _ANSWER_LIMIT = 1 << 20
 _LEAVING_SECONDS = 0.05
@@ -52,7 +53,7 @@ class FaultLayer:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await self._stream(scope, receive, send)
-        elif scope["type"] == "http" and self._faults.active:
+        elif scope["type"] == "http" and (self._faults.active or self._faults.lies):
             await self._request(scope, receive, send)
         else:
             await self._app(scope, receive, send)
@@ -96,7 +97,9 @@ class FaultLayer:
         if self._faults.wants_quotes and scope["method"] == "POST":
             quote_id, receive = await _peeked(receive)
         fault = self._faults.take(Target(operation, service_id, quote_id))
-        if fault is None:
+        if fault is None and operation == _READ and service_id in self._faults.lies:
+            await self._tell_again(service_id, scope, receive, send)
+        elif fault is None:
             await self._app(scope, receive, send)
         elif fault.fault is AnswerFault.DELAY:
             await self._clock.sleep(fault.seconds)
@@ -127,8 +130,24 @@ class FaultLayer:
         if changed is None:
             self._faults.give_back(fault)
             await answer.pass_on(send)
-        else:
-            await answer.pass_on(send, changed)
+            return
+        if operation == CREATE:
+            order: Any = decode_json(changed, max_bytes=_ANSWER_LIMIT)
+            self._faults.lies[str(order["serviceId"])] = order["metadata"]
+        await answer.pass_on(send, changed)
+
+    async def _tell_again(
+        self, service_id: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """An order with what was said of it when it was created, as texts repeat it."""
+        answer = _Whole()
+        await self._app(scope, receive, answer.take)
+        if answer.status != 200:
+            await answer.pass_on(send)
+            return
+        order: Any = decode_json(answer.body, max_bytes=_ANSWER_LIMIT)
+        order["metadata"] = encode_json(self._faults.lies[service_id]).decode()
+        await answer.pass_on(send, encode_json(order))
 
     async def _refuse(self, fault: ActiveFault, send: Send) -> None:
         limited = fault.fault is AnswerFault.RATE_LIMITED

@@ -139,6 +139,8 @@ class Faults:
 
     def __init__(self) -> None:
         self._active: list[ActiveFault] = []
+        self.lies: dict[str, Any] = {}
+        """What was said to be sent for an order, by its id: a service that lied stays with it."""
 
     @property
     def active(self) -> list[ActiveFault]:
@@ -155,6 +157,7 @@ class Faults:
     def clear(self) -> int:
         count = len(self._active)
         self._active.clear()
+        self.lies.clear()
         return count
 
     def take(self, target: Target) -> ActiveFault | None:

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+CHAIN_UNREAD = "CHAIN_UNREAD"
+"""Code of the finding that the chain did not answer: nothing is signed, and nothing is said
+against the payload either."""
+
 
 class Severity(StrEnum):
     REFUSE = "refuse"
