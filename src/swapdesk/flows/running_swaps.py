@@ -1,0 +1,171 @@
+"""Swaps on chains of this run of the desk: new ones, and those an earlier run left open.
+
+Each has a session that whoever shows it looks at; the work goes on without anybody looking, up
+to the next question. Keys are opened when they are first needed: in the sandbox by itself, live
+by the pass phrase, which a swap whose payment is already signed does not need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from swapdesk.flows.dex_outcome import DexOutcome, SwapEnded, SwapOpen
+from swapdesk.flows.dex_plan import SwapPlan
+from swapdesk.flows.dex_promise import NoDexSwap
+from swapdesk.flows.dex_swap import DexSwapFlow
+from swapdesk.flows.dex_words import AGAIN, goes_on
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.signing_session import SigningSession
+from swapdesk.flows.wallet_words import failure_of_wallet
+from swapdesk.flows.wording import NOTHING_SENT, Failure
+from swapdesk.wallet.errors import WalletError, WrongPassphrase
+from swapdesk.wire.encoding.numbers import NumberError
+
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk
+
+WRONG = "No key opened with that pass phrase."
+
+
+class RunningSwaps:
+    """``changed`` is called with the id of a swap after everything that is to be shown of it."""
+
+    def __init__(self, desk: Desk, changed: Callable[[str], None]) -> None:
+        self._desk = desk
+        self._changed = changed
+        self._sessions: dict[str, SigningSession] = {}
+        self._working: set[str] = set()
+
+    def get(self, intent_id: str) -> SigningSession | None:
+        return self._sessions.get(intent_id)
+
+    @property
+    def open(self) -> list[SigningSession]:
+        """Those that are not over, oldest first."""
+        return [one for one in self._sessions.values() if not one.over]
+
+    @property
+    def waiting(self) -> list[SigningSession]:
+        """Those on which nothing goes on without the trader, oldest first."""
+        return [one for one in self.open if one.waits]
+
+    def begin(
+        self, intent: Intent, *, wallet: str = "", plan: SwapPlan | None = None
+    ) -> SigningSession:
+        """The session of a swap that was just confirmed; :meth:`run` does the work."""
+        return self._session(intent, fresh=True, wallet=wallet, plan=plan)
+
+    def left_open(self) -> list[SigningSession]:
+        """Sessions for what the journal has open and nobody here works on. Raises
+        JournalUnavailable."""
+        found = self._desk.journal.swaps.open_swaps()
+        return [self._session(one, fresh=False) for one in found if one.id not in self._sessions]
+
+    def _session(
+        self, intent: Intent, *, fresh: bool, wallet: str = "", plan: SwapPlan | None = None
+    ) -> SigningSession:
+        link = self._desk.wallet.link(intent.token_in.chain)
+        session = SigningSession(
+            intent,
+            self._desk.journal,
+            self._desk.clock,
+            lambda: self._changed(intent.id),
+            fresh=fresh,
+            wallet=wallet,
+            plan=plan,
+            confirmations=link.confirmations if link is not None else 0,
+        )
+        self._sessions[intent.id] = session
+        return session
+
+    async def run(self, session: SigningSession) -> DexOutcome | None:
+        """Do the work, or go on with it, up to its end; None while another desk does it.
+
+        A run that is cancelled leaves the swap as the journal has it."""
+        if session.id in self._working or session.over:
+            return session.outcome
+        self._working.add(session.id)
+        session.started()
+        try:
+            outcome = await self._worked(session)
+        except WalletError as error:
+            outcome = self._not_asked(session, error)
+        except (NoDexSwap, NumberError) as error:
+            failure = Failure(f"This swap cannot be signed here: {error}.", NOTHING_SENT, AGAIN)
+            outcome = SwapEnded(failure, "NOT_CONFIRMABLE")
+        finally:
+            self._working.discard(session.id)
+        if outcome is None:
+            del self._sessions[session.id]
+            self._changed(session.id)
+            return None
+        session.ended(outcome)
+        return outcome
+
+    async def _worked(self, session: SigningSession) -> DexOutcome | None:
+        await self._name_account(session)
+        if session.fresh or not self._desk.wallet.live:
+            await self._open_keys(session)
+        outcome = await self._once(session)
+        while (
+            isinstance(outcome, SwapOpen) and self._desk.wallet.live and await self._shut(session)
+        ):
+            await self._open_keys(session)
+            outcome = await self._once(session)
+        return outcome
+
+    async def _once(self, session: SigningSession) -> DexOutcome | None:
+        desk, link = self._desk, self._desk.link
+        flow = DexSwapFlow(
+            link.api,
+            link.exchange,
+            desk.journal,
+            desk.clock,
+            await desk.wallet.client(),
+            session.look,
+            watch=session,
+        )
+        if not session.fresh:
+            return await flow.take_on(session.intent)
+        session.fresh = False
+        return await flow.swap(session.intent)
+
+    def _not_asked(self, session: SigningSession, error: WalletError) -> DexOutcome:
+        """The wallet could not be asked before the flow began."""
+        failure = failure_of_wallet(error)
+        if session.fresh:
+            return SwapEnded(failure, failure.code)
+        said = goes_on(failure.cause, "as it was left", failure.next)
+        return SwapOpen(said, failure.code, session.id, session.order_id)
+
+    async def _name_account(self, session: SigningSession) -> None:
+        terms = session.intent.dex
+        if session.wallet or terms is None:
+            return
+        accounts = (await self._desk.wallet.accounts()).accounts
+        found = next((one for one in accounts if one.address == terms.sender), None)
+        session.wallet = found.name if found is not None else ""
+
+    async def _shut(self, session: SigningSession) -> bool:
+        accounts = await self._desk.wallet.accounts()
+        terms = session.intent.dex
+        return terms is not None and terms.sender not in accounts.unlocked
+
+    async def _open_keys(self, session: SigningSession) -> None:
+        """Unlock the wallet. In the sandbox once, whatever comes of it; live until it is open."""
+        wallet = self._desk.wallet
+        if not await self._shut(session):
+            return
+        if not wallet.live:
+            await wallet.unlock()
+            return
+        said = ""
+        while await self._shut(session):
+            phrase = await session.passphrase(said)
+            try:
+                closed = await wallet.unlock(phrase)
+            except WrongPassphrase:
+                said = WRONG
+            else:
+                said = " ".join(f"{one.file} stays closed: {one.reason}." for one in closed)
