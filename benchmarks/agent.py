@@ -18,7 +18,8 @@ from pathlib import Path
 from benchmarks.report import Case, Figures
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Kind
-from swapdesk.wallet.client import AGENT, WalletClient
+from swapdesk.wallet.agent_process import AGENT
+from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import ChainStep, TypedDataPayload
 from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset, Promise, Purpose
@@ -39,16 +40,16 @@ REMEMBERING = (
 import sys
 from dataclasses import replace
 from swapdesk.agent.__main__ import main
-import swapdesk.agent.process.reviewing as reviewing
+import swapdesk.agent.process.looking as looking
 
-read, seen = reviewing.read_facts, []
+read, seen = looking.read_facts, []
 
 async def read_once(client, needs, promise, now, call=None):
     if not seen:
         seen.append(await read(client, needs, promise, now, call))
     return replace(seen[0], facts=replace(seen[0].facts, now=now))
 
-reviewing.read_facts = read_once
+looking.read_facts = read_once
 main(sys.argv[1:])
 """,
 )

@@ -169,5 +169,5 @@ def test_the_wallet_agent_is_ready_before_chain_libraries_load(tmp_path: Path) -
     statement = "import swapdesk.agent.process.pipe, swapdesk.agent.process.service"
     names = (*HEAVY, "eth_abi", "eth_utils", "httpx", "aiohttp", "textual")
     assert loaded(statement, names, tmp_path) == []
-    statement = "import swapdesk.agent.process.service as s; s.load_signing()"
+    statement = "import swapdesk.agent.process.opened as o; o.load_signing()"
     assert loaded(statement, ("web3", "aiohttp", "textual"), tmp_path) == []

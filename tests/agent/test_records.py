@@ -14,17 +14,15 @@ from hypothesis import given as examples
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from swapdesk.agent.transactions.file import FILE, RecordsFile, RecordsUnavailable
-from swapdesk.agent.transactions.records import (
+from swapdesk.agent.transactions.admission import (
     AlreadySigned,
     BadReplacement,
-    Draft,
-    Given,
     NonceTaken,
-    OtherChain,
-    Records,
     Unresolved,
 )
+from swapdesk.agent.transactions.entries import Draft, Given
+from swapdesk.agent.transactions.file import FILE, RecordsFile, RecordsUnavailable
+from swapdesk.agent.transactions.records import OtherChain, Records
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import FINAL, TransactionState
 

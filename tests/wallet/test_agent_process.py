@@ -19,7 +19,8 @@ from eth_account import Account as EthAccount
 
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Kind, Origin, export_phrase
-from swapdesk.wallet.client import AGENT, WalletClient
+from swapdesk.wallet.agent_process import AGENT
+from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WrongPassphrase
 from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.protocol import MAX_FRAME, Operation
@@ -58,7 +59,7 @@ async def test_memory_is_closed_and_nobody_is_told_a_secret(
     await agent.close()
     assert agent.gone is not None
     written = b"".join((keys / one).read_bytes() for one in os.listdir(keys))
-    heard = f"{caplog.text} {wrong.value!r} {agent.gone.said} {agent.__dict__}"
+    heard = f"{caplog.text} {wrong.value!r} {agent.gone.said} {agent.__dict__} {agent._agent.__dict__}"
     for secret in secrets:
         assert secret.encode() not in told
         assert secret.encode() not in written
@@ -188,7 +189,7 @@ def test_an_agent_is_started_by_its_desk_alone() -> None:
 
 async def test_requests_that_make_no_sense_are_refused_and_harm_nothing(start: Start) -> None:
     agent = await start()
-    ask: Any = agent._ask
+    ask: Any = agent._agent.ask
     for operation, arguments in [
         ("dance", {}),
         (Operation.OPEN, {"place": {}}),

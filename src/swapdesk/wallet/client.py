@@ -1,73 +1,34 @@
-"""The wallet agent as the desk sees it: a child process that is asked and answers.
-
-Start it from the main thread's event loop: the system ties the child's life to the thread that
-made it. Every method may be cancelled; what the agent then still does it writes down itself.
-"""
+"""The wallet agent as the desk sees it: one typed method for everything that it may be asked."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import importlib.util
-import os
-import re
-import sys
-import threading
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import Account, Accounts, ImportChoice, Kind, Origin, UnusableKey
-from swapdesk.wallet.encoding import MessageError, from_json, payload_to_json, to_json
-from swapdesk.wallet.errors import AgentGone, AgentMissing, refusal_of
+from swapdesk.wallet.agent_process import AGENT, AgentProcess
+from swapdesk.wallet.encoding import from_json, payload_to_json, to_json
+from swapdesk.wallet.errors import AgentGone
 from swapdesk.wallet.holdings import Allowances, Balances, CallData
 from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.promise import Asset, Promise
-from swapdesk.wallet.protocol import (
-    PREFIX_BYTES,
-    VERSION,
-    Event,
-    Frame,
-    FrameError,
-    Operation,
-    decode_frame,
-    encode_frame,
-    frame_sizes,
-)
-from swapdesk.wallet.review import Finding, Review
+from swapdesk.wallet.protocol import Operation
+from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import Signature, SignedTransaction
-
-AGENT = ("-I", "-m", "swapdesk.agent")
-"""Isolated: no PYTHONPATH, no user site, no working directory."""
-
-START_SECONDS = 20.0
-STOP_SECONDS = 2.0
-_SAID_LINES = 20
-_COULD_BE_SECRET = re.compile(r"[0-9A-Za-z+/=_-]{20,}")
-_MISSING = ("eth_account", "web3", "solders", "coincurve")
 
 
 class WalletClient:
     """One agent with the wallet of one profile. ``accounts`` are as last heard of.
 
     Every request raises AgentGone when the process ended, and Refused (WrongPassphrase, Locked,
-    ReadOnly among it) when the agent says no.
+    ReadOnly among it) when the agent says no. Every method may be cancelled.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, on_locked: Callable[[], None]) -> None:
-        self._process = process
-        self._on_locked = on_locked
-        self._waiting: dict[int, asyncio.Future[Frame]] = {}
-        self._last_id = 0
-        self._ready: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
-        self._said: deque[str] = deque(maxlen=_SAID_LINES)
-        self._gone: AgentGone | None = None
-        self._ended = asyncio.Event()
-        self._hearing = asyncio.create_task(self._hear(), name="wallet agent")
-        self._draining = asyncio.create_task(self._drain(), name="wallet agent's complaints")
-        self.accounts = Accounts((), (), (), read_only=True)
+    def __init__(self, agent: AgentProcess, accounts: Accounts) -> None:
+        self._agent = agent
+        self.accounts = accounts
 
     @classmethod
     async def start(
@@ -82,75 +43,47 @@ class WalletClient:
         ``on_locked`` is called when the agent drops the keys by itself. Raises AgentMissing
         when none can be started, and Refused for a wallet that is not safe to open.
         """
-        if threading.current_thread() is not threading.main_thread():
-            raise RuntimeError("the wallet agent is started from the main thread")
-        try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *program,
-                str(os.getpid()),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-                cwd="/",
-                env={"LANG": "C.UTF-8"},
-            )
-        except OSError as error:
-            raise AgentMissing(f"the wallet agent could not be started: {error}") from None
-        client = cls(process, on_locked)
-        try:
-            await client._opened(place)
-        except BaseException:
-            await client.close()
-            raise
-        return client
+        begun: list[WalletClient] = []
 
-    async def _opened(self, place: WalletPlace) -> None:
+        def dropped() -> None:
+            for client in begun:
+                client._dropped()
+            on_locked()
+
+        agent = await AgentProcess.start(dropped, program)
         try:
-            async with asyncio.timeout(START_SECONDS):
-                ready = await asyncio.shield(self._ready)
-        except TimeoutError:
-            raise AgentMissing("the wallet agent did not become ready") from None
-        except AgentGone as gone:
-            raise AgentMissing(_why_missing(gone)) from None
-        if ready.head.get("version") != VERSION:
-            raise AgentMissing("the wallet agent is of another version of swapdesk")
-        self.accounts = from_json(
-            Accounts, await self._ask(Operation.OPEN, {"place": to_json(place)})
-        )
+            told = await agent.ask(Operation.OPEN, {"place": to_json(place)})
+            begun.append(cls(agent, from_json(Accounts, told)))
+        except BaseException:
+            await agent.close()
+            raise
+        return begun[0]
+
+    def _dropped(self) -> None:
+        known = self.accounts
+        self.accounts = Accounts(known.accounts, known.unusable, (), known.read_only)
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._agent.pid
 
     @property
     def gone(self) -> AgentGone | None:
         """Why there is no agent any more; None while there is one."""
-        return self._gone
+        return self._agent.gone
 
     async def ended(self) -> AgentGone:
         """Wait until the agent is gone, for whatever reason."""
-        await self._ended.wait()
-        return self._gone or AgentGone("the wallet agent has ended")
+        return await self._agent.ended()
 
     async def close(self) -> None:
         """End the agent; its keys are gone with it."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        try:
-            async with asyncio.timeout(STOP_SECONDS):
-                await self._process.wait()
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
-        await asyncio.gather(self._hearing, self._draining, return_exceptions=True)
+        await self._agent.close()
 
     # Keys
 
     async def read_accounts(self) -> Accounts:
-        self.accounts = from_json(Accounts, await self._ask(Operation.ACCOUNTS))
+        self.accounts = from_json(Accounts, await self._agent.ask(Operation.ACCOUNTS))
         return self.accounts
 
     async def unlock(
@@ -160,19 +93,19 @@ class WalletClient:
 
         Raises WrongPassphrase when none opened."""
         arguments = {"addresses": None if addresses is None else list(addresses)}
-        answer = await self._ask(Operation.UNLOCK, arguments, passphrase=passphrase)
+        answer = await self._agent.ask(Operation.UNLOCK, arguments, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
         return tuple(from_json(UnusableKey, one) for one in answer["closed"])
 
     async def lock(self) -> Accounts:
-        self.accounts = from_json(Accounts, await self._ask(Operation.LOCK))
+        self.accounts = from_json(Accounts, await self._agent.ask(Operation.LOCK))
         return self.accounts
 
     async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
         """A new key, unlocked. The first one sets the pass phrase of the wallet."""
         arguments = {"kind": kind, "name": name}
         return await self._added(
-            await self._ask(Operation.CREATE, arguments, passphrase=passphrase)
+            await self._agent.ask(Operation.CREATE, arguments, passphrase=passphrase)
         )
 
     async def _added(self, answer: Any) -> Account:
@@ -192,7 +125,7 @@ class WalletClient:
         """The addresses that ``material`` leads to, for a mnemonic one for each path (the ones
         in use when None). Nothing is kept."""
         arguments = {"kind": kind, "origin": origin, "paths": paths and list(paths)}
-        answer = await self._ask(
+        answer = await self._agent.ask(
             Operation.PREVIEW, arguments, material=material, file_passphrase=file_passphrase
         )
         return tuple(from_json(ImportChoice, one) for one in answer)
@@ -215,7 +148,7 @@ class WalletClient:
             "address": choice.address,
             "name": name,
         }
-        answer = await self._ask(
+        answer = await self._agent.ask(
             Operation.IMPORT,
             arguments,
             material=material,
@@ -227,18 +160,18 @@ class WalletClient:
     async def export(self, address: str, phrase: str, passphrase: Secret) -> SecretBytes:
         """The key in plain: 0x-hex, or the numbers of solana-keygen. ``phrase`` is what
         ``accounts.export_phrase`` asks to be typed. The caller wipes the answer."""
-        frame = await self._frame(
+        frame = await self._agent.frame(
             Operation.EXPORT, {"address": address, "phrase": phrase}, passphrase=passphrase
         )
         return frame.secrets["key"]
 
     async def rename(self, address: str, name: str) -> Account:
-        answer = await self._ask(Operation.RENAME, {"address": address, "name": name})
+        answer = await self._agent.ask(Operation.RENAME, {"address": address, "name": name})
         return await self._added(answer)
 
     async def set_clock(self, offset: float) -> None:
         """Sandbox time ahead of the wall in seconds; without effect on a live profile."""
-        await self._ask(Operation.CLOCK, {"offset": offset})
+        await self._agent.ask(Operation.CLOCK, {"offset": offset})
 
     # Looking at chains, for which nothing has to be open
 
@@ -246,17 +179,17 @@ class WalletClient:
         """What an account of the wallet has on a chain of its kind. Refused when the node does
         not answer or is of another chain."""
         arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in assets]}
-        return from_json(Balances, await self._ask(Operation.BALANCES, arguments))
+        return from_json(Balances, await self._agent.ask(Operation.BALANCES, arguments))
 
     async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:
         """Who may take which of ``tokens``; refused as ``balances``, and on Solana."""
         arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in tokens]}
-        return from_json(Allowances, await self._ask(Operation.ALLOWANCES, arguments))
+        return from_json(Allowances, await self._agent.ask(Operation.ALLOWANCES, arguments))
 
     async def revocation(self, token: str, spender: str) -> CallData:
         """The call that ends an allowance, to be reviewed and signed as any other payload."""
         arguments = {"token": token, "spender": spender}
-        return from_json(CallData, await self._ask(Operation.REVOCATION, arguments))
+        return from_json(CallData, await self._agent.ask(Operation.REVOCATION, arguments))
 
     # Signing
 
@@ -270,147 +203,37 @@ class WalletClient:
             "promise": to_json(promise),
             "replaces": replaces,
         }
-        return from_json(Review, await self._ask(Operation.REVIEW, arguments))
+        return from_json(Review, await self._agent.ask(Operation.REVIEW, arguments))
 
     async def sign(
         self, review: Review, phrase: str | None = None
     ) -> Signature | SignedTransaction:
         """Sign what was reviewed. A transaction is written down and not sent yet."""
         arguments = {"review": review.id, "digest": review.digest, "phrase": phrase}
-        answer = await self._ask(Operation.SIGN, arguments)
+        answer = await self._agent.ask(Operation.SIGN, arguments)
         if answer["kind"] == "signature":
             return from_json(Signature, answer["signature"])
         return from_json(SignedTransaction, answer["transaction"])
 
     async def transactions(self, intent_id: str | None = None) -> tuple[SignedTransaction, ...]:
         """What was signed, for one intent or ever, in that order."""
-        answer = await self._ask(Operation.TRANSACTIONS, {"intent": intent_id})
+        answer = await self._agent.ask(Operation.TRANSACTIONS, {"intent": intent_id})
         return tuple(from_json(SignedTransaction, one) for one in answer)
 
     async def broadcast(self, hash_: str) -> SignedTransaction:
         """Send the bytes that were signed; the same ones however often."""
-        return from_json(SignedTransaction, await self._ask(Operation.BROADCAST, {"hash": hash_}))
+        return from_json(
+            SignedTransaction, await self._agent.ask(Operation.BROADCAST, {"hash": hash_})
+        )
 
     async def resolve(self, hash_: str) -> SignedTransaction:
         """What became of a transaction. One that the chain does not have is sent again."""
-        return from_json(SignedTransaction, await self._ask(Operation.RESOLVE, {"hash": hash_}))
+        return from_json(
+            SignedTransaction, await self._agent.ask(Operation.RESOLVE, {"hash": hash_})
+        )
 
     async def abandon(self, hash_: str) -> SignedTransaction:
         """Give up a transaction that was never sent."""
-        return from_json(SignedTransaction, await self._ask(Operation.ABANDON, {"hash": hash_}))
-
-    # The pipes
-
-    async def _ask(
-        self,
-        operation: Operation,
-        arguments: Mapping[str, Any] | None = None,
-        **secrets: Secret | None,
-    ) -> Any:
-        frame = await self._frame(operation, arguments or {}, **secrets)
-        return frame.head["done"]
-
-    async def _frame(
-        self, operation: Operation, arguments: Mapping[str, Any], **secrets: Secret | None
-    ) -> Frame:
-        if self._gone is not None:
-            raise self._gone
-        self._last_id += 1
-        number = self._last_id
-        answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
-        try:
-            await self._say({"id": number, "do": operation, **arguments}, secrets)
-            frame = await answer
-        finally:
-            self._waiting.pop(number, None)
-        refused = frame.head.get("refused")
-        if refused is not None:
-            raise _refusal(refused)
-        if "done" not in frame.head:
-            raise AgentGone("the wallet agent answered something else than it should")
-        return frame
-
-    async def _say(self, head: Mapping[str, Any], secrets: Mapping[str, Secret | None]) -> None:
-        held = {name: SecretBytes.of(one) for name, one in secrets.items() if one is not None}
-        frame = encode_frame(head, held)
-        try:
-            stdin = self._process.stdin
-            if stdin is not None:
-                stdin.write(frame)
-        finally:
-            frame[:] = bytes(len(frame))
-            for one in held.values():
-                one.wipe()
-        if stdin is not None:
-            with contextlib.suppress(ConnectionError):
-                await stdin.drain()
-
-    async def _hear(self) -> None:
-        stdout = self._process.stdout
-        try:
-            while stdout is not None:
-                size, head = frame_sizes(await stdout.readexactly(PREFIX_BYTES))
-                body = bytearray(await stdout.readexactly(size))
-                self._heard(decode_frame(body, head))
-        except (asyncio.IncompleteReadError, ConnectionError):
-            words = None
-        except FrameError as error:
-            words = f"the wallet agent cannot be understood: {error}"
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-        code = await self._process.wait()
-        await asyncio.wait([self._draining], timeout=STOP_SECONDS)
-        self._end(words or _how_it_ended(code))
-
-    def _heard(self, frame: Frame) -> None:
-        event = frame.head.get("event")
-        if event == Event.READY:
-            if not self._ready.done():
-                self._ready.set_result(frame)
-        elif event == Event.LOCKED:
-            self.accounts = Accounts(
-                self.accounts.accounts, self.accounts.unusable, (), self.accounts.read_only
-            )
-            self._on_locked()
-        else:
-            # Whoever asked may have gone; then nobody waits for the answer.
-            waiting = self._waiting.get(frame.head.get("id", 0))
-            if waiting is not None and not waiting.done():
-                waiting.set_result(frame)
-
-    def _end(self, words: str) -> None:
-        self._gone = AgentGone(words, tuple(self._said))
-        for future in (self._ready, *self._waiting.values()):
-            if not future.done():
-                future.set_exception(self._gone)
-        # Nobody may be waiting for the first word any more.
-        self._ready.exception()
-        self._ended.set()
-
-    async def _drain(self) -> None:
-        stderr = self._process.stderr
-        while stderr is not None and (chunk := await stderr.read(4096)):
-            for line in chunk.decode("ascii", "replace").splitlines():
-                self._said.append(_COULD_BE_SECRET.sub("***", line[:200]))
-
-
-def _refusal(refused: Any) -> Exception:
-    try:
-        findings = tuple(from_json(Finding, one) for one in refused["findings"])
-        return refusal_of(str(refused["code"]), str(refused["words"]), findings)
-    except (MessageError, KeyError, TypeError):
-        return AgentGone("the wallet agent answered something else than it should")
-
-
-def _how_it_ended(code: int) -> str:
-    how = f"was killed (signal {-code})" if code < 0 else f"has ended (code {code})"
-    return f"the wallet agent {how}: its keys are gone with it; unlock again"
-
-
-def _why_missing(gone: AgentGone) -> str:
-    missing = [name for name in _MISSING if importlib.util.find_spec(name) is None]
-    if missing:
-        return f"signing needs {', '.join(missing)}: install swapdesk[wallet]"
-    said = f" ({gone.said[-1]})" if gone.said else ""
-    return f"the wallet agent could not start: {gone.words}{said}"
+        return from_json(
+            SignedTransaction, await self._agent.ask(Operation.ABANDON, {"hash": hash_})
+        )

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Outflow, PayloadRefused, Target
+from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, PayloadRefused, Target
 from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.moves import moves_of
 from swapdesk.agent.shapes.shape import Meanings, Shape
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20, permit2, venues
@@ -167,17 +168,7 @@ def _claim(
     owner: str,
     content: bytes,
 ) -> Claim:
-    sold = next((one.value for one in fields if one.meaning is Meaning.SOLD_TOKEN), None)
-    bought = next((one.value for one in fields if one.meaning is Meaning.BOUGHT_TOKEN), None)
-    token = None if shape.sells_native else target if shape.sells_contract else str(sold)
-
-    def units(meaning: Meaning, of: str | None) -> tuple[Outflow, ...]:
-        return tuple(
-            Outflow(of, one.value, one)
-            for one in fields
-            if one.meaning is meaning and isinstance(one.value, int)
-        )
-
+    moves = moves_of(fields, shape, target)
     return Claim(
         shape=shape.name,
         act=shape.act,
@@ -188,10 +179,10 @@ def _claim(
         fields=(*fields, ClaimField("from", "From", Meaning.OWNER, _spelled(owner))),
         target=shape.target,
         roles=shape.roles,
-        outflows=units(Meaning.SOLD_UNITS, token) + units(Meaning.VALUE, None),
-        allowed=units(Meaning.ALLOWED_UNITS, token),
+        outflows=moves.outflows,
+        allowed=moves.allowed,
         limitless=shape.limitless,
-        bought=bought if isinstance(bought, str) else None,
+        bought=moves.bought,
     )
 
 

@@ -14,12 +14,12 @@ from swapdesk.agent.shapes.claim import (
     Claim,
     ClaimField,
     NonceKind,
-    Outflow,
     PayloadRefused,
     Target,
     Value,
 )
 from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.moves import moves_of
 from swapdesk.agent.shapes.shape import Meanings, Shape
 from swapdesk.agent.typed_data.document import Document, read_document
 from swapdesk.agent.typed_data.refusal import TypedDataRefused
@@ -203,12 +203,7 @@ def read_typed(raw: object) -> Claim:
     chain_id = document.domain.get("chainId")
     contract = contract if isinstance(contract, str) else None
     known = shape or _unknown(document.primary_type)
-    tokens = [one.value for one in fields if one.meaning is Meaning.SOLD_TOKEN]
-    token = contract if known.sells_contract else (tokens[0] if tokens else None)
-    sold = [one for one in fields if one.meaning in (Meaning.SOLD_UNITS, Meaning.FEE_UNITS)]
-    allowed = [one for one in fields if one.meaning is Meaning.ALLOWED_UNITS]
-    taken = tokens if len(tokens) == len(allowed) else [token] * len(allowed)
-    bought = next((one.value for one in fields if one.meaning is Meaning.BOUGHT_TOKEN), None)
+    moves = moves_of(fields, known, contract)
     return Claim(
         shape=known.name,
         act=known.act,
@@ -219,12 +214,10 @@ def read_typed(raw: object) -> Claim:
         fields=fields,
         target=known.target,
         roles=known.roles,
-        outflows=tuple(Outflow(str(token), _units(one), one) for one in sold),
-        allowed=tuple(
-            Outflow(str(of), _units(one), one) for of, one in zip(taken, allowed, strict=True)
-        ),
+        outflows=moves.outflows,
+        allowed=moves.allowed,
         limitless=known.limitless,
-        bought=bought if isinstance(bought, str) else None,
+        bought=moves.bought,
         nonce_kind=known.nonce_kind,
         typed=True,
         domain_separator=document.domain_separator,
@@ -255,9 +248,3 @@ def _fields(document: Document, shape: Shape | None) -> Iterator[ClaimField]:
         number = f" {int(places[0]) + 1}" if places and shape is not None else ""
         value: Value = leaf.value
         yield ClaimField(leaf.path, f"{label}{number}", meaning, value)
-
-
-def _units(field: ClaimField) -> int:
-    if not isinstance(field.value, int) or isinstance(field.value, bool):
-        raise TypeError(f"{field.path} is no amount")
-    return field.value

@@ -1,97 +1,19 @@
-"""Everything this wallet signed, and the rules by which it may sign once more.
-
-One confirmation pays once: for an intent a second payment is written only when nothing can
-come of the first one. One nonce belongs to one payment: another transaction takes it only to
-replace the first by the same call with a higher fee.
-"""
+"""Everything this wallet signed: the chains it knows, signatures, transactions and their ends."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from swapdesk.agent.transactions.admission import Admission, state_names
+from swapdesk.agent.transactions.entries import Draft, Given, State, given_of, told_of
 from swapdesk.agent.transactions.file import RecordsFile
-from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
-
-State = TransactionState
-_PAYS = frozenset({Purpose.SWAP, Purpose.DEPOSIT, Purpose.ORDER})
-_NEVER_ARRIVES = frozenset({State.ABANDONED, State.REPLACED})
-MIN_BUMP_PERCENT = 10
-"""By how much a replacement must raise both fees, or nodes keep the first one."""
-
-
-class AlreadySigned(Exception):
-    """This was signed before and may still arrive, or has; ``hash`` is what was signed."""
-
-    def __init__(self, hash_: str, state: State) -> None:
-        super().__init__(f"{hash_} was signed for this already and is {state}")
-        self.hash = hash_
-        self.state = state
-
-
-class Unresolved(Exception):
-    """An earlier transaction of the account has to be sent or given up first."""
-
-    def __init__(self, hash_: str) -> None:
-        super().__init__(f"{hash_} of this account was signed before and is not on its way yet")
-        self.hash = hash_
-
-
-class NonceTaken(Exception):
-    """The nonce of a review is not the next one any more."""
+from swapdesk.wallet.transactions import FINAL, SignedTransaction
 
 
 class OtherChain(Exception):
     """The node serves another chain than the one this wallet has known by that name."""
-
-
-class BadReplacement(Exception):
-    """A replacement that is not the same call for a higher fee."""
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A transaction that is about to be written down. ``content`` is a hash of all that its
-    payload fixes; ``nonce``, ``fee`` and ``priority`` (wei per gas) are of EVM chains,
-    ``last_valid`` (height of blocks) of Solana."""
-
-    hash: str
-    intent_id: str
-    purpose: Purpose
-    chain: str
-    account: str
-    content: bytes
-    raw: bytes
-    nonce: int | None = None
-    fee: int = 0
-    priority: int = 0
-    last_valid: int | None = None
-    replaces: str | None = None
-
-
-@dataclass(frozen=True)
-class Given:
-    """A signature that was given out, with what the gate remembers of it. ``hash`` is that of
-    its transaction, None for typed data."""
-
-    content: bytes
-    act: str
-    quote_id: str | None
-    chain_id: int | None
-    owner: str
-    token: str | None
-    contract: str | None
-    key: str | None = None
-    step: int | None = None
-    total: int | None = None
-    complete: bool = False
-    hash: str | None = None
-    state: State | None = None
 
 
 class Records:
@@ -99,6 +21,7 @@ class Records:
 
     def __init__(self, file: RecordsFile) -> None:
         self._file = file
+        self._admission = Admission(file)
 
     def close(self) -> None:
         self._file.close()
@@ -137,7 +60,7 @@ class Records:
             " WHERE given.intent=? ORDER BY given.seq",
             intent_id,
         )
-        return tuple(_given(row) for row in rows)
+        return tuple(given_of(row) for row in rows)
 
     def write_given(self, intent_id: str, given: Given, at: datetime) -> None:
         """A signature of typed data, before it leaves; the same one again changes nothing."""
@@ -153,21 +76,13 @@ class Records:
 
     def next_nonce(self, chain: str, account: str, of_node: int) -> int:
         """The nonce of a new transaction, ``of_node`` being what the node would use."""
-        rows = self._file.read(
-            "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=? AND state<>?",
-            chain,
-            account,
-            State.ABANDONED.value,
-        )
-        # One that is over frees nothing: its nonce was used, by it or by another one.
-        last = rows[0]["last"]
-        return of_node if last is None else max(of_node, last + 1)
+        return self._admission.next_nonce(chain, account, of_node)
 
     def write(self, draft: Draft, given: Given, of_node: int | None, at: datetime) -> None:
         """Write a signed transaction down. Raises AlreadySigned, Unresolved, NonceTaken and
         BadReplacement; after each of them nothing is written and the bytes must be dropped."""
         with self._file.transaction() as connection:
-            self._allow(draft, of_node)
+            self._admission.require(draft, of_node)
             connection.execute(
                 "INSERT INTO tx(hash, intent, purpose, chain, account, content, raw, nonce, fee,"
                 " priority, last_valid, state, replaces, created)"
@@ -194,60 +109,13 @@ class Records:
             )
             _insert_given(connection, draft.intent_id, given, at)
 
-    def _allow(self, draft: Draft, of_node: int | None) -> None:
-        others = self._file.read(
-            "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
-            " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",
-            draft.chain,
-            draft.account,
-            draft.replaces or "",
-            draft.intent_id,
-            _texts(state for state in State if state not in FINAL),
-        )
-        same = self._file.read("SELECT state FROM tx WHERE hash=?", draft.hash)
-        # The same bytes once more are fine if they were given up before they left.
-        if same and same[0]["state"] != State.ABANDONED.value:
-            raise AlreadySigned(draft.hash, State(same[0]["state"]))
-        for row in others:
-            state = State(row["state"])
-            if row["intent"] == draft.intent_id and _bars(draft, row, state):
-                raise AlreadySigned(row["hash"], state)
-        if draft.replaces is not None:
-            self._allow_replacement(draft)
-            return
-        for row in others:
-            if row["state"] in (State.SIGNED.value, State.SENDING.value):
-                raise Unresolved(row["hash"])
-        if draft.nonce is not None and draft.nonce != self.next_nonce(
-            draft.chain, draft.account, of_node or 0
-        ):
-            raise NonceTaken("another transaction of this account took the nonce meanwhile")
-
-    def _allow_replacement(self, draft: Draft) -> None:
-        old = self._row(draft.replaces or "")
-        if old is None or State(old["state"]) in FINAL | {State.MINED}:
-            raise BadReplacement("what it should replace is not waiting any more")
-        same = (
-            old["intent"] == draft.intent_id
-            and old["chain"] == draft.chain
-            and old["account"] == draft.account
-            and bytes(old["content"]) == draft.content
-            and old["nonce"] == draft.nonce
-            and draft.nonce is not None
-        )
-        if not same:
-            raise BadReplacement("a replacement must be the same call with the same nonce")
-        for name, fee in (("fee", draft.fee), ("priority", draft.priority)):
-            if fee * 100 < int(old[name]) * (100 + MIN_BUMP_PERCENT):
-                raise BadReplacement(f"both fees must be {MIN_BUMP_PERCENT} % higher")
-
     def _row(self, hash_: str) -> sqlite3.Row | None:
         rows = self._file.read("SELECT * FROM tx WHERE hash=?", hash_)
         return rows[0] if rows else None
 
     def find(self, hash_: str) -> SignedTransaction | None:
         row = self._row(hash_)
-        return None if row is None else _told(row)
+        return None if row is None else told_of(row)
 
     def raw(self, hash_: str) -> bytes:
         """The bytes that were signed; KeyError for an unknown one."""
@@ -270,7 +138,7 @@ class Records:
         rows = self._file.read(
             "SELECT * FROM tx WHERE (? IS NULL OR intent=?) ORDER BY rowid", intent_id, intent_id
         )
-        told = (_told(row) for row in rows)
+        told = (told_of(row) for row in rows)
         return tuple(one for one in told if not open_only or one.state not in FINAL)
 
     def twins(self, one: SignedTransaction) -> tuple[SignedTransaction, ...]:
@@ -284,7 +152,7 @@ class Records:
             one.nonce,
             one.hash,
         )
-        return tuple(_told(row) for row in rows)
+        return tuple(told_of(row) for row in rows)
 
     def move(
         self,
@@ -300,26 +168,9 @@ class Records:
             changed = connection.execute(
                 "UPDATE tx SET state=?, confirmations=?, problem=?"
                 " WHERE hash=? AND state IN (SELECT value FROM json_each(?))",
-                (state.value, confirmations, problem, hash_, _texts(among)),
+                (state.value, confirmations, problem, hash_, state_names(among)),
             ).rowcount
         return changed == 1
-
-
-def _texts(states: Iterable[State]) -> str:
-    return json.dumps([state.value for state in states])
-
-
-def _bars(draft: Draft, row: sqlite3.Row, state: State) -> bool:
-    """Whether ``row``, of the same intent, forbids another signature."""
-    if row["purpose"] != draft.purpose.value or state in _NEVER_ARRIVES:
-        return False
-    if draft.purpose in _PAYS:
-        # Of EVM chains not even a failure frees it: nodes have told wrong ones. The trader
-        # confirms anew. A Solana transaction whose blockhash has expired can never arrive.
-        return not (state is State.LOST and row["nonce"] is None)
-    if state not in FINAL:
-        return True
-    return state is State.SUCCEEDED and bytes(row["content"]) == draft.content
 
 
 def _insert_given(
@@ -345,39 +196,4 @@ def _insert_given(
         "INSERT INTO given(intent, content, act, quote, chain_id, owner, token, contract, key,"
         " step, total, complete, hash, at) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         values,
-    )
-
-
-def _given(row: sqlite3.Row) -> Given:
-    return Given(
-        content=bytes(row["content"]),
-        act=row["act"],
-        quote_id=row["quote"],
-        chain_id=row["chain_id"],
-        owner=row["owner"],
-        token=row["token"],
-        contract=row["contract"],
-        key=row["key"],
-        step=row["step"],
-        total=row["total"],
-        complete=bool(row["complete"]),
-        hash=row["hash"],
-        state=None if row["state"] is None else State(row["state"]),
-    )
-
-
-def _told(row: sqlite3.Row) -> SignedTransaction:
-    return SignedTransaction(
-        hash=row["hash"],
-        intent_id=row["intent"],
-        purpose=Purpose(row["purpose"]),
-        chain=row["chain"],
-        account=row["account"],
-        state=State(row["state"]),
-        nonce=row["nonce"],
-        last_valid_height=row["last_valid"],
-        confirmations=row["confirmations"],
-        replaces=row["replaces"],
-        created=datetime.fromisoformat(row["created"]),
-        problem=row["problem"],
     )

@@ -1,0 +1,59 @@
+"""What a desk asks of chains, for which nothing has to be unlocked."""
+
+from __future__ import annotations
+
+from swapdesk.agent.process.arguments import Answer, assets, text
+from swapdesk.agent.process.opened import OpenedWallet
+from swapdesk.agent.process.refusal import Refusal
+from swapdesk.wallet.accounts import Account, Kind
+from swapdesk.wallet.encoding import to_json
+from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.protocol import Frame
+from swapdesk.wallet.protocol import RefusalCode as Code
+
+
+def _looked_at(opened: OpenedWallet, frame: Frame) -> tuple[Account, ChainLink]:
+    account = opened.keys.account(text(frame, "address"))
+    return account, opened.chains.link(text(frame, "chain"), account.kind)
+
+
+async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
+    account, link = _looked_at(opened, frame)
+    asked = assets(frame)
+    await opened.loaded()
+    from swapdesk.agent.process.holdings import evm_balances, solana_balances
+
+    genesis = opened.records.genesis(link.name)
+    if account.kind is Kind.SOLANA:
+        return to_json(await solana_balances(link, genesis, account.address, asked)), {}
+    client = opened.chains.evm(link)
+    return to_json(await evm_balances(client, link, genesis, account.address, asked)), {}
+
+
+async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
+    account, link = _looked_at(opened, frame)
+    tokens = assets(frame)
+    if account.kind is not Kind.EVM:
+        raise Refusal(Code.OTHER_CHAIN, "there are no such allowances on Solana")
+    await opened.loaded()
+    from swapdesk.agent.process.holdings import evm_allowances
+    from swapdesk.chain.deployments import SANDBOX_VENUES
+
+    place = opened.place
+    told = await evm_allowances(
+        opened.chains.evm(link),
+        link,
+        opened.records.genesis(link.name),
+        account.address,
+        tokens,
+        () if place.live else SANDBOX_VENUES,
+        place.spenders,
+    )
+    return to_json(told), {}
+
+
+async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
+    await opened.loaded()
+    from swapdesk.agent.process.holdings import revocation
+
+    return to_json(revocation(text(frame, "token"), text(frame, "spender"))), {}

@@ -1,0 +1,65 @@
+"""What a desk asks of transactions that were signed: which there are, send, resolve, give up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from swapdesk.agent.process.arguments import Answer, hash_of, optional_text
+from swapdesk.agent.process.opened import OpenedWallet
+from swapdesk.agent.process.refusal import Refusal
+from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.encoding import to_json
+from swapdesk.wallet.protocol import Frame
+from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+
+if TYPE_CHECKING:
+    from swapdesk.agent.transactions.delivery import EvmDelivery
+    from swapdesk.agent.transactions.solana_delivery import SolanaDelivery
+
+
+async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
+    signed = opened.records.transactions(optional_text(frame, "intent"))
+    return [to_json(one) for one in signed], {}
+
+
+async def broadcast(opened: OpenedWallet, frame: Frame) -> Answer:
+    one = _signed(opened, frame)
+    async with opened.one_at_a_time:
+        return to_json(await _delivery(opened, one).send(one)), {}
+
+
+async def resolve(opened: OpenedWallet, frame: Frame) -> Answer:
+    one = _signed(opened, frame)
+    async with opened.one_at_a_time:
+        return to_json(await _delivery(opened, one).resolve(one)), {}
+
+
+async def abandon(opened: OpenedWallet, frame: Frame) -> Answer:
+    one = _signed(opened, frame)
+    records = opened.records
+    unsent = frozenset({TransactionState.SIGNED})
+    if not records.move(one.hash, TransactionState.ABANDONED, among=unsent):
+        raise Refusal(Code.UNRESOLVED, "it was sent, so it cannot be given up any more")
+    return to_json(records.find(one.hash) or one), {}
+
+
+def _signed(opened: OpenedWallet, frame: Frame) -> SignedTransaction:
+    opened.require_writing()
+    one = opened.records.find(hash_of(frame, "hash"))
+    if one is None:
+        raise Refusal(Code.NO_TRANSACTION, "this wallet signed no such transaction")
+    return one
+
+
+def _delivery(opened: OpenedWallet, one: SignedTransaction) -> EvmDelivery | SolanaDelivery:
+    chains = opened.chains
+    if one.nonce is None:
+        from swapdesk.agent.transactions.solana_delivery import SolanaDelivery
+
+        link = chains.link(one.chain, Kind.SOLANA)
+        return SolanaDelivery(chains.solana(link), opened.records)
+    from swapdesk.agent.transactions.delivery import EvmDelivery
+
+    link = chains.link(one.chain, Kind.EVM)
+    return EvmDelivery(chains.evm(link), opened.records, link.confirmations)

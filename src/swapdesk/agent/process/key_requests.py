@@ -1,0 +1,153 @@
+"""What a desk asks of keys: open and close them, make, take in, name and give out one."""
+
+from __future__ import annotations
+
+import asyncio
+
+from swapdesk.agent.keys.derivation import KeyFileRefused
+from swapdesk.agent.keys.keystore_v3 import WrongPassword
+from swapdesk.agent.keys.material import (
+    SUGGESTED,
+    KeyMaterial,
+    KeyRefused,
+    fresh,
+    from_keygen,
+    from_keystore,
+    from_mnemonic,
+    from_raw,
+)
+from swapdesk.agent.process.arguments import Answer, one_of, secret, text, texts
+from swapdesk.agent.process.opened import OpenedWallet
+from swapdesk.agent.process.refusal import Refusal
+from swapdesk.secret import SecretBytes
+from swapdesk.wallet.accounts import ImportChoice, Kind, Origin, export_phrase
+from swapdesk.wallet.encoding import to_json
+from swapdesk.wallet.protocol import Frame
+from swapdesk.wallet.protocol import RefusalCode as Code
+
+MAX_PATHS = 32
+_OF_KIND = {Origin.RAW: Kind.EVM, Origin.KEYSTORE: Kind.EVM, Origin.KEYGEN: Kind.SOLANA}
+
+
+async def accounts(opened: OpenedWallet, frame: Frame) -> Answer:
+    return to_json(opened.told()), {}
+
+
+async def unlock(opened: OpenedWallet, frame: Frame) -> Answer:
+    addresses = texts(frame, "addresses")
+    result = await opened.keys.unlock(secret(frame, "passphrase"), addresses)
+    opened.idle.start()
+    closed = [to_json(one) for one in result.closed]
+    told = to_json(opened.told())
+    return {"accounts": told, "opened": list(result.addresses), "closed": closed}, {}
+
+
+async def lock(opened: OpenedWallet, frame: Frame) -> Answer:
+    opened.close_keys()
+    return to_json(opened.told()), {}
+
+
+async def create(opened: OpenedWallet, frame: Frame) -> Answer:
+    opened.require_writing()
+    kind = one_of(Kind, frame, "kind")
+    await opened.loaded()
+    return await _add(opened, frame, fresh(kind))
+
+
+async def _add(opened: OpenedWallet, frame: Frame, material: KeyMaterial) -> Answer:
+    name = text(frame, "name", empty=True)
+    account = await opened.keys.add(material, name, secret(frame, "passphrase"), opened.clock.now())
+    opened.idle.start()
+    return to_json(account), {}
+
+
+async def preview(opened: OpenedWallet, frame: Frame) -> Answer:
+    kind, origin = one_of(Kind, frame, "kind"), one_of(Origin, frame, "origin")
+    paths = frame.head.get("paths") or list(SUGGESTED[kind])
+    if not isinstance(paths, list) or not 0 < len(paths) <= MAX_PATHS:
+        raise Refusal(Code.BAD_REQUEST, f"paths must be a list of up to {MAX_PATHS}")
+    chosen = paths if origin is Origin.MNEMONIC else [None]
+    choices = []
+    for path in chosen:
+        material = await _material(opened, frame, kind, origin, path)
+        choices.append(to_json(ImportChoice(kind, material.address, material.path)))
+        material.secret.wipe()
+    return choices, {}
+
+
+async def import_(opened: OpenedWallet, frame: Frame) -> Answer:
+    opened.require_writing()
+    kind, origin = one_of(Kind, frame, "kind"), one_of(Origin, frame, "origin")
+    material = await _material(opened, frame, kind, origin, frame.head.get("path"))
+    if material.address != text(frame, "address"):
+        material.secret.wipe()
+        raise Refusal(
+            Code.NOT_CONFIRMED, f"it leads to {material.address}, which was not confirmed"
+        )
+    return await _add(opened, frame, material)
+
+
+async def _material(
+    opened: OpenedWallet, frame: Frame, kind: Kind, origin: Origin, path: object
+) -> KeyMaterial:
+    material = secret(frame, "material")
+    if path is not None and not isinstance(path, str):
+        raise Refusal(Code.BAD_REQUEST, "a path is a text")
+    if _OF_KIND.get(origin, kind) is not kind:
+        raise Refusal(Code.BAD_KEY, f"no {kind} key comes from there")
+    await opened.loaded()
+    try:
+        if origin is Origin.MNEMONIC:
+            return await asyncio.to_thread(from_mnemonic, material, kind, path)
+        if origin is Origin.RAW:
+            return from_raw(material)
+        if origin is Origin.KEYGEN:
+            return from_keygen(material)
+        if origin is Origin.KEYSTORE:
+            theirs = secret(frame, "file_passphrase")
+            return await asyncio.to_thread(from_keystore, material, theirs)
+    except WrongPassword:
+        raise Refusal(
+            Code.WRONG_PASSPHRASE, "the file does not open with this pass phrase"
+        ) from None
+    except KeyFileRefused as refused:
+        raise Refusal(Code.KEY_FILE, str(refused)) from None
+    except KeyRefused as refused:
+        raise Refusal(Code.BAD_KEY, str(refused)) from None
+    raise Refusal(Code.BAD_REQUEST, "such a key cannot be imported")
+
+
+async def export(opened: OpenedWallet, frame: Frame) -> Answer:
+    address = text(frame, "address")
+    passphrase = secret(frame, "passphrase")
+    if text(frame, "phrase") != export_phrase(address):
+        raise Refusal(Code.NOT_CONFIRMED, "the phrase that had to be typed was not")
+    account, key = await opened.keys.reveal(address, passphrase)
+    return to_json(account), {"key": _exported(account.kind, key)}
+
+
+def _exported(kind: Kind, key: SecretBytes) -> SecretBytes:
+    """As other programs read it: 0x-hex, or the 64 numbers of solana-keygen."""
+    if kind is Kind.EVM:
+        written = SecretBytes(b"0x" + key.reveal().hex().encode())
+    else:
+        from solders.keypair import Keypair
+
+        written = SecretBytes(Keypair.from_seed(bytes(key.reveal())).to_json().encode())
+    key.wipe()
+    return written
+
+
+async def rename(opened: OpenedWallet, frame: Frame) -> Answer:
+    opened.require_writing()
+    account = opened.keys.rename(text(frame, "address"), text(frame, "name"))
+    return to_json(account), {}
+
+
+async def set_clock(opened: OpenedWallet, frame: Frame) -> Answer:
+    offset = frame.head.get("offset")
+    if not isinstance(offset, int | float) or isinstance(offset, bool):
+        raise Refusal(Code.BAD_REQUEST, "the offset of the clock is a number of seconds")
+    if not opened.place.live:
+        opened.clock.advance_to(float(offset))
+    return opened.clock.offset, {}

@@ -1,0 +1,124 @@
+"""The wallet that a desk opened: everything of one profile, under one lock."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from swapdesk.agent.keys.directory import KeyDirectory, WalletLock
+from swapdesk.agent.process.idle import IdleLock
+from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.process.wallet import Wallet
+from swapdesk.agent.transactions.file import RecordsFile
+from swapdesk.agent.transactions.records import Records
+from swapdesk.clock import SystemClock
+from swapdesk.wallet.accounts import Accounts, Kind
+from swapdesk.wallet.place import WalletPlace
+from swapdesk.wallet.protocol import RefusalCode as Code
+
+if TYPE_CHECKING:
+    from swapdesk.agent.process.chains import Chains
+    from swapdesk.agent.process.reviewing import Reviewing
+
+
+class OpenedWallet:
+    """``dropped`` is called when the keys were dropped because nothing was asked for a while;
+    ``cost`` is scrypt's n of new key files. Raises Refusal, and RecordsUnavailable."""
+
+    def __init__(self, place: WalletPlace, dropped: Callable[[], None], *, cost: int) -> None:
+        directory = Path(place.directory)
+        if not directory.is_absolute():
+            raise Refusal(Code.BAD_REQUEST, "the directory of keys must be an absolute path")
+        keys = KeyDirectory(directory, place.profile)
+        self.place = place
+        self._dropped = dropped
+        self._lock = WalletLock(keys.path)
+        self._writable = self._lock.take()
+        self.clock = SystemClock(0.0 if place.live else max(0.0, place.clock_offset))
+        self.keys = Wallet(keys, place.profile, loaded=self.loaded, cost=cost)
+        self._records = Records(RecordsFile(keys.path, writable=self._writable))
+        self.idle = IdleLock(self.clock, place.auto_lock_seconds, self._idle_lock)
+        self.one_at_a_time = asyncio.Lock()
+        """Held while something is signed, sent or found out about."""
+        self._chains: Chains | None = None
+        self._reviewing: Reviewing | None = None
+        # What signs is imported while somebody types the pass phrase or a key is derived: the
+        # derivation leaves the interpreter to others.
+        self._warm = asyncio.create_task(self._load())
+        self._warm_web3: asyncio.Task[Any] | None = None
+
+    async def _load(self) -> None:
+        await asyncio.to_thread(load_signing)
+        if any(link.kind is Kind.EVM for link in self.place.chains):
+            # Needed by the first question to a node, and by no signature.
+            load = asyncio.to_thread(importlib.import_module, "web3")
+            self._warm_web3 = asyncio.create_task(load)
+
+    async def loaded(self) -> None:
+        """Everything that judging and signing needs is imported."""
+        await self._warm
+
+    def told(self) -> Accounts:
+        """The accounts as the desk is told of them."""
+        accounts, unusable = self.keys.accounts()
+        return Accounts(accounts, unusable, self.keys.unlocked, not self._writable)
+
+    def close_keys(self) -> None:
+        """Drop every key; nothing that was reviewed can be signed any more."""
+        self.keys.lock()
+        if self._reviewing is not None:
+            self._reviewing.forget()
+
+    def _idle_lock(self) -> None:
+        if self.keys.unlocked:
+            self.close_keys()
+            self._dropped()
+
+    def require_writing(self) -> None:
+        """The wallet is ours alone; the other desk may have ended since it was not."""
+        if self._writable:
+            return
+        if not self._lock.take():
+            raise Refusal(Code.READ_ONLY, "another desk has this wallet; this one only looks")
+        self._records.close()
+        self._records = Records(RecordsFile(Path(self.place.directory), writable=True))
+        self._writable = True
+        self._reviewing = None
+
+    @property
+    def records(self) -> Records:
+        return self._records
+
+    @property
+    def chains(self) -> Chains:
+        if self._chains is None:
+            from swapdesk.agent.process.chains import Chains
+
+            self._chains = Chains(self.place.chains)
+        return self._chains
+
+    @property
+    def reviewing(self) -> Reviewing:
+        if self._reviewing is None:
+            from swapdesk.agent.process.reviewing import Reviewing
+
+            self._reviewing = Reviewing(
+                self.place, self.keys, self.chains, self._records, self.clock
+            )
+        return self._reviewing
+
+
+def load_signing() -> None:
+    """Import everything that judging and signing needs, in one thread and before any other
+    imports it: packages that import each other in a circle fail when two threads begin at
+    different ends."""
+    for name in (
+        "coincurve",
+        "eth_account.messages",
+        "swapdesk.agent.process.reviewing",
+        "swapdesk.agent.signers.solana",
+    ):
+        importlib.import_module(name)
