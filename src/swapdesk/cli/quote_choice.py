@@ -20,7 +20,6 @@ from swapdesk.flows.notation import percent
 from swapdesk.flows.quote_wish import QuoteOptions, QuoteWish, WishRefused
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
-from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token
 
 ASK_AGAIN = "you: ask for new quotes"
@@ -92,7 +91,8 @@ async def _best(
         (
             row
             for row in board.ranking.rows
-            if (row.choosable or (on_chain and row.pays and row.quote.type == RouteType.DEX))
+            if row.choosable
+            and (on_chain or not row.on_chain)
             and not row.expired(now)
             and (not wanted or wanted in _names(row))
         ),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.freezing import needs_refund_address
 from swapdesk.flows.memo_check import MemoCheck, check_memo_of
@@ -11,7 +13,12 @@ from swapdesk.flows.middle import middle_token
 from swapdesk.flows.payees import own_deposits, paid_addresses, token_contracts
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
-from swapdesk.flows.recipients import RecipientCheck, check_recipient, check_refund
+from swapdesk.flows.recipients import (
+    NEVER_PAID,
+    RecipientCheck,
+    check_recipient,
+    check_refund,
+)
 from swapdesk.wire.tokens import Token
 
 
@@ -55,6 +62,8 @@ class CreateChecks:
         self.paid = paid_addresses(desk.journal)
         self.asks_refund = needs_refund_address(row)
         self.fixed = row.quote.fixed
+        self.own: Mapping[str, str] = {}
+        """Addresses of this wallet's accounts, with their names."""
         self.middle: Token | None = middle_token(desk.catalog, board, row)
         self._deposits = own_deposits(desk.journal)
         self._contracts = {
@@ -73,6 +82,19 @@ class CreateChecks:
 
     def recipient(self, text: str) -> RecipientCheck:
         """Whether the payout can go there."""
+        return self._of_wallet(self._checked(text))
+
+    def _of_wallet(self, check: RecipientCheck) -> RecipientCheck:
+        """An account whose key is here was derived and not pasted: nobody can have put it in
+        another one's place, so it is not asked for as at a first payment."""
+        name = next((name for address, name in self.own.items() if address == check.address), None)
+        if name is None or not check.ok:
+            return check
+        kept = [line for line in check.lines if line.text != NEVER_PAID]
+        said = CheckLine("note", f"Your own wallet{f' {name}' if name else ''}.")
+        return replace(check, first_use=False, lines=(*kept, said))
+
+    def _checked(self, text: str) -> RecipientCheck:
         return check_recipient(
             text.strip(),
             self.bought,

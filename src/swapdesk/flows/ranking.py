@@ -17,7 +17,7 @@ from swapdesk.flows.usability import TIES, Unusable, problem_of, reverse_problem
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import Quote, RouteType
 
-_CREATED = frozenset({RouteType.STANDARD, RouteType.PRIVATE})
+_CREATED = frozenset(RouteType)
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,13 @@ class RankedQuote:
 
     @property
     def creatable(self) -> bool:
-        """Whether this desk creates orders of the route; on-chain ones it only compares."""
+        """Whether this desk creates orders of the route."""
         return self.quote.type in _CREATED
+
+    @property
+    def on_chain(self) -> bool:
+        """Whether the wallet signs for it: nothing is deposited by hand."""
+        return self.quote.type == RouteType.DEX
 
     @property
     def choosable(self) -> bool:

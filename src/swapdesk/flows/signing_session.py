@@ -159,10 +159,11 @@ class SigningSession(Watch):
         self.review, self._answer, self.transaction = review, answer, None
         self._changed()
         left = (review.valid_until - self._clock.now()).total_seconds()
-        over = asyncio.ensure_future(self._clock.sleep(max(0.0, left)))
+        over = asyncio.create_task(self._clock.sleep(max(0.0, left)))
+        over.add_done_callback(lambda _: answer.cancel())
         try:
-            await asyncio.wait({answer, over}, return_when=asyncio.FIRST_COMPLETED)
-            if not answer.done():
+            await asyncio.wait({answer})
+            if answer.cancelled():
                 raise NotAgreed(EXPIRED, "QUOTE_EXPIRED")
             return answer.result()
         finally:

@@ -27,6 +27,7 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.places import Places
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.session import Session, StartSandbox
+from swapdesk.tui.signing import Signing
 from swapdesk.tui.terminal import SafeApp
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ log = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 
 
-class DeskApp(Creating, Discreet, Places, SafeApp[int]):
+class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
     """``start_sandbox`` is called after the first frame, on the sandbox profile only."""
 
     CSS_PATH = "styles/desk.tcss"
@@ -124,6 +125,7 @@ class DeskApp(Creating, Discreet, Places, SafeApp[int]):
         self._ends.begin(self.session.desk.link.tracker.orders())
         self.run_worker(self._follow_orders(), group="orders", exclusive=True, exit_on_error=False)
         self._tell_unfinished()
+        self.take_on_swaps()
         self.tell_problems(self._start_problems())
 
     def _tell_unfinished(self) -> None:
@@ -247,7 +249,8 @@ class DeskApp(Creating, Discreet, Places, SafeApp[int]):
         from swapdesk.flows.open_business import quit_warning
 
         now, creating = self.session.now_clock.now(), self.creating is not None
-        return quit_warning(link.tracker.running(), now, creating=creating)
+        signing = len(self.swaps.open) if self.swaps is not None else 0
+        return quit_warning(link.tracker.running(), now, creating=creating, signing=signing)
 
 
 def run_desk(settings: Settings, start_sandbox: StartSandbox | None) -> int:

@@ -66,6 +66,20 @@ class CreateEnded(Message):
 
 
 @dataclass
+class SwapMoved(Message):
+    """Something is to be shown of a swap on chains: a step, a review, a confirmation."""
+
+    intent_id: str
+
+
+@dataclass
+class SwapFinished(Message):
+    """The work on a swap on chains ended or stopped; its session says how."""
+
+    intent_id: str
+
+
+@dataclass
 class DepositPaid(Message):
     """The sandbox paid the deposit of an order, or refused to."""
 

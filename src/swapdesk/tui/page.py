@@ -75,6 +75,9 @@ class Page(DeskScreen):
     def orders_changed(self, ids: frozenset[str]) -> None:
         """Orders with these ids changed; an empty set stands for the state of the stream."""
 
+    def swaps_changed(self) -> None:
+        """A swap on chains came a step further, asks something, or ended."""
+
     def session_changed(self) -> None:
         """The desk opened, connected, failed to, or this page came back into view."""
 

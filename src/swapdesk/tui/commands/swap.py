@@ -41,6 +41,13 @@ class Options(Command):
     VERB = "options"
 
 
+class GoOnSigning(Command):
+    """Open the swap that waits for your signature, or that stopped."""
+
+    KEY = "s"
+    VERB = "sign"
+
+
 class Retry(Command):
     """Start again after the start failed."""
 

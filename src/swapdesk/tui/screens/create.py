@@ -11,6 +11,7 @@ from textual.widget import Widget
 from swapdesk.flows.announcements import code_and_request, failure_of_error
 from swapdesk.flows.consent import Consent, consent_for
 from swapdesk.flows.create_checks import Checked, TypedBefore
+from swapdesk.flows.dex_promise import NoDexSwap, promise_of
 from swapdesk.flows.freezing import NotFreezable, freeze, still_stands
 from swapdesk.flows.intent import IntentKind
 from swapdesk.flows.notation import copied_amount
@@ -28,10 +29,10 @@ from swapdesk.tui.commands.create import (
 from swapdesk.tui.messages import QuotesArrived, QuotesFailed
 from swapdesk.tui.page import budget_of
 from swapdesk.tui.quote_question import QuoteQuestion
+from swapdesk.tui.screens.create_account import PaidFromWallet
 from swapdesk.tui.screens.create_facts import Draft, FrozenPanel, intent_state, summary
 from swapdesk.tui.screens.create_form import CreateForm
 from swapdesk.tui.screens.create_keys import locked, standing_of
-from swapdesk.tui.screens.create_sending import Sending
 from swapdesk.tui.screens.create_words import (
     BUSY,
     CHANGED_MEANWHILE,
@@ -46,6 +47,7 @@ from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.intent_panel import IntentState
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.text_rows import TextRows
+from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -53,9 +55,10 @@ if TYPE_CHECKING:
     from swapdesk.flows.quoting import QuoteBoard
     from swapdesk.flows.ranking import RankedQuote
     from swapdesk.flows.recipients import RecipientCheck
+    from swapdesk.flows.swap_account import SwapAccount
 
 
-class CreateScreen(Sending):
+class CreateScreen(PaidFromWallet):
     """The form of one chosen route."""
 
     NAME = "Create"
@@ -89,7 +92,13 @@ class CreateScreen(Sending):
     def on_mount(self) -> None:
         super().on_mount()
         self._form.focus_first()
+        self.find_account()
         self.show()
+
+    def account_known(self, found: SwapAccount) -> None:
+        """The wallet's own accounts are known as such, and one of them is who gets it unless
+        somebody else is named."""
+        self._form.own(found)
 
     # the form and its freezing
 
@@ -132,8 +141,12 @@ class CreateScreen(Sending):
                 checked.refund,
                 self.desk.clock,
                 intermediate=checked.intermediate,
+                dex=self.dex_terms(),
             )
-        except NotFreezable as refused:
+            if self._intent.dex is not None:
+                promise_of(self._intent)
+        except (NotFreezable, NoDexSwap, NumberError) as refused:
+            self._intent = None
             self.show_notice(f"Nothing was confirmed: {refused}.", "error", about=self._form.values)
             return
         self.step = Step.READY
@@ -211,6 +224,7 @@ class CreateScreen(Sending):
             was=self._was,
             cost=self._cost(),
             verdict=self._verdict(checked),
+            account=self.account,
         )
         self._panel.show(intent_state(draft, now))
         self._summary.show(summary(draft, now))
@@ -235,6 +249,8 @@ class CreateScreen(Sending):
             return self._said
         if self._asking:
             return Check(Verdict.UNKNOWN, "asking for a new quote")
+        if not checked.problems and not self.expired() and (lack := self.lack_check()) is not None:
+            return lack
         return verdict_of(
             self.step, self.row, checked, self.consent(), self.now(), typing=self._typing()
         )
@@ -282,12 +298,16 @@ class CreateScreen(Sending):
             typing=self._typing(),
             expired=self.expired(),
             asking=self._asking,
-            locked=lambda: locked(
-                self._form.checked(),
-                self.consent(),
-                connected=self.session.ready,
-                frozen=self._intent is not None,
-                whole=self._panel.whole,
+            on_chain=self.on_chain,
+            locked=lambda: (
+                self.lack()
+                or locked(
+                    self._form.checked(),
+                    self.consent(),
+                    connected=self.session.ready,
+                    frozen=self._intent is not None,
+                    whole=self._panel.whole,
+                )
             ),
         )
 
@@ -340,6 +360,7 @@ class CreateScreen(Sending):
             self.show()
             return
         self.board, self.row = event.board, row
+        self.find_account()
         self._was = before.figure if row.figure != before.figure else None
         if self._form.checked().problems:
             self.show()

@@ -23,8 +23,9 @@ from swapdesk.flows.notation import (
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
 from swapdesk.flows.recipients import RecipientCheck
+from swapdesk.flows.swap_account import SwapAccount
 from swapdesk.tui.amount_text import trimmed
-from swapdesk.tui.glyphs import REFUSED, TROUBLE
+from swapdesk.tui.glyphs import BECOMES, REFUSED, TROUBLE
 from swapdesk.tui.memo_words import short_memo_label
 from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of
 from swapdesk.tui.widgets.check_line import Check
@@ -54,6 +55,7 @@ class Draft:
     was: Decimal | None = None
     cost: str = ""
     verdict: Check | None = None
+    account: SwapAccount | None = None
 
 
 class FrozenPanel(IntentPanel):
@@ -195,8 +197,21 @@ def intent_facts(draft: Draft) -> list[Fact]:
         Fact(short_memo_label(draft.memo.label), _memo(draft.memo)),
         *(_refund(draft.refund, "Refund") if draft.refund is not None else []),
         *(_refund(draft.intermediate, "Middle") if draft.intermediate is not None else []),
+        *_wallet(draft.account),
         *([Fact("Cost", draft.cost)] if draft.cost else []),
     ]
+
+
+def _wallet(account: SwapAccount | None) -> list[Fact]:
+    """Who pays a swap on chains, and the steps it takes."""
+    if account is None:
+        return []
+    facts = [Fact("From", [Span("wallet ", "muted"), Span(account.name, bold=True)])]
+    if account.plan is not None:
+        first, *others = account.plan.words
+        below = [f"{BECOMES} {one}" for one in others]
+        facts.append(Fact("Steps", first, below=[*below[:-2], "  ".join(below[-2:])]))
+    return facts
 
 
 def same(board: QuoteBoard) -> bool:

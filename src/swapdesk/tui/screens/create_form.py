@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.quoting import QuoteBoard
     from swapdesk.flows.ranking import RankedQuote
+    from swapdesk.flows.swap_account import SwapAccount
     from swapdesk.wire.tokens import Token
 
 VERDICTS = {
@@ -89,6 +90,14 @@ class CreateForm(Vertical):
             if field is not None:
                 yield field
         yield self._book
+
+    def own(self, found: SwapAccount) -> None:
+        """The wallet's accounts; its own one on the chain of the token bought is who gets it
+        while nobody else is named."""
+        self._checks.own = {one.address: one.name for one in found.own}
+        if found.payee is not None and not self._recipient.value:
+            self._recipient.field.grouped = True
+            self._recipient.field.set_value(found.payee.address)
 
     def keep_in(self, typed: TypedBefore) -> None:
         """Write down the fields as they stand; those this route does not have stay as they were."""

@@ -20,6 +20,7 @@ def standing_of(
     typing: bool,
     expired: bool,
     asking: bool,
+    on_chain: bool = False,
     locked: Callable[[], str],
 ) -> Standing:
     """``typing``: a field has the focus. ``locked`` says why nothing can be created, if so."""
@@ -41,8 +42,8 @@ def standing_of(
         return Standing(cost="1 quote", key=key)
     if typing or over:
         return HIDDEN
-    why = locked()
-    return Standing(locked=why) if why else READY
+    why, named = locked(), "start signing" if on_chain else ""
+    return Standing(locked=why, verb=named) if why else Standing(verb=named)
 
 
 def locked(

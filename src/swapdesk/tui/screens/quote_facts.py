@@ -147,7 +147,7 @@ def refusal_to_choose(board: QuoteBoard, key: str, now: datetime) -> str | None:
     if row.expired(now):
         return f"{quote_ended(row.expires_at)} r asks again, {cost_in_words(board.wish)}."
     if not row.creatable:
-        return "On-chain routes are compared here and not created yet. Choose another route."
+        return "This desk does not create orders of this kind of route. Choose another one."
     if not row.pays:
         return "This route pays nothing: its fees take all of it."
     return None

@@ -12,6 +12,7 @@ from swapdesk.tui.commands.swap import (
     AskQuotes,
     Back,
     FindToken,
+    GoOnSigning,
     Options,
     OtherChain,
     Retry,
@@ -30,7 +31,7 @@ class SwapScreen(SwapView):
     """``begin`` empties the line for a new swap or private send."""
 
     NAME = "Swap"
-    VERBS = (Retry, AskQuotes, ToRecent, OtherChain, FindToken, Options, Back)
+    VERBS = (Retry, GoOnSigning, AskQuotes, ToRecent, OtherChain, FindToken, Options, Back)
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
 
     # keys
@@ -39,6 +40,11 @@ class SwapScreen(SwapView):
         failed = self.session.phase is Phase.FAILED
         if verb is Retry:
             return READY if failed and not self.line.value else HIDDEN
+        if verb is GoOnSigning:
+            signing = None if self.line.value else self.signing
+            if signing is None:
+                return HIDDEN
+            return READY if signing.waits else Standing(verb="open swap")
         if verb is AskQuotes:
             if self.session.ready and self._read.complete:
                 both = self._options.fixed and self._options.floating
@@ -59,6 +65,11 @@ class SwapScreen(SwapView):
         if verb is Back:
             return READY if self.line.value or self.private else HIDDEN
         return READY
+
+    def do_go_on_signing(self) -> None:
+        open_, signing = getattr(self.app, "open_signing", None), self.signing
+        if open_ is not None and signing is not None:
+            open_(signing)
 
     def do_ask_quotes(self) -> None:
         self._submit()

@@ -23,6 +23,9 @@ from swapdesk.tui.widgets.text_rows import TextRows
 if TYPE_CHECKING:
     from textual.timer import Timer
 
+    from swapdesk.flows.running_swaps import RunningSwaps
+    from swapdesk.flows.signing_session import SigningSession
+
 
 LIMITS_AFTER = 0.3
 """Seconds without a key before the limits of the pair are asked for."""
@@ -38,12 +41,19 @@ SEND_HINT = "amount   token   @name or address"
 class SwapView(Page):
     """The line is read again at every change; limits of its pair come once it rests."""
 
+    DEFAULT_CSS = """
+    SwapView #waiting { display: none; margin: 1 0 0 0; }
+    SwapView.-signing #waiting { display: block; }
+    SwapView.-short #waiting { margin: 0; }
+    """
+
     def __init__(self, session: Session) -> None:
         super().__init__(session, classes="-empty")
         self.line = IntentLine()
         self.line.field.leaves = self._is_key
         self.private = False
         self._label = TextRows([Span(SWAP_LABEL, "muted")], classes="question")
+        self._waiting = TextRows(id="waiting")
         self._lists = SwapLists()
         self._read = SwapLine()
         self._limits_timer: Timer | None = None
@@ -54,9 +64,29 @@ class SwapView(Page):
     def compose_body(self) -> Iterable[Widget]:
         yield self._label
         yield self.line
+        yield self._waiting
         yield self._lists
 
     # from the application
+
+    @property
+    def signing(self) -> SigningSession | None:
+        """The swap on chains that is to be looked at first: one that waits for the trader."""
+        swaps: RunningSwaps | None = getattr(self.app, "swaps", None)
+        if swaps is None:
+            return None
+        return next(iter(swaps.waiting or swaps.open), None)
+
+    def swaps_changed(self) -> None:
+        """Say which swaps are under way, in a row of their own."""
+        from swapdesk.tui.screens.swaps_under_way import under_way
+
+        swaps: RunningSwaps | None = getattr(self.app, "swaps", None)
+        rows = under_way(swaps.open if swaps is not None else [])
+        self._waiting.show(rows)
+        self.set_class(bool(rows), "-signing")
+        self._say_money()
+        self.refresh_keys()
 
     def begin(self, *, private: bool) -> None:
         """An empty line, for a swap or for a private send."""
@@ -82,6 +112,8 @@ class SwapView(Page):
     def session_changed(self) -> None:
         self._understand()
         self._fill_lists()
+        if getattr(self.app, "swaps", None) is not None:
+            self.swaps_changed()
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         if self._filling is None:
@@ -180,6 +212,8 @@ class SwapView(Page):
             self.line.show(IntentReading(Reading.REFUSED, session.reason))
         elif session.phase is Phase.STARTING:
             self.set_money(short, starting_words(live=session.live, done=session.done))
+        elif not self.line.value and (signing := self.signing) is not None and signing.waits:
+            self.set_money(where, "you: s shows what is to be signed", where_short=short)
         elif self._read.complete:
             self.set_money(where, "you: press enter to ask for quotes", where_short=short)
         elif self.private:

@@ -1,0 +1,74 @@
+"""Verbs of the screen that signs."""
+
+from __future__ import annotations
+
+from swapdesk.tui.commands.command import Command
+
+
+class Sign(Command):
+    """Sign exactly what stands here."""
+
+    KEY = "s"
+    VERB = "sign"
+    MONEY = True
+
+
+class Refuse(Command):
+    """Sign nothing of this and end the swap."""
+
+    KEY = "x"
+    VERB = "refuse"
+    MONEY = True
+
+
+class GoOn(Command):
+    """Go on with the swap from the step where it stopped."""
+
+    KEY = "r"
+    VERB = "go on"
+
+
+class RawFields(Command):
+    """Every field as it came from the service."""
+
+    KEY = "J"
+    VERB = "raw fields"
+
+
+class CopyDigest(Command):
+    """Copy the digest of what would be signed."""
+
+    KEY = "y"
+    VERB = "copy digest"
+
+
+class ReadOn(Command):
+    """Read on below."""
+
+    KEY = "down,j,space,pagedown"
+    SHOWN_KEY = "↓"
+    VERB = "read on"
+
+
+class ReadBack(Command):
+    """Read again above."""
+
+    KEY = "up,k,pageup"
+    SHOWN_KEY = "↑"
+    VERB = "read back"
+    FOOTER = False
+
+
+class Unlock(Command):
+    """Open the keys of the wallet with this pass phrase."""
+
+    KEY = "enter"
+    VERB = "unlock"
+
+
+class Back(Command):
+    """Back; the swap waits and is shown on the first screen."""
+
+    KEY = "escape"
+    SHOWN_KEY = "esc"
+    VERB = "back"

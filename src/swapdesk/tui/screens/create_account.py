@@ -1,0 +1,131 @@
+"""The half of the create screen for swaps on chains: which account of the wallet pays.
+
+The wallet starts with the first of them; the form is there meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.message import Message
+
+from swapdesk.tui.screens.create_sending import Sending
+from swapdesk.tui.screens.create_words import Step, said_sent
+from swapdesk.tui.widgets.check_line import Check, Verdict
+
+if TYPE_CHECKING:
+    from swapdesk.flows.dex_terms import DexTerms
+    from swapdesk.flows.intent import Intent
+    from swapdesk.flows.quoting import QuoteBoard
+    from swapdesk.flows.ranking import RankedQuote
+    from swapdesk.flows.swap_account import SwapAccount
+
+ASKING = "the wallet is asked for its account"
+
+
+class PaidFromWallet(Sending):
+    """``account`` is None until the wallet named one; ``no_account`` says why it did not."""
+
+    board: QuoteBoard
+    row: RankedQuote
+    account: SwapAccount | None = None
+    no_account: str = ""
+
+    @dataclass
+    class AccountRead(Message):
+        """As much as is known of the account."""
+
+        found: SwapAccount
+
+    @dataclass
+    class AccountFailed(Message):
+        """Why no account can pay this."""
+
+        said: str
+
+    @property
+    def on_chain(self) -> bool:
+        return self.row.on_chain
+
+    def find_account(self) -> None:
+        """Ask the wallet, in the background."""
+        if self.on_chain and self.link is not None:
+            self.run_worker(
+                self._find_account(), group="wallet", exclusive=True, exit_on_error=False
+            )
+
+    async def _find_account(self) -> None:
+        from swapdesk.flows.swap_account import NoSwapAccount, find_account, with_plan
+        from swapdesk.flows.wallet_words import failure_of_wallet
+        from swapdesk.wallet.errors import WalletError
+
+        found = None
+        try:
+            async for found in find_account(self.desk, self.board.token_in, self.board.token_out):
+                self.post_message(self.AccountRead(found))
+            if found is not None:
+                found = await with_plan(self.desk, found, self.row.quote_id)
+                self.post_message(self.AccountRead(found))
+        except NoSwapAccount as none:
+            self.post_message(self.AccountFailed(str(none)))
+        except WalletError as error:
+            failure = failure_of_wallet(error)
+            self.post_message(self.AccountFailed(f"{failure.cause} Next {failure.next}."))
+
+    @on(AccountRead)
+    def _account_read(self, event: AccountRead) -> None:
+        self.account, self.no_account = event.found, ""
+        self.account_known(event.found)
+        self.show()
+
+    @on(AccountFailed)
+    def _account_failed(self, event: AccountFailed) -> None:
+        self.no_account = event.said
+        self.show()
+
+    def account_known(self, found: SwapAccount) -> None:
+        """The form may name it."""
+
+    def lack(self) -> str:
+        """Why the wallet cannot pay this now, in a few words; empty when it can."""
+        if not self.on_chain:
+            return ""
+        if self.account is None:
+            return self.no_account.rstrip(".") or ASKING
+        board = self.board
+        return self.account.lack(board.amount_in(self.row), board.token_in.symbol) or ""
+
+    def lack_check(self) -> Check | None:
+        """The same as the last line of the panel."""
+        said = self.lack()
+        if not said:
+            return None
+        waits = said == ASKING or (self.account is not None and self.account.filling)
+        return Check(Verdict.UNKNOWN if waits else Verdict.REFUSED, said)
+
+    def dex_terms(self) -> DexTerms | None:
+        """What is confirmed beside the intent; None for every other route."""
+        if not self.on_chain or self.account is None:
+            return None
+        from swapdesk.flows.dex_terms import terms_of
+        from swapdesk.flows.swap_account import coin_price
+
+        price = coin_price(self.desk.catalog, self.board.token_in)
+        return terms_of(self.row.quote, self.account.account.address, price)
+
+    def _send(self, intent: Intent) -> None:
+        if intent.dex is None:
+            super()._send(intent)
+            return
+        swap = getattr(self.app, "swap", None)
+        if swap is None or self.step is not Step.READY:
+            return
+        self.sent_intent = intent.id
+        self.step, self._said = Step.SENT, said_sent(self.now())
+        self.step_changed("sent")
+        name = self.account.name if self.account is not None else ""
+        plan = self.account.plan if self.account is not None else None
+        # Not awaited here: the pages above the first one, this one among them, go.
+        self.app.call_later(swap, intent, wallet=name, plan=plan)

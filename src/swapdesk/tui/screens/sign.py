@@ -1,0 +1,288 @@
+"""What is about to be signed, beside what was promised; ``s`` signs it and nothing else does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from typing import Any, ClassVar
+
+from textual import on
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+
+from swapdesk.flows.dex_ending import DexEnding
+from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.notation import age
+from swapdesk.flows.raw_json import raw_lines
+from swapdesk.flows.signing_session import SigningSession, Stage
+from swapdesk.tui.commands import everywhere
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.commands.sign import (
+    Back,
+    CopyDigest,
+    GoOn,
+    RawFields,
+    ReadBack,
+    ReadOn,
+    Refuse,
+    Sign,
+    Unlock,
+)
+from swapdesk.tui.lines_view import LinesView
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.sign_facts import (
+    SignState,
+    context_of,
+    money_of,
+    phrase_question,
+    sign_lines,
+    swap_words,
+)
+from swapdesk.tui.session import Session
+from swapdesk.tui.spans import Line
+from swapdesk.tui.widgets.frame import FrameState
+from swapdesk.tui.widgets.passphrase_field import PassphraseField
+from swapdesk.tui.widgets.step_line import StepLine
+from swapdesk.tui.widgets.text_rows import TextRows
+from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
+from swapdesk.wallet.payload import TypedDataPayload
+
+READ_FIRST = "read to the end first"
+SHORT_BELOW = 28
+
+
+class SignView(LinesView):
+    """The review, or what goes on while there is none."""
+
+    def __init__(self, state: SignState, **place: Any) -> None:
+        super().__init__(**place)
+        self.state = state
+
+    def show(self, state: SignState) -> None:
+        self.state = state
+        self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return sign_lines(self.state, width)
+
+
+class SignScreen(Page):
+    """One swap on chains, from its confirmation to the turn of the venue."""
+
+    NAME = "Sign"
+    SPENDS = "exchange"
+    VERBS = (Sign, Refuse, GoOn, Unlock, ReadOn, RawFields, CopyDigest, ReadBack, Back)
+    AUTO_FOCUS: ClassVar[str | None] = ""
+    DEFAULT_CSS = """
+    SignScreen StepLine { margin: 0 0 1 0; }
+    SignScreen.-short StepLine { margin: 0; }
+    SignScreen #reading { height: 1fr; scrollbar-size: 0 0; background: $background; }
+    SignScreen PassphraseField { display: none; margin: 1 0 0 0; }
+    SignScreen.-locked PassphraseField { display: block; }
+    SignScreen .side { display: none; padding: 1 0; }
+    SignScreen.-wide .side { display: block; }
+    """
+
+    def __init__(self, session: Session, signing: SigningSession) -> None:
+        super().__init__(session, context=context_of(signing))
+        self.signing = signing
+        self._steps = StepLine()
+        self._view = SignView(SignState(signing, short=False))
+        self._reading = VerticalScroll(self._view, id="reading", can_focus=False)
+        self._phrase = PassphraseField()
+        self._raw = TextRows()
+        self._read: set[str] = set()
+        """Reviews of which the end was on the screen."""
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._steps
+        yield self._reading
+        yield self._phrase
+
+    def compose_side(self) -> Iterable[Widget]:
+        yield VerticalScroll(self._raw, classes="side", can_focus=False)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.show()
+
+    # drawing
+
+    @property
+    def counting(self) -> bool:
+        return not self.signing.over
+
+    def frame_now(self) -> FrameState:
+        """The place of the budget tells whether keys are open, and for how long."""
+        state = super().frame_now()
+        signing = getattr(self, "signing", None)
+        if signing is None or not self.session.opened:
+            return state
+        seconds = self.desk.wallet.locks_in
+        lock = "locked" if seconds is None else f"unlocked {age(seconds)} left"
+        return replace(state, context=context_of(signing), budget=None, lock=lock)
+
+    def on_tick(self) -> None:
+        self.show()
+
+    def swaps_changed(self) -> None:
+        self.show()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._read.clear()
+        self.show()
+
+    def show(self) -> None:
+        """Draw what stands now."""
+        if not self.is_mounted:
+            return
+        signing = self.signing
+        locked = signing.stage is Stage.LOCKED
+        self.set_class(locked, "-locked")
+        if locked and self.focused is not self._phrase:
+            self._phrase.focus()
+        if not locked:
+            self._phrase.forget()
+            if self.focused is self._phrase:
+                self.set_focus(None)
+        self._say_steps()
+        self._view.show(SignState(signing, short=self.app.size.height < SHORT_BELOW))
+        review = signing.review
+        step = review.id if review is not None else signing.stage.value
+        if step != self.guard.step:
+            self._reading.scroll_to(y=0, animate=False, immediate=True)
+            self._show_raw()
+        self.step_is(step)
+        self.refresh_frame()
+        self.call_after_refresh(self._see_end)
+
+    def _say_steps(self) -> None:
+        try:
+            self._steps.show(self.signing.steps)
+            where = DexEnding(self.signing.intent, self.desk.journal).whereabouts()
+        except JournalUnavailable as error:
+            self.show_notice(f"{error}.", "error")
+            return
+        money = money_of(self.signing, where, self.now())
+        self.set_money(money.where, money.next_, where_short=money.where_short, urgent=money.urgent)
+
+    def _see_end(self) -> None:
+        """The end of a review was on the screen: it may be signed from now on."""
+        review, reading = self.signing.review, self._reading
+        if review is None or not self.is_mounted or review.id in self._read:
+            return
+        height = self._view.size.height
+        if height and reading.scroll_y + reading.size.height >= height:
+            self._read.add(review.id)
+            # What makes the key work is a change of the screen, whatever made it.
+            self.guard.changed(self.guard.step)
+            self.refresh_keys()
+
+    def _show_raw(self) -> None:
+        self._raw.show(self.raw_lines() if self.signing.payload is not None else [])
+
+    def raw_lines(self) -> list[str]:
+        """What is signed as it came, made safe."""
+        payload = self.signing.payload
+        if payload is None:
+            return []
+        shown: Any = asdict(payload)
+        if isinstance(payload, TypedDataPayload):
+            shown = payload.document
+        return raw_lines(json.dumps(shown, default=str).encode())
+
+    # keys
+
+    def verb_standing(self, verb: type[Command]) -> Standing:
+        signing = self.signing
+        review, stage = signing.review, signing.stage
+        if verb is Unlock:
+            return READY if stage is Stage.LOCKED else HIDDEN
+        if verb is GoOn:
+            return READY if stage is Stage.STOPPED else HIDDEN
+        if verb in (ReadOn, ReadBack):
+            if stage is Stage.LOCKED:
+                return HIDDEN
+            below = self._reading.max_scroll_y > self._reading.scroll_y
+            return READY if (below if verb is ReadOn else self._reading.scroll_y > 0) else HIDDEN
+        if verb is RawFields:
+            return READY if signing.payload is not None and stage is not Stage.LOCKED else HIDDEN
+        if verb in (Sign, Refuse, CopyDigest):
+            if review is None:
+                return HIDDEN
+            return self._sign_standing(review.id) if verb is Sign else READY
+        if stage is Stage.LOCKED and verb not in (Back, everywhere.Keys):
+            return HIDDEN
+        return READY
+
+    def _sign_standing(self, review_id: str) -> Standing:
+        left = self.signing.left(self.now())
+        if not left:
+            return HIDDEN
+        if review_id not in self._read:
+            return Standing(locked=READ_FIRST)
+        sends = not isinstance(self.signing.payload, TypedDataPayload)
+        return Standing(verb="sign and send") if sends else READY
+
+    def do_sign(self) -> None:
+        review = self.signing.review
+        if review is None:
+            return
+        phrase = review.phrase
+        if phrase is None:
+            self.signing.agree(review.id)
+            return
+
+        def typed(yes: bool | None) -> None:
+            if yes:
+                self.signing.agree(review.id, phrase)
+
+        asked = Question("Not all of this is in the quote", phrase_question(review), phrase, "sign")
+        self.app.push_screen(TypedConfirm(asked), typed)
+
+    def do_refuse(self) -> None:
+        review = self.signing.review
+        if review is not None:
+            self.signing.refuse(review.id)
+
+    def do_go_on(self) -> None:
+        go_on = getattr(self.app, "go_on_signing", None)
+        if go_on is not None:
+            go_on(self.signing)
+
+    @on(PassphraseField.Complete)
+    def do_unlock(self) -> None:
+        if not self._phrase.value:
+            self.show_notice("Type the pass phrase of the wallet.", "warning")
+            return
+        self.signing.unlock(self._phrase.take())
+
+    def do_read_on(self) -> None:
+        self._scroll(1)
+
+    def do_read_back(self) -> None:
+        self._scroll(-1)
+
+    def _scroll(self, direction: int) -> None:
+        by = direction * max(1, self._reading.size.height - 1)
+        at = min(max(0, self._reading.scroll_y + by), self._reading.max_scroll_y)
+        self._reading.scroll_to(y=at, animate=False, immediate=True)
+        self.call_after_refresh(self._see_end)
+        self.refresh_keys()
+
+    def do_raw_fields(self) -> None:
+        from swapdesk.tui.screens.raw_payload import RawPayloadScreen
+
+        screen = RawPayloadScreen(self.session, swap_words(self.signing), self.raw_lines())
+        self.app.push_screen(screen)
+
+    def do_copy_digest(self) -> None:
+        review, copy = self.signing.review, getattr(self.app, "copy_value", None)
+        if review is not None and copy is not None:
+            copy("digest", review.digest)
+
+    def do_back(self) -> None:
+        self._phrase.forget()
+        self.post_message(self.Go(everywhere.Back))

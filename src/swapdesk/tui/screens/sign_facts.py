@@ -1,0 +1,240 @@
+"""What stands on the screen that signs, as lines; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen
+from swapdesk.flows.notation import countdown, exact_amount, grouped_address
+from swapdesk.flows.review_words import (
+    NOTHING_SIGNED,
+    Moved,
+    digest_groups,
+    match_count,
+    match_rows,
+    moved,
+    objections,
+    unmatched,
+)
+from swapdesk.flows.signing_session import SigningSession, Stage
+from swapdesk.tui.glyphs import BECOMES, DOT, REFUSED, TROUBLE, UNKNOWN, VALID
+from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, ruled, wrapped
+from swapdesk.tui.widgets.match_lines import LEAST_LABEL, match_table
+from swapdesk.tui.widgets.money_line import MoneyState
+from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
+from swapdesk.wallet.review import Match, Review, Severity
+
+URGENT_SECONDS = 15
+LABEL = LEAST_LABEL + 2
+
+
+@dataclass(frozen=True)
+class SignState:
+    """``short``: rows are scarce, so what only separates goes."""
+
+    session: SigningSession
+    short: bool
+
+
+def context_of(session: SigningSession) -> str:
+    """``2 of 2 · 1,000 USDC → WETH``."""
+    place = session.place
+    which = "" if place is None else f"{place[0]} of {place[1]} {DOT} "
+    return which + swap_words(session)
+
+
+def swap_words(session: SigningSession) -> str:
+    intent = session.intent
+    sold = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
+    return f"{sold} {BECOMES} {intent.token_out.symbol}"
+
+
+def sign_lines(state: SignState, width: int) -> list[Line]:
+    """The body under the steps."""
+    session = state.session
+    review = session.review
+    if review is not None:
+        return review_lines(session, review, width, short=state.short)
+    if session.outcome is not None:
+        return _end_lines(session, width, short=state.short)
+    if session.stage is Stage.LOCKED:
+        return _locked_lines(session, width)
+    return wrapped(Span(session.doing), width)
+
+
+def review_lines(session: SigningSession, review: Review, width: int, *, short: bool) -> list[Line]:
+    """One review: the title, the match table, what happens, the count, the digest."""
+    rows: list[Line] = []
+    if not short:
+        title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
+        rows += [*wrapped(title, width), []]
+    rows += match_table(match_rows(review, session.wallet), width, head=not short)
+    rows += [] if short else [[]]
+    rows += _objections(review, width)
+    rows += _happens(session, review, width)
+    rows += _labelled("Match", _matched(review), width)
+    rows += [] if short else [[]]
+    return rows + _digest(review, width)
+
+
+def _kind(session: SigningSession) -> str:
+    payload = session.payload
+    if isinstance(payload, TransactionPayload | SolanaPayload):
+        return f"a transaction on {session.intent.token_in.chain_name}, costs gas"
+    return "typed data, EIP-712, signed off chain, costs no gas"
+
+
+def _objections(review: Review, width: int) -> list[Line]:
+    rows: list[Line] = []
+    for said in objections(review, Severity.REFUSE):
+        rows += wrapped(Span(f"{REFUSED} {said}", "status-trouble"), width, indent=2)
+    for said in objections(review, Severity.WARN):
+        rows += wrapped(Span(f"{TROUBLE} {said}", "status-waiting"), width, indent=2)
+    return rows
+
+
+def _happens(session: SigningSession, review: Review, width: int) -> list[Line]:
+    simulation = review.simulation
+    if simulation is None:
+        if isinstance(session.payload, TransactionPayload | SolanaPayload):
+            said = "not simulated"
+        else:
+            said = "not simulated: a signature moves nothing by itself"
+        return [ruled("What happens", said, width)]
+    fact = f"simulated on block {simulation.height:,}"
+    rows = [ruled("What happens", fact, width)]
+    if simulation.failure is not None:
+        said = f"{REFUSED} it would fail: {simulation.failure}"
+        return rows + wrapped(Span(said, "status-trouble"), width, indent=2)
+    changes = moved(review)
+    for one in changes:
+        rows += _moved(one, session.wallet, width)
+    if not any(one.yours for one in changes):
+        rows += _labelled(session.wallet or "wallet", [Span("nothing moves")], width)
+    return rows
+
+
+def _moved(one: Moved, wallet: str, width: int) -> list[Line]:
+    name = (wallet or "wallet") if one.yours else "others"
+    line: Line = []
+    for amount, symbol in one.amounts:
+        if line:
+            line.append(Span("     "))
+        line += [Span(f"{symbol} "), Span(_signed(amount), _role(amount), amount=True)]
+    if one.yours:
+        line += [
+            Span("     "),
+            Span(f"{VALID} ", "status-done"),
+            Span("nothing else moves", "muted"),
+        ]
+    else:
+        line += [Span("  "), Span(grouped_address(one.holder), "muted")]
+    return _labelled(name, line, width)
+
+
+def _signed(amount: Decimal) -> str:
+    return f"{'−' if amount < 0 else '+'}{exact_amount(abs(amount))}"
+
+
+def _role(amount: Decimal) -> str:
+    return "amount-down" if amount < 0 else "amount-up"
+
+
+def _matched(review: Review) -> Line:
+    said = match_count(review)
+    missing = unmatched(review)
+    if any(one.match is Match.DIFFERS for one in review.lines) or review.refused:
+        return [Span(f"{REFUSED} {said}", "status-trouble")]
+    line: Line = [Span(f"{VALID} ", "status-done"), Span(said)]
+    if missing:
+        line.append(Span(f" {UNKNOWN} {', '.join(missing)}", "status-waiting"))
+    return line
+
+
+def _digest(review: Review, width: int) -> list[Line]:
+    first, second = digest_groups(review.digest)
+    return [
+        [*fill(Span("Digest", "muted"), LABEL), Span(first)],
+        [Span(" " * (LABEL + 3)), Span(second)],
+    ]
+
+
+def _labelled(label: str, content: LineLike, width: int) -> list[Line]:
+    rows = wrapped(line_of(content), max(20, width - LABEL))
+    heads = [fill(Span(label, "muted"), LABEL), *([Span(" " * LABEL)] for _ in rows[1:])]
+    return [[*head, *row] for head, row in zip(heads, rows, strict=True)]
+
+
+def _locked_lines(session: SigningSession, width: int) -> list[Line]:
+    rows = wrapped(
+        Span("The wallet is locked. Its pass phrase opens it for this run of the desk."), width
+    )
+    if session.said:
+        rows += wrapped(Span(f"{REFUSED} {session.said}", "status-trouble"), width, indent=2)
+    return rows
+
+
+def _end_lines(session: SigningSession, width: int, *, short: bool) -> list[Line]:
+    outcome = session.outcome
+    if not isinstance(outcome, SwapEnded | SwapOpen):
+        return wrapped(Span("The swap is done by you. The venue acts next."), width)
+    over = isinstance(outcome, SwapEnded)
+    glyph, role = (REFUSED, "status-trouble") if over else (TROUBLE, "status-waiting")
+    failure = outcome.failure
+    rows = wrapped(Span(f"{glyph} {failure.cause}", role), width, indent=2)
+    rows += [] if short else [[]]
+    rows += _labelled("Funds", _sentence(failure.money), width)
+    rows += _labelled("Next", _sentence(failure.next), width)
+    if outcome.order_id is not None:
+        rows += _labelled("Order", outcome.order_id, width)
+    if outcome.hash is not None:
+        rows += _labelled("Transaction", outcome.hash, width)
+    rows += _labelled("Code", outcome.code, width)
+    refused = session.refused
+    if refused is not None:
+        rows += [[], [Span(NOTHING_SIGNED, bold=True)], []]
+        rows += match_table(match_rows(refused, session.wallet), width, head=not short)
+        rows += [[], *_objections(refused, width)]
+    return rows
+
+
+def _sentence(text: str) -> str:
+    said = text[:1].upper() + text[1:]
+    return said if said.endswith(".") else f"{said}."
+
+
+def money_of(session: SigningSession, where: str, now: datetime) -> MoneyState:
+    """Where the money is and who acts next. ``where``: as the journal has it, without a point."""
+    intent = session.intent
+    account = f" in wallet {session.wallet}" if session.wallet else " in your wallet"
+    funds = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}{account}."
+    plain = where.partition(";")[0] == "in your wallet" and "may still" not in where
+    whole = funds if plain and "signature" not in where else f"{where}."
+    outcome = session.outcome
+    if isinstance(outcome, SwapEnded | SwapOpen):
+        return MoneyState(f"{outcome.failure.money}.", outcome.failure.next, funds)
+    left = session.left(now)
+    if left is not None:
+        if left <= 0:
+            return MoneyState(whole, "the desk: the quote ended", funds)
+        return MoneyState(
+            whole, f"you: sign or refuse in {countdown(left)}", funds, left < URGENT_SECONDS
+        )
+    if session.stage is Stage.LOCKED:
+        return MoneyState(whole, "you: type the pass phrase", funds)
+    if session.transaction is not None:
+        return MoneyState(whole, "the chain: it executes the transaction", funds)
+    return MoneyState(whole, "the desk: it goes on by itself", funds)
+
+
+def phrase_question(review: Review) -> Sequence[str]:
+    """The sentences before a phrase is typed: what stands in no quote."""
+    heavy = [one for one in review.lines if one.match is Match.UNMATCHED and one.weight]
+    return [
+        f"{review.title}.",
+        *(f"{one.field}: {one.signed}. It is not in the quote." for one in heavy),
+        *objections(review, Severity.WARN),
+    ]

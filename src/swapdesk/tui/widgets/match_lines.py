@@ -1,0 +1,72 @@
+"""The match table: a field, what is signed, the mark, what the quote promised.
+
+Addresses are never cut: where both sides have no room in one row, the promise goes below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swapdesk.flows.review_words import MatchRow
+from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
+from swapdesk.tui.spans import Line, Span, fill, rule, width_of, wrapped
+from swapdesk.wallet.review import Match
+
+_MARKS = {
+    Match.EQUAL: (VALID, "status-done", "muted"),
+    Match.UNMATCHED: (UNKNOWN, "status-waiting", "status-waiting"),
+    Match.DIFFERS: (REFUSED, "status-trouble", "status-trouble"),
+}
+GAP = 2
+ADDRESS = 52
+"""Cells of an address of an EVM chain in groups."""
+LEAST_LABEL, MOST_LABEL = 11, 16
+LEAST_BESIDE = 24
+"""Cells for the promise beside what is signed; with less it goes below."""
+STRONG = ("You sell", "You get")
+
+
+def match_table(rows: Sequence[MatchRow], width: int, *, head: bool) -> list[Line]:
+    """All rows at this width."""
+    label = max([len(one.field) for one in rows] or [0])
+    label = max(LEAST_LABEL, min(MOST_LABEL, label)) + GAP
+    signed = min(ADDRESS, max(20, width - label - 4))
+    beside = width - label - signed - 5
+    lines: list[Line] = []
+    if head:
+        first = [*fill(Span("Field", "muted"), label), Span("You sign", "muted")]
+        if beside >= LEAST_BESIDE:
+            first = [*fill(first, label + signed + 5), Span("The quote promised", "muted")]
+        lines += [first, rule(width)]
+    for row in rows:
+        lines += _row(row, label, signed, beside)
+    return lines
+
+
+def _row(row: MatchRow, label: int, signed: int, beside: int) -> list[Line]:
+    glyph, role, said = _MARKS[row.match]
+    bold = row.field in STRONG
+    parts = wrapped(Span(row.signed, "foreground", bold), signed)
+    room = max(beside, 1)
+    below = beside < LEAST_BESIDE and len(row.promised) > beside
+    promised = [] if below else wrapped(Span(row.promised, said), room)
+    names = wrapped(Span(row.field, "muted"), label - GAP)
+    lines: list[Line] = []
+    for at in range(max(len(parts), len(promised), len(names))):
+        line = fill(names[at] if at < len(names) else [], label)
+        line += fill(parts[at] if at < len(parts) else [], signed)
+        mark = Span(f"  {glyph}  ", role) if at == 0 else Span("     ")
+        line.append(mark)
+        if at < len(promised):
+            line += promised[at]
+        lines.append(_trimmed(line))
+    if below:
+        rest = wrapped(Span(row.promised, said), signed + max(beside, 0) + 3)
+        lines += [[Span(" " * (label + GAP)), *one] for one in rest]
+    return lines
+
+
+def _trimmed(line: Line) -> Line:
+    while line and not line[-1].text.strip():
+        line = line[:-1]
+    return line if width_of(line) else []
