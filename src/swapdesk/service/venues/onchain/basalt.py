@@ -22,12 +22,12 @@ from swapdesk.service.venues.onchain.adapter import (
 )
 from swapdesk.service.venues.onchain.pool_venue import (
     Pools,
-    contract_of,
     planned,
     swapped,
     tried,
 )
-from swapdesk.service.venues.onchain.spending import approvals_needed
+from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.spending import Spender
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
@@ -42,6 +42,7 @@ class Basalt:
     def __init__(self, provider: SwapProvider, router: str, pools: Pools) -> None:
         self.provider = provider
         self._router = router
+        self._spender = Spender(router)
         self._pools = pools
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
@@ -64,18 +65,12 @@ class Basalt:
     async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
         if deal.token_in.address is None:
             return Permission()
-        reader = self._pools.reader(deal.token_in.chain_data.short_name)
-        token = contract_of(deal.token_in, reader.place)
-        return Permission(
-            await approvals_needed(reader, token, owner, self._router, deal.plan.amount)
-        )
+        return Permission(await self._spender.approvals(self._reader(deal), deal, owner))
 
     async def allowed(self, deal: Deal, owner: str) -> bool:
         if deal.token_in.address is None:
             return True
-        reader = self._pools.reader(deal.token_in.chain_data.short_name)
-        token = contract_of(deal.token_in, reader.place)
-        return await reader.allowance(token, owner, self._router) >= deal.plan.amount
+        return await self._spender.may_take(self._reader(deal), deal, owner)
 
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
@@ -103,10 +98,13 @@ class Basalt:
             data = SWAP_FOR_NATIVE.call(plan.amount, plan.least, path, receiver, ends)
         else:
             data = SWAP_TOKENS.call(plan.amount, plan.least, path, receiver, ends)
-        reader = self._pools.reader(deal.token_in.chain_data.short_name)
         call = Call(self._router, data, sender=owner, value=value)
-        return Prepared(await tried(reader, call, deadline=deadline, slippage=plan.slippage))
+        return Prepared(
+            await tried(self._reader(deal), call, deadline=deadline, slippage=plan.slippage)
+        )
 
     async def progress(self, execution: Execution) -> Progress:
-        reader = self._pools.reader(execution.deal.token_in.chain_data.short_name)
-        return await swapped(reader, execution)
+        return await swapped(self._reader(execution.deal), execution)
+
+    def _reader(self, deal: Deal) -> ChainReader:
+        return self._pools.reader(deal.token_in.chain_data.short_name)

@@ -24,12 +24,12 @@ from swapdesk.service.venues.onchain.documents import NO_SIGNATURE, Document, Si
 from swapdesk.service.venues.onchain.permits import Permits
 from swapdesk.service.venues.onchain.pool_venue import (
     Pools,
-    contract_of,
     planned,
     swapped,
     tried,
 )
-from swapdesk.service.venues.onchain.spending import approvals_needed
+from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.spending import Spender
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement, SignatureType
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
@@ -47,6 +47,7 @@ class Fathom:
     ) -> None:
         self.provider = provider
         self._router = router
+        self._spender = Spender(router)
         self._pools = pools
         self._permits = permits
 
@@ -80,16 +81,10 @@ class Fathom:
         document = await self._document(deal, owner) if by_permit else None
         if document is not None:
             return Permission(signatures=[_requirement(document)])
-        reader = self._pools.reader(deal.token_in.chain_data.short_name)
-        token = contract_of(deal.token_in, reader.place)
-        return Permission(
-            await approvals_needed(reader, token, owner, self._router, deal.plan.amount)
-        )
+        return Permission(await self._spender.approvals(self._reader(deal), deal, owner))
 
     async def allowed(self, deal: Deal, owner: str) -> bool:
-        reader = self._pools.reader(deal.token_in.chain_data.short_name)
-        token = contract_of(deal.token_in, reader.place)
-        return await reader.allowance(token, owner, self._router) >= deal.plan.amount
+        return await self._spender.may_take(self._reader(deal), deal, owner)
 
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
@@ -118,13 +113,13 @@ class Fathom:
             permit.r,
             permit.s,
         )
-        reader = self._pools.reader(deal.token_in.chain_data.short_name)
         call = Call(self._router, data, sender=owner)
-        return Prepared(await tried(reader, call, deadline=deadline, slippage=plan.slippage))
+        return Prepared(
+            await tried(self._reader(deal), call, deadline=deadline, slippage=plan.slippage)
+        )
 
     async def progress(self, execution: Execution) -> Progress:
-        reader = self._pools.reader(execution.deal.token_in.chain_data.short_name)
-        return await swapped(reader, execution)
+        return await swapped(self._reader(execution.deal), execution)
 
     async def _permit(
         self, deal: Deal, owner: str, signatures: Sequence[GivenSignature]
@@ -146,11 +141,12 @@ class Fathom:
         return permit
 
     async def _document(self, deal: Deal, owner: str) -> Document | None:
-        reader = self._pools.reader(deal.token_in.chain_data.short_name)
-        token = contract_of(deal.token_in, reader.place)
         return await self._permits_of(deal.token_in).document(
-            token, owner, self._router, deal.plan.amount, deal.signed_until
+            deal.plan.path[0], owner, self._router, deal.plan.amount, deal.signed_until
         )
+
+    def _reader(self, deal: Deal) -> ChainReader:
+        return self._pools.reader(deal.token_in.chain_data.short_name)
 
     def _permits_of(self, token: Token) -> Permits:
         return self._permits[token.chain_data.short_name]

@@ -12,12 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from swapdesk.chain.addresses.evm import keccak
-from swapdesk.chain.calldata.venues import NONCE_USED
-from swapdesk.chain.rpc.evm import Call
-from swapdesk.chain.rpc.evm_answers import Log, Receipt
-from swapdesk.chain.rpc.evm_errors import EvmRefused
-from swapdesk.service.venues.adapter import LegReport, Unavailable
+from swapdesk.service.venues.adapter import Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     Deal,
     DexPrice,
@@ -31,40 +26,28 @@ from swapdesk.service.venues.onchain.adapter import (
 )
 from swapdesk.service.venues.onchain.documents import (
     Document,
-    Domain,
-    digest_of,
     order_document,
     signed_by,
 )
 from swapdesk.service.venues.onchain.formula import less
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet
 from swapdesk.service.venues.onchain.isthmus_order import (
-    SignedOrder,
     order_of,
-    settle_call,
     signed_order,
 )
+from swapdesk.service.venues.onchain.isthmus_solver import SPREAD, Solver
 from swapdesk.service.venues.onchain.permits import Permits
 from swapdesk.service.venues.onchain.pool_venue import Pools, planned
 from swapdesk.service.venues.onchain.reader import ChainReader
-from swapdesk.service.venues.onchain.spending import approvals_needed
+from swapdesk.service.venues.onchain.spending import Spender
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement, SignatureType
-from swapdesk.wire.encoding.numbers import from_base_units
-from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
 KEY = "order"
-DOMAIN_NAME, DOMAIN_VERSION = "Isthmus Settlement", "2"
-
-_TRADE_EVENT = (
-    "0x" + keccak(b"Trade(address,address,address,uint256,uint256,uint256,bytes32)").hex()
-)
 _MINUTES = Decimal("0.7")
 _FEE = Decimal("0.1")
 """Percent of what is sold that the solver keeps for its gas."""
-_SPREAD = Decimal("0.05")
-"""Percent under the pools that the solver pays."""
 
 
 class Isthmus:
@@ -82,7 +65,8 @@ class Isthmus:
         self._settlement = settlement
         self._pools = pools
         self._permits = permits
-        self._solver = solver
+        self._spender = Spender(settlement)
+        self._solver = Solver(settlement, pools, solver)
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
         return (
@@ -100,7 +84,7 @@ class Isthmus:
         if path is None:
             return Unavailable("nobody pays anything for this amount")
         domain = await self._permits_of(question.token_in).domain(path.tokens[0])
-        promised = planned(question, path, out=less(path.paid, _SPREAD))
+        promised = planned(question, path, out=less(path.paid, SPREAD))
         plan = Plan(
             promised.amount,
             promised.out,
@@ -126,16 +110,11 @@ class Isthmus:
         permit = await self._permit_document(deal, owner) if by_permit else None
         if permit is not None:
             return Permission(signatures=[_requirement(permit, SignatureType.CHAINED, 0, 2)])
-        reader = self._reader(deal)
-        approvals = await approvals_needed(
-            reader, deal.plan.path[0], owner, self._settlement, deal.plan.amount
-        )
+        approvals = await self._spender.approvals(self._reader(deal), deal, owner)
         return Permission(approvals=approvals, signatures=[order])
 
     async def allowed(self, deal: Deal, owner: str) -> bool:
-        reader = self._reader(deal)
-        found = await reader.allowance(deal.plan.path[0], owner, self._settlement)
-        return found >= deal.plan.amount
+        return await self._spender.may_take(self._reader(deal), deal, owner)
 
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
@@ -178,7 +157,7 @@ class Isthmus:
                 raise DexRefused("carries no permit of this owner for this quote", "signatures")
         elif not await self.allowed(deal, owner):
             raise DexRefused("carries no permit, and nothing is allowed", "signatures")
-        await self._try(deal, signed_order(deal, owner, notes))
+        await self._solver.require_settleable(deal, signed_order(deal, owner, notes))
         metadata = {
             "offChain": True,
             "router": self._settlement,
@@ -187,104 +166,15 @@ class Isthmus:
         return Prepared(metadata, settled_by_venue=True, notes=notes)
 
     async def progress(self, execution: Execution) -> Progress:
-        if not execution.confirmed:
-            return Progress(LegReport(LegStatus.WAITING))
-        reader = self._reader(execution.deal)
-        order = signed_order(execution.deal, execution.owner, execution.notes)
-        settled = execution.notes.get("settlement")
-        if settled is not None:
-            report = await self._settled(reader, execution, settled)
-            if report is not None:
-                return Progress(report)
-        if await self._used(reader, order):
-            trade = await self._trade(reader, order)
-            if trade is None or trade.transaction is None:
-                # Taken back by its owner: nothing has moved.
-                return Progress(LegReport(LegStatus.FAILED))
-            report = await self._settled(reader, execution, trade.transaction)
-            waiting = _exchanging(trade.transaction)
-            return Progress(report or waiting, {"settlement": trade.transaction})
-        if int(execution.now.timestamp()) > order.order.valid_to:
-            return Progress(LegReport(LegStatus.FAILED))
-        try:
-            sent = await self._solver.send(
-                reader, self._settlement, await self._settle_call(execution.deal, order)
-            )
-        except EvmRefused as refused:
-            if not refused.reverted:
-                raise
-            # The owner's tokens are gone or nothing is allowed any more.
-            return Progress(LegReport(LegStatus.CONFIRMING), {"hindrance": refused.words})
-        return Progress(_exchanging(sent), {"settlement": sent})
-
-    async def _settled(
-        self, reader: ChainReader, execution: Execution, transaction: str
-    ) -> LegReport | None:
-        """The settlement as a leg; None when the chain does not know it, or it was in vain."""
-        receipt = await reader.client.receipt(transaction)
-        if receipt is None:
-            known = await reader.client.transaction(transaction)
-            return None if known is None else _exchanging(transaction)
-        if not receipt.succeeded:
-            return None
-        deep = await reader.client.height() - receipt.block + 1
-        if deep < reader.place.confirmations:
-            return _exchanging(transaction, deep, reader.place.confirmations)
-        deal = execution.deal
-        return LegReport(
-            LegStatus.FINISHED,
-            amount_in=from_base_units(deal.plan.amount, deal.token_in.decimals),
-            amount_out=from_base_units(_bought(receipt, deal), deal.token_out.decimals),
-            deposit_hash=transaction,
-            payout_hash=transaction,
-            confirmations=deep,
-            confirmations_needed=reader.place.confirmations,
-            deposit_arrived=True,
-        )
-
-    async def _try(self, deal: Deal, signed: SignedOrder) -> None:
-        call = Call(
-            self._settlement,
-            settle_call(signed, deal.plan.least, deal),
-            sender=self._solver.address,
-        )
-        try:
-            await self._reader(deal).client.call(call)
-        except EvmRefused as refused:
-            raise DexRefused(f"the swap would fail now: {refused.words}") from refused
-
-    async def _settle_call(self, deal: Deal, signed: SignedOrder) -> bytes:
-        """What is paid is what the pools pay now, at least the order's limit."""
-        _, path = await self._pools.best(
-            deal.token_in, deal.token_out, deal.plan.amount - deal.plan.fee
-        )
-        now = 0 if path is None else less(path.paid, _SPREAD)
-        return settle_call(signed, max(now, deal.plan.least), deal)
-
-    async def _used(self, reader: ChainReader, signed: SignedOrder) -> bool:
-        order = signed.order
-        (used,) = await reader.numbers([(self._settlement, NONCE_USED, (order.owner, order.nonce))])
-        return bool(used)
-
-    async def _trade(self, reader: ChainReader, signed: SignedOrder) -> Log | None:
-        """The settlement of this order, whoever sent it."""
-        digest = digest_of(order_document(self._domain(reader), signed.order))
-        owner = "0x" + signed.order.owner[2:].lower().rjust(64, "0")
-        found = await reader.client.logs(
-            self._settlement, [_TRADE_EVENT, owner, "0x" + digest.hex()]
-        )
-        return found[-1] if found else None
+        return await self._solver.progress(execution)
 
     def _order_document(self, deal: Deal, owner: str) -> Document:
-        return order_document(self._domain(self._reader(deal)), order_of(deal, owner))
+        return order_document(self._solver.domain(self._reader(deal)), order_of(deal, owner))
 
     async def _permit_document(self, deal: Deal, owner: str) -> Document | None:
         return await self._permits_of(deal.token_in).document(
             deal.plan.path[0], owner, self._settlement, deal.plan.amount, deal.signed_until
         )
-
-    def _domain(self, reader: ChainReader) -> Domain:
-        return Domain(DOMAIN_NAME, DOMAIN_VERSION, reader.place.chain_id, self._settlement)
 
     def _reader(self, deal: Deal) -> ChainReader:
         return self._pools.reader(deal.token_in.chain_data.short_name)
@@ -309,20 +199,3 @@ def _requirement(
         key=KEY,
         swap_required_metadata=metadata,
     )
-
-
-def _exchanging(transaction: str, deep: int = 0, needed: int | None = None) -> LegReport:
-    return LegReport(
-        LegStatus.EXCHANGING,
-        deposit_hash=transaction,
-        confirmations=deep,
-        confirmations_needed=needed,
-        deposit_arrived=deep > 0,
-    )
-
-
-def _bought(receipt: Receipt, deal: Deal) -> int:
-    for log in receipt.logs:
-        if log.topics and log.topics[0] == _TRADE_EVENT and len(log.data) == 160:
-            return int.from_bytes(log.data[96:128], "big")
-    return deal.plan.least

@@ -32,9 +32,10 @@ from swapdesk.service.venues.onchain.adapter import (
 )
 from swapdesk.service.venues.onchain.formula import less
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet
+from swapdesk.service.venues.onchain.own_transaction import looked_up
 from swapdesk.service.venues.onchain.pool_venue import tried, watched
 from swapdesk.service.venues.onchain.reader import ChainReader
-from swapdesk.service.venues.onchain.spending import approvals_needed
+from swapdesk.service.venues.onchain.spending import Spender
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units
 from swapdesk.wire.orders import LegStatus
@@ -73,6 +74,7 @@ class Meridian:
     ) -> None:
         self.provider = provider
         self._portal = portal
+        self._spender = Spender(portal)
         self._readers = readers
         self._assets = assets
         self._relayer = relayer
@@ -128,15 +130,10 @@ class Meridian:
         )
 
     async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
-        return Permission(
-            await approvals_needed(
-                self._source(deal), deal.plan.path[0], owner, self._portal, deal.plan.amount
-            )
-        )
+        return Permission(await self._spender.approvals(self._source(deal), deal, owner))
 
     async def allowed(self, deal: Deal, owner: str) -> bool:
-        found = await self._source(deal).allowance(deal.plan.path[0], owner, self._portal)
-        return found >= deal.plan.amount
+        return await self._spender.may_take(self._source(deal), deal, owner)
 
     async def next_signature(
         self, deal: Deal, owner: str, given: GivenSignature, step: int
@@ -214,14 +211,10 @@ class Meridian:
         self, there: ChainReader, execution: Execution, receipt: Receipt, payout: str
     ) -> LegReport | None:
         """The payout as a leg; None when the chain does not know it, or it was in vain."""
-        found = await there.client.receipt(payout)
+        found = await looked_up(there, payout)
         if found is None:
-            known = await there.client.transaction(payout)
-            return None if known is None else _sending(receipt, payout)
-        if not found.succeeded:
             return None
-        deep = await there.client.height() - found.block + 1
-        if deep < there.place.confirmations:
+        if found.final is None:
             return _sending(receipt, payout)
         deal = execution.deal
         return LegReport(
@@ -230,8 +223,8 @@ class Meridian:
             amount_out=from_base_units(deal.plan.out, deal.token_out.decimals),
             deposit_hash=receipt.hash,
             payout_hash=payout,
-            confirmations=deep,
-            confirmations_needed=there.place.confirmations,
+            confirmations=found.deep,
+            confirmations_needed=found.needed,
             deposit_arrived=True,
         )
 
