@@ -133,8 +133,10 @@ class DexPermission:
         if first.step != 0 or not 1 <= total <= MOST_STEPS:
             raise ChainBroken(f"a chain of {total} steps begins with step {first.step}")
         while True:
+            # A step that contradicts itself is not signed to find out.
+            goes_on = _goes_on(requirement)
             given = await self._signed(requirement)
-            if not _goes_on(requirement):
+            if not goes_on:
                 return given
             body = ChainSignaturesRequest(
                 quote_id=self._intent.quote_id,

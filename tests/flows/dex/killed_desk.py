@@ -7,19 +7,16 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from flows.dex.boundaries import striking
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import SystemClock
-from swapdesk.flows.dex_log import DexLog
 from swapdesk.flows.dex_payment import Agreed, Pace
 from swapdesk.flows.dex_swap import DexSwapFlow
 from swapdesk.flows.exchange import ExchangeFlow
 from swapdesk.flows.intent import Intent
-from swapdesk.flows.intent_log import IntentLog
 from swapdesk.flows.journal import Journal
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import from_json
@@ -27,45 +24,9 @@ from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.review import Review
 from wallet.agents import CHEAP, PASSPHRASE
 
-ROOMS = {
-    "api": PartnerApi,
-    "steps": DexLog,
-    "intents": IntentLog,
-    "wallet": WalletClient,
-}
 
-
-def die_at(boundary: str) -> None:
-    """``room.method.before|after.n``: at the n-th call of a method."""
-    room, method, when, count = boundary.split(".")
-    kind, left = ROOMS[room], int(count)
-    plain: Callable[..., Any] = getattr(kind, method)
-
-    def reached(moment: str) -> None:
-        nonlocal left
-        if moment == when:
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    if asyncio.iscoroutinefunction(plain):
-
-        async def awaited(*arguments: Any, **named: Any) -> Any:
-            reached("before")
-            found = await plain(*arguments, **named)
-            reached("after")
-            return found
-
-        setattr(kind, method, awaited)
-        return
-
-    def called(*arguments: Any, **named: Any) -> Any:
-        reached("before")
-        found = plain(*arguments, **named)
-        reached("after")
-        return found
-
-    setattr(kind, method, called)
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def swap(url: str, place: str, journal: str, intent: str, boundary: str) -> None:
@@ -73,16 +34,17 @@ async def swap(url: str, place: str, journal: str, intent: str, boundary: str) -
     log = Journal.open(Path(journal), clock)
     agent = await WalletClient.start(from_json(WalletPlace, json.loads(place)), program=CHEAP)
     await agent.unlock(PASSPHRASE)
-    die_at(boundary)
 
     async def look(review: Review) -> Agreed | None:
         return Agreed(review.phrase)
 
-    async with PartnerApi(url, Credentials.of_key("first-key", "first-secret"), clock=clock) as api:
+    key = Credentials.of_key("first-key", "first-secret")
+    async with PartnerApi(url, key, clock=clock) as api:
         exchange = ExchangeFlow(api, log, clock, looks=(0.0, 0.0, 0.0))
         pace = Pace(look=0.01, patience=20.0)
         flow = DexSwapFlow(api, exchange, log, clock, agent, look, pace=pace)
-        await flow.swap(Intent.from_json(json.loads(intent)))
+        with striking(boundary, die):
+            await flow.swap(Intent.from_json(json.loads(intent)))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
+from swapdesk.clock import Clock
 from swapdesk.flows.dex_payment import Agreed, Pace
 from swapdesk.flows.dex_swap import DexSwapFlow
 from swapdesk.flows.dex_terms import terms_of
@@ -37,6 +38,48 @@ PACE = Pace(look=0.01, patience=20.0)
 CHAINS = ("ethereum", "base")
 
 
+async def frozen(
+    api: PartnerApi, clock: Clock, venue: str, sell: Token, buy: Token, amount: str, address: str
+) -> Intent:
+    """What somebody confirms who takes the quote of a venue now, to be paid to themselves."""
+    answer = await api.get_quotes(
+        QuoteQuery(
+            amount=Decimal(amount),
+            from_=sell.id,
+            to=buy.id,
+            types=[RouteType.DEX],
+            sender_address=address,
+        )
+    )
+    (quote,) = [one for one in answer.quotes if one.swap == venue and one.error is None]
+    assert quote.quote_id is not None
+    assert quote.amount_out is not None
+    assert quote.valid_until is not None
+    return Intent(
+        id=new_intent_id(),
+        kind=IntentKind.EXCHANGE,
+        frozen_at=clock.now(),
+        token_in=TokenFacts.of(sell),
+        token_out=TokenFacts.of(buy),
+        amount_in=Decimal(amount),
+        amount_out=quote.amount_out,
+        net_amount_out=quote.net_amount_out or quote.amount_out,
+        route="dex",
+        provider=quote.swap,
+        provider_name=quote.swap_name,
+        quote_id=quote.quote_id,
+        valid_until=quote.valid_until,
+        minutes=quote.duration,
+        recipient=address,
+        recipient_label=None,
+        memo=None,
+        memo_waived=False,
+        refund_address=None,
+        refund_memo=None,
+        dex=terms_of(quote, address, Decimal(3000)),
+    )
+
+
 @dataclass
 class Swapper:
     """One account with a journal of its own; ``reviews`` are what it was shown."""
@@ -45,7 +88,7 @@ class Swapper:
     agent: WalletClient
     address: str
     journal: Journal
-    directory: Path
+    keys: Path
     reviews: list[Review] = field(default_factory=list)
     agrees: Callable[[Review], bool] = lambda review: True
 
@@ -71,42 +114,8 @@ class Swapper:
 
     async def intent(self, venue: str, sell: Token, buy: Token, amount: str) -> Intent:
         """Frozen from a quote of the venue."""
-        answer = await self.place.api.get_quotes(
-            QuoteQuery(
-                amount=Decimal(amount),
-                from_=sell.id,
-                to=buy.id,
-                types=[RouteType.DEX],
-                sender_address=self.address,
-            )
-        )
-        (quote,) = [one for one in answer.quotes if one.swap == venue and one.error is None]
-        assert quote.quote_id is not None
-        assert quote.amount_out is not None
-        assert quote.valid_until is not None
-        return Intent(
-            id=new_intent_id(),
-            kind=IntentKind.EXCHANGE,
-            frozen_at=self.place.floor.clock.now(),
-            token_in=TokenFacts.of(sell),
-            token_out=TokenFacts.of(buy),
-            amount_in=Decimal(amount),
-            amount_out=quote.amount_out,
-            net_amount_out=quote.net_amount_out or quote.amount_out,
-            route="dex",
-            provider=quote.swap,
-            provider_name=quote.swap_name,
-            quote_id=quote.quote_id,
-            valid_until=quote.valid_until,
-            minutes=quote.duration,
-            recipient=self.address,
-            recipient_label=None,
-            memo=None,
-            memo_waived=False,
-            refund_address=None,
-            refund_memo=None,
-            dex=terms_of(quote, self.address, Decimal(3000)),
-        )
+        clock = self.place.floor.clock
+        return await frozen(self.place.api, clock, venue, sell, buy, amount, self.address)
 
     def flow(self, api: PartnerApi | None = None, agent: WalletClient | None = None) -> DexSwapFlow:
         async def look(review: Review) -> Agreed | None:
@@ -142,21 +151,32 @@ class Place:
         return WalletPlace(str(keys), "sandbox", links)
 
     @asynccontextmanager
-    async def someone(self, directory: Path) -> AsyncIterator[Swapper]:
-        """A new key in an agent of its own, unlocked."""
-        agent = await WalletClient.start(self.wallet(directory / "keys"), program=CHEAP)
-        journal = Journal.open(directory / "journal.db", self.floor.clock)
+    async def someone(
+        self, directory: Path, beside: Swapper | None = None
+    ) -> AsyncIterator[Swapper]:
+        """A new key in an agent of its own, or in that of somebody else; unlocked."""
+        keys = beside.keys if beside else directory / "keys"
+        agent = (
+            beside.agent if beside else await WalletClient.start(self.wallet(keys), program=CHEAP)
+        )
+        journal = _journal(directory, self.floor.clock)
         try:
             made = await agent.create(Kind.EVM, "", PASSPHRASE)
-            yield Swapper(self, agent, made.address, journal, directory)
+            yield Swapper(self, agent, made.address, journal, keys)
         finally:
             journal.close()
-            await agent.close()
+            if beside is None:
+                await agent.close()
 
     async def completed(self, order: Order) -> Order:
         """The order once it has ended."""
         await self.floor.until(order.service_id, lambda told: told["status"] >= 4)
         return await self.api.get_order(order.service_id)
+
+
+def _journal(directory: Path, clock: Clock) -> Journal:
+    directory.mkdir(exist_ok=True)
+    return Journal.open(directory / "journal.db", clock)
 
 
 @asynccontextmanager

@@ -1,0 +1,66 @@
+"""Moments of a swap at which something dies: just before or just after the n-th call of a method.
+
+A boundary is ``room.method.before|after.n``, as ``wallet.sign.after.2``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.flows.dex_log import DexLog
+from swapdesk.flows.intent_log import IntentLog
+from swapdesk.wallet.client import WalletClient
+
+ROOMS = {
+    "api": PartnerApi,
+    "steps": DexLog,
+    "intents": IntentLog,
+    "wallet": WalletClient,
+}
+
+
+@dataclass
+class Struck:
+    """``met`` once the boundary was reached."""
+
+    met: bool = False
+
+
+@contextmanager
+def striking(boundary: str, strike: Callable[[], None]) -> Iterator[Struck]:
+    """Call ``strike`` at a boundary, once. The method itself does what it always does."""
+    room, method, when, count = boundary.split(".")
+    kind, left = ROOMS[room], int(count)
+    plain: Callable[..., Any] = getattr(kind, method)
+    struck = Struck()
+
+    def reached(moment: str) -> None:
+        nonlocal left
+        if moment == when:
+            left -= 1
+            if left == 0:
+                struck.met = True
+                strike()
+
+    async def awaited(*arguments: Any, **named: Any) -> Any:
+        reached("before")
+        found = await plain(*arguments, **named)
+        reached("after")
+        return found
+
+    def called(*arguments: Any, **named: Any) -> Any:
+        reached("before")
+        found = plain(*arguments, **named)
+        reached("after")
+        return found
+
+    setattr(kind, method, awaited if asyncio.iscoroutinefunction(plain) else called)
+    try:
+        yield struck
+    finally:
+        setattr(kind, method, plain)

@@ -1,0 +1,57 @@
+"""What a wallet has signed and what the chain holds of it, to be compared before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flows.dex.swapping import Swapper
+from swapdesk.agent.transactions.file import RecordsFile
+from swapdesk.agent.transactions.records import Records
+from swapdesk.chain.calldata import erc20
+from swapdesk.chain.deployments import SANDBOX_VENUES
+from swapdesk.chain.rpc.evm import Call
+from swapdesk.sandbox.tampering import ATTACKER
+from swapdesk.wire.tokens import Token
+
+SPENDERS = {**{one.provider: one.address for one in SANDBOX_VENUES}, "attacker": ATTACKER}
+
+
+@dataclass(frozen=True)
+class OnChain:
+    """Of one account, read over JSON-RPC. ``nonce`` counts what was executed for it, ``waiting``
+    what is not yet; ``allowances`` are units of the token sold by who may take them."""
+
+    coins: int
+    sold: int
+    bought: int
+    nonce: int
+    allowances: dict[str, int]
+    waiting: int
+
+
+async def on_chain(someone: Swapper, sell: Token, buy: Token) -> OnChain:
+    client = someone.place.floor.readers[sell.chain_data.short_name].client
+    allowances = {}
+    for name, spender in SPENDERS.items():
+        if sell.address is not None:
+            call = Call(sell.address, erc20.ALLOWANCE.call(someone.address, spender))
+            allowances[name] = int.from_bytes(await client.call(call), "big")
+    nonce = await client.nonce(someone.address, pending=False)
+    return OnChain(
+        await client.balance(someone.address),
+        await someone.holds(sell),
+        await someone.holds(buy),
+        nonce,
+        allowances,
+        await client.nonce(someone.address) - nonce,
+    )
+
+
+def signed(someone: Swapper, intent_id: str) -> list[str]:
+    """What left the agent under an intent, as its own records on disk tell it: each signature by
+    what it does."""
+    records = Records(RecordsFile(someone.keys, writable=False))
+    try:
+        return [one.act for one in records.given(intent_id)]
+    finally:
+        records.close()
