@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from swapdesk.cli.amount_argument import read_amount
-from swapdesk.cli.command_error import CommandError, own_refusal
+from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.creation import Creation
 from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
@@ -16,6 +16,7 @@ from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.session import Session, require_key
 from swapdesk.cli.token_argument import find_token
 from swapdesk.cli.wallet_session import account_named, make_ready, of_wallet_error, unlock
+from swapdesk.flows.chain_links import KINDS
 from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.dex_payment import Agreed
 from swapdesk.flows.dex_promise import NoDexSwap, promise_of
@@ -27,7 +28,7 @@ from swapdesk.flows.local_wallet import LocalWallet
 from swapdesk.flows.open_business import intent_words
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
-from swapdesk.wallet.accounts import Account, Kind
+from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Match, Review
 from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short
@@ -49,27 +50,38 @@ class DexCreation(Creation):
         wallet = self._desk.wallet
         try:
             await make_ready(self._session, wallet, fill=False)
-            account = await self._account(wallet)
+            token_in = find_token(self._request.sell, self._desk, field="from")
+            account = await self._account(wallet, token_in)
             await unlock(self._session.call, wallet, self._request.passphrase_fd)
-            return await self._swap(wallet, account)
+            return await self._swap(wallet, account, token_in)
         except WalletError as error:
             raise of_wallet_error(error) from None
 
-    async def _account(self, wallet: LocalWallet) -> Account:
+    async def _account(self, wallet: LocalWallet, token_in: Token) -> Account:
+        """The one that was named, else the first of the chain of the token that is sold."""
+        chain = token_in.chain_data
+        kind = KINDS.get(chain.kind)
+        if kind is None:
+            message = f"This wallet has no accounts of {chain.name}."
+            raise bad_input("NO_SUCH_CHAIN", message, field="from")
         accounts = await wallet.accounts()
         if self._request.account is not None:
-            return account_named(accounts, self._request.account)
-        first = next((one for one in accounts.accounts if one.kind is Kind.EVM), None)
+            named = account_named(accounts, self._request.account)
+            if named.kind is not kind:
+                message = f"{named.name} is no account of {chain.name}, where the token is."
+                raise bad_input("WRONG_CHAIN", message, field="account")
+            return named
+        first = next((one for one in accounts.accounts if one.kind is kind), None)
         if first is None:
             raise CommandError(
                 Exit.NOT_FOUND,
                 "NO_ACCOUNT",
-                "This wallet has no account that could swap.",
-                next="you: swapdesk wallet new makes one",
+                f"This wallet has no account of {chain.name}.",
+                next=f"you: swapdesk wallet new --kind {kind} makes one",
             )
         return first
 
-    async def _swap(self, wallet: LocalWallet, account: Account) -> int:
+    async def _swap(self, wallet: LocalWallet, account: Account, token_in: Token) -> int:
         link = self._session.link
         flow = DexSwapFlow(
             link.api,
@@ -80,7 +92,6 @@ class DexCreation(Creation):
             self._look,
         )
         await self._take_on(flow)
-        token_in = find_token(self._request.sell, self._desk, field="from")
         token_out = find_token(self._request.buy or "", self._desk, field="to")
         warned = self._usable_lines(token_in, token_out)
         amount = read_amount(self._request.amount, token_in)
@@ -124,7 +135,9 @@ class DexCreation(Creation):
                 payees.memo,
                 None,
                 self._desk.clock,
-                dex=terms_of(row.quote, account.address, price),
+                dex=terms_of(
+                    row.quote, account.address, price, kind=board.token_in.chain_data.kind
+                ),
             )
             promise_of(intent)
         except (NotFreezable, NoDexSwap, NumberError) as error:

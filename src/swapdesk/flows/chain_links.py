@@ -37,6 +37,11 @@ def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
     return tuple(links)
 
 
+def sandbox_makers(ready: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """(provider, key) of those that sign their half of a swap in a running sandbox."""
+    return tuple((str(one["provider"]), str(one["key"])) for one in ready.get("makers", ()))
+
+
 def live_links(settings: Settings, catalog: Catalog) -> tuple[tuple[ChainLink, ...], list[str]]:
     """``[profiles.NAME.rpc]`` with kinds and ids of the catalogue, and a sentence for each
     entry that cannot be used."""

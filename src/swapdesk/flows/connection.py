@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.client.credentials import Credentials
-from swapdesk.flows.chain_links import sandbox_links
+from swapdesk.flows.chain_links import sandbox_links, sandbox_makers
 from swapdesk.secret import Secret
 from swapdesk.settings import Settings
 from swapdesk.wallet.place import ChainLink
@@ -20,13 +20,15 @@ class NotConfigured(Exception):
 @dataclass(frozen=True)
 class Connection:
     """``control`` is the sandbox's control URL and token; None for a live service. ``chains``
-    are those the sandbox runs itself; a live profile names its nodes in the configuration."""
+    are those the sandbox runs itself; a live profile names its nodes in the configuration.
+    ``makers`` are the keys, each (provider, key), that sign their half of a swap there."""
 
     url: str
     credentials: Credentials
     partner: str
     control: tuple[str, Secret] | None = None
     chains: tuple[ChainLink, ...] = ()
+    makers: tuple[tuple[str, str], ...] = ()
 
     @property
     def read_only(self) -> bool:
@@ -60,6 +62,7 @@ def sandbox_connection(ready: Mapping[str, Any], settings: Settings | None = Non
         partner=str(partner.get("name") or partner["partnerId"]),
         control=(_attached(settings) if settings else None) or control,
         chains=sandbox_links(ready),
+        makers=sandbox_makers(ready),
     )
 
 

@@ -94,7 +94,13 @@ class Desk:
         from swapdesk.flows.local_wallet import LocalWallet
 
         if self._wallet is None:
-            self._wallet = LocalWallet(self.settings, self.clock, self._chain_links(), self.catalog)
+            self._wallet = LocalWallet(
+                self.settings,
+                self.clock,
+                self._chain_links(),
+                self.catalog,
+                makers=self._makers(),
+            )
         return self._wallet
 
     def _chain_links(self) -> tuple[ChainLink, ...]:
@@ -103,6 +109,9 @@ class Desk:
         if self.settings.live:
             return live_links(self.settings, self.catalog)[0]
         return self._link.connection.chains if self._link is not None else ()
+
+    def _makers(self) -> tuple[tuple[str, str], ...]:
+        return self._link.connection.makers if self._link is not None else ()
 
     async def connect(self, connection: Connection, *, follow: bool = True) -> None:
         """Connect, or connect again after the sandbox was started anew."""
@@ -123,10 +132,13 @@ class Desk:
         )
         await link.tracker.load_in_steps()
         self._link = link
-        if self._wallet is not None and self._wallet.links != self._chain_links():
+        if self._wallet is not None and (self._wallet.links, self._wallet.makers) != (
+            self._chain_links(),
+            self._makers(),
+        ):
             # The chains answer elsewhere now: the agent that knows the old places ends.
             await self._wallet.close()
-            self._wallet.links = self._chain_links()
+            self._wallet.links, self._wallet.makers = self._chain_links(), self._makers()
         if follow:
             link.follow()
 

@@ -15,7 +15,7 @@ from swapdesk.flows.dex_watch import Watch
 from swapdesk.flows.journal import Journal
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
-from swapdesk.wallet.payload import Payload, TransactionPayload
+from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import CHAIN_UNREAD, Finding, Review, Severity
@@ -143,9 +143,11 @@ class DexPayment:
             return signed
         return await self._wallet.abandon(signed.hash)
 
-    async def send_new(self, step: str, digest: str, payload: TransactionPayload) -> str:
-        """Sign a call and send it: step PREPARED, signed, SENT with its hash, and only then the
-        bytes leave. Its hash."""
+    async def send_new(
+        self, step: str, digest: str, payload: TransactionPayload | SolanaPayload
+    ) -> str:
+        """Sign a transaction and send it: step PREPARED, signed, SENT with its hash, and only
+        then the bytes leave. Its hash."""
         seq = self._journal.swaps.begin(self._promise.intent_id, step, digest)
         try:
             signed = await self.sign(payload)
@@ -168,11 +170,10 @@ class DexPayment:
         problem: str | None = None
         while True:
             try:
-                await self._wallet.broadcast(hash_)
-                found = await self._wallet.resolve(hash_)
+                found = await self._delivered(hash_)
                 self._watch.seen(found)
             except Refused as refused:
-                if refused.code is not RefusalCode.CHAIN_UNREACHABLE:
+                if refused.code is not RefusalCode.CHAIN_UNREACHABLE and not self._expires(refused):
                     raise
                 problem = refused.words
             else:
@@ -184,6 +185,21 @@ class DexPayment:
             if late or self._clock.monotonic() >= ends:
                 raise StillOpen(hash_, problem)
             await self._clock.sleep(self._pace.look)
+
+    async def _delivered(self, hash_: str) -> SignedTransaction:
+        """The bytes once more, and what became of them."""
+        try:
+            await self._wallet.broadcast(hash_)
+        except Refused as refused:
+            if not self._expires(refused):
+                raise
+        return await self._wallet.resolve(hash_)
+
+    def _expires(self, refused: Refused) -> bool:
+        """Whether a node that does not take the bytes says nothing final: on Solana they may be
+        executed until their blockhash ends, and looking at the chain then tells that they were
+        not."""
+        return refused.code is RefusalCode.CHAIN_REFUSED and self._promise.chain_id is None
 
     def _ended(self, step: str, hash_: str, found: SignedTransaction) -> None:
         """The outcome is committed before it is shown."""

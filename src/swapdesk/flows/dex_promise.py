@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from swapdesk.flows.dex_terms import DexTerms, least_units
+from swapdesk.flows.dex_terms import COIN_DECIMALS, DexTerms, least_units
 from swapdesk.flows.intent import Intent, TokenFacts
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wire.encoding.numbers import to_base_units
@@ -26,8 +26,10 @@ def promise_of(intent: Intent) -> Promise:
     """What was confirmed. Raises NoDexSwap, and NumberError for an amount with more digits than
     its token has."""
     agreed = terms(intent)
-    chain_id = intent.token_in.chain_id
-    if intent.token_in.kind != "evm" or chain_id is None:
+    chain_id = intent.token_in.chain_id if intent.token_in.kind == "evm" else None
+    if intent.token_in.kind not in COIN_DECIMALS or (
+        intent.token_in.kind == "evm" and chain_id is None
+    ):
         raise NoDexSwap(f"swaps on {intent.token_in.chain_name} cannot be signed here")
     quoted = _units_down(intent.amount_out, intent.token_out.decimals)
     return Promise(

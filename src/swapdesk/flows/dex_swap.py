@@ -45,6 +45,7 @@ from swapdesk.flows.intent_log import TwinPending
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.solana_half import half_of
 from swapdesk.flows.wording import (
     ALREADY_ASKED,
     NO_JOURNAL,
@@ -56,6 +57,7 @@ from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused, WalletError
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import Order
 
@@ -196,14 +198,20 @@ class _Work:
             for signed in await self._payment.of(Purpose.APPROVE):
                 await self._payment.give_up_unsent(signed)
             raise Stopped(self._ending.end("QUOTE_EXPIRED", QUOTE_ENDED.cause))
-        permission = DexPermission(
-            self._api, self._journal, self._clock, self._intent, self._payment, self._pace
-        )
-        signatures = await permission.obtain()
-        body = dex_body(self._intent, signatures)
+        body = dex_body(self._intent, await self._permitted())
         return self._adopted(
             await self._exchange.create_onchain(self._intent, body, self._on_waiting)
         )
+
+    async def _permitted(self) -> list[GivenSignature]:
+        """What was signed so that the venue may take the tokens. On Solana it takes none: both
+        sides pay in the order's transaction."""
+        if self._promise.chain_id is None:
+            return []
+        permission = DexPermission(
+            self._api, self._journal, self._clock, self._intent, self._payment, self._pace
+        )
+        return await permission.obtain()
 
     async def _again(self, service_id: str) -> Order:
         """The order as the journal has it; what to send is read from the service where not."""
@@ -242,9 +250,8 @@ class _Work:
                 return None
             self._payment.order_until(deadline_of(told))
             digest = hashlib.sha256(encode_json(told)).hexdigest()
-            hash_ = await self._payment.send_new(
-                "swap", digest, transaction_of(told, self._promise)
-            )
+            read = half_of if self._promise.chain_id is None else transaction_of
+            hash_ = await self._payment.send_new("swap", digest, read(told, self._promise))
         try:
             found = await self._payment.settle(hash_, "swap")
         except Refused as refused:

@@ -16,13 +16,14 @@ from swapdesk.wire.quotes import Quote
 SLIPPAGE = Decimal("0.5")
 """Percent under the quote that is taken where nobody said how much: the service's own choice
 (spec: GET /quotes, ``slippage``)."""
-COIN_DECIMALS = 18
+COIN_DECIMALS = {"evm": 18, "sol": 9}
+"""Of the native coin, by the kinds of chains that a wallet of this desk signs for."""
 GAS_ROOM = 4
 """How many times the gas of a quote one transaction may cost: prices move until it is mined."""
 LEAST_GAS_USD = Decimal(5)
 """What one transaction may always cost; approvals are not part of a quote's gas."""
-UNPRICED_GAS = 10**16
-"""The bound where the coin has no price."""
+UNPRICED_GAS = Decimal("0.01")
+"""The bound in coins where the coin has no price."""
 FEE_ROOM = Decimal("1.01")
 """A quote tells the bridge fee in dollars, rounded, and the transaction carries it in coins."""
 
@@ -56,16 +57,22 @@ class DexTerms:
 
 
 def terms_of(
-    quote: Quote, sender: str, coin_price: Decimal | None, slippage: Decimal = SLIPPAGE
+    quote: Quote,
+    sender: str,
+    coin_price: Decimal | None,
+    slippage: Decimal = SLIPPAGE,
+    *,
+    kind: str = "evm",
 ) -> DexTerms:
-    """The terms of a quote; ``coin_price`` in dollars of the native coin of its chain."""
+    """The terms of a quote; ``coin_price`` in dollars of the native coin of its chain, which is
+    of this ``kind``."""
     # A venue that takes its own fee in the coin takes it together with the bridge's.
     fees = (quote.fee_usd or Decimal(0)) + (quote.bridge_fee_usd or Decimal(0))
     return DexTerms(
         sender,
         slippage,
-        _gas(quote.gas_usd, coin_price),
-        _coins(fees * FEE_ROOM, coin_price),
+        _gas(quote.gas_usd, coin_price, kind),
+        _coins(fees * FEE_ROOM, coin_price, kind),
     )
 
 
@@ -74,14 +81,14 @@ def least_units(quoted: int, slippage: Decimal) -> int:
     return int(Fraction(100 - slippage) / 100 * quoted)
 
 
-def _gas(gas_usd: Decimal | None, price: Decimal | None) -> int:
+def _gas(gas_usd: Decimal | None, price: Decimal | None, kind: str) -> int:
     if price is None or price <= 0:
-        return UNPRICED_GAS
-    return _coins(max(LEAST_GAS_USD, GAS_ROOM * (gas_usd or Decimal(0))), price)
+        return int(UNPRICED_GAS.scaleb(COIN_DECIMALS[kind]))
+    return _coins(max(LEAST_GAS_USD, GAS_ROOM * (gas_usd or Decimal(0))), price, kind)
 
 
-def _coins(usd: Decimal, price: Decimal | None) -> int:
+def _coins(usd: Decimal, price: Decimal | None, kind: str) -> int:
     if usd <= 0 or price is None or price <= 0:
         return 0
     coins = ROUGH.divide(usd, price)
-    return int(coins.scaleb(COIN_DECIMALS).to_integral_value(ROUND_CEILING))
+    return int(coins.scaleb(COIN_DECIMALS[kind]).to_integral_value(ROUND_CEILING))

@@ -83,11 +83,14 @@ class LocalWallet:
         links: Sequence[ChainLink] = (),
         catalog: Catalog | None = None,
         *,
+        makers: Sequence[tuple[str, str]] = (),
         program: Sequence[str] = AGENT,
     ) -> None:
-        """Without ``links`` no chain can be read; without ``catalog`` no tokens but coins."""
+        """Without ``links`` no chain can be read; without ``catalog`` no tokens but coins. Of
+        ``makers``, each (provider, key), a first signature is taken."""
         self.settings = settings
         self.links = tuple(links)
+        self.makers = tuple(makers)
         self._clock = clock
         self._catalog = catalog
         self.on_locked: Callable[[], None] = lambda: None
@@ -134,6 +137,7 @@ class LocalWallet:
             directory=str(places.keys.absolute()),
             profile=places.root.name,
             chains=self.links,
+            makers=self.makers,
             clock_offset=0.0 if self.live else max(0.0, ahead),
         )
 

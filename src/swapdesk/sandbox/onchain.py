@@ -1,15 +1,19 @@
-"""The sandbox's on-chain venues: Basalt, Fathom, Isthmus and Meridian on the embedded chains."""
+"""The sandbox's on-chain venues: Basalt, Fathom, Isthmus and Meridian on the EVM chains, Atoll
+on Solana."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from urllib.parse import urlsplit
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.chain.rpc.evm import EvmClient
+from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS
+from swapdesk.sandbox.dex_listing import quoted_by_maker
 from swapdesk.sandbox.evm_world.parties import RELAYER, SOLVER
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
@@ -20,11 +24,17 @@ from swapdesk.sandbox.evm_world.pools import (
     pools_on,
     wrapped_native,
 )
+from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.sandbox_keys import sandbox_key
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
-from swapdesk.sandbox.world import object_id
+from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
+from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
+from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
+from swapdesk.sandbox.world import object_id, rows_by_id
 from swapdesk.service.dex.onchain import Onchain
+from swapdesk.service.dex.sightings import EvmSightings, Sightings, SolanaSightings
 from swapdesk.service.venues.onchain.adapter import DexVenue
+from swapdesk.service.venues.onchain.atoll import Atoll, PriceOfToken
 from swapdesk.service.venues.onchain.basalt import Basalt
 from swapdesk.service.venues.onchain.fathom import Fathom
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet
@@ -38,7 +48,7 @@ from swapdesk.wire.chains import Chain
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
-NAMES = {"ba": "Basalt AMM", "fa": "Fathom AMM", "is": "Isthmus", "me": "Meridian"}
+NAMES = {"ba": "Basalt AMM", "fa": "Fathom AMM", "is": "Isthmus", "me": "Meridian", "at": "Atoll"}
 """On-chain venues by provider code."""
 
 _CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}
@@ -47,11 +57,17 @@ _CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}
 def rpc_url(node_url: str, chain: str) -> str:
     """Where a chain of the node at ``node_url`` is asked."""
     parts = urlsplit(node_url)
-    return f"{parts.scheme}://{parts.netloc}/evm/{chain}"
+    path = SOLANA_PATH if chain == SOLANA else f"/evm/{chain}"
+    return f"{parts.scheme}://{parts.netloc}{path}"
 
 
 def build_onchain(
-    node_url: str, key: bytes, chains: Iterable[Chain], tokens: Iterable[Token], clock: Clock
+    node_url: str,
+    key: bytes,
+    chains: Iterable[Chain],
+    tokens: Iterable[Token],
+    clock: Clock,
+    market: Market,
 ) -> Onchain:
     """The venues over the chains of a node; ``key`` is ``sandbox.key``."""
     ids = {chain.short_name: chain.chain_id for chain in chains if chain.enabled}
@@ -77,7 +93,27 @@ def build_onchain(
             prices.get,
         ),
     ]
-    return Onchain(venues, readers)
+    sightings: dict[str, Sightings] = {
+        name: EvmSightings(reader) for name, reader in readers.items()
+    }
+    if SOLANA in ids:
+        client = SolanaClient(rpc_url(node_url, SOLANA))
+        seed = key_seed(key, MAKER)
+        venues.append(Atoll(_provider("at"), SOLANA, client, seed, _priced(market, clock)))
+        sightings[SOLANA] = SolanaSightings(client)
+    return Onchain(venues, readers, sightings)
+
+
+def _priced(market: Market, clock: Clock) -> PriceOfToken:
+    """What the market says now of the tokens that the maker holds."""
+    rows = rows_by_id()
+
+    def price_of(token: Token) -> Decimal | None:
+        row = rows.get(token.id)
+        asset = None if row is None else quoted_by_maker(row)
+        return None if asset is None else market.price(asset.code, clock.now())
+
+    return price_of
 
 
 def _place(node_url: str, name: str, chain_id: int | None) -> ChainPlace | None:

@@ -17,7 +17,8 @@ _LIMIT = 64 * 1024
 @dataclass(frozen=True)
 class ReadyLine:
     """What a sandbox says once it is ready. ``partners`` have partnerId, apiKey, apiSecret,
-    tier and name; ``chains`` shortName, kind, chainId and rpc; ``pid`` is the supervisor's."""
+    tier and name; ``chains`` shortName, kind, chainId and rpc; ``makers`` provider, chain and
+    key; ``pid`` is the supervisor's."""
 
     url: str
     control: str
@@ -25,6 +26,7 @@ class ReadyLine:
     partners: list[dict[str, str]]
     pid: int
     chains: list[dict[str, Any]] = field(default_factory=list)
+    makers: list[dict[str, str]] = field(default_factory=list)
 
     def as_mapping(self) -> dict[str, Any]:
         """Under the names of the line."""
@@ -48,6 +50,10 @@ class ReadyLine:
                 ],
                 pid=int(found["pid"]),
                 chains=[dict(chain) for chain in found.get("chains", [])],
+                makers=[
+                    {str(name): str(value) for name, value in maker.items()}
+                    for maker in found.get("makers", [])
+                ],
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"no ready line: {error!r}") from error

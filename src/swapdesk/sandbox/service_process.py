@@ -69,7 +69,9 @@ async def _run(orders: dict[str, Any]) -> int:
             key = load_key(data)
             partners = build_partners(partner_keys(key))
             chains, tokens = _catalog(market.seed, orders["tokens"], clock)
-            onchain = build_onchain(orders["nodeUrl"], key, chains, tokens, clock)
+            onchain = build_onchain(
+                orders["nodeUrl"], key, chains, tokens, clock, market
+            )
             parts = assemble(
                 clock=clock,
                 # Ids are capabilities and must not be guessed, so they follow no seed.

@@ -23,6 +23,7 @@ from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.child import Child, ChildRefused, ChildSilent
 from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
 from swapdesk.sandbox.listening import listen
+from swapdesk.sandbox.makers import makers_of
 from swapdesk.sandbox.node.evm.terms import ChainIds, chain_lines, chain_terms
 from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.partner_keys import KeyRefused, load_key, partner_keys
@@ -101,6 +102,7 @@ class _Sandbox:
         (options.data / RUN_FILE).unlink(missing_ok=True)
         self._options = options
         self._first = True
+        self._makers: list[dict[str, str]] = []
         self._service_socket = held.enter_context(listen(options.host, options.port))
         self._control_socket = held.enter_context(listen(LOOPBACK, 0))
         self._node_socket = held.enter_context(listen(LOOPBACK, 0))
@@ -125,9 +127,13 @@ class _Sandbox:
         The service asks the node for the time first; that call waits in the backlog of the
         node's socket until the node is there.
         """
-        told = await _first_of(_together(self._node.start(), self._service.start()), stop)
+        starting = _together(self._node.start(), self._service.start(), self._know_makers())
+        told = await _first_of(starting, stop)
         self._first = False
         return not told
+
+    async def _know_makers(self) -> None:
+        self._makers = await asyncio.to_thread(makers_of, self._options.data)
 
     async def keep(self, stop: asyncio.Event) -> None:
         """Keep both running until told to stop."""
@@ -149,6 +155,7 @@ class _Sandbox:
                 *chain_lines(chain_terms(self._options.chain_ids), LOOPBACK, node_port),
                 chain_line(LOOPBACK, node_port),
             ],
+            makers=self._makers,
         )
 
     def _node_orders(self) -> dict[str, Any]:

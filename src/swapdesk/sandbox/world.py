@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from swapdesk.sandbox.asset_rows import ASSETS, AssetRow
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
-from swapdesk.sandbox.dex_listing import pooled
+from swapdesk.sandbox.dex_listing import swapped_on_chain
 from swapdesk.sandbox.hostile_rows import HOSTILE_ROWS
 from swapdesk.sandbox.scans import scan_before
 from swapdesk.sandbox.token_rows import HONEST_ROWS, TokenRow
@@ -193,7 +193,7 @@ def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
         mainnet=row.native,
         enabled=row.enabled and token.chain.enabled,
         unverified=row.unverified,
-        has_dex=pooled(row) is not None,
+        has_dex=swapped_on_chain(row) is not None,
         has_cex=has_cex,
         has_bundler=on_chain and has_cex,
         # Computed as the specification says: CEX support and two enabled mappings or more.

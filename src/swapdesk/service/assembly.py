@@ -52,7 +52,7 @@ def assemble(
     registry = Venues(venues, clock, chains_of.venues)
     scans = TokenScans(catalog, store, scanner, clock)
     engine = QuoteEngine(catalog, registry, store, clock, rng, intermediaries, scans)
-    dex = DexDesk(store, catalog, registry, chains_of.readers, clock)
+    dex = DexDesk(store, catalog, registry, chains_of.sightings, clock)
     desk = OrderDesk(store, catalog, registry, engine, clock, rng, dex)
     directory = Directory(partners)
     hub = Hub(store, desk, clock)

@@ -147,6 +147,6 @@ async def test_a_dollar_cap_of_exchanges_does_not_bind_chains(floor: Floor) -> N
 async def test_providers_are_listed(floor: Floor) -> None:
     answer = await floor.api.get("/swaps", params={"isDex": "true"})
     listed = {row["shortName"]: row for row in answer.json()}
-    assert listed.keys() == {"ba", "fa", "is", "me"}
+    assert listed.keys() == {"at", "ba", "fa", "is", "me"}
     assert all(row["isDex"] and row["slippageSupported"] for row in listed.values())
     assert not any(row["markupSupported"] for row in listed.values())

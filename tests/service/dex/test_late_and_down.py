@@ -13,6 +13,7 @@ from service.dex.trading import BASE, Floor, told, trader
 from service.new_store import open_new
 from service.world import AS_FIRST, PARTNERS
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
@@ -54,7 +55,7 @@ async def test_a_chain_that_does_not_answer(floor: Floor, tmp_path: Path) -> Non
     clock = SystemClock()
     chains = build_chains()
     tokens = build_tokens(chains, clock.now())
-    onchain = build_onchain("http://127.0.0.1:9/", KEY, chains, tokens, clock)
+    onchain = build_onchain("http://127.0.0.1:9/", KEY, chains, tokens, clock, Market(7))
     # The same orders and quotes, seen by a service whose chains are gone.
     store = open_new(tmp_path / "service.db")
     parts = assemble(

@@ -25,6 +25,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world import treasury
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import Faults
+from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.predeploys import first_state
 from swapdesk.sandbox.node.evm.terms import chain_terms
 from swapdesk.sandbox.onchain import build_onchain
@@ -213,7 +214,7 @@ async def trading(directory: Path, clock: SystemClock | None = None) -> AsyncIte
     async with running(directory / "chains", genesis=genesis) as world:
         chains = build_chains()
         tokens = build_tokens(chains, clock.now())
-        onchain = build_onchain(world.url("base"), KEY, chains, tokens, clock)
+        onchain = build_onchain(world.url("base"), KEY, chains, tokens, clock, Market(7))
         store = open_new(directory / "service.db")
         parts = assemble(
             clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain

@@ -1,21 +1,18 @@
 """The DEX half of the order desk: permissions, signature chains, creates, confirmations.
 
 Everything a venue says no to is refused before the quote is consumed. A transaction counts for
-an order only if the chain knows it, from the order's owner, with exactly the order's calldata
-(wire decisions 2.7, 2.13).
+an order only if the chain knows it and it is the order's to the last byte (``sightings``; wire
+decisions 2.7, 2.13).
 """
 
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.rpc.evm_answers import Transaction
-from swapdesk.chain.rpc.evm_errors import EvmError
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
@@ -23,21 +20,26 @@ from swapdesk.service.dex.deals import (
     BY_VENUE,
     CONFIRMED,
     CONFIRMED_HASH,
-    OWNER,
     SOURCE_CHAIN,
     Detail,
     deal_of_quote,
     detail_of,
     execution_of,
-    metadata_of,
 )
+from swapdesk.service.dex.sightings import Foreign, Sightings
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.orders.quote_use import unusable, usable
 from swapdesk.service.orders.recipients import is_address
 from swapdesk.service.orders.window import visible
 from swapdesk.service.store.protocol import Store, StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import Transient
-from swapdesk.service.venues.onchain.adapter import Deal, DexRefused, DexVenue, Progress
+from swapdesk.service.venues.onchain.adapter import (
+    CHAIN_ERRORS,
+    Deal,
+    DexRefused,
+    DexVenue,
+    Progress,
+)
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.dex import (
     Approval,
@@ -50,33 +52,30 @@ from swapdesk.wire.dex import (
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.orders import OrderStatus
-
-if TYPE_CHECKING:  # the codec of calls is not part of every installation of the service
-    from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.wire.tokens import Token
 
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-_HASH = re.compile(r"0x[0-9a-fA-F]{64}")
 _TRIES = 5
 
 
 class DexDesk:
-    """``readers`` are the chains by short name."""
+    """``sightings`` are the chains by short name."""
 
     def __init__(
         self,
         store: Store,
         catalog: Catalog,
         venues: Venues,
-        readers: Mapping[str, ChainReader],
+        sightings: Mapping[str, Sightings],
         clock: Clock,
     ) -> None:
         self._store = store
         self._catalog = catalog
         self._venues = venues
-        self._readers = readers
+        self._sightings = sightings
         self._clock = clock
 
     async def approve(self, caller: Caller, request: ApproveRequest) -> ApproveAnswer:
@@ -138,7 +137,7 @@ class DexDesk:
             venue.prepare(
                 deal,
                 owner,
-                checksummed(request.address_to),
+                _spelled(request.address_to, deal.token_out),
                 request.signatures or (),
                 self._clock.now(),
             )
@@ -184,19 +183,21 @@ class DexDesk:
             raise ServiceError(
                 ErrorCode.BAD_REQUEST, "txHash is required: this order is settled on a chain."
             )
-        sent = request.tx_hash.lower()
-        if _HASH.fullmatch(sent) is None:
+        chain = str(order.detail[SOURCE_CHAIN])
+        sightings = self._sightings[chain]
+        sent = sightings.spelled(request.tx_hash)
+        if sent is None:
             raise invalid("txHash", "is no transaction hash of this chain", request.tx_hash)
         known = order.detail.get(CONFIRMED_HASH)
         if known is not None:
             return _same(known == sent)
         _require_open(order)
-        chain = str(order.detail[SOURCE_CHAIN])
-        transaction = await _asked(self._readers[chain].client.transaction(sent))
-        if transaction is None:
-            return False
-        if not _is_of(transaction, order):
-            raise invalid("txHash", "is not the transaction of this order", request.tx_hash)
+        try:
+            if not await _asked(sightings.knows(order, sent)):
+                return False
+        except Foreign:
+            reason = "is not the transaction of this order"
+            raise invalid("txHash", reason, request.tx_hash) from None
         other = await self._store.order_of_transaction(chain, sent)
         if other is not None and other != order.service_id:
             raise invalid("txHash", "was confirmed for another order", request.tx_hash)
@@ -210,7 +211,7 @@ class DexDesk:
         execution = execution_of(order, self._catalog, self._clock.now())
         try:
             return await venue.progress(execution)
-        except EvmError as error:
+        except CHAIN_ERRORS as error:
             raise Transient(str(error)) from error
 
 
@@ -244,22 +245,16 @@ def _ended() -> ServiceError:
     return ServiceError(ErrorCode.INVALID_SWAP, "This order can no longer be confirmed.")
 
 
-def _is_of(transaction: Transaction, order: StoredOrder) -> bool:
-    """Whether it is the order's transaction to the last byte."""
-    metadata = metadata_of(order)
-    return (
-        transaction.to == metadata["to"]
-        and transaction.sender == order.detail[OWNER]
-        and transaction.data == bytes.fromhex(str(metadata["data"])[2:])
-        and transaction.value == int(str(metadata["value"]))
-    )
-
-
 def _owner(address: str, deal: Deal) -> str:
     if not is_address(address, deal.token_in):
         chain = deal.token_in.chain_data.name
         raise invalid("addressFrom", f"Not an address of {chain}.", address)
-    return checksummed(address)
+    return _spelled(address, deal.token_in)
+
+
+def _spelled(address: str, token: Token) -> str:
+    """An address of the token's chain in its one spelling."""
+    return checksummed(address) if token.chain_data.kind == "evm" else address
 
 
 async def _asked(answer: Awaitable[T]) -> T:
@@ -271,7 +266,7 @@ async def _asked(answer: Awaitable[T]) -> T:
             raise invalid(refused.field, refused.reason) from refused
         reason = refused.reason[0].upper() + refused.reason[1:]
         raise ServiceError(ErrorCode.INVALID_SWAP, f"{reason}.") from refused
-    except EvmError as error:
+    except CHAIN_ERRORS as error:
         log.warning("a chain does not answer: %s", error)
         raise ServiceError(
             ErrorCode.SERVICE_UNAVAILABLE, "The chain does not answer at present. Try again."

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from swapdesk.chain.rpc.evm_errors import EvmError
 from swapdesk.clock import Clock
-from swapdesk.service.venues.onchain.adapter import DexVenue
+from swapdesk.service.dex.sightings import Sightings
+from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexVenue
 
 if TYPE_CHECKING:  # the codec of calls is not part of every installation of the service
     from swapdesk.service.venues.onchain.reader import ChainReader
@@ -21,19 +21,20 @@ WARM_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Onchain:
-    """Venues, and the chains they are on by short name."""
+    """Venues, and the chains they are on by short name; ``readers`` are those of EVM chains."""
 
     venues: Sequence[DexVenue] = ()
     readers: Mapping[str, ChainReader] = field(default_factory=dict)
+    sightings: Mapping[str, Sightings] = field(default_factory=dict)
 
     async def warm(self, clock: Clock) -> None:
         """Ask a chain once, so that nobody's first quote waits for what is loaded on use."""
         await clock.sleep(WARM_SECONDS)
-        for reader in self.readers.values():
-            with contextlib.suppress(EvmError):
-                await reader.view()
+        for chain in self.sightings.values():
+            with contextlib.suppress(*CHAIN_ERRORS):
+                await chain.warm()
 
     async def close(self) -> None:
         """End the connections to the chains."""
-        for reader in self.readers.values():
-            await reader.close()
+        for chain in self.sightings.values():
+            await chain.close()

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from swapdesk.chain.rpc.evm_errors import EvmError
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.quoting.fanout import gather
@@ -20,7 +19,12 @@ from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.quoting.valuation import PRICE_IMPACT, in_usd, loses_too_much
 from swapdesk.service.store.protocol import StoredQuote
 from swapdesk.service.venues.adapter import Unavailable
-from swapdesk.service.venues.onchain.adapter import DexPrice, DexQuestion, DexVenue
+from swapdesk.service.venues.onchain.adapter import (
+    CHAIN_ERRORS,
+    DexPrice,
+    DexQuestion,
+    DexVenue,
+)
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.ids import new_quote_id
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, quantize, short
@@ -30,7 +34,6 @@ from swapdesk.wire.tokens import Token
 PERMISSION_VALID = timedelta(seconds=600)
 """A quote that needs an approval first is executable for so long (wire decisions 6)."""
 
-_COIN_DECIMALS = 18
 _USD_DECIMALS = 6
 
 log = logging.getLogger(__name__)
@@ -87,7 +90,7 @@ class DexQuoting:
     async def _ask(self, venue: DexVenue, question: DexQuestion) -> DexPrice | Unavailable:
         try:
             return await venue.quote(question)
-        except EvmError as error:
+        except CHAIN_ERRORS as error:
             log.info("%s: %s", venue.provider.short_name, error)
             return Unavailable("the chain does not answer at present")
 
@@ -154,15 +157,19 @@ class DexQuoting:
 
     def coin_price(self, chain: str) -> Decimal | None:
         """Dollars for the native coin of a chain."""
-        coin = self._coins.get(chain)
-        token = None if coin is None else self._catalog.token(coin)
-        return None if token is None else token.price
+        coin = self._coin(chain)
+        return None if coin is None else coin.price
 
-    def _usd(self, token_in: Token, wei: int) -> Decimal | None:
-        price = self.coin_price(token_in.chain_data.short_name)
-        if price is None:
+    def _coin(self, chain: str) -> Token | None:
+        found = self._coins.get(chain)
+        return None if found is None else self._catalog.token(found)
+
+    def _usd(self, token_in: Token, units: int) -> Decimal | None:
+        """Of units of the native coin of the chain of a token."""
+        coin = self._coin(token_in.chain_data.short_name)
+        if coin is None or coin.price is None:
             return None
-        exact = ROUGH.multiply(from_base_units(wei, _COIN_DECIMALS), price)
+        exact = ROUGH.multiply(from_base_units(units, coin.decimals), coin.price)
         return short(quantize(exact, _USD_DECIMALS, up=True))
 
 

@@ -13,10 +13,15 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Protocol
 
+from swapdesk.chain.rpc.evm_errors import EvmError
+from swapdesk.chain.rpc.solana_errors import SolanaError
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
+
+CHAIN_ERRORS = (EvmError, SolanaError)
+"""What a venue raises when its chain does not answer, or not as it should."""
 
 AUTO_SLIPPAGE = Decimal("0.5")
 """Percent that a venue allows for when nobody said how much."""
@@ -54,8 +59,9 @@ class DexQuestion:
 class Plan:
     """What a venue promised with a quote, kept with it.
 
-    ``path`` is contracts, the wrapped one for a native coin; ``least`` is ``out`` less the
-    slippage; ``fee`` units of the token sold that the venue keeps; ``value`` wei that go along.
+    ``path`` is contracts, the wrapped one for a native coin, none without pools; ``least`` is
+    ``out`` less the slippage; ``fee`` units of the token sold that the venue keeps; ``value`` wei
+    that go along.
     """
 
     amount: int
@@ -96,8 +102,9 @@ class DexPrice:
     """What a venue would pay now, and what it costs.
 
     ``gas`` is in gas units of the chain that is paid on, 0 where the wallet sends no transaction
-    of its own; ``impact`` is a share of the price. ``needs_permission``: the venue
-    takes tokens, so that the wallet has to approve or to sign; ``by_signature``: signing does.
+    of its own; ``gas_wei`` and the others are in the smallest unit of its coin, lamports on
+    Solana; ``impact`` is a share of the price. ``needs_permission``: the venue takes tokens, so
+    that the wallet has to approve or to sign; ``by_signature``: signing does.
     ``pays_sender_only``: the venue pays nobody but who signs.
     """
 
@@ -179,7 +186,7 @@ class Progress:
 
 
 class DexVenue(Protocol):
-    """One on-chain venue. Methods that ask a chain raise EvmError."""
+    """One on-chain venue. Methods that ask a chain raise one of CHAIN_ERRORS."""
 
     @property
     def provider(self) -> SwapProvider: ...

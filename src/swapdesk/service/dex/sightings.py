@@ -1,0 +1,101 @@
+"""Whether a transaction that a client names is that of its order, as the order's chain has it.
+
+A hash counts for an order only if the chain knows the transaction, and it is the order's to the
+last byte: from its owner, with its call or its message.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Protocol
+
+from swapdesk.chain.rpc.evm_answers import Transaction
+from swapdesk.chain.rpc.solana import SolanaClient
+from swapdesk.service.dex.deals import OWNER, metadata_of
+from swapdesk.service.store.protocol import StoredOrder
+
+if TYPE_CHECKING:  # the codec of calls is not part of every installation of the service
+    from swapdesk.service.venues.onchain.reader import ChainReader
+
+_EVM_HASH = re.compile(r"0x[0-9a-f]{64}")
+_SOLANA_SIGNATURE = re.compile(r"[1-9A-HJ-NP-Za-km-z]{64,88}")
+
+
+class Foreign(Exception):
+    """The chain may know it, but it is not the order's transaction."""
+
+
+class Sightings(Protocol):
+    """One chain, as orders on it are confirmed."""
+
+    def spelled(self, text: str) -> str | None:
+        """A transaction's hash in its one spelling; None for what is none of this chain."""
+        ...
+
+    async def knows(self, order: StoredOrder, sent: str) -> bool:
+        """Whether the chain knows it yet. Raises Foreign, and one of CHAIN_ERRORS."""
+        ...
+
+    async def warm(self) -> None:
+        """Ask the chain once. Raises one of CHAIN_ERRORS."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class EvmSightings:
+    """By what the node tells of the transaction."""
+
+    def __init__(self, reader: ChainReader) -> None:
+        self._reader = reader
+
+    def spelled(self, text: str) -> str | None:
+        return text.lower() if _EVM_HASH.fullmatch(text.lower()) else None
+
+    async def knows(self, order: StoredOrder, sent: str) -> bool:
+        transaction = await self._reader.client.transaction(sent)
+        if transaction is None:
+            return False
+        if not _is_of(transaction, order):
+            raise Foreign
+        return True
+
+    async def warm(self) -> None:
+        await self._reader.view()
+
+    async def close(self) -> None:
+        await self._reader.close()
+
+
+class SolanaSightings:
+    """By the name of the transaction itself: its payer's signature over the order's message."""
+
+    def __init__(self, client: SolanaClient) -> None:
+        self._client = client
+
+    def spelled(self, text: str) -> str | None:
+        return text if _SOLANA_SIGNATURE.fullmatch(text) else None
+
+    async def knows(self, order: StoredOrder, sent: str) -> bool:
+        from swapdesk.service.venues.onchain.atoll_half import signed_by_payer
+
+        if not signed_by_payer(bytes.fromhex(str(metadata_of(order)["data"])), sent):
+            raise Foreign
+        return await self._client.status(sent) is not None
+
+    async def warm(self) -> None:
+        await self._client.block_height()
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _is_of(transaction: Transaction, order: StoredOrder) -> bool:
+    """Whether it is the order's transaction to the last byte."""
+    metadata = metadata_of(order)
+    return (
+        transaction.to == metadata["to"]
+        and transaction.sender == order.detail[OWNER]
+        and transaction.data == bytes.fromhex(str(metadata["data"])[2:])
+        and transaction.value == int(str(metadata["value"]))
+    )

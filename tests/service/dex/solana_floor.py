@@ -1,0 +1,154 @@
+"""A service over the embedded Solana chain in this process, and a trader with a key of its own."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+from solders.keypair import Keypair
+from solders.message import to_bytes_versioned
+from solders.transaction import VersionedTransaction
+
+from sandbox.solana.solana_world import KEY, StandingTime, World, running
+from service.dex.trading import BASE, Floor, told
+from service.new_store import open_new
+from service.world import AS_FIRST, PARTNERS
+from swapdesk.chain.rpc.solana import SolanaClient
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.sandbox.faults import Faults
+from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.node.solana.genesis import MAKER
+from swapdesk.sandbox.node.solana.terms import FINALIZED_AFTER
+from swapdesk.sandbox.onchain import build_onchain
+from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.service.app import build_service
+from swapdesk.service.assembly import assemble
+from swapdesk.wire.tokens import Token
+
+SOL = 10**9
+
+
+class LookedTime(StandingTime):
+    """Goes on by a quarter of a block whenever somebody looks, so that who polls sees blocks
+    come and nobody has to wait for them."""
+
+    def __call__(self) -> int:
+        self.now += 100
+        return self.now
+
+
+@dataclass
+class SolanaFloor(Floor):
+    """``world`` is the one chain there is."""
+
+    world: World  # type: ignore[assignment]
+
+    @property
+    def maker(self) -> Keypair:
+        return self.world.node.keypair(MAKER)
+
+    def coins(self) -> tuple[Token, Token]:
+        """USDC and SOL."""
+        return self.token("solana", "USDC"), self.token("solana", "SOL")
+
+    async def final(self, service_id: str) -> dict[str, Any]:
+        """The order once it has ended, after as many blocks as make everything final."""
+        self.world.time.pass_blocks(FINALIZED_AFTER)
+        return await self.until(service_id, lambda told: told["status"] >= 4)
+
+    async def holds(self, token: Token, owner: str) -> int:
+        """Units, asked of the node over JSON-RPC."""
+        async with SolanaClient(self.world.url) as client:
+            if token.address is None:
+                return await client.balance(owner)
+            return sum(each.units for each in await client.holdings(owner, token.address))
+
+
+@dataclass
+class SolanaTrader:
+    floor: SolanaFloor
+    key: Keypair = field(default_factory=Keypair)
+
+    @property
+    def address(self) -> str:
+        return str(self.key.pubkey())
+
+    async def fund(self, coins: str = "10", **tokens: str) -> None:
+        node = self.floor.world.node
+        if Decimal(coins):
+            await node.fund(self.address, int(Decimal(coins) * SOL))
+        for symbol, amount in tokens.items():
+            token = self.floor.token("solana", symbol)
+            units = int(Decimal(amount) * 10**token.decimals)
+            await node.mint(self.address, str(token.address), units)
+
+    async def holds(self, token: Token) -> int:
+        return await self.floor.holds(token, self.address)
+
+    async def quotes(
+        self, token_in: Token, token_out: Token, amount: str, **more: str
+    ) -> dict[str, dict[str, Any]]:
+        """DEX rows by provider code."""
+        query = {"amount": amount, "from": token_in.id, "to": token_out.id, "types": "dex", **more}
+        answer = await self.floor.api.get("/quotes", params=query)
+        assert answer.status_code == 200, answer.text
+        return {row["swap"]: row for row in told(answer)["quotes"]}
+
+    async def ask(self, path: str, body: dict[str, Any], status: int = 200) -> Any:
+        answer = await self.floor.api.post(path, json=body)
+        assert answer.status_code == status, answer.text
+        return told(answer)
+
+    async def create(self, quote_id: str, status: int = 200, **more: Any) -> dict[str, Any]:
+        body = {"quoteId": quote_id, "addressTo": self.address, "addressFrom": self.address, **more}
+        order: dict[str, Any] = await self.ask("/exchanges", body, status)
+        return order
+
+    async def confirm(self, service_id: str, sent: str | None = None, status: int = 200) -> Any:
+        body = {"id": service_id} if sent is None else {"id": service_id, "txHash": sent}
+        return await self.ask("/dex/confirmTx", body, status)
+
+    def signed(self, metadata: dict[str, Any]) -> VersionedTransaction:
+        """The order's transaction with our signature in the first place."""
+        half = VersionedTransaction.from_bytes(bytes.fromhex(metadata["data"]))
+        signatures = list(half.signatures)
+        signatures[0] = self.key.sign_message(to_bytes_versioned(half.message))
+        return VersionedTransaction.populate(half.message, signatures)
+
+    async def execute(self, metadata: dict[str, Any]) -> str:
+        """Sign and send; the signature."""
+        return await self.floor.world.client.send(bytes(self.signed(metadata)))
+
+
+@asynccontextmanager
+async def trading_on_solana(
+    directory: Path, time: Callable[[], int] | None = None
+) -> AsyncIterator[SolanaFloor]:
+    """The service over the chain. The worker moves when it is told to."""
+    clock = SystemClock()
+    async with running(directory / "chain", time=time or LookedTime()) as world:  # type: ignore[arg-type]
+        chains = build_chains()
+        tokens = build_tokens(chains, clock.now())
+        node_url = f"http://127.0.0.1:{world.port}/"
+        onchain = build_onchain(node_url, KEY, chains, tokens, clock, Market(7))
+        store = open_new(directory / "service.db")
+        parts = assemble(
+            clock, random.Random(7), store, chains, tokens, [], PARTNERS, [], onchain=onchain
+        )
+        faults = Faults()
+        transport = httpx.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
+        try:
+            async with httpx.AsyncClient(
+                transport=transport, base_url=BASE, headers=AS_FIRST, timeout=30
+            ) as api:
+                yield SolanaFloor(world, parts, {}, api, clock, faults)  # type: ignore[arg-type]
+        finally:
+            await onchain.close()
+            await store.close()

@@ -1,0 +1,206 @@
+"""The maker on Solana, from its quote to the end of the order."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from decimal import ROUND_CEILING, Decimal
+
+import pytest
+import pytest_asyncio
+from solders.keypair import Keypair
+
+from service.dex.solana_floor import SOL, SolanaFloor, SolanaTrader, trading_on_solana
+from swapdesk.chain.solana.message import read_message
+from swapdesk.chain.solana.transaction import PACKET_BYTES, read_transaction
+from swapdesk.service.venues.onchain.atoll_terms import FEE, MOST_USD, offered
+from swapdesk.wire.tokens import Token
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+RENT = 2_039_280
+"""Lamports that a token account holds."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def floor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SolanaFloor]:
+    async with trading_on_solana(tmp_path_factory.mktemp("atoll")) as made:
+        yield made
+
+
+def usd(lamports: int, coin: Token) -> Decimal:
+    """As rows tell it: to the millionth, up."""
+    assert coin.price is not None
+    exact = Decimal(lamports).scaleb(-9) * coin.price
+    return exact.quantize(Decimal("0.000001"), ROUND_CEILING)
+
+
+async def test_tokens_are_sold_for_coins(floor: SolanaFloor) -> None:
+    someone = SolanaTrader(floor)
+    await someone.fund("1", USDC="300")
+    usdc, sol = floor.coins()
+    row = (await someone.quotes(usdc, sol, "250"))["at"]
+    assert (row["type"], row["swapName"], row["filtered"]) == ("dex", "Atoll", False)
+    assert (row["requiresApproval"], row["supportsSignatures"]) == (False, False)
+    assert row["netAmountOut"] == row["amountOut"]
+    assert row["feeUsd"] == 0
+    # Ten thousand lamports for two signatures and a hundred for the units.
+    assert row["gasUsd"] == usd(FEE, sol)
+    order = await someone.create(row["quoteId"])
+    assert order["isDex"] is True
+    assert "depositAddress" not in order
+    before = await someone.holds(sol)
+    sent = await someone.execute(order["metadata"])
+    assert await someone.confirm(order["serviceId"], sent) is True
+    assert await someone.confirm(order["serviceId"], sent) is True
+    ended = await floor.final(order["serviceId"])
+    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    assert ended["inTransactionOutHash"] == sent
+    assert json.loads(ended["metadata"]) == order["metadata"]
+    assert await someone.holds(usdc) == 50 * 10**6
+    arrived = await someone.holds(sol) - before + FEE
+    assert ended["outAmount"] == Decimal(arrived).scaleb(-9) == row["amountOut"]
+
+
+async def test_an_account_for_what_is_bought_is_opened_at_the_users_cost(
+    floor: SolanaFloor,
+) -> None:
+    someone, other = SolanaTrader(floor), SolanaTrader(floor)
+    await someone.fund("20")
+    usdc, sol = floor.coins()
+    row = (await someone.quotes(sol, usdc, "10", senderAddress=someone.address))["at"]
+    assert row["gasUsd"] == usd(FEE + RENT, sol)
+    order = await someone.create(row["quoteId"], addressTo=other.address)
+    assert order["receiverAddress"] == other.address
+    sent = await someone.execute(order["metadata"])
+    assert await someone.confirm(order["serviceId"], sent) is True
+    ended = await floor.final(order["serviceId"])
+    assert ended["outAmount"] == Decimal(await other.holds(usdc)).scaleb(-6)
+    assert await someone.holds(usdc) == 0
+    assert await someone.holds(sol) == 10 * SOL - FEE - RENT
+    # Who has one already pays for none.
+    known = (await someone.quotes(sol, usdc, "1", receiverAddress=other.address))["at"]
+    assert known["gasUsd"] == usd(FEE, sol)
+
+
+async def test_the_half_is_signed_by_the_maker_alone(floor: SolanaFloor) -> None:
+    someone = SolanaTrader(floor)
+    await someone.fund("1", USDC="20", JUP="50")
+    usdc, jup = floor.coins()[0], floor.token("solana", "JUP")
+    row = (await someone.quotes(jup, usdc, "50"))["at"]
+    order = await someone.create(row["quoteId"])
+    assert order == await someone.create(row["quoteId"])
+    raw = bytes.fromhex(order["metadata"]["data"])
+    assert len(raw) <= PACKET_BYTES
+    half = read_transaction(raw)
+    message = read_message(half.message)
+    assert [str(key) for key in message.signers] == [someone.address, str(floor.maker.pubkey())]
+    assert half.verify_with_results() == [False, True]
+    newest = await floor.world.client.latest_blockhash()
+    assert int(order["metadata"]["lastValidBlockHeight"]) <= newest.last_height
+
+
+async def test_another_transaction_is_not_the_orders(floor: SolanaFloor) -> None:
+    someone = SolanaTrader(floor)
+    await someone.fund("1", USDC="40")
+    usdc, sol = floor.coins()
+    orders = [
+        await someone.create((await someone.quotes(usdc, sol, "10"))["at"]["quoteId"])
+        for _ in range(2)
+    ]
+    sent = await someone.execute(orders[0]["metadata"])
+    refused = await someone.confirm(orders[1]["serviceId"], sent, 422)
+    assert refused["fields"].keys() == {"txHash"}
+    missing = await someone.confirm(orders[1]["serviceId"], None, 400)
+    assert missing["code"] == "BAD_REQUEST"
+    foreign = await someone.confirm(orders[1]["serviceId"], "0x" + "11" * 32, 422)
+    assert foreign["fields"].keys() == {"txHash"}
+    # Signed and not sent: the chain does not know it yet.
+    unsent = str(someone.signed(orders[1]["metadata"]).signatures[0])
+    assert await someone.confirm(orders[1]["serviceId"], unsent) is False
+    assert await someone.confirm(orders[0]["serviceId"], sent) is True
+    again = await someone.execute(orders[1]["metadata"])
+    other = await someone.confirm(orders[0]["serviceId"], again, 409)
+    assert other["code"] == "ALREADY_SUBMITTED"
+
+
+async def test_a_half_ends_with_its_blockhash(floor: SolanaFloor) -> None:
+    someone = SolanaTrader(floor)
+    await someone.fund("1", USDC="40")
+    usdc, sol = floor.coins()
+    order = await someone.create((await someone.quotes(usdc, sol, "10"))["at"]["quoteId"])
+    floor.world.time.pass_blocks(151)
+    with pytest.raises(Exception, match="Blockhash not found"):
+        await someone.execute(order["metadata"])
+    assert await someone.holds(usdc) == 40 * 10**6
+
+
+async def test_a_swap_that_fails_on_the_chain_ends_its_order(floor: SolanaFloor) -> None:
+    someone = SolanaTrader(floor)
+    await someone.fund("1", USDC="40")
+    usdc, sol = floor.coins()
+    order = await someone.create((await someone.quotes(usdc, sol, "30"))["at"]["quoteId"])
+    second = await someone.create((await someone.quotes(usdc, sol, "30"))["at"]["quoteId"])
+    await someone.execute(order["metadata"])
+    raw = bytes(someone.signed(second["metadata"]))
+    await floor.world.ask(
+        "sendTransaction",
+        b64encode(raw).decode(),
+        {"encoding": "base64", "skipPreflight": True},
+    )
+    sent = str(someone.signed(second["metadata"]).signatures[0])
+    assert await someone.confirm(second["serviceId"], sent) is True
+    ended = await floor.final(second["serviceId"])
+    assert ended["displayStatus"] == "FAILED"
+    assert await someone.holds(usdc) == 10 * 10**6
+
+
+async def test_what_would_fail_is_refused_and_the_quote_stays(floor: SolanaFloor) -> None:
+    someone = SolanaTrader(floor)
+    usdc, sol = floor.coins()
+    row = (await someone.quotes(usdc, sol, "100"))["at"]
+    refused = await someone.create(row["quoteId"], 422)
+    assert refused["code"] == "INVALID_SWAP"
+    assert "no SOL for the network's fee" in refused["message"]
+    await someone.fund("1", USDC="99")
+    refused = await someone.create(row["quoteId"], 422)
+    assert "does not hold what it sells" in refused["message"]
+    surplus = [{"signature": "0x" + "11" * 65, "key": "permit"}]
+    wrong = await someone.create(row["quoteId"], 422, signatures=surplus)
+    assert wrong["fields"].keys() == {"signatures"}
+    wrong = await someone.create(row["quoteId"], 422, addressFrom="0x" + "11" * 20)
+    assert wrong["fields"].keys() == {"addressFrom"}
+    await someone.fund("0", USDC="1")
+    assert (await someone.create(row["quoteId"]))["isDex"] is True
+
+
+async def test_what_the_maker_does_not_quote(floor: SolanaFloor) -> None:
+    someone = SolanaTrader(floor)
+    usdc, sol = floor.coins()
+    large = (await someone.quotes(usdc, sol, str(MOST_USD + 1_000)))["at"]
+    assert "250,000 USD" in large["error"]
+    assert "quoteId" not in large
+    base = next(
+        each
+        for each in floor.parts.catalog.tokens
+        if each.chain_data.short_name == "base" and each.symbol == "USDC"
+    )
+    assert "at" not in await someone.quotes(base, sol, "10")
+    body = {"quoteId": "1" * 24, "addressFrom": str(Keypair().pubkey())}
+    refused = await someone.ask("/dex/approve", body, 422)
+    assert refused["fields"].keys() == {"addressFrom"}
+
+
+@pytest.mark.parametrize("dollars", ["1", "1000", "250000"])
+async def test_its_margin_grows_with_the_size(dollars: str) -> None:
+    found = offered(int(Decimal(dollars) * 10**6), 6, 9, Decimal(1), Decimal(100))
+    assert found is not None
+    lost = 1 - Decimal(found.out).scaleb(-9) * 100 / Decimal(dollars)
+    assert lost == pytest.approx(Decimal("0.0012") + found.impact, abs=Decimal("0.00001"))
+    assert found.impact <= Decimal("0.003")
+
+
+async def test_nothing_is_offered_for_nothing_and_too_much() -> None:
+    assert offered(1, 9, 6, Decimal("0.0001"), Decimal(1)) is None
+    assert offered(250_001 * 10**6, 6, 9, Decimal(1), Decimal(100)) is None
