@@ -30,6 +30,7 @@ from swapdesk.chain.rpc.methods import Method, RpcCode
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.venues.exchange import SimulatedExchange
 from swapdesk.sandbox.world import (
@@ -286,7 +287,11 @@ async def _work(
 ) -> None:
     for number in range(10_000):
         row = rng.choice([row for row in VENUE_ROWS if row.enabled])
-        known = [t for t in world_tokens().values() if trades(row, t) and t.chain.kind != "sol"]
+        known = [
+            t
+            for t in world_tokens().values()
+            if trades(row, t) and t.chain.kind != "sol" and t.row.chain not in EVM_CHAINS
+        ]
         token_in, token_out = (TOKENS[token.token_id] for token in rng.sample(known, 2))
         key = f"cycle{cycle}n{number}:in"
         venue = exchange(ledger, row)

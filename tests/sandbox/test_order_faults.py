@@ -13,10 +13,12 @@ from typing import Any
 import httpx
 import pytest
 
+from sandbox.chain_money import chain_of, paid_once, sums
+from sandbox.chain_money import wallet as wallet_of
 from sandbox.running import Running, until
 from sandbox.test_node import address
-from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.sandbox.world import find_token, seed_bytes
+from swapdesk.sandbox.reserves import hot_wallet_name
+from swapdesk.sandbox.world import find_token
 
 BTC_TOKEN, ETH_TOKEN = find_token("bitcoin", "BTC"), find_token("ethereum", "ETH")
 BTC, ETH = BTC_TOKEN.token_id, ETH_TOKEN.token_id
@@ -289,8 +291,10 @@ def test_a_rotated_payout_comes_from_one_of_the_hot_wallets(
         query = "SELECT sender FROM transfers WHERE hash = ?"
         ((sender,),) = file.execute(query, (end["outTransactionOutHash"],))
     file.close()
-    seed = seed_bytes(7, "hot wallet", venue, "ethereum", *([wallet] if wallet else []))
-    assert sender == derive_address("evm", seed)
+    assert sender == wallet_of(running, hot_wallet_name(venue, wallet))
+    receipt = chain_of(running, "ethereum").receipt(end["outTransactionOutHash"])
+    assert receipt is not None
+    assert (receipt["status"], receipt["from"], receipt["to"]) == ("0x1", sender, ALICE)
 
 
 def test_money_is_neither_lost_nor_made(running: Running, played: dict[str, Played]) -> None:
@@ -302,6 +306,11 @@ def test_money_is_neither_lost_nor_made(running: Running, played: dict[str, Play
             held[token] = held.get(token, 0) + int(units)
     file.close()
     assert {token: str(units) for token, units in held.items()} == issued
+    paid_once(running)
+    found = list(sums(running))
+    assert {each.token for each in found} == {"ETH.ethereum"}
+    assert all(each.booked == each.on_chain for each in found), found
+    assert sum(each.on_chain for each in found) < 0, "what was bought was paid out on the chain"
 
 
 def test_a_late_deposit_is_told(api: httpx.Client, control: httpx.Client) -> None:
@@ -309,7 +318,9 @@ def test_a_late_deposit_is_told(api: httpx.Client, control: httpx.Client) -> Non
     for name, body in (("back", REFUND), ("stuck", {})):
         quote = best(api, Story())
         asked = {"quoteId": quote["quoteId"], "addressTo": ALICE, **body}
-        orders[name] = api.post("/exchanges", json=asked).json()["serviceId"]
+        created = api.post("/exchanges", json=asked)
+        assert created.status_code == 200, (name, created.text)
+        orders[name] = created.json()["serviceId"]
         control.post("/faults", json={"serviceId": orders[name], "fault": "expire"})
 
     def look(name: str) -> dict[str, Any]:

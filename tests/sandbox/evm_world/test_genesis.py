@@ -16,7 +16,7 @@ from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.contracts.slots import entry
 from swapdesk.sandbox.evm_world.genesis import ARBITRAGE, funded_tokens, world_contracts
 from swapdesk.sandbox.evm_world.kinds import WRAPPED_NATIVE, Kind, contract_of
-from swapdesk.sandbox.evm_world.parties import parties_of
+from swapdesk.sandbox.evm_world.parties import COINS, parties_of
 from swapdesk.sandbox.evm_world.pools import (
     BASALT,
     FATHOM,
@@ -27,7 +27,9 @@ from swapdesk.sandbox.evm_world.pools import (
 )
 from swapdesk.sandbox.evm_world.sync_plan import deviation, market_ratio
 from swapdesk.sandbox.node.evm.genesis import Allocation
+from swapdesk.sandbox.node.evm.sandbox_keys import sandbox_key
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.reserves import reserves_of
 from swapdesk.sandbox.world import build_chains, build_tokens, find_token, world_tokens
 
 KEY = b"a key of a sandbox that is tried"
@@ -42,6 +44,10 @@ def contracts(chain: str) -> dict[bytes, Allocation]:
 
 def octets(address: str) -> bytes:
     return bytes.fromhex(address[2:])
+
+
+def wallet_address(wallet: str) -> str:
+    return "0x" + sandbox_key(KEY, wallet).address.hex()
 
 
 def word(chain: str, address: str, name: str, variable: str, *keys: int | str) -> int:
@@ -72,7 +78,12 @@ def test_what_is_held_of_a_token_is_what_there_is(chain: str) -> None:
     holders += [PARTIES.treasury, PARTIES.solver, PARTIES.relayer, ARBITRAGE]
     for token in funded_tokens(chain):
         address, kind = address_of(token), contract_of(token).kind
-        held = sum(word(chain, address, kind, "ledger.balanceOf", each) for each in holders)
+        reserves = {wallet_address(wallet): units for wallet, units in reserves_of(token)}
+        for wallet, units in reserves.items():
+            assert word(chain, address, kind, "ledger.balanceOf", wallet) == units > 0
+        held = sum(reserves.values()) + sum(
+            word(chain, address, kind, "ledger.balanceOf", each) for each in holders
+        )
         coins = contracts(chain)[octets(address)].balance
         supply = word(chain, address, kind, "ledger.totalSupply")
         assert held == (coins if kind == Kind.WRAPPED else supply) > 0
@@ -204,3 +215,13 @@ def test_every_pool_can_be_priced_and_no_supply_is_beyond_a_word() -> None:
             assert pool.depth >= 20_000
         for allocation in contracts(chain).values():
             assert all(0 < each < 1 << 256 for each in allocation.storage.values())
+
+
+@pytest.mark.parametrize("chain", EVM_CHAINS)
+def test_exchanges_hold_in_coins_what_their_books_say_and_gas_beside_it(chain: str) -> None:
+    coin = coin_of(chain)
+    for wallet, units in reserves_of(coin):
+        found = contracts(chain)[octets(wallet_address(wallet))]
+        assert found.balance == units + COINS > COINS
+    tokens = {wallet for token in funded_tokens(chain) for wallet, _ in reserves_of(token)}
+    assert all(contracts(chain)[octets(wallet_address(one))].balance >= COINS for one in tokens)

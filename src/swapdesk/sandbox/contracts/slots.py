@@ -6,6 +6,8 @@ A value takes its slot; a text its length and then 32 bytes a slot; an entry of 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from swapdesk.chain.addresses.evm import keccak
 
 Storage = dict[int, int]
@@ -18,6 +20,7 @@ def _word(value: int | str) -> bytes:
     return number.to_bytes(32, "big")
 
 
+@lru_cache(maxsize=8_192)
 def entry(slot: int, *keys: int | str) -> int:
     """The slot of ``map[key]…[key]`` for a map at ``slot``; keys are numbers or addresses."""
     for key in keys:

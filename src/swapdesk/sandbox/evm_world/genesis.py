@@ -28,6 +28,8 @@ from swapdesk.sandbox.evm_world.storage import (
     token_storage,
 )
 from swapdesk.sandbox.node.evm.genesis import Allocation
+from swapdesk.sandbox.node.evm.sandbox_keys import sandbox_key
+from swapdesk.sandbox.reserves import reserves_of
 from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.sandbox.world import WorldToken, seed_bytes, world_tokens
 
@@ -80,17 +82,31 @@ def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
         _octets(place.address): Allocation(
             place.balance, artefact(place.artefact).code, place.storage
         )
-        for place in _places(chain, parties)
+        for place in _places(chain, parties, key)
     }
     for address in (parties.treasury, parties.solver, parties.relayer):
         found[_octets(address)] = Allocation(balance=COINS)
+    for wallet, units in _coins(chain).items():
+        # What an exchange pays for gas is not of what it trades with.
+        found[sandbox_key(key, wallet).address] = Allocation(balance=COINS + units)
     return found
 
 
-def _places(chain: str, parties: Parties) -> list[_Place]:
+def _coins(chain: str) -> dict[str, int]:
+    """Wei of the exchanges' wallets by name; some hold tokens alone."""
+    coins: dict[str, int] = {}
+    for token in world_tokens().values():
+        if token.row.chain == chain and token.row.enabled and token.row in _HONEST:
+            for wallet, units in reserves_of(token):
+                coins[wallet] = coins.get(wallet, 0) + (units if token.row.native else 0)
+    return coins
+
+
+def _places(chain: str, parties: Parties, key: bytes) -> list[_Place]:
     pooled = _pooled(chain)
+    wallets = _Wallets(key)
     places = [
-        _token(token, _accounts(token, pooled.get(token.token_id, []), parties))
+        _token(token, _accounts(token, pooled.get(token.token_id, []), parties, wallets))
         for token in funded_tokens(chain)
     ]
     for pool in pools_of(chain):
@@ -136,8 +152,23 @@ def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
     return found
 
 
-def _accounts(token: WorldToken, pooled: list[tuple[str, int]], parties: Parties) -> Accounts:
-    """Who holds a token in block 0; what nobody else holds is the treasury's."""
+class _Wallets(dict[str, str]):
+    """Addresses of the exchanges' wallets by name."""
+
+    def __init__(self, key: bytes) -> None:
+        super().__init__()
+        self._key = key
+
+    def __missing__(self, wallet: str) -> str:
+        self[wallet] = "0x" + sandbox_key(self._key, wallet).address.hex()
+        return self[wallet]
+
+
+def _accounts(
+    token: WorldToken, pooled: list[tuple[str, int]], parties: Parties, wallets: _Wallets
+) -> Accounts:
+    """Who holds a token in block 0. Of what circulates the treasury has what nobody else holds;
+    what the exchanges trade with comes on top, as their books have it."""
     accounts = Accounts()
     for pool, units in pooled:
         accounts.give(pool, units)
@@ -151,6 +182,8 @@ def _accounts(token: WorldToken, pooled: list[tuple[str, int]], parties: Parties
             accounts.give(holder, inventory)
             accounts.allowed[holder, spender] = UNLIMITED
     accounts.give(parties.treasury, _treasury(token, accounts.held))
+    for wallet, units in reserves_of(token):
+        accounts.give(wallets[wallet], units)
     return accounts
 
 

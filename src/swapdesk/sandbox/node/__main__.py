@@ -25,7 +25,8 @@ from swapdesk.sandbox.node.chain_doors import ChainDoors
 from swapdesk.sandbox.node.database import OtherRelease
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.schema import OtherChain
-from swapdesk.sandbox.node.evm.terms import NICENESS
+from swapdesk.sandbox.node.evm.terms import EVM_CHAINS, NICENESS
+from swapdesk.sandbox.node.evm.wallets import EvmWallets
 from swapdesk.sandbox.node.node import Node, OtherSeed
 from swapdesk.sandbox.node.server import NodeApp
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
@@ -47,17 +48,19 @@ async def _run(orders: dict[str, Any]) -> int:
     speed = orders.get("speed")
     clock = SystemClock()
     try:
+        key = load_key(Path(orders["data"]))
+        wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
         node = Node(
             Path(orders["data"]) / DATABASE,
             clock,
             seed=orders.get("seed"),
             speed=None if speed is None else Decimal(str(speed)),
+            embedded=wallets,
         )
-    except (OtherSeed, OtherRelease) as other:
+    except (OtherSeed, OtherRelease, KeyRefused) as other:
         announce({"refused": str(other)})
         return 2
     try:
-        key = load_key(Path(orders["data"]))
         solana = SolanaEmbedding(
             Path(orders["data"]), key, now_ms=node.clock.now_ms, faults=node.chain_faults
         )
@@ -70,11 +73,14 @@ async def _run(orders: dict[str, Any]) -> int:
             faults=node.chain_faults,
             market=Market(node.seed),
         )
-    except (OtherChain, KeyRefused) as other:
+    except OtherChain as other:
         announce({"refused": str(other)})
         node.close()
         return 2
     node.chains, node.solana = chains, solana
+    for each in wallets.values():
+        each.embedding = chains
+    node.accounts.chains.resume()
     server = build_server(NodeApp(node, orders["token"], ChainDoors(chains.door, solana.door)))
     listener = socket.socket(fileno=orders["fd"])
     ticking = asyncio.create_task(_tick(node, stop))

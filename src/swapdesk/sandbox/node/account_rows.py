@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable
 
@@ -31,12 +32,16 @@ COLUMNS = frozenset(
 
 _DUE = {
     "accounts": (
-        "SELECT * FROM accounts WHERE due_world <= ? ORDER BY due_world LIMIT 1",
-        "SELECT * FROM accounts WHERE due_now <= ? ORDER BY due_now LIMIT 1",
+        "SELECT * FROM accounts WHERE due_world <= ? AND id NOT IN (SELECT value FROM json_each(?))"
+        " ORDER BY due_world LIMIT 1",
+        "SELECT * FROM accounts WHERE due_now <= ? AND id NOT IN (SELECT value FROM json_each(?))"
+        " ORDER BY due_now LIMIT 1",
     ),
     "deposits": (
-        "SELECT * FROM deposits WHERE due_world <= ? ORDER BY due_world LIMIT 1",
-        "SELECT * FROM deposits WHERE due_now <= ? ORDER BY due_now LIMIT 1",
+        "SELECT * FROM deposits WHERE due_world <= ? AND id NOT IN (SELECT value FROM json_each(?))"
+        " ORDER BY due_world LIMIT 1",
+        "SELECT * FROM deposits WHERE due_now <= ? AND id NOT IN (SELECT value FROM json_each(?))"
+        " ORDER BY due_now LIMIT 1",
     ),
 }
 
@@ -103,6 +108,39 @@ class AccountRows:
         )
         return [row for row in rows if side is None or row["key"][len(key) :][:1] in ("", "#")]
 
+    def any_on(self, chain: str, *, open_only: bool = False) -> bool:
+        """Whether a leg was ever to be paid on a chain, or is to be paid there now."""
+        query = "SELECT * FROM accounts WHERE chain = ?"
+        return self._one(f"{query} AND {_IS_OPEN}" if open_only else query, chain) is not None
+
+    def unconfirmed(self, chain: str) -> list[sqlite3.Row]:
+        """Deposits on an embedded chain that have too few blocks after them."""
+        query = "SELECT * FROM deposits WHERE chain = ? AND height IS NOT NULL ORDER BY height"
+        return self._connection.execute(query, (chain,)).fetchall()
+
+    def confirm(self, deposit: sqlite3.Row, due_world: int | None) -> None:
+        """A deposit on an embedded chain counts."""
+        self._connection.execute(
+            "UPDATE deposits SET height = NULL, due_world = ? WHERE id = ?",
+            (due_world, deposit["id"]),
+        )
+
+    def drop_deposit(self, deposit: sqlite3.Row) -> None:
+        """A deposit is in no block any more."""
+        self._connection.execute("DELETE FROM deposits WHERE id = ?", (deposit["id"],))
+
+    def deposits_in_time(self, account: int) -> list[str]:
+        """Ids of what arrived before the deadline."""
+        rows = self._connection.execute(
+            "SELECT id FROM deposits WHERE account = ? AND late = 0 ORDER BY height", (account,)
+        )
+        return [str(row["id"]) for row in rows]
+
+    def of_deposit(self, deposit: str) -> sqlite3.Row | None:
+        """The account of a deposit."""
+        query = "SELECT * FROM accounts WHERE id = (SELECT account FROM deposits WHERE id = ?)"
+        return self._one(query, deposit)
+
     def held_at(self, venue: str) -> list[sqlite3.Row]:
         """Legs a venue has put on hold."""
         query = "SELECT * FROM accounts WHERE venue = ? AND status = ?"
@@ -127,20 +165,21 @@ class AccountRows:
         return sum(int(row["units"]) for row in rows)
 
     def confirmed_late(self, account: int) -> list[str]:
-        """Hashes of the deposits that came too late and are confirmed by now."""
+        """Ids of the deposits that came too late and are confirmed by now."""
         rows = self._connection.execute(
-            "SELECT hash FROM deposits WHERE account = ? AND late = 1"
-            " AND due_world IS NULL AND due_now IS NULL",
+            "SELECT id FROM deposits WHERE account = ? AND late = 1"
+            " AND due_world IS NULL AND due_now IS NULL AND height IS NULL",
             (account,),
         )
-        return [str(row["hash"]) for row in rows]
+        return [str(row["id"]) for row in rows]
 
-    def next_due(self, table: str, here: Moment) -> sqlite3.Row | None:
-        """The row of ``accounts`` or ``deposits`` that has been due longest."""
+    def next_due(self, table: str, here: Moment, but: Iterable[object] = ()) -> sqlite3.Row | None:
+        """The row of ``accounts`` or ``deposits`` that has been due longest; none of these ids."""
+        left_out = json.dumps(list(but))
         rows = [
             row
             for query, limit in zip(_DUE[table], (here.world, here.now), strict=True)
-            if (row := self._one(query, limit)) is not None
+            if (row := self._one(query, limit, left_out)) is not None
         ]
         return min(rows, key=self.since, default=None)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from swapdesk.sandbox.node.world_clock import Moment, Pace
 
-VERSION = 2
+VERSION = 3
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -21,10 +21,21 @@ CREATE TABLE IF NOT EXISTS balances (
   PRIMARY KEY (token, address)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS transfers (
-  hash TEXT PRIMARY KEY, cause TEXT NOT NULL UNIQUE, chain TEXT NOT NULL, token TEXT NOT NULL,
+  cause TEXT PRIMARY KEY, hash TEXT NOT NULL, chain TEXT NOT NULL, token TEXT NOT NULL,
   sender TEXT NOT NULL, receiver TEXT NOT NULL, tag TEXT, units TEXT NOT NULL,
   height INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS transfer_hash ON transfers (hash);
+CREATE TABLE IF NOT EXISTS outgoing (
+  id INTEGER PRIMARY KEY, cause TEXT NOT NULL UNIQUE, chain TEXT NOT NULL, wallet TEXT NOT NULL,
+  number INTEGER NOT NULL, hash TEXT NOT NULL, raw BLOB NOT NULL, height INTEGER,
+  succeeded INTEGER NOT NULL DEFAULT 0, final INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (chain, wallet, number)
+);
+CREATE UNIQUE INDEX IF NOT EXISTS outgoing_hash ON outgoing (chain, hash);
+CREATE INDEX IF NOT EXISTS outgoing_open ON outgoing (chain, id) WHERE final = 0;
+CREATE INDEX IF NOT EXISTS outgoing_waiting ON outgoing (chain, id)
+  WHERE final = 0 AND height IS NULL;
 CREATE TABLE IF NOT EXISTS accounts (
   id INTEGER PRIMARY KEY, venue TEXT NOT NULL, key TEXT NOT NULL, chain TEXT NOT NULL,
   address TEXT NOT NULL, tag TEXT, token_in TEXT NOT NULL, token_out TEXT NOT NULL,
@@ -43,9 +54,12 @@ CREATE UNIQUE INDEX IF NOT EXISTS open_account_at
 CREATE INDEX IF NOT EXISTS account_world ON accounts (due_world) WHERE due_world IS NOT NULL;
 CREATE INDEX IF NOT EXISTS account_now ON accounts (due_now) WHERE due_now IS NOT NULL;
 CREATE TABLE IF NOT EXISTS deposits (
-  hash TEXT PRIMARY KEY, account INTEGER NOT NULL REFERENCES accounts, units TEXT NOT NULL,
-  late INTEGER NOT NULL, due_world INTEGER, due_now INTEGER
+  id TEXT PRIMARY KEY, account INTEGER NOT NULL REFERENCES accounts, units TEXT NOT NULL,
+  late INTEGER NOT NULL, due_world INTEGER, due_now INTEGER,
+  chain TEXT, height INTEGER
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS deposit_unconfirmed ON deposits (chain, height)
+  WHERE height IS NOT NULL;
 CREATE INDEX IF NOT EXISTS deposits_of ON deposits (account);
 CREATE INDEX IF NOT EXISTS deposit_world ON deposits (due_world) WHERE due_world IS NOT NULL;
 CREATE INDEX IF NOT EXISTS deposit_now ON deposits (due_now) WHERE due_now IS NOT NULL;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal
+from swapdesk.sandbox.reserves import deposit_name, static_deposit_name
 from swapdesk.sandbox.venue_rows import STATIC_ADDRESSES, VenueRow
 from swapdesk.sandbox.world import seed_bytes
 
@@ -25,6 +26,9 @@ def deposit_place(
     """
     if venue.static_deposits:
         return _static_address(rows, ledger, chain, venue), None
+    wallets = ledger.embedded.get(chain.short_name)
+    if wallets is not None:
+        return wallets.address(deposit_name(venue.code, key)), None
     if not (chain.needs_memo and venue.memo_deposits):
         return chain.address(seed_bytes(ledger.seed, "deposit", venue.code, key)), None
     address = ledger.hot_wallet(venue.code, chain)
@@ -39,8 +43,15 @@ def deposit_place(
 
 def _static_address(rows: AccountRows, ledger: Ledger, chain: ChainRow, venue: VenueRow) -> str:
     for number in range(STATIC_ADDRESSES):
-        seed = seed_bytes(ledger.seed, "static deposit", venue.code, chain.short_name, number)
-        address = chain.address(seed)
+        address = _static(ledger, chain, venue, number)
         if not rows.held(chain.short_name, address):
             return address
     raise AddressesHeld("all static deposit addresses are held by open orders")
+
+
+def _static(ledger: Ledger, chain: ChainRow, venue: VenueRow, number: int) -> str:
+    wallets = ledger.embedded.get(chain.short_name)
+    if wallets is not None:
+        return wallets.address(static_deposit_name(venue.code, chain.short_name, number))
+    seed = seed_bytes(ledger.seed, "static deposit", venue.code, chain.short_name, number)
+    return chain.address(seed)

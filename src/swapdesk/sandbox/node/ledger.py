@@ -1,23 +1,32 @@
 """Balances and transfers of every ledger chain, exact and conserved.
 
 Transfers cost nothing; the sum of all balances of a token is what was issued at genesis.
+
+Of an embedded chain this is the exchanges' book: what each of their wallets holds, and under the
+faucet's name all that is not theirs. A payment that leaves a wallet is signed for the chain in the
+transaction that books it; what comes in is booked when it is read in a block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from swapdesk.chain.addresses.derive import derive_transaction_hash
 from swapdesk.sandbox.chain_rows import ChainRow
+from swapdesk.sandbox.node.chain_wallets import Arrival, ChainWallets
 from swapdesk.sandbox.node.database import Database
+from swapdesk.sandbox.node.outgoing import Outgoing
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
+from swapdesk.sandbox.reserves import (
+    FAUCET_DOLLARS,
+    PAYER,
+    VENUE_DOLLARS,
+    hot_wallet_name,
+    units_worth,
+)
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, trades, world_tokens
-
-VENUE_DOLLARS = 5_000_000_000
-FAUCET_DOLLARS = 500_000_000_000
-"""What each hot wallet and each faucet holds of a token at genesis, in US dollars."""
 
 
 class LedgerRefusal(Exception):
@@ -26,7 +35,8 @@ class LedgerRefusal(Exception):
 
 @dataclass(frozen=True)
 class Transfer:
-    """One payment. ``units`` are base units; ``height`` the block that includes it."""
+    """One payment. ``units`` are base units; ``height`` the block that includes it, 0 where
+    only the embedded chain knows it."""
 
     hash: str
     chain: str
@@ -41,10 +51,20 @@ class Transfer:
 class Ledger:
     """All chains in one database. Writing methods run inside a transaction of the caller."""
 
-    def __init__(self, database: Database, clock: WorldClock, seed: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: WorldClock,
+        seed: int,
+        embedded: Mapping[str, ChainWallets] | None = None,
+    ) -> None:
         self._database = database
         self._clock = clock
         self.seed = seed
+        self.embedded = embedded or {}
+        """Wallets of the chains that are real, by short name; all others are kept here."""
+        self.outgoing = Outgoing(database)
+        self._names: dict[tuple[str, str], str] = {}
         self._wallets: dict[tuple[object, ...], str] = {}
         self.on_arrival: Callable[[Transfer, Moment], None] = lambda transfer, at: None
         """Told of every transfer, within its transaction."""
@@ -52,15 +72,20 @@ class Ledger:
     def hot_wallet(self, venue: str, chain: ChainRow, number: int = 0) -> str:
         """One of the wallets an exchange pays from; the first also takes what is deposited."""
         place = ("hot wallet", venue, chain.short_name, *([number] if number else []))
-        if place not in self._wallets:
-            self._wallets[place] = chain.address(seed_bytes(self.seed, *place))
-        return self._wallets[place]
+        return self._wallet(chain, place, hot_wallet_name(venue, number))
 
     def faucet(self, chain: ChainRow) -> str:
         """The wallet that pays deposits in place of a trader."""
-        place = ("faucet", chain.short_name)
+        return self._wallet(chain, ("faucet", chain.short_name), PAYER)
+
+    def _wallet(self, chain: ChainRow, place: tuple[object, ...], name: str) -> str:
         if place not in self._wallets:
-            self._wallets[place] = chain.address(seed_bytes(self.seed, *place))
+            wallets = self.embedded.get(chain.short_name)
+            if wallets is None:
+                self._wallets[place] = chain.address(seed_bytes(self.seed, *place))
+            else:
+                self._wallets[place] = wallets.address(name)
+                self._names[chain.short_name, self._wallets[place]] = name
         return self._wallets[place]
 
     def begin(self) -> None:
@@ -76,7 +101,7 @@ class Ledger:
                 if trades(venue, token)
                 for number in range(PAYOUT_WALLETS)
             ]
-            units = [(owner, _units(token, dollars)) for owner, dollars in owners]
+            units = [(owner, units_worth(token, dollars)) for owner, dollars in owners]
             balances += [(token.token_id, owner, str(held)) for owner, held in units]
             issued.append((token.token_id, str(sum(held for _, held in units))))
         self._database.connection.executemany("INSERT INTO balances VALUES (?, ?, ?)", balances)
@@ -113,12 +138,10 @@ class Ledger:
             return done
         if units <= 0:
             raise LedgerRefusal("a transfer moves at least one unit")
-        held = self.balance(token.token_id, sender)
-        if held < units:
-            raise LedgerRefusal(f"{sender} holds too little {token.row.symbol}")
-        self._set(token.token_id, sender, held - units)
-        self._set(token.token_id, receiver, self.balance(token.token_id, receiver) + units)
         chain = token.chain
+        if chain.short_name in self.embedded:
+            return self._pay(token, sender, receiver, tag, units, cause)
+        self._move(token, sender, receiver, units)
         moved = Transfer(
             derive_transaction_hash(chain.kind, seed_bytes(self.seed, "transfer", cause)),
             chain.short_name,
@@ -129,27 +152,109 @@ class Ledger:
             units,
             self._clock.height(chain, at) + 1,
         )
+        self._note(moved, cause)
+        self.on_arrival(moved, at)
+        return moved
+
+    def _pay(
+        self,
+        token: WorldToken,
+        sender: str,
+        receiver: str,
+        tag: str | None,
+        units: int,
+        cause: str,
+    ) -> Transfer:
+        """A payment on an embedded chain, signed and written down; it leaves once this is
+        durable. Raises LedgerRefusal and ChainClosed."""
+        chain, outside = token.chain, self.faucet(token.chain)
+        wallet = self._names[chain.short_name, sender]
+        if sender != outside:
+            self._move(token, sender, outside, units)
+        number = self.outgoing.next_number(chain.short_name, wallet)
+        signed = self.embedded[chain.short_name].sign(wallet, number, token, receiver, units)
+        name = chain.short_name
+        self.outgoing.add(cause, name, wallet, number, signed.hash, signed.raw)
+        paid = Transfer(signed.hash, name, token.token_id, sender, receiver, tag, units, 0)
+        self._note(paid, cause)
+        return paid
+
+    def arrive(
+        self, token: WorldToken, venue: str, arrival: Arrival, cause: str
+    ) -> Transfer | None:
+        """Book what was read in a block for a wallet of an exchange; None when it was before."""
+        if self._find("cause", cause) is not None:
+            return None
+        chain = token.chain
+        self._move(token, self.faucet(chain), self.hot_wallet(venue, chain), arrival.units)
+        arrived = Transfer(
+            arrival.hash,
+            chain.short_name,
+            token.token_id,
+            arrival.sender,
+            arrival.receiver,
+            None,
+            arrival.units,
+            arrival.height,
+        )
+        self._note(arrived, cause)
+        return arrived
+
+    def vanish(self, venue: str, cause: str) -> None:
+        """What had arrived is in no block any more."""
+        arrived = self._find("cause", cause)
+        if arrived is None:
+            return
+        token = world_tokens()[arrived.token]
+        chain = token.chain
+        self._move(token, self.hot_wallet(venue, chain), self.faucet(chain), arrived.units)
+        self._database.connection.execute("DELETE FROM transfers WHERE cause = ?", (cause,))
+
+    def bounce(self, cause: str) -> None:
+        """A payment was executed and moved nothing: it is booked back, and its cause may be paid
+        for again."""
+        paid = self._find("cause", cause)
+        if paid is None:
+            return
+        token = world_tokens()[paid.token]
+        outside = self.faucet(token.chain)
+        if paid.sender != outside:
+            self._move(token, outside, paid.sender, paid.units)
+        for table in ("transfers", "outgoing"):
+            self._database.connection.execute(
+                f"UPDATE {table} SET cause = ? WHERE cause = ?",  # noqa: S608 (ours)
+                (f"bounced {paid.hash}:{cause}", cause),
+            )
+
+    def _move(self, token: WorldToken, sender: str, receiver: str, units: int) -> None:
+        held = self.balance(token.token_id, sender)
+        if held < units:
+            raise LedgerRefusal(f"{sender} holds too little {token.row.symbol}")
+        self._set(token.token_id, sender, held - units)
+        self._set(token.token_id, receiver, self.balance(token.token_id, receiver) + units)
+
+    def _note(self, moved: Transfer, cause: str) -> None:
         self._database.connection.execute(
-            "INSERT INTO transfers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO transfers"
+            " (cause, hash, chain, token, sender, receiver, tag, units, height)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                moved.hash,
                 cause,
+                moved.hash,
                 moved.chain,
                 moved.token,
-                sender,
-                receiver,
-                tag,
-                str(units),
+                moved.sender,
+                moved.receiver,
+                moved.tag,
+                str(moved.units),
                 moved.height,
             ),
         )
-        self.on_arrival(moved, at)
-        return moved
 
     def _find(self, column: str, value: str) -> Transfer | None:
         query = {
             "cause": "SELECT * FROM transfers WHERE cause = ?",
-            "hash": "SELECT * FROM transfers WHERE hash = ?",
+            "hash": "SELECT * FROM transfers WHERE hash = ? ORDER BY cause LIMIT 1",
         }[column]
         row = self._database.connection.execute(query, (value,)).fetchone()
         if row is None:
@@ -174,11 +279,22 @@ class Ledger:
 
     def confirmations(self, transfer: Transfer) -> int:
         chain = chains_by_name()[transfer.chain]
+        wallets = self.embedded.get(transfer.chain)
+        if wallets is not None:
+            found = wallets.mined(transfer.hash) if wallets.is_open else None
+            return 0 if found is None else wallets.height - found.height + 1
         return max(0, self._clock.height(chain, self._clock.moment()) - transfer.height + 1)
 
     def heights(self) -> dict[str, int]:
+        """Of all chains but those that are embedded and not open."""
         here = self._clock.moment()
-        return {name: self._clock.height(row, here) for name, row in chains_by_name().items()}
+        heights = {name: self._clock.height(row, here) for name, row in chains_by_name().items()}
+        for name, wallets in self.embedded.items():
+            if wallets.is_open:
+                heights[name] = wallets.height
+            else:
+                del heights[name]
+        return heights
 
     def audit(self) -> list[dict[str, str]]:
         """Tokens whose balances do not add up to what was issued, or are negative."""
@@ -198,9 +314,3 @@ class Ledger:
             for token in sorted(held.keys() | issued.keys())
             if issued.get(token, 0) != held.get(token, 0) or token in negative
         ]
-
-
-def _units(token: WorldToken, dollars: int) -> int:
-    if token.asset is None:
-        raise ValueError("only an asset with a price is issued")
-    return int(dollars / token.asset.price) * int(10**token.row.decimals)

@@ -11,6 +11,7 @@ from typing import Any, Protocol, get_args
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.chain_faults import StoredChainFaults, require_embedded
+from swapdesk.sandbox.node.chain_wallets import ChainWallets
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
 from swapdesk.sandbox.node.outages import Outages
@@ -30,7 +31,7 @@ from swapdesk.sandbox.node.params import (
 )
 from swapdesk.sandbox.node.venue_accounts import VenueAccounts
 from swapdesk.sandbox.node.world_clock import WorldClock
-from swapdesk.sandbox.world import world_tokens
+from swapdesk.sandbox.world import WorldToken, world_tokens
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.model import RequestModel
 
@@ -72,7 +73,8 @@ class Handler:
 
 
 class Node:
-    """One world in one database. ``seed`` and ``speed`` default to what is stored."""
+    """One world in one database. ``seed`` and ``speed`` default to what is stored; chains that
+    are not ``embedded`` are kept in the ledger alone."""
 
     def __init__(
         self,
@@ -81,6 +83,7 @@ class Node:
         *,
         seed: int | None = None,
         speed: Decimal | None = None,
+        embedded: Mapping[str, ChainWallets] | None = None,
     ) -> None:
         self.database = Database(path)
         stored = self.database.get("seed")
@@ -93,7 +96,7 @@ class Node:
         self.clock = WorldClock(clock, pace, speed or Decimal(1))
         if pace is not None and speed is not None and speed != pace.speed:
             self.clock.set_speed(speed)
-        self.ledger = Ledger(self.database, self.clock, self.seed)
+        self.ledger = Ledger(self.database, self.clock, self.seed, embedded)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
         self._outages = Outages(self.database, self.ledger, self.accounts.rows)
         self.chain_faults = StoredChainFaults(self.database)
@@ -138,7 +141,7 @@ class Node:
             Method.CLOCK_GET: Handler(NoParams, lambda _: self._time()),
             Method.CLOCK_SET: Handler(ClockSet, self._set_clock),
             Method.CHAIN_HEIGHTS: Handler(NoParams, lambda _: self._heights()),
-            Method.BALANCE: Handler(BalanceOf, lambda p: str(ledger.balance(p.token, p.address))),
+            Method.BALANCE: Handler(BalanceOf, self._balance),
             Method.TRANSFER_GET: Handler(TransferOf, lambda p: self._transfer(ledger.find(p.hash))),
             Method.AUDIT: Handler(NoParams, lambda _: ledger.audit()),
             Method.FAUCET_PAY: Handler(FaucetPay, self._pay),
@@ -218,12 +221,33 @@ class Node:
             raise LedgerRefusal("no chain is embedded here")
         return self.chains
 
-    def _pay(self, params: FaucetPay) -> dict[str, object] | None:
+    def _balance(self, params: BalanceOf) -> str | Awaitable[str]:
+        token = world_tokens().get(params.token)
+        wallets = None if token is None else self.ledger.embedded.get(token.row.chain)
+        if token is None or wallets is None:
+            return str(self.ledger.balance(params.token, params.address))
+        return _on_chain(wallets, token, params.address)
+
+    def _pay(
+        self, params: FaucetPay
+    ) -> dict[str, object] | Awaitable[dict[str, object] | None] | None:
         token = world_tokens().get(params.token)
         if token is None or token.asset is None:
             raise LedgerRefusal("the faucet holds no such token")
+        wallets = self.ledger.embedded.get(token.row.chain)
+        if wallets is not None and not wallets.is_open:
+            return self._pay_when_open(wallets, token, params)
+        return self._transfer(self._paid(token, params))
+
+    async def _pay_when_open(
+        self, wallets: ChainWallets, token: WorldToken, params: FaucetPay
+    ) -> dict[str, object] | None:
+        await wallets.opened()
+        return self._transfer(self._paid(token, params))
+
+    def _paid(self, token: WorldToken, params: FaucetPay) -> Transfer:
         with self.database.transaction():
-            paid = self.ledger.transfer(
+            return self.ledger.transfer(
                 token,
                 self.ledger.faucet(token.chain),
                 params.address,
@@ -232,7 +256,6 @@ class Node:
                 cause=f"faucet:{params.key}",
                 at=self.clock.moment(),
             )
-        return self._transfer(paid)
 
     def _transfer(self, transfer: Transfer | None) -> dict[str, object] | None:
         if transfer is None:
@@ -248,3 +271,8 @@ class Node:
             "height": transfer.height,
             "confirmations": self.ledger.confirmations(transfer),
         }
+
+
+async def _on_chain(wallets: ChainWallets, token: WorldToken, address: str) -> str:
+    await wallets.opened()
+    return str(wallets.balance(token, address))

@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 from swapdesk.chain.rpc.methods import Method, RpcCode
 from swapdesk.sandbox.loopback import refusal
 from swapdesk.sandbox.node.chain_doors import ChainDoors
+from swapdesk.sandbox.node.chain_wallets import ChainClosed
 from swapdesk.sandbox.node.deposits import AddressesHeld
 from swapdesk.sandbox.node.ledger import LedgerRefusal
 from swapdesk.sandbox.node.node import Node
@@ -89,7 +90,7 @@ class NodeApp:
             return await result if isawaitable(result) else result
         except AddressesHeld as held:
             raise _Problem(RpcCode.NO_ADDRESS, str(held)) from None
-        except NodeDown as down:
+        except (NodeDown, ChainClosed) as down:
             raise _Problem(RpcCode.DOWN, str(down)) from None
         except LedgerRefusal as refused:
             raise _Problem(RpcCode.REFUSED, str(refused)) from None

@@ -12,7 +12,7 @@ from decimal import ROUND_DOWN
 from swapdesk.sandbox.node.account_rows import AccountRows, faults_of
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
-from swapdesk.sandbox.node.world_clock import Moment, WorldClock
+from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.venues.pricing import PAYOUT_CONFIRMATIONS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
@@ -69,7 +69,7 @@ class Settlement:
         returned: dict[str, object] = {}
         if excess and row["refund_address"] is not None:
             refund = self._refund(
-                row, row["address"], _way_back(row), excess, f"excess:{row['id']}", at
+                row, self._paid_to(row), _way_back(row), excess, f"excess:{row['id']}", at
             )
             if refund is not None:
                 returned = {"refund_hash": refund.hash, "refunded": str(refund.units)}
@@ -155,9 +155,15 @@ class Settlement:
     def _holder(self, row: sqlite3.Row) -> str:
         """Where the deposit is: at its own address, or swept to the venue's wallet."""
         if self._ledger.by_cause(f"sweep:{row['id']}") is None:
-            return str(row["address"])
+            return self._paid_to(row)
         chain = chains_by_name()[row["chain"]]
         return self._ledger.hot_wallet(row["venue"], chain)
+
+    def _paid_to(self, row: sqlite3.Row) -> str:
+        """Whose balance a deposit is booked on: on an embedded chain at once the venue's."""
+        if row["chain"] in self._ledger.embedded:
+            return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
+        return str(row["address"])
 
     def _held(self, row: sqlite3.Row, arrived: int) -> int:
         """What the venue still has of a deposit: an excess that went back is gone."""
@@ -170,9 +176,10 @@ class Settlement:
     def _sweep(self, row: sqlite3.Row, units: int, at: Moment) -> None:
         token = world_tokens()[row["token_in"]]
         wallet = self._ledger.hot_wallet(row["venue"], token.chain)
-        if wallet != row["address"]:
+        source = self._paid_to(row)
+        if wallet != source:
             self._ledger.transfer(
-                token, row["address"], wallet, None, units, cause=f"sweep:{row['id']}", at=at
+                token, source, wallet, None, units, cause=f"sweep:{row['id']}", at=at
             )
 
     def _pay_out(self, row: sqlite3.Row, at: Moment) -> None:
@@ -191,7 +198,7 @@ class Settlement:
             cause=f"payout:{row['id']}",
             at=at,
         )
-        due = self._clock.confirmed(token.chain, payout.height, PAYOUT_CONFIRMATIONS)
+        due = self._due(payout, PAYOUT_CONFIRMATIONS)
         self._rows.settle(
             row,
             status=LegStatus.SENDING,
@@ -216,25 +223,31 @@ class Settlement:
 
     # Deposits
 
-    def credit(self, transfer: Transfer, at: Moment) -> None:
-        """A transfer reached a deposit address. Without the right tag nobody is credited."""
+    def credit(self, transfer: Transfer, at: Moment, deposit: str | None = None) -> None:
+        """A transfer reached a deposit address. Without the right tag nobody is credited.
+
+        ``deposit`` tells several payments of one transaction apart.
+        """
         row = self._rows.by_deposit(transfer.chain, transfer.receiver, transfer.tag)
         if row is None or row["token_in"] != transfer.token:
             return
         chain = chains_by_name()[transfer.chain]
-        due = self._clock.confirmed(chain, transfer.height, chain.confirmations)
+        due = self._due(transfer, chain.confirmations)
         late = row["status"] not in _TAKES_DEPOSITS or (
             row["status"] == LegStatus.WAITING and row["expires"] <= at.now
         )
         self._database.connection.execute(
-            "INSERT INTO deposits VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO deposits (id, account, units, late, due_world, due_now, chain, height)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                transfer.hash,
+                deposit or transfer.hash,
                 row["id"],
                 str(transfer.units),
                 late,
                 due.world if late else None,
                 due.now if late else None,
+                transfer.chain,
+                transfer.height if transfer.chain in self._ledger.embedded else None,
             ),
         )
         if late:
@@ -250,21 +263,28 @@ class Settlement:
             due_now=due.now,
         )
 
+    def _due(self, transfer: Transfer, confirmations: int) -> Due:
+        """When the transfer counts; on an embedded chain its blocks say so (chain_books)."""
+        if transfer.chain in self._ledger.embedded:
+            return Due()
+        chain = chains_by_name()[transfer.chain]
+        return self._clock.confirmed(chain, transfer.height, confirmations)
+
     def return_late(self, deposit: sqlite3.Row, at: Moment) -> None:
         """A deposit after the deadline goes back when somebody said where to, else it is held."""
         self._database.connection.execute(
-            "UPDATE deposits SET due_world = NULL, due_now = NULL WHERE hash = ?",
-            (deposit["hash"],),
+            "UPDATE deposits SET due_world = NULL, due_now = NULL WHERE id = ?",
+            (deposit["id"],),
         )
         row = self._rows.by_id(deposit["account"])
         if row is None or row["refund_address"] is None:
             return
         refund = self._refund(
             row,
-            row["address"],
+            self._paid_to(row),
             _way_back(row),
             int(deposit["units"]),
-            f"late:{deposit['hash']}",
+            f"late:{deposit['id']}",
             at,
         )
         if refund is not None and row["status"] == LegStatus.EXPIRED:
@@ -275,6 +295,55 @@ class Settlement:
                 refund_hash=refund.hash,
                 refunded=str(refund.units),
             )
+
+    # What embedded chains tell
+
+    def vanished(self, row: sqlite3.Row, deposit: sqlite3.Row) -> None:
+        """A deposit that did not count yet is in no block any more."""
+        self._rows.drop_deposit(deposit)
+        if deposit["late"]:
+            if row["status"] not in _TAKES_DEPOSITS:
+                self._rows.change(row, deposit_hash=None, included=None)
+            return
+        left = self._rows.deposits_in_time(row["id"])
+        if row["status"] != LegStatus.CONFIRMING:
+            return
+        if left:
+            self._rows.change(row, deposit_hash=left[0].partition("#")[0])
+        else:
+            self._rows.settle(
+                row,
+                status=LegStatus.WAITING,
+                deposit_hash=None,
+                included=None,
+                due_now=row["expires"],
+            )
+
+    def arrived(self, cause: str, at: Moment) -> None:
+        """A payment is in a block: a payout is done."""
+        kind, _, name = cause.partition(":")
+        row = self._rows.by_id(int(name)) if kind == "payout" else None
+        if row is not None and row["status"] == LegStatus.SENDING:
+            self._rows.change(row, due_world=at.world)
+
+    def bounced(self, cause: str) -> None:
+        """A payment moved nothing: the venue holds what it was to pay, and somebody decides."""
+        kind, _, name = cause.partition(":")
+        if kind == "late":
+            row = self._rows.of_deposit(name)
+        elif kind in ("payout", "refund", "send on", "excess"):
+            row = self._rows.by_id(int(name))
+        else:
+            return
+        if row is None:
+            return
+        if kind == "payout":
+            self._rows.settle(row, status=LegStatus.FAILED, declined=1, payout_hash=None)
+        elif kind == "excess":
+            self._rows.change(row, refund_hash=None, refunded=None)
+        elif row["status"] == LegStatus.REFUNDED:
+            held = LegStatus.EXPIRED if kind == "late" else LegStatus.FAILED
+            self._rows.settle(row, status=held, refund_hash=None, refunded=None)
 
 
 def _swapped(row: sqlite3.Row, arrived: int) -> tuple[int, int]:

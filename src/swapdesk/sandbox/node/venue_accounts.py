@@ -10,14 +10,16 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
+from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.account_rows import AccountRows, due_of, written
+from swapdesk.sandbox.node.chain_books import ChainBooks
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.deposits import deposit_place
 from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
 from swapdesk.sandbox.node.leg_faults import LegFaults
 from swapdesk.sandbox.node.params import OpenLeg
 from swapdesk.sandbox.node.settlement import Settlement
-from swapdesk.sandbox.node.world_clock import WorldClock
+from swapdesk.sandbox.node.world_clock import Moment, WorldClock
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, trades, world_tokens
 from swapdesk.wire.orders import LegStatus
@@ -56,6 +58,7 @@ class VenueAccounts:
         self._clock = clock
         self.rows = self._rows = AccountRows(database, clock)
         self._settlement = Settlement(database, ledger, clock, self._rows)
+        self.chains = ChainBooks(database, ledger, clock, self._rows, self._settlement)
         self.faults = LegFaults(database, self._rows, self._settlement, clock)
         ledger.on_arrival = self._settlement.credit
 
@@ -125,8 +128,8 @@ class VenueAccounts:
         chain = chains_by_name()[row["chain"]]
         credited = self._rows.credited(row["id"])
         confirmations = None
-        if row["included"] is not None:
-            height = self._clock.height(chain, self._clock.moment())
+        height = self._height(chain)
+        if row["included"] is not None and height is not None:
             confirmations = min(max(0, height - row["included"] + 1), chain.confirmations)
         return {
             "status": row["status"],
@@ -149,6 +152,13 @@ class VenueAccounts:
             ),
         }
 
+    def _height(self, chain: ChainRow) -> int | None:
+        """Of the newest block; None while an embedded chain is not open."""
+        wallets = self._ledger.embedded.get(chain.short_name)
+        if wallets is None:
+            return self._clock.height(chain, self._clock.moment())
+        return wallets.height if wallets.is_open else None
+
     def send_on(self, venue: str, key: str, address: str, tag: str | None) -> Transfer:
         """Have what arrived for a failed leg sent to an address."""
         row = self._rows.by_key(venue, key)
@@ -162,10 +172,13 @@ class VenueAccounts:
     def step(self) -> int:
         """Do everything that is due, oldest first. Returns the number of steps."""
         steps = 0
+        self.chains.follow()
+        # Legs that wait for their chain to be opened.
+        waiting: dict[str, list[object]] = {"accounts": [], "deposits": []}
         while True:
             here = self._clock.moment()
-            account = self._rows.next_due("accounts", here)
-            late = self._rows.next_due("deposits", here)
+            account = self._next("accounts", here, waiting)
+            late = self._next("deposits", here, waiting)
             if account is not None and (
                 late is None or self._rows.since(account) <= self._rows.since(late)
             ):
@@ -177,6 +190,19 @@ class VenueAccounts:
             else:
                 return steps
             steps += 1
+
+    def _next(
+        self, table: str, here: Moment, waiting: dict[str, list[object]]
+    ) -> sqlite3.Row | None:
+        """What is due in a table and can be done now."""
+        while True:
+            row = self._rows.next_due(table, here, waiting[table])
+            if row is None:
+                return None
+            account = row if table == "accounts" else self._rows.by_id(row["account"])
+            if account is None or not self.chains.missing(account):
+                return row
+            waiting[table].append(row["id"])
 
 
 def _traded(venue_code: str, token_id: str) -> WorldToken:

@@ -29,6 +29,7 @@ from swapdesk.sandbox.node.world_clock import WorldClock
 if TYPE_CHECKING:
     from swapdesk.sandbox.evm_world.keeper import Keeper
     from swapdesk.sandbox.market import Market
+    from swapdesk.sandbox.node.evm.live_chain import LiveChain
     from swapdesk.sandbox.node.evm.methods import Methods
     from swapdesk.sandbox.node.evm.node import EvmNode
 
@@ -55,11 +56,15 @@ class Embedding:
         self.terms = chain_terms(ids)
         self._directory = directory
         self._key = key
+        self._stored: set[str] = set()
+        self._genesis: dict[str, Genesis] = {}
         for name, each in self.terms.items():
             path = directory / "chains" / f"{name}.db"
             # What a chain begins with takes a while to compute, and a new home has none to compare.
             if path.exists():
-                require_same(path, each.chain_id, first_state(each, key).digest)
+                self._stored.add(name)
+                self._genesis[name] = first_state(each, key)
+                require_same(path, each.chain_id, self._genesis[name].digest)
         self._world = world
         self._clock = clock
         self._faults = faults
@@ -68,15 +73,29 @@ class Embedding:
         self._keeping: asyncio.Task[None] | None = None
         self._methods: dict[str, Methods] = {}
         self._opening: asyncio.Task[EvmNode] | None = None
+        self._node: EvmNode | None = None
         self._imported = asyncio.Event()
         self.door = Door(self._call, faults)
 
     async def node(self) -> EvmNode:
         """The node, opened when this is called first. Raises OtherChain, OSError,
         sqlite3.Error."""
+        self.wake()
+        assert self._opening is not None
+        return await asyncio.shield(self._opening)
+
+    def live(self, chain: str) -> LiveChain | None:
+        """The chain, once it is open."""
+        return None if self._node is None else self._node.chains[chain]
+
+    def touched(self, chain: str) -> bool:
+        """Whether the chain has blocks, or is about to: nobody was paid on one that has not."""
+        return self._opening is not None or chain in self._stored
+
+    def wake(self) -> None:
+        """Begin to open the chains, if nobody has. Needs a running loop."""
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
-        return await asyncio.shield(self._opening)
 
     async def reorganise(self, chain: str, depth: int) -> None:
         """Unwind the newest blocks of a chain. Raises LedgerRefusal."""
@@ -119,10 +138,12 @@ class Embedding:
 
     async def _open(self) -> EvmNode:
         await _in_background(_import)
-        genesis: dict[str, Genesis] = {}
+        genesis, self._genesis = self._genesis, {}
         await _in_background(
             lambda: genesis.update(
-                (name, first_state(each, self._key)) for name, each in self.terms.items()
+                (name, first_state(each, self._key))
+                for name, each in self.terms.items()
+                if name not in genesis
             )
         )
         self._imported.set()
@@ -144,6 +165,7 @@ class Embedding:
 
             self._keeper = Keeper(node, self._market, self._clock)
             self._keeping = asyncio.create_task(self._keeper.run())
+        self._node = node
         return node
 
     async def _call(self, chain: str, method: str, params: Any) -> Any:

@@ -7,6 +7,7 @@ seconds for a chain with thousands of words; the nodes are the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping
+from functools import lru_cache
 from typing import Any
 
 import rlp
@@ -30,13 +31,19 @@ def state_root(accounts: Mapping[bytes, Allocation], nodes: Nodes) -> bytes:
 
 def trie_root(entries: Iterable[tuple[bytes, bytes]], nodes: Nodes) -> bytes:
     """Write a secure trie of (key, value) into ``nodes``; returns its root."""
-    hashed = sorted((keccak(key).hex(), value) for key, value in entries)
+    hashed = sorted((_path_of(key), value) for key, value in entries)
     if not hashed:
         return BLANK_ROOT_HASH
     encoded = encode_raw(_node(hashed, 0, len(hashed), 0, nodes))
     root = keccak(encoded)
     nodes[root] = encoded
     return root
+
+
+@lru_cache(maxsize=8_192)
+def _path_of(key: bytes) -> str:
+    """Nibbles of a key. Wallets hold many tokens, whose contracts keep them in the same slots."""
+    return keccak(key).hex()
 
 
 def _account(account: Allocation, nodes: Nodes) -> bytes:

@@ -92,6 +92,15 @@ class Index:
         )
         return [json.loads(row[0]) for row in rows]
 
+    def transactions(self, first: int, last: int) -> list[tuple[str, str]]:
+        """Documents and receipts of what is in these blocks, in the order of the chain."""
+        rows = self._connection.execute(
+            "SELECT document, receipt FROM transactions WHERE number BETWEEN ? AND ?"
+            " ORDER BY number, position",
+            (first, last),
+        )
+        return [(str(document), str(receipt)) for document, receipt in rows]
+
     def logs(self, wanted: LogFilter) -> list[str]:
         """Documents of the logs that match, in the order of the chain. Raises TooManyLogs."""
         query = "SELECT topics, document FROM logs WHERE number BETWEEN ? AND ?"

@@ -1,0 +1,208 @@
+"""What the embedded chains tell the exchanges' books: deposits in blocks, confirmations, and what
+became of payments.
+
+Nothing is remembered but how far a chain was read: what is read twice is booked once, what was
+unwound is booked back, and a payment that no block has is handed in again, the same bytes.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from dataclasses import dataclass
+
+from swapdesk.sandbox.node.account_rows import AccountRows
+from swapdesk.sandbox.node.chain_wallets import Arrival, ChainWallets
+from swapdesk.sandbox.node.database import Database
+from swapdesk.sandbox.node.ledger import Ledger
+from swapdesk.sandbox.node.outgoing import FINAL_DEPTH, Payment
+from swapdesk.sandbox.node.settlement import Settlement
+from swapdesk.sandbox.node.world_clock import Moment, WorldClock
+from swapdesk.sandbox.world import chains_by_name, world_tokens
+from swapdesk.wire.orders import LegStatus
+
+AT_ONCE = 500
+"""Blocks that are read at a time; so often it is noted how far a chain was read."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class _Read:
+    """Up to which block a chain was read, and up to which one it is noted that it was."""
+
+    height: int
+    mark: str
+    noted: int
+
+
+class ChainBooks:
+    """The books' side of all embedded chains. ``follow`` is called before anything that is due."""
+
+    def __init__(
+        self,
+        database: Database,
+        ledger: Ledger,
+        clock: WorldClock,
+        rows: AccountRows,
+        settlement: Settlement,
+    ) -> None:
+        self._database = database
+        self._ledger = ledger
+        self._clock = clock
+        self._rows = rows
+        self._settlement = settlement
+        self._read: dict[str, _Read] = {}
+
+    def resume(self) -> None:
+        """Open the chains on which something waits to be read or sent."""
+        for name, wallets in self._ledger.embedded.items():
+            waiting = self._rows.any_on(name, open_only=True) or self._rows.unconfirmed(name)
+            if wallets.touched and (waiting or self._ledger.outgoing.waiting(name)):
+                wallets.wake()
+
+    def follow(self) -> None:
+        """Bring the books up to the newest block of every chain that is open."""
+        for name, wallets in self._ledger.embedded.items():
+            if not wallets.is_open:
+                continue
+            read = self._read.get(name) or self._begin(name, wallets)
+            if wallets.height != read.height or wallets.mark(read.height) != read.mark:
+                self._catch_up(name, wallets, read)
+            for payment in self._ledger.outgoing.waiting(name):
+                wallets.submit(payment.raw)
+
+    def missing(self, row: sqlite3.Row) -> bool:
+        """Whether a leg that is due needs a chain that is not open yet; it is opened then."""
+        waits = row["status"] == LegStatus.WAITING
+        sends = row["status"] == LegStatus.EXCHANGING
+        chain = world_tokens()[row["token_out"]].row.chain if sends else row["chain"]
+        wallets = self._ledger.embedded.get(chain)
+        # Where there never was a block nobody can have paid.
+        if wallets is None or wallets.is_open or (waits and not wallets.touched):
+            return False
+        wallets.wake()
+        return True
+
+    def _begin(self, name: str, wallets: ChainWallets) -> _Read:
+        """Where reading went on to in an earlier run; what was before the first leg is nothing."""
+        stored = self._database.get(f"read {name}")
+        if stored is not None:
+            last, _, mark = stored.partition(" ")
+            read = _Read(int(last), mark, int(last))
+        else:
+            height = 0 if self._rows.any_on(name) else wallets.height
+            read = _Read(height, wallets.mark(height), height)
+        self._read[name] = read
+        return read
+
+    def _catch_up(self, name: str, wallets: ChainWallets, read: _Read) -> None:
+        unwound = wallets.mark(read.height) != read.mark
+        first = max(1, read.height - FINAL_DEPTH) if unwound else read.height + 1
+        height = wallets.height
+        while True:
+            last = min(height, first + AT_ONCE - 1)
+            found = [
+                (row, arrival)
+                for arrival in wallets.arrivals(first, last)
+                if (row := self._paid(name, arrival)) is not None
+            ]
+            payments = self._ledger.outgoing
+            looked = payments.unfinished(name) if unwound else payments.waiting(name)
+            if unwound or found or looked or self._rows.unconfirmed(name):
+                with self._database.transaction():
+                    if unwound:
+                        self._unwind(name, wallets)
+                    for row, arrival in found:
+                        self._credit(row, arrival)
+                    self._confirm(name, last)
+                    for payment in looked:
+                        self._place(payment, wallets)
+                    payments.finish(name, last - FINAL_DEPTH)
+                    self._note(name, wallets, read, last)
+            elif last - read.noted >= AT_ONCE:
+                with self._database.transaction():
+                    self._note(name, wallets, read, last)
+            read.height, read.mark = last, wallets.mark(last)
+            if last >= height:
+                return
+            first, unwound = last + 1, False
+
+    def _note(self, name: str, wallets: ChainWallets, read: _Read, last: int) -> None:
+        self._database.put(f"read {name}", f"{last} {wallets.mark(last)}")
+        read.noted = last
+
+    # Deposits
+
+    def _paid(self, chain: str, arrival: Arrival) -> sqlite3.Row | None:
+        """The account whose token arrived at its address."""
+        row = self._rows.by_deposit(chain, arrival.receiver, None)
+        if row is None:
+            return None
+        contract = world_tokens()[row["token_in"]].address
+        same = (
+            contract == arrival.token
+            if contract is None
+            else (arrival.token is not None and contract.casefold() == arrival.token.casefold())
+        )
+        return row if same and arrival.units > 0 else None
+
+    def _credit(self, row: sqlite3.Row, arrival: Arrival) -> None:
+        here = self._clock.moment()
+        token = world_tokens()[row["token_in"]]
+        name = _deposit_id(arrival)
+        booked = self._ledger.arrive(token, row["venue"], arrival, _cause(row["chain"], name))
+        if booked is not None:
+            # A node that was down reads what came in time, though it reads it late.
+            at = Moment(min(here.now, arrival.seconds * 1000), here.world)
+            self._settlement.credit(booked, at, name)
+
+    def _confirm(self, name: str, height: int) -> None:
+        needed = chains_by_name()[name].confirmations
+        here = self._clock.moment()
+        accounts = set()
+        for deposit in self._rows.unconfirmed(name):
+            if height - deposit["height"] + 1 < needed:
+                continue
+            self._rows.confirm(deposit, here.world if deposit["late"] else None)
+            if not deposit["late"]:
+                accounts.add(deposit["account"])
+        still = {each["account"] for each in self._rows.unconfirmed(name) if not each["late"]}
+        for account in accounts - still:
+            row = self._rows.by_id(account)
+            if row is not None and row["status"] == LegStatus.CONFIRMING:
+                self._rows.change(row, due_world=here.world)
+
+    def _unwind(self, name: str, wallets: ChainWallets) -> None:
+        """Book back what is in no block, or in another one, before it counted."""
+        for deposit in self._rows.unconfirmed(name):
+            found = wallets.mined(deposit["id"].partition("#")[0])
+            if found is not None and found.height == deposit["height"]:
+                continue
+            row = self._rows.by_id(deposit["account"])
+            if row is not None:
+                self._ledger.vanish(row["venue"], _cause(name, deposit["id"]))
+                self._settlement.vanished(row, deposit)
+
+    # Payments
+
+    def _place(self, payment: Payment, wallets: ChainWallets) -> None:
+        """Note where a payment is; a payout that is in a block is paid (one confirmation)."""
+        found = wallets.mined(payment.hash)
+        self._ledger.outgoing.place(payment, found)
+        if found is None or payment.height is not None:
+            return
+        if found.succeeded:
+            self._settlement.arrived(payment.cause, self._clock.moment())
+            return
+        logger.warning("the payment %s on %s moved nothing", payment.hash, payment.chain)
+        self._settlement.bounced(payment.cause)
+        self._ledger.bounce(payment.cause)
+
+
+def _deposit_id(arrival: Arrival) -> str:
+    return arrival.hash if arrival.position < 0 else f"{arrival.hash}#{arrival.position}"
+
+
+def _cause(chain: str, deposit: str) -> str:
+    return f"arrival:{chain}:{deposit}"

@@ -1,0 +1,90 @@
+"""What the exchanges' books ask of an embedded chain: wallets that sign, and blocks to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from swapdesk.sandbox.world import WorldToken
+
+
+class ChainClosed(Exception):
+    """The chain is not open yet; nothing was signed, and it is being opened."""
+
+
+@dataclass(frozen=True)
+class SignedPayment:
+    """``raw`` is written down before anybody else sees it; ``hash`` as the chain spells it."""
+
+    raw: bytes
+    hash: str
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A payment in a block. ``position`` tells payments of one transaction apart; ``token`` is
+    the contract, None for the coin; ``seconds`` is the block's time."""
+
+    hash: str
+    position: int
+    height: int
+    seconds: int
+    token: str | None
+    sender: str
+    receiver: str
+    units: int
+
+
+@dataclass(frozen=True)
+class Mined:
+    """Where a transaction is, and whether it did what it was to do."""
+
+    height: int
+    succeeded: bool
+
+
+class ChainWallets(Protocol):
+    """One embedded chain. All but ``address``, ``touched`` and ``wake`` need it to be open."""
+
+    name: str
+
+    @property
+    def touched(self) -> bool:
+        """Whether anybody can have paid on it: it is opened, or was before this process."""
+
+    @property
+    def is_open(self) -> bool: ...
+
+    def wake(self) -> None:
+        """Have it opened, in the background."""
+
+    async def opened(self) -> None:
+        """Open it and wait for it. Raises LedgerRefusal."""
+
+    def address(self, wallet: str) -> str:
+        """Of one of the sandbox's own wallets."""
+
+    def sign(
+        self, wallet: str, number: int, token: WorldToken, receiver: str, units: int
+    ) -> SignedPayment:
+        """The wallet's payment ``number`` (from 0). Raises ChainClosed."""
+
+    def submit(self, raw: bytes) -> None:
+        """Hand in a payment; the same one any number of times."""
+
+    def mined(self, transaction_hash: str) -> Mined | None:
+        """None while it is in no block."""
+
+    def balance(self, token: WorldToken, address: str) -> int:
+        """Base units at the newest block."""
+
+    @property
+    def height(self) -> int:
+        """Of the newest block."""
+
+    def mark(self, height: int) -> str:
+        """What tells a block from another one of the same height; empty when there is none."""
+
+    def arrivals(self, first: int, last: int) -> Iterable[Arrival]:
+        """Every payment in these blocks, in their order."""
