@@ -119,11 +119,9 @@ def test_no_route_that_pays_nothing_or_ended_is_chosen_unasked(
     if chosen is not None:
         assert chosen.key > 0
         assert chosen.expires_at > now
-        assert chosen.quote.type != "dex"
+        assert chosen.creatable
     else:
-        assert all(
-            row.key <= 0 or row.expires_at <= now or row.quote.type == "dex" for row in ranking.rows
-        )
+        assert all(row.key <= 0 or row.expires_at <= now for row in ranking.rows)
 
 
 @given(boards())
@@ -201,12 +199,13 @@ def test_a_missed_bound_is_named() -> None:
     ]
 
 
-def test_a_route_the_desk_cannot_create_is_ranked_and_never_chosen_unasked() -> None:
+def test_a_route_on_a_chain_is_created_and_chosen_as_every_other() -> None:
     ranking = ranked(quote(1, "3", type="dex"), quote(2, "2"))
     assert order(ranking) == ["v1", "v2"]
-    assert not ranking.rows[0].creatable
+    assert [row.on_chain for row in ranking.rows] == [True, False]
+    assert all(row.creatable for row in ranking.rows)
     assert ranking.best_at(NOW) == ranking.rows[0]
-    assert ranking.default_at(NOW) == ranking.rows[1]
+    assert ranking.default_at(NOW) == ranking.rows[0]
 
 
 def reverse(number: int, takes: str | None, **fields: Any) -> Quote:

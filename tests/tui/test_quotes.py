@@ -187,7 +187,7 @@ async def test_an_answer_outlives_its_screen(market: Market) -> None:
         assert screen.board is board
 
 
-async def test_an_on_chain_route_is_compared_and_not_created(market: Market) -> None:
+async def test_a_route_on_a_chain_without_wallet_is_compared_and_not_chosen(market: Market) -> None:
     market.network.after = quotes_with(MERIDIAN, SUNK)
     async with market.desk() as run:
         await run.to_quotes()
@@ -198,7 +198,7 @@ async def test_an_on_chain_route_is_compared_and_not_created(market: Market) -> 
         assert "e explain" in run.text
         await run.press("enter")
         run.screen(QuotesScreen)
-        assert "On-chain routes are compared here and not created yet." in run.text
+        assert "The wallet of this desk signs nothing on Bitcoin." in run.text
         await run.press("d")
         assert "dex only" in run.text
         assert "Alder" not in run.text

@@ -204,6 +204,8 @@ def _settled(case: Case) -> bool:
         Case.EXPIRED,
         Case.NEVER_SET_UP,
         Case.FAILED_BEFORE,
+        Case.CHAIN_EXPIRED,
+        Case.CHAIN_FAILED,
     )
 
 

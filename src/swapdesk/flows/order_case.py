@@ -24,6 +24,10 @@ class Case(StrEnum):
     DEPOSIT_AHEAD = "deposit ahead"
     """The exchange has the deposit, the order still waits for it."""
     DEPOSIT_SEEN = "deposit seen"
+    CHAIN_AWAITED = "chain awaited"
+    """A swap on chains whose transaction the service has not seen."""
+    CHAIN_SEEN = "chain seen"
+    """A swap on chains whose transaction was seen."""
     EXCHANGING = "exchanging"
     TO_MIDDLE = "to middle"
     AT_MIDDLE = "at middle"
@@ -45,6 +49,9 @@ class Case(StrEnum):
     COMPLETED_FLAGGED = "completed flagged"
     # ended otherwise
     EXPIRED = "expired"
+    CHAIN_EXPIRED = "chain expired"
+    CHAIN_FAILED = "chain failed"
+    """A swap on chains of which nothing arrived at the venue."""
     LATE_RETURNING = "late returning"
     LATE_STUCK = "late stuck"
     NEVER_SET_UP = "never set up"
@@ -68,6 +75,11 @@ _UNDER_WAY: dict[str, Case] = {
     DisplayStatus.INITIATING_SECOND_EXCHANGE: Case.SECOND_STARTS,
     DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS: Case.SECOND_EXCHANGE,
     DisplayStatus.SENDING_TO_RECEIVER: Case.PAYING_OUT,
+}
+
+_OF_CHAIN: dict[str, Case] = {
+    DisplayStatus.WAITING_FOR_DEPOSIT: Case.CHAIN_AWAITED,
+    DisplayStatus.DEPOSIT_DETECTED: Case.CHAIN_SEEN,
 }
 
 _ARRIVED = frozenset(
@@ -147,6 +159,8 @@ def _expired(order: Order) -> Case:
             return Case.NOT_REFUNDABLE
         stuck = order.action_required or order.refund_address is None
         return Case.LATE_STUCK if stuck else Case.LATE_RETURNING
+    if order.is_dex:
+        return Case.CHAIN_EXPIRED
     return Case.EXPIRED if order.deposit_address is not None else Case.NEVER_SET_UP
 
 
@@ -156,6 +170,8 @@ def _failed(order: Order) -> Case:
             return Case.NOT_REFUNDABLE
         stuck = order.action_required or order.refund_address is None
         return Case.FAILED_STUCK if stuck else Case.FAILED_RETURNING
+    if order.is_dex:
+        return Case.CHAIN_FAILED
     if order.deposit_address is None:
         return Case.NEVER_SET_UP
     return Case.FAILED_UNCLEAR if order.in_status is None else Case.FAILED_BEFORE
@@ -175,6 +191,8 @@ def _open(order: Order, display: str) -> Case:
         return Case.LEG_EXPIRED
     if LegStatus.FALLBACK in legs:
         return Case.FALLBACK_PAYING
+    if order.is_dex and display in _OF_CHAIN:
+        return _OF_CHAIN[display]
     if display == DisplayStatus.WAITING_FOR_DEPOSIT:
         if deposit_arrived(order):
             return Case.DEPOSIT_AHEAD

@@ -32,6 +32,10 @@ __all__ = [
 ]
 
 
+_UNTIL = frozenset({Case.WAITING, Case.SETTING_UP, Case.CHAIN_AWAITED})
+"""Cases that end with the order's deadline."""
+
+
 @dataclass(frozen=True)
 class OrderState:
     """``stage`` counts from 0; ``late_by`` is set once the expected time has passed."""
@@ -94,7 +98,7 @@ def describe(order: Order, intent: Intent | None = None, *, now: datetime) -> Or
         account=account,
         stage=_stage(order, display, private),
         stages=PRIVATE_STAGES if private else STANDARD_STAGES,
-        deadline=order.expires if account.case in (Case.WAITING, Case.SETTING_UP) else None,
+        deadline=order.expires if account.case in _UNTIL else None,
         elapsed=elapsed,
         expected=expected,
         late_by=late_by,

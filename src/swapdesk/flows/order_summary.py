@@ -102,6 +102,9 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         word, level, sign = "Deadline over", "expired", "expired"
         sentence = "The deadline passed. Do not send to this order any more"
         money = "in your wallet, if you sent nothing."
+        if state.case is Case.CHAIN_AWAITED:
+            sentence = "The deadline passed before the service saw this order's transaction"
+            money = "in your wallet, if its transaction was not executed."
         actor, due, by = "the service", "it closes the order", "the service names no time"
     elif tracked.withheld is not None and not setting_up and (waiting or display is None):
         word, level, sign = _WITHHELD.get(tracked.standing, _DO_NOT_PAY)

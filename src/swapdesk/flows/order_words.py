@@ -72,6 +72,16 @@ WORDS: dict[Case, CaseWords] = {
         "Deposit seen", "moving", "The deposit was seen and is being confirmed",
         "{paid} on its way to {holder}.", "the chain", "it confirms the deposit", "{expected}",
     ),
+    Case.CHAIN_AWAITED: CaseWords(
+        "Waiting for the chain", "waiting",
+        "The service has not seen this order's transaction. Nothing is deposited by hand",
+        "in your wallet, until the transaction is executed.",
+        "the chain", "it executes the order's transaction", "{deadline}",
+    ),
+    Case.CHAIN_SEEN: CaseWords(
+        "On the chain", "moving", "The order's transaction was seen and is being confirmed",
+        "{paid} on its way to {holder}.", "the chain", "it confirms the transaction", "{expected}",
+    ),
     Case.EXCHANGING: CaseWords(
         "Exchanging", "moving", "The exchange is in progress",
         "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
@@ -154,6 +164,16 @@ WORDS: dict[Case, CaseWords] = {
         "No deposit came{before}. The order is closed. Do not send to its address any more",
         "in your wallet, if you sent nothing.",
         "nobody", "do not send to this address any more", _NOTHING,
+    ),
+    Case.CHAIN_EXPIRED: CaseWords(
+        "Expired", "expired",
+        "No transaction of this order came{before}. The order is closed",
+        "in your wallet, if its transaction was not executed.", *_NOBODY,
+    ),
+    Case.CHAIN_FAILED: CaseWords(
+        "Failed", "trouble",
+        "The swap failed on the chain, or was never executed there",
+        "in your wallet, but for the gas.", "you", "ask for new quotes", _NOTHING, _LIKELY,
     ),
     Case.LATE_RETURNING: CaseWords(
         "Came too late", "trouble", "The deposit came after the deadline and goes back{refund_to}",

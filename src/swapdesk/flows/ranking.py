@@ -98,9 +98,11 @@ class Ranking:
         """The best row still valid: it carries the mark once a better one has expired."""
         return next((row for row in self.rows if not row.expired(now)), None)
 
-    def default_at(self, now: datetime) -> RankedQuote | None:
-        """The row to stand on: valid and paying something. Never one that pays nothing."""
-        return next((r for r in self.rows if r.choosable and not r.expired(now)), None)
+    def default_at(self, now: datetime, *, signs: bool = True) -> RankedQuote | None:
+        """The row to stand on: valid and paying something. Never one that pays nothing, nor one
+        on a chain where the wallet ``signs`` nothing."""
+        found = (one for one in self.rows if one.choosable and (signs or not one.on_chain))
+        return next((one for one in found if not one.expired(now)), None)
 
     def find(self, quote_id: str) -> RankedQuote | None:
         return next((row for row in self.rows if row.quote.quote_id == quote_id), None)

@@ -14,6 +14,8 @@ from swapdesk.wallet.review import BalanceChange, Match, Review, ReviewLine, Sev
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 SAME = "the same"
+AGENTS_COIN = "of the chain's coin"
+"""How the agent, which knows no names of coins, writes one."""
 NOTHING_SIGNED = "Nothing of this was signed."
 
 
@@ -37,22 +39,51 @@ class Moved:
     amounts: tuple[tuple[Decimal, str], ...]
 
 
-def match_rows(review: Review, wallet: str) -> tuple[MatchRow, ...]:
-    """The fields of a review; ``wallet`` names the account that signs."""
+@dataclass(frozen=True)
+class Names:
+    """What the trader calls what the agent knows by code: the account that signs, the provider
+    of the quote, the coin of the chain. Empty where it has no name."""
+
+    wallet: str = ""
+    venue: str | None = None
+    venue_name: str | None = None
+    coin: str = ""
+
+
+def match_rows(review: Review, names: Names) -> tuple[MatchRow, ...]:
+    """The fields of a review, in its order."""
     own = grouped_address(review.account)
     return tuple(
-        MatchRow(one.field, one.signed, one.match, _promised(one, own, wallet), one.weight)
+        MatchRow(
+            one.field,
+            _named(one.signed, names),
+            one.match,
+            _named(_promised(one, own, names.wallet), names),
+            one.weight,
+        )
         for one in review.lines
     )
 
 
 def _promised(line: ReviewLine, own: str, wallet: str) -> str:
+    """Shorter where the two are equal and the promise only repeats what stands beside it."""
     if line.match is not Match.EQUAL or not line.signed:
         return line.promised
     if line.signed == own and own in line.promised:
         return f"wallet {wallet}" if wallet else "your account"
-    rest = line.promised.replace(line.signed, "").strip()
-    return line.promised if rest == line.promised else rest or SAME
+    if line.promised == line.signed:
+        return SAME
+    if line.signed.startswith("0x "):
+        return line.promised.replace(line.signed, "").strip() or SAME
+    return line.promised.replace(f", {line.signed},", ",")
+
+
+def _named(text: str, names: Names) -> str:
+    if names.coin:
+        text = text.replace(AGENTS_COIN, names.coin)
+    if names.venue and names.venue_name:
+        text = text.replace(f'the provider "{names.venue}"', names.venue_name)
+    return text
 
 
 def match_count(review: Review) -> str:

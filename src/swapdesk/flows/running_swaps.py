@@ -17,6 +17,7 @@ from swapdesk.flows.dex_swap import DexSwapFlow
 from swapdesk.flows.dex_words import AGAIN, goes_on
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.signing_session import SigningSession
+from swapdesk.flows.swap_account import native_coin
 from swapdesk.flows.wallet_words import failure_of_wallet
 from swapdesk.flows.wording import NOTHING_SENT, Failure
 from swapdesk.wallet.errors import WalletError, WrongPassphrase
@@ -66,6 +67,7 @@ class RunningSwaps:
         self, intent: Intent, *, fresh: bool, wallet: str = "", plan: SwapPlan | None = None
     ) -> SigningSession:
         link = self._desk.wallet.link(intent.token_in.chain)
+        coin = native_coin(self._desk.catalog, intent.token_in.chain)
         session = SigningSession(
             intent,
             self._desk.journal,
@@ -73,6 +75,7 @@ class RunningSwaps:
             lambda: self._changed(intent.id),
             fresh=fresh,
             wallet=wallet,
+            coin=coin.symbol if coin is not None else "",
             plan=plan,
             confirmations=link.confirmations if link is not None else 0,
         )

@@ -47,7 +47,8 @@ class SigningSession(Watch):
     """``changed`` is called after everything that is to be shown. ``fresh``: its intent is not
     in the journal yet; an earlier run left it open otherwise.
 
-    ``wallet`` names the account, ``confirmations`` is how many count on its chain."""
+    ``wallet`` names the account and ``coin`` the coin of its chain; ``confirmations`` is how many
+    count there."""
 
     def __init__(
         self,
@@ -58,12 +59,14 @@ class SigningSession(Watch):
         *,
         fresh: bool,
         wallet: str = "",
+        coin: str = "",
         plan: SwapPlan | None = None,
         confirmations: int = 0,
     ) -> None:
         self.intent = intent
         self.fresh = fresh
         self.wallet = wallet
+        self.coin = coin
         self.plan = plan
         self.confirmations = confirmations
         self.review: Review | None = None

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from swapdesk.client.errors import ClientError
+from swapdesk.flows.chain_links import KINDS
 from swapdesk.flows.dex_plan import SwapPlan, ask_plan
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wallet.accounts import Account, Accounts, Kind
@@ -112,8 +113,8 @@ def _chosen(accounts: Accounts, sold: Token, bought: Token) -> SwapAccount:
 
 
 def _first(accounts: Accounts, token: Token) -> Account | None:
-    kind = token.chain_data.kind
-    return next((one for one in accounts.accounts if one.kind.value == kind), None)
+    kind = KINDS.get(token.chain_data.kind)
+    return next((one for one in accounts.accounts if one.kind is kind), None)
 
 
 async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token) -> SwapAccount:
@@ -154,11 +155,11 @@ async def _filled(
     yield replace(found, filling=False)
 
 
-def coin_price(catalog: Catalog, token: Token) -> Decimal | None:
-    """Dollars for the native coin of the chain of a token."""
+def native_coin(catalog: Catalog, chain: str) -> Token | None:
+    """The coin of a chain by its short name; None where the list has none."""
     rows = catalog.rows
-    for at in rows.chains.equal(token.chain_data.short_name.lower()):
+    for at in rows.chains.equal(chain.lower()):
         found = catalog.token(rows[at].id)
         if found is not None and found.address is None and not found.unverified:
-            return found.price
+            return found
     return None

@@ -110,9 +110,10 @@ class PaidFromWallet(Sending):
         if not self.on_chain or self.account is None:
             return None
         from swapdesk.flows.dex_terms import terms_of
-        from swapdesk.flows.swap_account import coin_price
+        from swapdesk.flows.swap_account import native_coin
 
-        price = coin_price(self.desk.catalog, self.board.token_in)
+        coin = native_coin(self.desk.catalog, self.board.token_in.chain_data.short_name)
+        price = coin.price if coin is not None else None
         return terms_of(self.row.quote, self.account.account.address, price)
 
     def _send(self, intent: Intent) -> None:

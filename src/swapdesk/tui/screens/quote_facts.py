@@ -14,6 +14,7 @@ from swapdesk.flows.announcements import (
     rate_limited,
     refused_fields,
 )
+from swapdesk.flows.chain_links import KINDS
 from swapdesk.flows.notation import clock_time, exact_amount, percent, usd
 from swapdesk.flows.quote_order import Arrangement, QuoteOrder
 from swapdesk.flows.quote_wish import QuoteWish
@@ -148,6 +149,9 @@ def refusal_to_choose(board: QuoteBoard, key: str, now: datetime) -> str | None:
         return f"{quote_ended(row.expires_at)} r asks again, {cost_in_words(board.wish)}."
     if not row.creatable:
         return "This desk does not create orders of this kind of route. Choose another one."
+    if row.on_chain and board.token_in.chain_data.kind not in KINDS:
+        chain = board.token_in.chain_data.name
+        return f"The wallet of this desk signs nothing on {chain}. Choose another route."
     if not row.pays:
         return "This route pays nothing: its fees take all of it."
     return None

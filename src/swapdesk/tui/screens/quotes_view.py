@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.announcements import failure_of_error
+from swapdesk.flows.chain_links import KINDS
 from swapdesk.flows.notation import countdown
 from swapdesk.flows.provider_record import ProviderRecord, provider_records
 from swapdesk.flows.quote_order import Arrangement
@@ -88,7 +89,8 @@ class QuotesView(Page):
             self.set_timer(MOVED_FOR, self._forget_former)
         self._show()
         follow = board.ranking.follow(stood) if stood is not None else None
-        wanted = follow or board.ranking.default_at(self.now())
+        signs = board.token_in.chain_data.kind in KINDS
+        wanted = follow or board.ranking.default_at(self.now(), signs=signs)
         if wanted is not None:
             self._table.move_to(wanted.quote_id)
         self.step_changed(board.received_at.isoformat())

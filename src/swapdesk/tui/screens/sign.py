@@ -148,7 +148,8 @@ class SignScreen(Page):
             if self.focused is self._phrase:
                 self.set_focus(None)
         self._say_steps()
-        self._view.show(SignState(signing, short=self.app.size.height < SHORT_BELOW))
+        short = self.app.size.height < SHORT_BELOW
+        self._view.show(SignState(signing, short, self._reading.size.height))
         review = signing.review
         step = review.id if review is not None else signing.stage.value
         if step != self.guard.step:

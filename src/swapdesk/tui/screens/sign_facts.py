@@ -12,6 +12,7 @@ from swapdesk.flows.notation import countdown, exact_amount, grouped_address
 from swapdesk.flows.review_words import (
     NOTHING_SIGNED,
     Moved,
+    Names,
     digest_groups,
     match_count,
     match_rows,
@@ -33,10 +34,12 @@ LABEL = LEAST_LABEL + 2
 
 @dataclass(frozen=True)
 class SignState:
-    """``short``: rows are scarce, so what only separates goes."""
+    """``short``: a screen of few rows."""
 
     session: SigningSession
     short: bool
+    height: int = 0
+    """Rows there are for the body; 0: not known yet."""
 
 
 def context_of(session: SigningSession) -> str:
@@ -57,7 +60,7 @@ def sign_lines(state: SignState, width: int) -> list[Line]:
     session = state.session
     review = session.review
     if review is not None:
-        return review_lines(session, review, width, short=state.short)
+        return _fitting(session, review, width, state)
     if session.outcome is not None:
         return _end_lines(session, width, short=state.short)
     if session.stage is Stage.LOCKED:
@@ -65,19 +68,37 @@ def sign_lines(state: SignState, width: int) -> list[Line]:
     return wrapped(Span(session.doing), width)
 
 
-def review_lines(session: SigningSession, review: Review, width: int, *, short: bool) -> list[Line]:
-    """One review: the title, the match table, what happens, the count, the digest."""
+def _fitting(session: SigningSession, review: Review, width: int, state: SignState) -> list[Line]:
+    """With everything, without empty rows, without title and head: the first that fits, and on
+    a screen where nothing does the one that is read soonest."""
     rows: list[Line] = []
-    if not short:
+    for gaps, head in ((True, True), (False, True), (False, False)):
+        if state.short and head:
+            continue
+        rows = review_lines(session, review, width, gaps=gaps, head=head)
+        if len(rows) <= state.height:
+            break
+    return rows
+
+
+def review_lines(
+    session: SigningSession, review: Review, width: int, *, gaps: bool = True, head: bool = True
+) -> list[Line]:
+    """One review: the title, the match table, what happens, the count, the digest."""
+    gap: list[Line] = [[]] if gaps else []
+    rows: list[Line] = []
+    if head:
         title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
-        rows += [*wrapped(title, width), []]
-    rows += match_table(match_rows(review, session.wallet), width, head=not short)
-    rows += [] if short else [[]]
-    rows += _objections(review, width)
-    rows += _happens(session, review, width)
-    rows += _labelled("Match", _matched(review), width)
-    rows += [] if short else [[]]
+        rows += [*wrapped(title, width), *gap]
+    rows += match_table(match_rows(review, names_of(session)), width, head=head)
+    rows += [*gap, *_objections(review, width), *_happens(session, review, width)]
+    rows += [*_labelled("Match", _matched(review), width), *gap]
     return rows + _digest(review, width)
+
+
+def names_of(session: SigningSession) -> Names:
+    intent = session.intent
+    return Names(session.wallet, intent.provider, intent.provider_name, session.coin)
 
 
 def _kind(session: SigningSession) -> str:
@@ -111,7 +132,9 @@ def _happens(session: SigningSession, review: Review, width: int) -> list[Line]:
         return rows + wrapped(Span(said, "status-trouble"), width, indent=2)
     changes = moved(review)
     for one in changes:
-        rows += _moved(one, session.wallet, width)
+        # What others get and give is the other half of the swap, unless something is wrong.
+        if one.yours or review.refused:
+            rows += _moved(one, session.wallet, width)
     if not any(one.yours for one in changes):
         rows += _labelled(session.wallet or "wallet", [Span("nothing moves")], width)
     return rows
@@ -196,7 +219,7 @@ def _end_lines(session: SigningSession, width: int, *, short: bool) -> list[Line
     refused = session.refused
     if refused is not None:
         rows += [[], [Span(NOTHING_SIGNED, bold=True)], []]
-        rows += match_table(match_rows(refused, session.wallet), width, head=not short)
+        rows += match_table(match_rows(refused, names_of(session)), width, head=not short)
         rows += [[], *_objections(refused, width)]
     return rows
 

@@ -20,7 +20,8 @@ _MARKS = {
 GAP = 2
 ADDRESS = 52
 """Cells of an address of an EVM chain in groups."""
-LEAST_LABEL, MOST_LABEL = 11, 16
+LEAST_LABEL, MOST_LABEL, NARROW_LABEL = 11, 16, 12
+ROOMY = 110
 LEAST_BESIDE = 24
 """Cells for the promise beside what is signed; with less it goes below."""
 STRONG = ("You sell", "You get")
@@ -29,7 +30,8 @@ STRONG = ("You sell", "You get")
 def match_table(rows: Sequence[MatchRow], width: int, *, head: bool) -> list[Line]:
     """All rows at this width."""
     label = max([len(one.field) for one in rows] or [0])
-    label = max(LEAST_LABEL, min(MOST_LABEL, label)) + GAP
+    most = MOST_LABEL if width >= ROOMY else NARROW_LABEL
+    label = max(LEAST_LABEL, min(most, label)) + GAP
     signed = min(ADDRESS, max(20, width - label - 4))
     beside = width - label - signed - 5
     lines: list[Line] = []

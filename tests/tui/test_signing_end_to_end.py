@@ -1,0 +1,130 @@
+"""Swaps on chains by keys in a real terminal: three ways to pay, each to its completed order.
+
+What moved is asked of the nodes over JSON-RPC, not of the desk. One sandbox and one desk do all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from harness import wait_for
+from tui.test_end_to_end import ENTER, STILL, DeskWindow
+
+MOST_KEYS = 25
+USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
+BALANCE_OF = "0x70a08231"
+WAYS = {"Basalt AMM": 2, "Fathom AMM": 2, "Isthmus": 2}
+"""Signatures on each way: approval and swap, permit and swap, permit and order."""
+
+
+class Trader:
+    """A desk in a terminal, and the node its wallet's money is on."""
+
+    def __init__(self, home: Path) -> None:
+        self.desk = DeskWindow(home)
+        self.desk.ready()
+        ready = json.loads((home / "sandbox" / "run.json").read_text())
+        (chain,) = [one for one in ready["chains"] if one["shortName"] == "ethereum"]
+        self._rpc: str = chain["rpc"]
+
+    def holds(self, token: str, owner: str) -> int:
+        asked = {"to": token, "data": f"{BALANCE_OF}{owner[2:].lower().rjust(64, '0')}"}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": [asked, "latest"]}
+        answer: dict[str, Any] = httpx.post(self._rpc, json=body, trust_env=False).json()
+        return int(answer["result"], 16)
+
+    def to_form(self, venue: str) -> None:
+        """``n``, the line, the on-chain routes, the row of the venue, enter."""
+        desk = self.desk
+        desk.keys = 0
+        desk.press("n")
+        desk.type("1000 usdc weth")
+        desk.read_until("enter ask for quotes")
+        desk.press(ENTER)
+        desk.read_until("d dex only")
+        desk.press("d")
+        desk.until(lambda: "d all routes" in desk.text, "the on-chain routes")
+        rows = [row for row in desk.text.split("\n") if "  dex  " in row]
+        at = next(at for at, row in enumerate(rows) if venue in row)
+        stands = next(at for at, row in enumerate(rows) if row.startswith("▌"))
+        for _ in range(abs(at - stands)):
+            desk.press("j" if at > stands else "k")
+        desk.until(
+            lambda: any(r.startswith("▌") and venue in r for r in desk.text.split("\n")), venue
+        )
+        desk.press(ENTER)
+        desk.until(lambda: "Your own wallet trading" in desk.text, "the account", seconds=90)
+        desk.until(lambda: "confirm" in desk.text, "what it takes", seconds=90)
+
+    def account(self) -> str:
+        found = re.search(r"0x(?: [0-9a-fA-F]{4}){10}", self.desk.text)
+        assert found is not None, self.desk.text
+        return found[0].replace(" ", "")
+
+    def confirm(self) -> None:
+        desk = self.desk
+        desk.press(ENTER)
+        desk.read_until("c start signing")
+        desk.read_until_quiet(STILL)
+        desk.press("c")
+
+    def sign(self) -> None:
+        """Read to the end where there is no room for all, then ``s``."""
+        desk = self.desk
+        desk.until(lambda: "sign or refuse in" in desk.text, "a review", seconds=60)
+        before = digest_in(desk.text)
+        if "read to the end first" in desk.text:
+            desk.press("j")
+            desk.until(lambda: "read to the end first" not in desk.text, "the end of the review")
+        desk.read_until_quiet(STILL)
+        assert "No field contradicts it." in desk.text
+        desk.press("s")
+        desk.until(lambda: digest_in(desk.text) != before, "the signature", seconds=60)
+
+    def completed(self) -> None:
+        desk = self.desk
+        desk.until(lambda: "Order  " in desk.text.split("\n")[0], "the order", seconds=90)
+        assert desk.keys <= MOST_KEYS, desk.keys
+        desk.until(lambda: "Completed" in desk.text, "the order completed", seconds=90)
+
+
+def digest_in(text: str) -> str:
+    """The first half of the digest on the screen; empty where none stands there."""
+    found = re.search(r"Digest +(0x [0-9a-f ]+)", text)
+    return found[1].strip() if found else ""
+
+
+@pytest.fixture(scope="module")
+def trader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trader]:
+    """The desk starts its own sandbox; nothing is configured."""
+    one = Trader(tmp_path_factory.mktemp("home") / "home")
+    yield one
+    one.desk.press("q")
+    one.desk.press("q")
+    wait_for(lambda: one.desk.process.poll() is not None, what="the desk to end")
+    one.desk.close()
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("venue", WAYS)
+def test_a_swap_is_signed_to_its_end_in_few_keys(trader: Trader, venue: str) -> None:
+    trader.to_form(venue)
+    owner = trader.account()
+    had, got = trader.holds(USDC, owner), trader.holds(WETH, owner)
+    trader.confirm()
+    for _ in range(WAYS[venue]):
+        trader.sign()
+    trader.completed()
+    assert trader.holds(USDC, owner) == had - 1_000 * 10**6
+    arrived = Decimal(trader.holds(WETH, owner) - got).scaleb(-18)
+    assert Decimal("0.2") < arrived < Decimal("0.5")
+    assert f"{arrived.normalize():f}" in trader.desk.text
