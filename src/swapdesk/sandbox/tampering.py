@@ -115,6 +115,8 @@ def _create(fault: str, order: Json) -> bool:
     metadata = order.get("metadata")
     if not isinstance(metadata, dict) or "data" not in metadata:
         return False
+    if "to" not in metadata:
+        return _half(fault, metadata)
     change = _CHANGES.get(fault)
     if change is not None:
         return _recalled(metadata, change)
@@ -128,6 +130,20 @@ def _create(fault: str, order: Json) -> bool:
         metadata["authorizationList"] = [{"address": ATTACKER, "chainId": "0x0", "nonce": "0x0"}]
     else:
         return False
+    return True
+
+
+def _half(fault: str, metadata: Json) -> bool:
+    """A transaction of Solana, which has no id of its chain and is all that is to be sent."""
+    from swapdesk.sandbox.solana_tampering import tampered_half
+
+    if fault == "tamper_chain_id":
+        metadata["chainId"] = 1
+        return True
+    changed = tampered_half(fault, bytes.fromhex(metadata["data"]))
+    if changed is None:
+        return False
+    metadata["data"] = changed.hex()
     return True
 
 

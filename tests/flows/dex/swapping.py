@@ -39,7 +39,14 @@ CHAINS = ("ethereum", "base")
 
 
 async def frozen(
-    api: PartnerApi, clock: Clock, venue: str, sell: Token, buy: Token, amount: str, address: str
+    api: PartnerApi,
+    clock: Clock,
+    venue: str,
+    sell: Token,
+    buy: Token,
+    amount: str,
+    address: str,
+    coin_price: int = 3000,
 ) -> Intent:
     """What somebody confirms who takes the quote of a venue now, to be paid to themselves."""
     answer = await api.get_quotes(
@@ -76,7 +83,7 @@ async def frozen(
         memo_waived=False,
         refund_address=None,
         refund_memo=None,
-        dex=terms_of(quote, address, Decimal(3000)),
+        dex=terms_of(quote, address, Decimal(coin_price), kind=sell.chain_data.kind),
     )
 
 
@@ -159,7 +166,7 @@ class Place:
         agent = (
             beside.agent if beside else await WalletClient.start(self.wallet(keys), program=CHEAP)
         )
-        journal = _journal(directory, self.floor.clock)
+        journal = journal_in(directory, self.floor.clock)
         try:
             made = await agent.create(Kind.EVM, "", PASSPHRASE)
             yield Swapper(self, agent, made.address, journal, keys)
@@ -174,7 +181,7 @@ class Place:
         return await self.api.get_order(order.service_id)
 
 
-def _journal(directory: Path, clock: Clock) -> Journal:
+def journal_in(directory: Path, clock: Clock) -> Journal:
     directory.mkdir(exist_ok=True)
     return Journal.open(directory / "journal.db", clock)
 

@@ -36,11 +36,11 @@ SOL = 10**9
 
 
 class LookedTime(StandingTime):
-    """Goes on by a quarter of a block whenever somebody looks, so that who polls sees blocks
+    """Goes on by half a block whenever somebody looks, so that who polls sees blocks
     come and nobody has to wait for them."""
 
     def __call__(self) -> int:
-        self.now += 100
+        self.now += 200
         return self.now
 
 
@@ -57,6 +57,15 @@ class SolanaFloor(Floor):
     def coins(self) -> tuple[Token, Token]:
         """USDC and SOL."""
         return self.token("solana", "USDC"), self.token("solana", "SOL")
+
+    async def fund(self, address: str, coins: str, **tokens: str) -> None:
+        """Coins and tokens by symbol, from the sandbox."""
+        if Decimal(coins):
+            await self.world.node.fund(address, int(Decimal(coins) * SOL))
+        for symbol, amount in tokens.items():
+            token = self.token("solana", symbol)
+            units = int(Decimal(amount) * 10**token.decimals)
+            await self.world.node.mint(address, str(token.address), units)
 
     async def final(self, service_id: str) -> dict[str, Any]:
         """The order once it has ended, after as many blocks as make everything final."""
@@ -81,13 +90,7 @@ class SolanaTrader:
         return str(self.key.pubkey())
 
     async def fund(self, coins: str = "10", **tokens: str) -> None:
-        node = self.floor.world.node
-        if Decimal(coins):
-            await node.fund(self.address, int(Decimal(coins) * SOL))
-        for symbol, amount in tokens.items():
-            token = self.floor.token("solana", symbol)
-            units = int(Decimal(amount) * 10**token.decimals)
-            await node.mint(self.address, str(token.address), units)
+        await self.floor.fund(self.address, coins, **tokens)
 
     async def holds(self, token: Token) -> int:
         return await self.floor.holds(token, self.address)

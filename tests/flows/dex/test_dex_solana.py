@@ -1,0 +1,233 @@
+"""Swaps on Solana from the confirmation to the end: what is signed, sent, and made of lies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from flows.dex.solana_swapping import SolanaPlace, SolanaSwapper, swapping_on_solana
+from service.faulty_loopback import serving_with_faults
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
+from swapdesk.flows.dex_outcome import SwapEnded, Swapped
+from swapdesk.flows.dex_promise import promise_of
+from swapdesk.flows.dex_transaction import told_by
+from swapdesk.flows.intent import Intent
+from swapdesk.flows.solana_half import half_of
+from swapdesk.sandbox.faults import ActiveFault
+from swapdesk.sandbox.faults import AnswerFault as F
+from swapdesk.sandbox.tampering import CREATE
+from swapdesk.wallet.review import Match
+from swapdesk.wallet.transactions import TransactionState
+from swapdesk.wire.tokens import Token
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+FEE = 10_100
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SolanaPlace]:
+    async with swapping_on_solana(tmp_path_factory.mktemp("swap")) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def first(
+    place: SolanaPlace, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[SolanaSwapper]:
+    """Whose wallet agent everybody uses: each test has a key of its own in it."""
+    async with place.someone(tmp_path_factory.mktemp("first")) as someone:
+        yield someone
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def lying(place: SolanaPlace) -> AsyncIterator[PartnerApi]:
+    """The service behind its faults, as a desk reaches it."""
+    floor = place.floor
+    async with serving_with_faults(floor.parts, floor.faults, floor.clock) as url:
+        key = Credentials.of_key("first-key", "first-secret")
+        async with PartnerApi(url, key, clock=floor.clock) as api:
+            yield api
+
+
+async def test_tokens_for_coins(place: SolanaPlace, first: SolanaSwapper, tmp_path: Path) -> None:
+    usdc, sol = place.floor.coins()
+    async with place.someone(tmp_path, first) as someone:
+        await someone.fund("1", USDC="100")
+        intent = await someone.intent("at", usdc, sol, "60")
+        outcome = await someone.flow().swap(intent)
+        assert isinstance(outcome, Swapped), outcome
+        (review,) = someone.reviews
+        assert (review.findings, review.phrase) == ((), None)
+        assert all(one.match is not Match.DIFFERS for one in review.lines)
+        ended = await place.completed(outcome.order)
+        assert ended.display_status == "SWAP_COMPLETED"
+        assert await someone.holds(usdc) == 40 * 10**6
+        least = promise_of(intent).least_units
+        assert await someone.holds(sol) >= 10**9 + least - FEE
+        names = [one.name for one in someone.journal.swaps.steps(intent.id)]
+        assert names == ["permission", "create", "swap", "confirm"]
+        (signed,) = await someone.agent.transactions(intent.id)
+        assert (signed.hash, signed.state) == (outcome.hash, TransactionState.SUCCEEDED)
+        assert signed.last_valid_height is not None
+        # The same confirmation pays no second time.
+        again = await someone.flow().swap(intent)
+        assert isinstance(again, SwapEnded)
+        assert again.code == "ALREADY_ASKED"
+
+
+async def test_coins_for_tokens_to_somebody_else(
+    place: SolanaPlace, first: SolanaSwapper, tmp_path: Path
+) -> None:
+    usdc, sol = place.floor.coins()
+    async with (
+        place.someone(tmp_path / "one", first) as someone,
+        place.someone(tmp_path / "other", first) as other,
+    ):
+        await someone.fund("3")
+        intent = await someone.intent("at", sol, usdc, "2")
+        intent = replace(intent, recipient=other.address)
+        outcome = await someone.flow().swap(intent)
+        assert isinstance(outcome, Swapped), outcome
+        await place.completed(outcome.order)
+        assert await other.holds(usdc) >= promise_of(intent).least_units
+        assert await someone.holds(usdc) == 0
+        assert await someone.holds(sol) < 10**9 - FEE
+
+
+async def test_a_transaction_that_was_forgotten_is_sent_again_and_executed_once(
+    place: SolanaPlace, first: SolanaSwapper, tmp_path: Path
+) -> None:
+    usdc, sol = place.floor.coins()
+    async with place.someone(tmp_path, first) as someone:
+        await someone.fund("1", USDC="100")
+        place.floor.world.faults.add("solana", "drop_transaction", 2)
+        outcome = await someone.flow().swap(await someone.intent("at", usdc, sol, "60"))
+        assert isinstance(outcome, Swapped), outcome
+        assert await someone.holds(usdc) == 40 * 10**6
+
+
+async def test_a_transaction_that_expires_unexecuted_moves_nothing_and_is_over(
+    place: SolanaPlace, first: SolanaSwapper, tmp_path: Path
+) -> None:
+    usdc, sol = place.floor.coins()
+    async with place.someone(tmp_path, first) as someone:
+        await someone.fund("1", USDC="100")
+        intent = await someone.intent("at", usdc, sol, "60")
+        place.floor.world.faults.add("solana", "drop_transaction")
+        try:
+            swapping = asyncio.create_task(someone.flow().swap(intent))
+            while not await _sent(someone, intent):
+                pass
+            place.floor.world.time.pass_blocks(150 + 32)
+            outcome = await swapping
+        finally:
+            place.floor.world.faults.clear()
+        assert isinstance(outcome, SwapEnded), outcome
+        assert outcome.code == "LOST"
+        assert "in your wallet" in outcome.failure.money
+        assert await someone.holds(usdc) == 100 * 10**6
+        assert someone.journal.swaps.open_swaps() == []
+        (signed,) = await someone.agent.transactions(intent.id)
+        assert signed.state is TransactionState.LOST
+
+
+async def test_who_reads_too_long_signs_nothing(
+    place: SolanaPlace, first: SolanaSwapper, tmp_path: Path
+) -> None:
+    """The half gets old while somebody looks at it: what was shown is judged once more."""
+    usdc, sol = place.floor.coins()
+    async with place.someone(tmp_path, first) as someone:
+        await someone.fund("1", USDC="100")
+        intent = await someone.intent("at", usdc, sol, "60")
+
+        def slow(_: object) -> bool:
+            place.floor.world.time.pass_blocks(140)
+            return True
+
+        someone.agrees = slow
+        outcome = await someone.flow().swap(intent)
+        assert isinstance(outcome, SwapEnded), outcome
+        assert outcome.code == "BLOCKHASH_OLD"
+        assert await someone.agent.transactions(intent.id) == ()
+        assert await someone.holds(usdc) == 100 * 10**6
+
+
+async def _sent(someone: SolanaSwapper, intent: Intent) -> bool:
+    found = await someone.agent.transactions(intent.id)
+    return any(one.state is TransactionState.SENT for one in found)
+
+
+async def _unpaid(someone: SolanaSwapper, usdc: Token, sol: Token) -> None:
+    assert await someone.holds(usdc) == 100 * 10**6
+    assert await someone.holds(sol) == 3 * 10**9
+
+
+@pytest.mark.parametrize("selling", ["USDC", "SOL"])
+@pytest.mark.parametrize(
+    ("fault", "rules"),
+    [
+        (F.TAMPER_SPENDER, {"COUNTERPARTY_UNKNOWN"}),
+        (F.TAMPER_AMOUNT, {"SOLD_ABOVE", "COSIGNER_UNKNOWN"}),
+        (F.TAMPER_RECIPIENT, {"RECIPIENT_DIFFERS", "COSIGNER_UNKNOWN"}),
+        (F.TAMPER_CALLDATA, {"SOLANA_INSTRUCTION_UNKNOWN"}),
+        (F.TAMPER_EXTRA_FIELD, {"COUNTERPARTY_UNKNOWN", "COSIGNER_UNKNOWN"}),
+        (F.TAMPER_CHAIN_ID, {"CHAIN_ID_DIFFERS"}),
+        (F.STALE_CALLDATA, {"BLOCKHASH_OLD", "COSIGNER_UNKNOWN"}),
+    ],
+)
+async def test_a_lie_obtains_no_signature(
+    place: SolanaPlace,
+    lying: PartnerApi,
+    first: SolanaSwapper,
+    tmp_path: Path,
+    fault: F,
+    rules: set[str],
+    selling: str,
+) -> None:
+    floor = place.floor
+    usdc, sol = floor.coins()
+    sell, buy, amount = (usdc, sol, "60") if selling == "USDC" else (sol, usdc, "1")
+    async with place.someone(tmp_path, first) as someone:
+        await someone.fund("3", USDC="100")
+        intent = await someone.intent("at", sell, buy, amount)
+        floor.faults.add(ActiveFault(fault, 9, 2.0, operation=CREATE, quote_id=intent.quote_id))
+        try:
+            outcome = await someone.flow(lying).swap(intent)
+        finally:
+            floor.faults.clear()
+        assert isinstance(outcome, SwapEnded), outcome
+        found = {one.code for one in outcome.findings} or {outcome.code}
+        assert found >= rules, found
+        assert "in your wallet" in outcome.failure.money
+        assert await someone.agent.transactions(intent.id) == ()
+        await _unpaid(someone, usdc, sol)
+
+
+async def test_both_spellings_of_a_half_are_read(
+    place: SolanaPlace, first: SolanaSwapper, tmp_path: Path
+) -> None:
+    """In hexadecimal as the service writes it, and in base64."""
+    usdc, sol = place.floor.coins()
+    async with place.someone(tmp_path, first) as someone:
+        await someone.fund("1", USDC="100")
+        intent = await someone.intent("at", usdc, sol, "60")
+        someone.agrees = lambda _: False
+        assert isinstance(await someone.flow().swap(intent), SwapEnded)
+        order = await _order(someone, intent)
+        told = told_by(order)
+        payload = half_of(told, promise_of(intent))
+        assert half_of({**told, "data": payload.transaction}, promise_of(intent)) == payload
+        assert half_of({**told, "data": "0x" + told["data"]}, promise_of(intent)) == payload
+
+
+async def _order(someone: SolanaSwapper, intent: Intent):  # type: ignore[no-untyped-def]
+    service_id = someone.journal.swaps.order_of(intent.id)
+    assert service_id is not None
+    return await someone.place.api.get_order(service_id)
