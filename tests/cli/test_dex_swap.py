@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from decimal import Decimal
 from typing import Any
 
-from cli.desks import Desk
+import pytest
+
+from cli.desks import Desk, InProcess
 
 PAIR = ("20", "usdc.base", "weth.base")
 
@@ -14,6 +19,7 @@ def refused(desk: Desk, *words: str) -> tuple[int, dict[str, Any]]:
     return result.code, result.error
 
 
+@pytest.mark.timeout(150)
 def test_a_swap_is_approved_signed_sent_and_completed(desk: Desk) -> None:
     done = desk("swap", *PAIR, "--type", "dex", "--provider", "ba", "--yes", "--json")
     assert done.code == 0, done.stderr
@@ -42,3 +48,80 @@ def test_options_that_do_not_go_together(desk: Desk) -> None:
     assert (code, list(error["fields"])) == (2, ["fund"])
     code, error = refused(desk, "--type", "dex", "--account", "nobody")
     assert (code, error["code"]) == (5, "NO_ACCOUNT")
+
+
+def test_a_dry_run_prints_the_unsigned_payload_and_touches_nothing(desk: Desk) -> None:
+    before = journal_of(desk)
+    permit = desk("swap", *PAIR, "--type", "dex", "--provider", "fa", "--dry-run", "--json")
+    assert permit.code == 0, permit.stderr
+    told = permit.document
+    assert (told["dryRun"], told["refused"]) == (True, False)
+    (step,) = told["steps"]
+    assert step["payload"]["kind"] == "typedData"
+    assert step["payload"]["data"]["primaryType"] == "Permit"
+    assert step["payload"]["data"]["message"]["value"] == "20000000"
+    assert {one["match"] for one in step["review"]["lines"]} == {"equal"}
+    assert step["review"]["digest"].startswith("0x")
+    assert told["asked"] == ["GET /quotes", "POST /dex/approve"]
+    assert any("order" in one for one in told["notKnown"])
+    assert journal_of(desk) == before
+
+    chain = desk("swap", *PAIR, "--type", "dex", "--provider", "is", "--dry-run", "--json")
+    assert chain.code == 0, chain.stderr
+    # The second document exists only once the first is signed, and that is said.
+    assert [one["name"] for one in chain.document["steps"]] == ["sign order 1 of 2"]
+    assert any("Signatures 2 to 2" in one for one in chain.document["notKnown"])
+
+    plain = desk("swap", *PAIR, "--type", "dex", "--provider", "ba", "--dry-run")
+    assert plain.code == 0, plain.stderr
+    for words in ("Step 1: approve 1", "May take", "data 0x095ea7b3", "Digest 0x"):
+        assert words in plain.stdout
+    assert "nothing was journaled, created, signed or sent" in plain.stderr
+    assert journal_of(desk) == before
+
+
+def test_a_dry_run_that_the_gate_refuses_ends_with_nine(desk: Desk) -> None:
+    fault = {"operation": "dex_approve", "fault": "tamper_spender"}
+    desk.sandbox.control("POST", "/faults", fault)
+    refused = desk("swap", *PAIR, "--type", "dex", "--provider", "fa", "--dry-run", "--json")
+    assert refused.code == 9
+    assert refused.document["refused"] is True
+    (step,) = refused.document["steps"]
+    assert "SPENDER_UNKNOWN" in {one["code"] for one in step["review"]["findings"]}
+
+
+def journal_of(desk: Desk) -> list[object]:
+    """Everything the journal keeps of intents and steps."""
+    with closing(sqlite3.connect(desk.home / "profiles" / "sandbox" / "journal.db")) as db:
+        intents = db.execute("SELECT * FROM intent ORDER BY id").fetchall()
+        return [intents, db.execute("SELECT * FROM step ORDER BY intent_id, seq").fetchall()]
+
+
+def test_a_shown_quote_is_signed_dry_and_swapped(desk: Desk) -> None:
+    shown = desk("quote", *PAIR, "--type", "dex", "--slippage", "2", "--json")
+    assert shown.code == 0, shown.stderr
+    (quote,) = [one for one in shown.document["quotes"] if one["swap"] == "ba"]
+    dry = desk("sign", quote["quoteId"], "--dry-run", "--json")
+    assert dry.code == 0, dry.stderr
+    assert dry.document["asked"] == ["POST /dex/approve"]
+    out, least = Decimal(dry.document["amountOut"]), Decimal(dry.document["leastOut"])
+    assert Decimal("0.9799") < least / out <= Decimal("0.98")
+    other = desk("swap", *PAIR, "--quote", quote["quoteId"], "--slippage", "1", "--yes", "--json")
+    assert (other.code, other.error["code"]) == (2, "TWO_CHOICES")
+    done = desk(
+        "swap", *PAIR, "--quote", quote["quoteId"], "--wallet", "trading", "--yes", "--json"
+    )
+    assert done.code == 0, done.stderr
+    assert done.document["leastOut"] == dry.document["leastOut"]
+
+
+def test_slippage_and_sign_refuse_what_makes_no_sense(here: InProcess) -> None:
+    for words in (("--slippage", "50.1"), ("--slippage", "-1"), ("--slippage", "much")):
+        result = here("quote", *PAIR, "--type", "dex", *words, "--json")
+        assert result.code == 2, words
+    alone = here("swap", *PAIR, "--to", "@a", "--slippage", "1", "--yes", "--json")
+    assert (alone.code, list(alone.error["fields"])) == (2, ["slippage"])
+    bare = here("sign", "a" * 24, "--json")
+    assert (bare.code, bare.error["code"]) == (2, "NEEDS_DRY_RUN")
+    unknown = here("sign", "a" * 24, "--dry-run", "--json")
+    assert (unknown.code, unknown.error["code"]) == (5, "QUOTE_NOT_FOUND")

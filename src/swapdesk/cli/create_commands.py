@@ -20,6 +20,7 @@ from swapdesk.cli.quote_options import (
     receive_option,
     require_no_options,
     route_options,
+    slippage_option,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,6 +47,9 @@ def create_options(command: F) -> F:
     command = preset_option(route_options(command))
     for option in (
         click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe."),
+        click.option(
+            "--dry-run", is_flag=True, help="Print what would be created or signed, and stop."
+        ),
         click.option("--fund", is_flag=True, help="Sandbox: pay the deposit from the faucet."),
         click.option(
             "--accept-warnings",
@@ -93,12 +97,15 @@ def create_options(command: F) -> F:
     "--type",
     "types",
     multiple=True,
-    type=click.Choice((*ROUTES, "dex")),
+    type=click.Choice(ROUTES),
     help="Only routes of this type.",
 )
 @click.option("--provider", metavar="CODE", help="The best route of this provider.")
+@slippage_option
 @click.option(
     "--account",
+    "--wallet",
+    "account",
     metavar="NAME|ADDR",
     help="With --type dex: the account that signs and pays; else the first one.",
 )
@@ -124,8 +131,9 @@ def swap(
     The best usable route is taken, unless --type, --provider or --quote choose one. At a
     terminal the frozen order is shown and confirmed with yes; in a pipe --yes is needed.
 
-    With --type dex the wallet of this profile swaps: it approves, signs and sends what your own
-    checks let pass. Without --to the account itself receives.
+    With --type dex, or with --quote of such a route, the wallet of this profile swaps: it
+    approves, signs and sends what your own checks let pass. Without --to the account itself
+    receives. With --dry-run nothing is created, signed or sent: what would be is printed.
     """
     return _create(call, amount, sell, buy, types, provider, **options)
 
@@ -158,6 +166,16 @@ def _require_sense(wish: RouteWish, options: dict[str, Any]) -> None:
         raise bad_input("TWO_CHOICES", message, field="quote")
 
 
+def named_route(call: Call, quote_id: str | None) -> str | None:
+    """The route of a quote that was shown; None without one, or for one that never was."""
+    if quote_id is None:
+        return None
+    from swapdesk.cli.quote_shelf import QuoteShelf
+
+    shown = QuoteShelf.of(call.settings().places).shown(quote_id.lower())
+    return None if shown is None else shown[1].type
+
+
 def _create(
     call: Call,
     amount: str,
@@ -170,15 +188,19 @@ def _create(
     **options: Any,
 ) -> int:
     require_digits(amount)
-    on_chain = types == ("dex",)
+    named = named_route(call, options["quote_id"])
+    on_chain = types == ("dex",) or named == "dex"
     if options["to"] is None:
-        if not on_chain:
+        if not on_chain and (named is not None or options["quote_id"] is None):
             raise click.MissingParameter(param_hint="'--to'", param_type="option")
         options["to"] = ""
-    for name in ("account", "passphrase_fd"):
+    for name in ("account", "passphrase_fd", "slippage"):
         if options.get(name) is not None and not on_chain:
             field = name.replace("_", "-")
             raise bad_input("BAD_OPTION", f"--{field} goes with --type dex alone.", field=field)
+    if options.get("slippage") is not None and named is not None:
+        message = "--slippage belongs to the quote: give it to the command that asks for one."
+        raise bad_input("TWO_CHOICES", message, field="slippage")
     if on_chain and options["fund"]:
         raise bad_input("BAD_OPTION", "A swap on chains has no deposit to fund.", field="fund")
     wish = RouteWish.taken_from(options)
@@ -190,7 +212,7 @@ def _create(
     if options["quote_id"] is not None and (types or provider is not None):
         message = "--quote chooses one route; leave out --type and --provider."
         raise bad_input("TWO_CHOICES", message, field="quote")
-    if not options["yes"] and not call.interactive:
+    if not (options["yes"] or options["dry_run"] or call.interactive):
         raise bad_input(
             "NEEDS_YES", "Without a terminal an order is created with --yes only.", field="yes"
         )
@@ -202,11 +224,16 @@ def _create(
         provider=provider,
         memo_waived=waive_memo is not None,
         wish=wish,
+        on_chain=on_chain,
         **options,
     )
     from swapdesk.cli.creation import Creation
     from swapdesk.cli.session import run_session
 
+    if request.on_chain and request.dry_run:
+        from swapdesk.cli.dex_dry_run import DexDryRun
+
+        return run_session(call, lambda session: DexDryRun(session, request).run())
     if request.on_chain:
         from swapdesk.cli.dex_creation import DexCreation
 

@@ -42,11 +42,14 @@ class CreateRequest:
     account: str | None = None
     """Who signs a swap on chains, by name or address."""
     passphrase_fd: int | None = None
-
-    @property
-    def on_chain(self) -> bool:
-        """Whether the wallet of this profile swaps: asked for by ``--type dex`` alone."""
-        return self.types == ("dex",)
+    on_chain: bool = False
+    """Whether the wallet of this profile swaps: by ``--type dex`` alone, or by its quote."""
+    slippage: Decimal | None = None
+    dry_run: bool = False
+    sender: str | None = None
+    """The address of ``account``, once it is known."""
+    receiver: str | None = None
+    """Who is paid by a swap on chains, once that is known."""
 
 
 def require_middle(refund: str | None, use_xmr: bool | None) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
+from swapdesk.cli.create_dry_run import print_dry_run
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
 from swapdesk.cli.order_document import (
@@ -70,6 +71,10 @@ class Creation:
         board, row = await choose_quote(session, request, token_in, token_out, amount)
         payees = read_payees(self._desk, request, board, row)
         intent = self._freeze(board, row, payees)
+        if request.dry_run:
+            lines = self._review(intent, payees, warned)
+            print_dry_run(self._output, intent, lines, (*warned, *payees.lines))
+            return Exit.DONE
         self._confirm(intent, payees, warned)
         created = self._accepted(intent, await self._post(intent), least or None)
         tracked = session.link.tracker.adopt(created.order.service_id)
@@ -113,6 +118,22 @@ class Creation:
         except NotFreezable as error:
             raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
 
+    def _review(
+        self,
+        intent: Intent,
+        payees: Payees,
+        warned: list[CheckLine],
+        hidden: frozenset[int] = frozenset(),
+    ) -> list[str]:
+        return review_lines(
+            intent,
+            (*warned, *payees.lines),
+            live=self._session.settings.live,
+            profile=self._session.settings.profile.value,
+            now=self._desk.clock.now(),
+            hidden=hidden,
+        )
+
     def _usable_lines(self, *tokens: Any) -> list[CheckLine]:
         """What is to be said of both tokens; a person who reads the review consents to it."""
         accepted = self._request.accept_warnings or not self._request.yes
@@ -139,14 +160,8 @@ class Creation:
         challenge = None
         if not self._request.yes:
             challenge = challenge_for(payees.recipient, intent.id)
-        lines = review_lines(
-            intent,
-            (*warned, *payees.lines),
-            live=self._session.settings.live,
-            profile=self._session.settings.profile.value,
-            now=self._desk.clock.now(),
-            hidden=challenge.hidden if challenge is not None else frozenset(),
-        )
+        hidden = challenge.hidden if challenge is not None else frozenset[int]()
+        lines = self._review(intent, payees, warned, hidden)
         if self._request.yes:
             notes = [line.text for line in (*warned, *payees.lines) if line.level == "warn"]
             self._output.talk(*notes)

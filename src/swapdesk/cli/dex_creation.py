@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from swapdesk.cli.amount_argument import read_amount
@@ -17,22 +17,33 @@ from swapdesk.cli.session import Session, require_key
 from swapdesk.cli.token_argument import find_token
 from swapdesk.cli.wallet_session import account_named, make_ready, of_wallet_error, unlock
 from swapdesk.flows.chain_links import KINDS
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.dex_payment import Agreed
 from swapdesk.flows.dex_promise import NoDexSwap, promise_of
 from swapdesk.flows.dex_swap import DexSwapFlow
-from swapdesk.flows.dex_terms import terms_of
+from swapdesk.flows.dex_terms import SLIPPAGE, terms_of
 from swapdesk.flows.freezing import NotFreezable, freeze
 from swapdesk.flows.intent import Intent, IntentKind
 from swapdesk.flows.local_wallet import LocalWallet
 from swapdesk.flows.open_business import intent_words
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
+from swapdesk.flows.recipients import check_recipient
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Match, Review
 from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short
 from swapdesk.wire.tokens import Token
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What would be confirmed: the intent, who is paid, and what is said of the tokens."""
+
+    intent: Intent
+    payees: Payees
+    warned: list[CheckLine]
 
 
 class DexCreation(Creation):
@@ -92,22 +103,28 @@ class DexCreation(Creation):
             self._look,
         )
         await self._take_on(flow)
-        token_out = find_token(self._request.buy or "", self._desk, field="to")
-        warned = self._usable_lines(token_in, token_out)
-        amount = read_amount(self._request.amount, token_in)
-        request = self._request
-        if not request.to:
-            request = replace(request, to=account.address)
-        board, row = await choose_quote(self._session, request, token_in, token_out, amount)
-        payees = read_payees(self._desk, request, board, row)
-        intent = self._frozen(board, row, payees, account)
-        self._confirm(intent, payees, warned)
-        outcome = await flow.swap(intent)
+        chosen = await self._chosen(account, token_in)
+        self._confirm(chosen.intent, chosen.payees, chosen.warned)
+        outcome = await flow.swap(chosen.intent)
         if not isinstance(outcome, Swapped):
             raise _not_swapped(outcome)
         link.tracker.adopt(outcome.order.service_id)
-        self._tell(intent, outcome)
+        self._tell(chosen.intent, outcome)
         return Exit.DONE
+
+    async def _chosen(self, account: Account, token_in: Token) -> Chosen:
+        """The intent of the route that is taken, frozen and not written down."""
+        token_out = find_token(self._request.buy or "", self._desk, field="to")
+        warned = self._usable_lines(token_in, token_out)
+        amount = read_amount(self._request.amount, token_in)
+        to = self._request.to or account.address
+        read = check_recipient(to, token_out, book=self._desk.book, paid={}, own_deposits=())
+        request = replace(
+            self._request, to=to, sender=account.address, receiver=read.address or None
+        )
+        board, row = await choose_quote(self._session, request, token_in, token_out, amount)
+        payees = read_payees(self._desk, request, board, row)
+        return Chosen(self._frozen(board, row, payees, account), payees, warned)
 
     async def _take_on(self, flow: DexSwapFlow) -> None:
         """Nothing new is swapped before what was left open is settled or told."""
@@ -125,7 +142,7 @@ class DexCreation(Creation):
     def _frozen(
         self, board: QuoteBoard, row: RankedQuote, payees: Payees, account: Account
     ) -> Intent:
-        price = self._coin_price(board.token_in)
+        price, asked = self._coin_price(board.token_in), board.wish.on_chain.slippage
         try:
             intent = freeze(
                 IntentKind.EXCHANGE,
@@ -136,7 +153,11 @@ class DexCreation(Creation):
                 None,
                 self._desk.clock,
                 dex=terms_of(
-                    row.quote, account.address, price, kind=board.token_in.chain_data.kind
+                    row.quote,
+                    account.address,
+                    price,
+                    SLIPPAGE if asked is None else asked,
+                    kind=board.token_in.chain_data.kind,
                 ),
             )
             promise_of(intent)

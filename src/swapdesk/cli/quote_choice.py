@@ -17,7 +17,7 @@ from swapdesk.cli.quote_report import no_route, preset_options
 from swapdesk.cli.quote_shelf import QuoteShelf
 from swapdesk.cli.session import Session
 from swapdesk.flows.notation import percent
-from swapdesk.flows.quote_wish import QuoteOptions, QuoteWish, WishRefused
+from swapdesk.flows.quote_wish import OnChain, QuoteOptions, QuoteWish, WishRefused
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote
 from swapdesk.wire.tokens import Token
@@ -80,6 +80,7 @@ async def _best(
             amount,
             receive=request.wish.receive,
             private_send=request.buy is None,
+            on_chain=OnChain(request.slippage, request.sender, request.receiver),
         )
     except WishRefused as refused:
         raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
@@ -94,6 +95,7 @@ async def _best(
             if row.choosable
             and (on_chain or not row.on_chain)
             and not row.expired(now)
+            and (request.slippage is None or row.quote.slippage_supported is not False)
             and (not wanted or wanted in _names(row))
         ),
         None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import click
@@ -16,10 +17,11 @@ from swapdesk.cli.quote_options import (
     receive_option,
     require_no_options,
     route_options,
+    slippage_option,
 )
 from swapdesk.cli.quote_request import QuoteRequest
 
-ROUTES = ("standard", "private")
+ROUTES = ("standard", "private", "dex")
 
 
 @click.command(cls=WithExchanges)
@@ -40,6 +42,12 @@ ROUTES = ("standard", "private")
 @click.option(
     "--type", "types", multiple=True, type=click.Choice(ROUTES), help="Only routes of this type."
 )
+@slippage_option
+@click.option(
+    "--account",
+    metavar="NAME|ADDR",
+    help="The account of the wallet that would sign: routes that pay nobody else are told.",
+)
 @click.option("--explain", is_flag=True, help="Say of each route why it pays what it pays.")
 @desk_command
 def quote(
@@ -52,12 +60,15 @@ def quote(
     both: bool,
     preset: str | None,
     explain: bool,
+    slippage: Decimal | None,
+    account: str | None,
     **options: Any,
 ) -> int:
     """Compare routes for selling AMOUNT of FROM for TO.
 
     A token is SYMBOL, SYMBOL.chain, an id or contract.chain. A quote id can be given to
-    "swap --quote" while it is valid, about a minute. Exit 4 when no route is usable.
+    "swap --quote" while it is valid: a minute, or ten where something has to be approved first.
+    Exit 4 when no route is usable.
     """
     require_digits(amount)
     wish = RouteWish.taken_from(options)
@@ -66,7 +77,9 @@ def quote(
         raise bad_input("BAD_OPTION", message, field="both")
     typed = bool(types or providers or both) or wish != RouteWish()
     require_no_options(preset, typed)
-    request = QuoteRequest(amount, sell, buy, types, providers, wish, both, preset, explain)
+    request = QuoteRequest(
+        amount, sell, buy, types, providers, wish, both, preset, explain, slippage, account
+    )
     from swapdesk.cli.quote_report import report_quotes
     from swapdesk.cli.session import run_session
 

@@ -93,6 +93,24 @@ def read_percent(
     return percent
 
 
+def read_slippage(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> Decimal | None:
+    """``auto`` leaves it to the venue, as nothing does."""
+    return None if value == "auto" else read_percent(context, option, value)
+
+
+def slippage_option(command: F) -> F:
+    """For commands that ask for on-chain routes."""
+    return click.option(
+        "--slippage",
+        callback=read_slippage,
+        metavar="PCT|auto",
+        help="On-chain routes: how far under the quote what arrives may be, 0 to 50 percent;"
+        " without it, or with auto, the venue chooses, and more than 0.5 is never signed.",
+    )(command)
+
+
 def route_options(command: F) -> F:
     """The options every command that asks for quotes has."""
     for option in (

@@ -25,7 +25,7 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.quote_presets import QuotePresets
 from swapdesk.flows.quote_tags import note_of
-from swapdesk.flows.quote_wish import QuoteOptions, QuoteWish, WishRefused
+from swapdesk.flows.quote_wish import OnChain, QuoteOptions, QuoteWish, WishRefused
 from swapdesk.flows.quoting import QuoteBoard
 from swapdesk.flows.ranking import RankedQuote, UnusableQuote
 from swapdesk.flows.value_difference import ValueDifference
@@ -44,7 +44,15 @@ async def report_quotes(session: Session, request: QuoteRequest) -> int:
     token_out = find_token(request.buy, desk, field="to")
     amount = read_amount(request.amount, token_out if request.wish.receive else token_in)
     try:
-        wish = QuoteWish.of(options, token_in, token_out, amount, receive=request.wish.receive)
+        on_chain = OnChain(request.slippage, await _sender(session, request.account))
+        wish = QuoteWish.of(
+            options,
+            token_in,
+            token_out,
+            amount,
+            receive=request.wish.receive,
+            on_chain=on_chain,
+        )
     except WishRefused as refused:
         raise bad_input("BAD_OPTION", refused.message, field=refused.field) from None
     board = await session.link.quotes.ask(wish)
@@ -65,6 +73,19 @@ async def report_quotes(session: Session, request: QuoteRequest) -> int:
     if board.ranking.best is None:
         raise no_route(board)
     return Exit.DONE
+
+
+async def _sender(session: Session, named: str | None) -> str | None:
+    """The address of the account that would sign. Exit 5 for none of that name."""
+    if named is None:
+        return None
+    from swapdesk.cli.wallet_session import account_named, of_wallet_error
+    from swapdesk.wallet.errors import WalletError
+
+    try:
+        return account_named(await session.desk.wallet.accounts(), named).address
+    except WalletError as error:
+        raise of_wallet_error(error) from None
 
 
 def _options(session: Session, request: QuoteRequest) -> QuoteOptions:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from swapdesk.cli.quote_options import RouteWish
 
 
 @dataclass(frozen=True)
 class QuoteRequest:
-    """What the command line asks for. ``both``: floating rates beside the fixed ones."""
+    """What the command line asks for. ``both``: floating rates beside the fixed ones.
+    ``account`` would sign an on-chain swap, by name or address."""
 
     amount: str
     sell: str
@@ -20,3 +22,5 @@ class QuoteRequest:
     both: bool
     preset: str | None
     explain: bool
+    slippage: Decimal | None = None
+    account: str | None = None

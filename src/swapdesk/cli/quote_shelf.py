@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import Field
 
 from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.quote_wish import QuoteWish
+from swapdesk.flows.quote_wish import OnChain, QuoteWish
 from swapdesk.flows.quoting import QuoteBoard, end_of, ranked_for
 from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
 from swapdesk.wire.encoding.codec import CodecError, Timestamp, decode, encode_json
@@ -40,6 +40,7 @@ class ShelvedBoard(WireModel):
     private_send: bool = False
     receive: bool = False
     markup: Amount | None = None
+    slippage: Amount | None = None
     quotes: list[Quote]
 
 
@@ -69,6 +70,7 @@ class QuoteShelf:
             private_send=board.private_send,
             receive=board.wish.receive,
             markup=board.wish.markup,
+            slippage=board.wish.on_chain.slippage,
             quotes=[
                 *(row.quote for row in ranking.rows),
                 *(entry.quote for entry in ranking.unusable),
@@ -77,6 +79,14 @@ class QuoteShelf:
         earlier = [b for b in self._read() if board.asked_at - b.asked_at < KEPT]
         shelf = Shelf(boards=[fresh, *earlier][:MOST])
         write_private(self.path, encode_json(shelf), replace=True)
+
+    def shown(self, quote_id: str) -> tuple[ShelvedBoard, Quote] | None:
+        """A quote that is kept with the answer it was in; None for one that was never shown."""
+        for board in self._read():
+            for quote in board.quotes:
+                if quote.quote_id == quote_id:
+                    return board, quote
+        return None
 
     def find(self, quote_id: str, catalog: Catalog, now: datetime) -> QuoteBoard | None:
         """The answer a quote was in, ranked as of ``now``; None when it was never shown."""
@@ -93,6 +103,7 @@ class QuoteShelf:
                 board.receive,
                 board.private_send,
                 markup=board.markup,
+                on_chain=OnChain(board.slippage),
             )
             ends = [(quote, end_of(quote, board.asked_at)) for quote in board.quotes]
             return QuoteBoard(board.asked_at, board.received_at, ranked_for(wish, ends, now), wish)

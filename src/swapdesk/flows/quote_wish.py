@@ -16,6 +16,8 @@ MOST_MARKUP = Decimal(4)
 MOST_DEVIATION = Decimal(100)
 MOST_LOOKBACK = 100
 MOST_PROVIDERS = 100
+MOST_SLIPPAGE = Decimal(50)
+"""The API takes up to 100; its official tool stops at 50, and so does the desk."""
 
 
 class WishRefused(ValueError):
@@ -136,6 +138,33 @@ PLAIN = QuoteOptions()
 
 
 @dataclass(frozen=True)
+class OnChain:
+    """What on-chain routes are asked with (spec: GET /quotes; wire decisions 2.5).
+
+    ``slippage`` in percent, None to let the venue choose; ``sender`` is the account that would
+    sign and ``receiver`` who would be paid, as far as they are known. Raises WishRefused.
+    """
+
+    slippage: Decimal | None = None
+    sender: str | None = None
+    receiver: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.slippage is not None and not 0 <= self.slippage <= MOST_SLIPPAGE:
+            raise WishRefused("slippage", f"Slippage is 0 to {MOST_SLIPPAGE} percent, or auto.")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those that are known, by their field names in the query."""
+        told = {
+            "slippage": self.slippage,
+            "sender_address": self.sender,
+            "receiver_address": self.receiver,
+        }
+        return {name: value for name, value in told.items() if value is not None}
+
+
+@dataclass(frozen=True)
 class QuoteWish(QuoteOptions):
     """One question. ``amount`` is what is sold, or with ``receive`` what is to arrive, in token
     units. The same token on both sides, and ``private_send``, ask for private routes only.
@@ -146,6 +175,7 @@ class QuoteWish(QuoteOptions):
     amount: Decimal
     receive: bool = False
     private_send: bool = False
+    on_chain: OnChain = field(default_factory=OnChain)
 
     def __post_init__(self) -> None:
         if self.receive:
@@ -157,6 +187,8 @@ class QuoteWish(QuoteOptions):
             raise WishRefused("receive", "A private send states what is sent.")
         if self.receive and self.route_types == (RouteType.DEX,):
             raise WishRefused("receive", "On-chain routes have no fixed rate.")
+        if self.on_chain.slippage is not None and not self.asks_on_chain:
+            raise WishRefused("slippage", "Slippage goes with on-chain routes alone.")
 
     @classmethod
     def of(
@@ -168,11 +200,13 @@ class QuoteWish(QuoteOptions):
         *,
         receive: bool = False,
         private_send: bool = False,
+        on_chain: OnChain | None = None,
     ) -> QuoteWish:
         """The question with these options; those a private send does not know are left out."""
         values = {one.name: getattr(options, one.name) for one in fields(QuoteOptions)}
         if private_send or token_in.id == token_out.id:
             values |= {"types": (), "providers": ()}
+        values["on_chain"] = on_chain or OnChain()
         return cls(token_in, token_out, amount, receive, private_send, **values)
 
     @property
@@ -183,6 +217,13 @@ class QuoteWish(QuoteOptions):
     def route_types(self) -> tuple[RouteType, ...]:
         """The route types to ask for; empty for all of them."""
         return (RouteType.PRIVATE,) if self.same_token else tuple(self.types)
+
+    @property
+    def asks_on_chain(self) -> bool:
+        """Whether on-chain routes are among what is asked for: they have floating rates only."""
+        types = self.route_types
+        alone = self.private_send or not self.floating
+        return not alone and (not types or RouteType.DEX in types)
 
     @property
     def rates(self) -> tuple[bool, ...]:
@@ -203,6 +244,7 @@ class QuoteWish(QuoteOptions):
             self.amount,
             receive=self.receive,
             private_send=self.private_send,
+            on_chain=self.on_chain,
         )
 
     def query(self, *, fixed: bool) -> QuoteQuery:
@@ -214,6 +256,8 @@ class QuoteWish(QuoteOptions):
             options["swaps"] = list(self.providers)
         if self.receive:
             options["amount_type"] = AmountType.RECEIVE
+        if self.asks_on_chain and not fixed:
+            options |= self.on_chain.parameters
         return QuoteQuery(
             amount=self.amount, from_=self.token_in.id, to=self.token_out.id, **options
         )
