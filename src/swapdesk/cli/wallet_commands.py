@@ -111,14 +111,28 @@ def import_(
 @wallet.command()
 @click.argument("account")
 @click.option("--confirm", metavar="PHRASE", help="What else is typed: export and 6 characters.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write it into a new file that you alone can read.",
+)
 @passphrase_option
 @desk_command
-def export(call: Call, account: str, confirm: str | None, descriptor: int | None) -> int:
-    """Print the key of an account in plain, after a typed phrase."""
+def export(
+    call: Call, account: str, confirm: str | None, out: Path | None, descriptor: int | None
+) -> int:
+    """Give out the key of an account in plain, after a typed phrase.
+
+    On a terminal it is shown for 30 seconds, or until a key is pressed, and stays in no
+    scrollback. Otherwise it goes to --out or into a pipe.
+    """
     from swapdesk.cli.wallet_keys import export_key
     from swapdesk.cli.wallet_session import run_wallet
 
-    return run_wallet(call, lambda wallet: export_key(call, wallet, account, confirm, descriptor))
+    return run_wallet(
+        call, lambda wallet: export_key(call, wallet, account, confirm, descriptor, out)
+    )
 
 
 @wallet.command()

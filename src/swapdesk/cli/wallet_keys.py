@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,12 @@ from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.passphrase import MAX_SECRET, new_passphrase, read_secret
+from swapdesk.cli.secret_screen import can_show, show_secret
 from swapdesk.cli.wallet_session import account_named
 from swapdesk.flows.local_wallet import LocalWallet
 from swapdesk.flows.notation import grouped_address, iso
-from swapdesk.secret import Secret
+from swapdesk.paths import write_private
+from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import Account, ImportChoice, Kind, Origin, export_phrase
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 
@@ -176,11 +179,18 @@ def _chosen(call: Call, choices: Sequence[ImportChoice], yes: bool) -> ImportCho
 
 
 async def export_key(
-    call: Call, wallet: LocalWallet, named: str, typed: str | None, descriptor: int | None
+    call: Call,
+    wallet: LocalWallet,
+    named: str,
+    typed: str | None,
+    descriptor: int | None,
+    out: Path | None,
 ) -> int:
-    """The key in plain on standard output, once its phrase was typed."""
+    """The key in plain, once its phrase was typed: into a file of its owner alone, to a program
+    behind a pipe, or for half a minute on the terminal."""
     account = account_named(await wallet.accounts(), named)
     wanted = export_phrase(account.address)
+    on_screen = _goes_to_screen(call, out)
     if typed is None:
         if not call.interactive:
             message = f'Without a terminal add --confirm "{wanted}".'
@@ -199,13 +209,54 @@ async def export_key(
         phrase = read_secret(call, "pass phrase", descriptor, "--passphrase-fd")
     phrase = phrase or sandbox_passphrase(wallet.settings.places)
     key = await (await wallet.client()).export(account.address, typed, phrase)
+    # The process with the keys is not needed while one of them is looked at.
+    await wallet.close()
+    try:
+        _give(call, account, key, out, on_screen=on_screen)
+    finally:
+        key.wipe()
+    return Exit.DONE
+
+
+def _goes_to_screen(call: Call, out: Path | None) -> bool:
+    """Whether a person looks at the key. Exit 2 where it would stay in what a terminal keeps."""
+    if out is not None:
+        if out.exists() or out.is_symlink():
+            message = f"{out} exists already; a key replaces no file."
+            raise bad_input("FILE_EXISTS", message, field="out")
+        return False
+    if not sys.stdout.isatty():
+        return False
+    if call.output.form is not Form.TABLE or not can_show():
+        message = "A key is not written into what a terminal keeps: add --out FILE, or use a pipe."
+        raise bad_input("NEEDS_OUT", message, field="out")
+    return True
+
+
+def _give(
+    call: Call, account: Account, key: SecretBytes, out: Path | None, *, on_screen: bool
+) -> None:
+    if out is not None:
+        try:
+            write_private(out, bytes(key.reveal()) + b"\n")
+        except OSError as error:
+            message = f"{out} cannot be written: {error.strerror}."
+            raise bad_input("BAD_FILE", message, field="out") from None
+        if call.output.json:
+            call.output.document({"account": account_json(account), "file": str(out)})
+        else:
+            call.output.say(f"The key of {account.name} is in {out}, readable by you alone.")
+        return
+    if on_screen:
+        above = (f"The key of {account.name}", grouped_address(account.address))
+        show_secret(above, key.reveal())
+        call.output.talk("The key is hidden again.")
+        return
     text = bytes(key.reveal()).decode("ascii")
-    key.wipe()
     if call.output.json:
         call.output.document({"account": account_json(account), "key": text})
     else:
         call.output.say(text)
-    return Exit.DONE
 
 
 async def lock_wallet(call: Call, wallet: LocalWallet) -> int:
