@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
     "swap": "swapdesk.cli.create_commands:swap",
     "send": "swapdesk.cli.create_commands:send",
+    "sign": "swapdesk.cli.sign_command:sign",
     "tokens": "swapdesk.cli.catalog_commands:tokens",
     "chains": "swapdesk.cli.catalog_commands:chains",
     "orders": "swapdesk.cli.orders_commands:orders",
