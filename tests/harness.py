@@ -134,11 +134,18 @@ class Sandbox:
 
     def kill_service(self) -> None:
         """``kill -9`` of the service process; its supervisor starts it again."""
+        self._kill("swapdesk.sandbox.service_process")
+
+    def kill_node(self) -> None:
+        """``kill -9`` of the process with the chains; its supervisor starts it again."""
+        self._kill("swapdesk.sandbox.node")
+
+    def _kill(self, module: str) -> None:
         for pid in children(self.process.pid):
-            if "swapdesk.sandbox.service_process" in _command_line(pid):
+            if _command_line(pid).rstrip().endswith(f" {module}"):
                 os.kill(pid, signal.SIGKILL)
                 return
-        raise AssertionError("no service process runs")
+        raise AssertionError(f"no {module} runs")
 
     def answers(self) -> bool:
         """Whether the service says it is well."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from swapdesk.agent.transactions.delivery import EvmDelivery
+from swapdesk.agent.transactions.file import RecordsFile
+from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.calldata.erc20 import TRANSFER
+from swapdesk.chain.rpc.evm import EvmClient
+from swapdesk.chain.rpc.evm_answers import Receipt
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import TransactionPayload
@@ -117,6 +123,46 @@ async def test_a_reorganisation_pays_once(someone: Trader) -> None:
         with pytest.raises(Refused):
             await signed(agent, someone.payment(), someone.deposit("reorganised"))
     assert await someone.paid() == before + 10**15
+
+
+class _Late(EvmClient):
+    """A node whose answer about a receipt is older than what it says next: between the two the
+    transaction is executed, with as many blocks behind it as count."""
+
+    executed: Callable[[], Awaitable[None]] | None = None
+
+    async def receipt(self, transaction_hash: str) -> Receipt | None:
+        found = await super().receipt(transaction_hash)
+        if self.executed is not None:
+            executed, self.executed = self.executed, None
+            await executed()
+        return found
+
+
+async def test_what_is_executed_while_the_node_is_asked_is_not_lost(someone: Trader) -> None:
+    chain = someone.world.chain(CHAIN)
+    async with someone.agent() as agent:
+        one = await signed(agent, someone.payment(), someone.deposit("late"))
+    records = Records(RecordsFile(Path(someone.place.directory), writable=True))
+    try:
+        records.move(one.hash, State.SENT, among=frozenset({State.SIGNED}))
+
+        async def executed() -> None:
+            chain.submit(records.raw(one.hash))
+            await someone.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
+            mined = await client.receipt(one.hash)
+            assert mined is not None
+            while await client.height() < mined.block + 2:
+                pass
+
+        async with _Late(someone.world.url(CHAIN)) as client:
+            client.executed = executed
+            sent = records.find(one.hash)
+            assert sent is not None
+            told = await EvmDelivery(client, records, 2).resolve(sent)
+        assert told.state is State.SUCCEEDED, told
+    finally:
+        records.close()
 
 
 async def test_a_nonce_that_was_used_elsewhere_is_noticed(someone: Trader) -> None:

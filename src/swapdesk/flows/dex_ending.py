@@ -11,7 +11,7 @@ from dataclasses import replace
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.dex_outcome import DexOutcome, Stopped, SwapEnded, SwapOpen
 from swapdesk.flows.dex_payment import NotAgreed, NotSignable, StillOpen
-from swapdesk.flows.dex_permission import ApprovalFailed, ChainBroken
+from swapdesk.flows.dex_permission import APPROVE, ApprovalFailed, ChainBroken
 from swapdesk.flows.dex_transaction import NotThisSwap
 from swapdesk.flows.dex_words import ended, goes_on, in_wallet, on_its_way, signed_away
 from swapdesk.flows.intent import Intent
@@ -52,7 +52,9 @@ class DexEnding:
             case Stopped():
                 return stop.outcome
             case StillOpen():
-                words = goes_on(f"A transaction is not final yet: {stop}.", on_its_way(stop.hash))
+                words = goes_on(
+                    f"A transaction is not final yet: {stop}.", self._under_way(stop.hash)
+                )
                 return self.open("NOT_FINAL", words, hash_=stop.hash)
             case NotAgreed():
                 return self.end(stop.code, str(stop))
@@ -62,8 +64,7 @@ class DexEnding:
             case ChainBroken():
                 return self.end("SIGNATURE_CHAIN", f"The service contradicts itself: {stop}.")
             case ApprovalFailed():
-                said = f"The approval {stop.hash} was executed and failed; its gas is paid."
-                return self.end("APPROVAL_FAILED", said)
+                return self.end("APPROVAL_FAILED", str(stop))
             case NotThisSwap():
                 said = f"The service asks for something else than you confirmed: {stop}."
                 return self.end(stop.code, said)
@@ -109,7 +110,7 @@ class DexEnding:
         return in_wallet(
             self._intent,
             allowed=any(
-                one.name == "approve" and one.state in (StepState.SENT, StepState.ACKED)
+                one.name == APPROVE and one.state in (StepState.SENT, StepState.ACKED)
                 for one in steps
             ),
             signed=any(
@@ -127,6 +128,12 @@ class DexEnding:
             return self.paid_money(hash_)
         open_ = step.state in (StepState.SENT, StepState.UNKNOWN)
         return signed_away(hash_) if open_ else self.money()
+
+    def _under_way(self, hash_: str) -> str:
+        """Where it is while a transaction that was sent is not final: an approval pays nobody."""
+        step = self._journal.swaps.last(self._intent.id, "swap")
+        pays = step is not None and step.told.get("hash") == hash_
+        return on_its_way(hash_) if pays else self.money()
 
     def paid_money(self, hash_: str | None) -> str:
         """Where it is once the order's transaction was executed, or is settled by the venue."""

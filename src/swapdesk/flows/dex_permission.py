@@ -36,6 +36,10 @@ from swapdesk.wire.encoding.codec import encode_json
 
 MOST_APPROVALS = 4
 """A reset to nothing and the approval, for a token and for a contract between: no more."""
+APPROVE, RESET = "approve", "reset"
+"""Steps of the journal: an approval, and one of nothing that some tokens need before it."""
+_NOTHING = "0" * 64
+"""The amount of an approval is the last word of its data."""
 MOST_STEPS = 8
 ATTEMPTS = 3
 
@@ -50,7 +54,10 @@ class ApprovalFailed(Exception):
     """An approval was executed in vain or can never be."""
 
     def __init__(self, hash_: str, state: TransactionState) -> None:
-        super().__init__(f"approval {hash_} is {state}")
+        told = "was executed and failed; its gas is paid"
+        if state is not TransactionState.FAILED:
+            told = f"is {state.value} and allows nothing"
+        super().__init__(f"The approval {hash_} {told}.")
         self.hash = hash_
 
 
@@ -115,15 +122,23 @@ class DexPermission:
         """Approvals of an earlier run: sent again as they are, to their end."""
         for signed in await self._payment.of(Purpose.APPROVE):
             if signed.state not in FINAL:
-                await self._mined(signed.hash)
+                await self._mined(signed.hash, self._step_of(signed.hash))
+
+    def _step_of(self, hash_: str) -> str:
+        """The step that a transaction was signed for; the newest where none tells a hash yet."""
+        steps = self._journal.swaps.steps(self._intent.id)[::-1]
+        of_approvals = [one for one in steps if one.name in (APPROVE, RESET)]
+        known = [one for one in of_approvals if one.told.get("hash") == hash_]
+        return next((one.name for one in (*known, *of_approvals)), APPROVE)
 
     async def _approve(self, approval: Approval) -> None:
         payload = approval_of(approval, promise_of(self._intent))
-        hash_ = await self._payment.send_new("approve", _digest(encode_json(approval)), payload)
-        await self._mined(hash_)
+        step = RESET if payload.data.endswith(_NOTHING) else APPROVE
+        hash_ = await self._payment.send_new(step, _digest(encode_json(approval)), payload)
+        await self._mined(hash_, step)
 
-    async def _mined(self, hash_: str) -> None:
-        done = await self._payment.settle(hash_, "approve", until=self._intent.valid_until)
+    async def _mined(self, hash_: str, step: str) -> None:
+        done = await self._payment.settle(hash_, step, until=self._intent.valid_until)
         if done.state is not TransactionState.SUCCEEDED:
             raise ApprovalFailed(hash_, done.state)
 

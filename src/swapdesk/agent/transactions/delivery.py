@@ -135,6 +135,12 @@ class EvmDelivery:
         )
         told = answers[0]
         if one.nonce is not None and isinstance(told, str) and quantity(told) > one.nonce:
+            # It may itself have been executed after the node was asked for its receipt.
+            receipt = await self._client.receipt(one.hash)
+            if receipt is not None:
+                return await self._executed(one, receipt)
+            if await self._client.transaction(one.hash) is not None:
+                return self._found(one)
             problem = "its nonce was used by a transaction from elsewhere"
             self._records.move(one.hash, State.LOST, among=_OPEN, problem=problem)
         return self._found(one)
