@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "swap": "swapdesk.cli.create_commands:swap",
     "send": "swapdesk.cli.create_commands:send",
     "sign": "swapdesk.cli.sign_command:sign",
+    "fund": "swapdesk.cli.fund_command:fund",
     "tokens": "swapdesk.cli.catalog_commands:tokens",
     "chains": "swapdesk.cli.catalog_commands:chains",
     "orders": "swapdesk.cli.orders_commands:orders",

@@ -2,8 +2,8 @@
 
 Calls made by hand have nothing confirmed to compare the answer with, so nothing is looked for
 by itself when the outcome is unknown; the call stands in the journal for a person to settle.
-A payment from the faucet stands here as well: one for an order, whatever became of it, unless
-it was refused.
+A payment of a deposit stands here as well, from the faucet or from the profile's wallet: one for
+an order, whatever became of it, unless it was refused.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from swapdesk.wire.orders import Order
 
 PAYMENT = "/sandbox/deposits"
 """The path of a payment from the faucet of a sandbox."""
+WALLET_PAYMENT = "/wallet/deposits"
+"""Stands for the path of a payment from the profile's own wallet."""
 
 
 class PaidBefore(Exception):
@@ -48,7 +50,12 @@ class JournaledCall:
 
     @property
     def pays(self) -> bool:
-        return self.path == PAYMENT
+        return self.path in (PAYMENT, WALLET_PAYMENT)
+
+    @property
+    def by_wallet(self) -> bool:
+        """A payment of which the wallet's own records say what became of it."""
+        return self.path == WALLET_PAYMENT
 
 
 class CallLog:
@@ -75,7 +82,7 @@ class CallLog:
             assert row.lastrowid is not None  # an INSERT just happened
             return row.lastrowid
 
-    def add_payment(self, service_id: str, body: bytes) -> int:
+    def add_payment(self, service_id: str, body: bytes, *, path: str = PAYMENT) -> int:
         """Commit that the payment of an order leaves now; its id in the journal.
 
         The look and the entry are one transaction, so that of two processes one pays. Raises
@@ -89,7 +96,7 @@ class CallLog:
                 "INSERT INTO call (method, path, body, state, sent_at, service_id)"
                 " VALUES ('POST', ?, ?, ?, ?, ?)",
                 (
-                    PAYMENT,
+                    path,
                     body.decode("utf-8", "replace"),
                     StepState.SENT,
                     rfc3339(self._clock.now()),
@@ -155,11 +162,13 @@ class CallLog:
             )
 
 
-_PAYMENT_OF = "SELECT * FROM call WHERE path = ? AND service_id = ? AND state <> ? ORDER BY id"
+_PAYMENT_OF = (
+    "SELECT * FROM call WHERE path IN (?, ?) AND service_id = ? AND state <> ? ORDER BY id"
+)
 
 
-def _payment_values(service_id: str) -> tuple[str, str, str]:
-    return (PAYMENT, service_id, StepState.REFUSED)
+def _payment_values(service_id: str) -> tuple[str, str, str, str]:
+    return (PAYMENT, WALLET_PAYMENT, service_id, StepState.REFUSED)
 
 
 def _call_of(row: sqlite3.Row) -> JournaledCall:

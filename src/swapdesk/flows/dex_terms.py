@@ -81,6 +81,11 @@ def least_units(quoted: int, slippage: Decimal) -> int:
     return int(Fraction(100 - slippage) / 100 * quoted)
 
 
+def gas_bound(price: Decimal | None, kind: str) -> int:
+    """The most that one transaction may pay for gas where no quote says what it needs."""
+    return _gas(None, price, kind)
+
+
 def _gas(gas_usd: Decimal | None, price: Decimal | None, kind: str) -> int:
     if price is None or price <= 0:
         return int(UNPRICED_GAS.scaleb(COIN_DECIMALS[kind]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from datetime import datetime
 
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.sandbox_control import SandboxControl
@@ -51,15 +52,9 @@ class SandboxFaucet:
 
     def refusal(self, tracked: TrackedOrder) -> str | None:
         """Why this order must not be paid now; None when it may be."""
-        if tracked.withheld is not None:
-            return tracked.withheld
-        order = tracked.order
-        if order.deposit_address is None:
-            return "The order has no deposit address yet."
-        if display_of(order) != DisplayStatus.WAITING_FOR_DEPOSIT:
-            return "The order is not waiting for a deposit."
-        if order.expires is not None and order.expires <= self._clock.now():
-            return "The deadline has passed. Do not send to this address any more."
+        reason = not_payable(tracked, self._clock.now())
+        if reason is not None:
+            return reason
         try:
             before = self._calls.payment_of(tracked.service_id)
         except JournalUnavailable:
@@ -112,6 +107,20 @@ class SandboxFaucet:
                 self._calls.mark_refused(call_id, code="NOT_SENT")
         except JournalUnavailable as unavailable:
             log.warning("the end of payment %d is not in the journal: %s", call_id, unavailable)
+
+
+def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
+    """Why nobody may pay the deposit of this order now; None when somebody may."""
+    if tracked.withheld is not None:
+        return tracked.withheld
+    order = tracked.order
+    if order.deposit_address is None:
+        return "The order has no deposit address yet."
+    if display_of(order) != DisplayStatus.WAITING_FOR_DEPOSIT:
+        return "The order is not waiting for a deposit."
+    if order.expires is not None and order.expires <= now:
+        return "The deadline has passed. Do not send to this address any more."
+    return None
 
 
 def _said(state: StepState) -> str:

@@ -1,0 +1,168 @@
+"""One deposit from the wallet: the order as it stands, the review, the payment, and its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.order_document import tracked_json
+from swapdesk.cli.order_reports import find_order
+from swapdesk.cli.session import Session
+from swapdesk.cli.wallet_chains import review_text
+from swapdesk.cli.wallet_session import account_named, make_ready, of_wallet_error, unlock
+from swapdesk.flows.coin_price import coin_price
+from swapdesk.flows.deposit_promise import kind_of
+from swapdesk.flows.dex_payment import Agreed
+from swapdesk.flows.funding import Funded
+from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.wallet_funding import NotPaid, PaymentOpen, WalletFunding
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.errors import WalletError
+from swapdesk.wallet.review import Review
+
+HOME, WAY = "in your wallet", "on its way to the deposit address, or still in your wallet"
+
+
+@dataclass(frozen=True)
+class FundRequest:
+    """``account`` None takes the first one of the chain; ``descriptor`` has the pass phrase."""
+
+    order: str
+    account: str | None
+    yes: bool
+    descriptor: int | None
+
+
+async def fund_order(session: Session, request: FundRequest) -> int:
+    """Pay and print. Raises CommandError."""
+    await session.load_catalog()
+    await session.settle()
+    tracked = await find_order(session, request.order)
+    wallet = session.desk.wallet
+    try:
+        await make_ready(session, wallet, fill=False)
+        account = await _account(wallet, tracked, request.account)
+        await unlock(session.call, wallet, request.descriptor)
+        outcome = await _pay(session, wallet, tracked, account, request)
+    except WalletError as error:
+        raise of_wallet_error(error) from None
+    if isinstance(outcome, NotPaid):
+        raise _not_paid(outcome)
+    if isinstance(outcome, PaymentOpen):
+        hash_ = f" Transaction {outcome.hash}." if outcome.hash else ""
+        raise CommandError(
+            Exit.UNKNOWN,
+            outcome.code,
+            f"The payment is not confirmed yet. {outcome.reason}{hash_}",
+            money=WAY,
+            next="you: give the same command again; the same transaction is sent, never a new one",
+        )
+    _tell(session, tracked, account, outcome)
+    return Exit.DONE
+
+
+async def _pay(
+    session: Session,
+    wallet: LocalWallet,
+    tracked: TrackedOrder,
+    account: Account,
+    request: FundRequest,
+) -> Funded | NotPaid | PaymentOpen:
+    desk, output = session.desk, session.call.output
+
+    async def look(review: Review) -> Agreed | None:
+        output.talk(*review_text(review))
+        if review.phrase is not None:
+            typed = output.ask(f'Type "{review.phrase}" to sign:')
+            return Agreed(review.phrase) if typed == review.phrase else None
+        agreed = request.yes or output.ask('Sign this? Type "sign":') == "sign"
+        return Agreed() if agreed else None
+
+    funding = WalletFunding(
+        await wallet.client(), desk.journal, desk.clock, look, session.link.tracker.get
+    )
+    chain = tracked.intent.token_in.chain if tracked.intent is not None else ""
+    return await funding.fund(tracked, account, coin_price(desk.catalog, chain))
+
+
+async def _account(wallet: LocalWallet, tracked: TrackedOrder, named: str | None) -> Account:
+    """The one that was named, else the first of the chain that is paid on."""
+    kind = kind_of(tracked)
+    if kind is None:
+        chain = "its chain" if tracked.intent is None else tracked.intent.token_in.chain_name
+        said = f"This wallet has no accounts of {chain}."
+        if tracked.intent is None:
+            said = "The order was not created at this desk, so nothing is known to pay for it."
+        raise CommandError(
+            Exit.OWN_REFUSAL, "NOT_PAYABLE", said, money=HOME, next="you: pay it from where you are"
+        )
+    accounts = await wallet.accounts()
+    if named is not None:
+        account = account_named(accounts, named)
+        if account.kind is not kind:
+            message = f"{account.name} is no account of the chain the order is paid on."
+            raise bad_input("WRONG_CHAIN", message, field="wallet")
+        return account
+    first = next((one for one in accounts.accounts if one.kind is kind), None)
+    if first is None:
+        raise CommandError(
+            Exit.NOT_FOUND,
+            "NO_ACCOUNT",
+            "This wallet has no account of the chain the order is paid on.",
+            next=f"you: swapdesk wallet new --kind {kind} makes one",
+        )
+    return first
+
+
+def _not_paid(outcome: NotPaid) -> CommandError:
+    end = Exit.INTERRUPTED if outcome.code == "NOT_CONFIRMED" else Exit.OWN_REFUSAL
+    if outcome.code == "PAID_BEFORE":
+        hash_ = f" Transaction {outcome.hash}." if outcome.hash else ""
+        return CommandError(
+            end,
+            outcome.code,
+            f"{outcome.reason}{hash_}",
+            money="on its way to the venue, or there",
+            next="the venue; you: swapdesk orders show tells how it stands",
+        )
+    gas = "; gas was paid" if outcome.hash else ""
+    return CommandError(
+        end,
+        outcome.code,
+        f"Nothing was paid. {outcome.reason}",
+        money=f"{HOME}{gas}",
+        next="you: look at the order: swapdesk orders show",
+    )
+
+
+def _tell(session: Session, tracked: TrackedOrder, account: Account, outcome: Funded) -> None:
+    output, order = session.call.output, tracked.order
+    known = session.link.tracker.get(tracked.service_id) or tracked
+    if output.json:
+        output.document(
+            {
+                "serviceId": tracked.service_id,
+                "account": account.address,
+                "hash": outcome.hash,
+                "amount": order.in_amount,
+                "depositAddress": order.deposit_address,
+                "money": "on its way to the venue; it counts confirmations",
+                "next": "the venue",
+                "order": tracked_json(known, session.desk.clock.now()),
+            }
+        )
+        return
+    symbol = tracked.symbols[0]
+    paid = "" if order.in_amount is None else f"{exact_amount(order.in_amount)} {symbol}"
+    output.facts(
+        [
+            ("Order", tracked.service_id),
+            ("Paid", paid),
+            ("From", f"{account.name} {account.address}"),
+            ("Transaction", outcome.hash),
+        ]
+    )
+    output.talk(f"Watch it: swapdesk orders watch {tracked.service_id}")

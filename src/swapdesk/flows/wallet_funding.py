@@ -1,0 +1,270 @@
+"""Paying the deposit of an order from the profile's own wallet: once, exactly, and in time.
+
+The payment is journaled before anything is signed, and signed into the wallet's records before a
+byte leaves. Whoever comes back finds it there: what was signed is sent on as it is, what never
+left is given up when the order may no longer be paid, and nothing is signed a second time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from swapdesk.clock import Clock
+from swapdesk.flows.call_log import WALLET_PAYMENT, JournaledCall, PaidBefore
+from swapdesk.flows.deposit_promise import NotPayable, deposit_payload, deposit_promise
+from swapdesk.flows.dex_payment import Agreed, DexPayment, Look, NotAgreed, NotSignable, Pace
+from swapdesk.flows.dex_watch import Watch
+from swapdesk.flows.funding import MAY_BE_PAID, SENT_BEFORE, Funded, not_payable
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.wording import NO_JOURNAL
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.errors import AgentGone, Refused, WalletError
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.review import Review
+from swapdesk.wallet.transactions import FINAL, HARMLESS, SignedTransaction, TransactionState
+from swapdesk.wire.encoding.codec import encode_json
+
+log = logging.getLogger(__name__)
+
+LEAST_LEFT = timedelta(seconds=30)
+"""Nothing leaves for an order that waits no longer than this."""
+_TAKEN = frozenset({RefusalCode.READ_ONLY, RefusalCode.ALREADY_SIGNED})
+"""Another process has the wallet, or has signed: whose payment stands is not ours to say."""
+
+
+@dataclass(frozen=True)
+class NotPaid:
+    """Nothing was paid now, and nothing will be by this payment. ``hash`` of a transaction that
+    cost gas, or that paid the order before."""
+
+    code: str
+    reason: str
+    hash: str | None = None
+
+
+@dataclass(frozen=True)
+class PaymentOpen:
+    """It may be on its way: the same bytes are followed by whoever asks again."""
+
+    code: str
+    reason: str
+    hash: str | None = None
+
+
+FundingOutcome = Funded | NotPaid | PaymentOpen
+
+
+class WalletFunding:
+    """``current`` tells how an order stands now; ``look`` shows the review of the transfer."""
+
+    def __init__(
+        self,
+        client: WalletClient,
+        journal: Journal,
+        clock: Clock,
+        look: Look,
+        current: Callable[[str], TrackedOrder | None],
+        *,
+        pace: Pace = Pace(),  # noqa: B008 - it is frozen
+        watch: Watch | None = None,
+    ) -> None:
+        self._client = client
+        self._journal = journal
+        self._clock = clock
+        self._look = look
+        self._current = current
+        self._pace = pace
+        self._watch = watch or Watch()
+
+    async def fund(
+        self, tracked: TrackedOrder, account: Account, coin_price: Decimal | None
+    ) -> FundingOutcome:
+        """Pay ``inAmount`` to the deposit address from an account of that chain, or go on with
+        the payment that was begun. Raises WalletError for what happened before a signature."""
+        try:
+            earlier = self._journal.calls.payment_of(tracked.service_id)
+            kept = await self._kept(tracked)
+            done = kept is not None and kept.state is TransactionState.SUCCEEDED
+            if kept is not None and done and earlier is not None and _settled(earlier):
+                return NotPaid("PAID_BEFORE", _said(earlier), kept.hash)
+            if kept is not None:
+                call = self._noted(tracked, earlier, account.address)
+                return await self._followed(tracked, kept, call)
+            if earlier is not None and (not earlier.by_wallet or _settled(earlier)):
+                return NotPaid("PAID_BEFORE", _said(earlier))
+            return await self._paid(tracked, account, coin_price, earlier)
+        except JournalUnavailable:
+            return NotPaid("NO_JOURNAL", NO_JOURNAL.cause)
+        except PaidBefore as before:
+            return NotPaid("PAID_BEFORE", _said(before.call))
+
+    async def _kept(self, tracked: TrackedOrder) -> SignedTransaction | None:
+        """The transaction that pays this order or may still."""
+        if tracked.intent is None:
+            return None
+        signed = await self._client.transactions(tracked.intent.id)
+        kept = [one for one in signed if one.purpose is Purpose.DEPOSIT]
+        kept = [one for one in kept if one.state not in HARMLESS]
+        return kept[-1] if kept else None
+
+    def _noted(self, tracked: TrackedOrder, earlier: JournaledCall | None, account: str) -> int:
+        """The entry of the payment in the journal, made now where there is none."""
+        if earlier is not None:
+            return earlier.id
+        body = encode_json({"serviceId": tracked.service_id, "account": account})
+        return self._journal.calls.add_payment(tracked.service_id, body, path=WALLET_PAYMENT)
+
+    # Signing
+
+    async def _paid(
+        self,
+        tracked: TrackedOrder,
+        account: Account,
+        coin_price: Decimal | None,
+        earlier: JournaledCall | None,
+    ) -> FundingOutcome:
+        reason = self._refusal(tracked)
+        if reason is not None:
+            self._free(earlier, "NOT_PAYABLE")
+            return NotPaid("NOT_PAYABLE", reason)
+        try:
+            promise = deposit_promise(tracked, account, coin_price)
+            payload = deposit_payload(promise)
+        except NotPayable as error:
+            self._free(earlier, "NOT_PAYABLE")
+            return NotPaid("NOT_PAYABLE", str(error))
+        call = self._noted(tracked, earlier, account.address)
+        payment = DexPayment(
+            self._client,
+            self._journal,
+            self._clock,
+            promise,
+            lambda review: self._looked(tracked, review),
+            self._pace,
+            self._watch,
+        )
+        try:
+            signed = await payment.sign(payload)
+        except NotAgreed as said_no:
+            self._settle(call, said_no.code)
+            return NotPaid(said_no.code, str(said_no))
+        except NotSignable as refused:
+            code = refused.findings[0].code if refused.findings else "GATE"
+            self._settle(call, code)
+            words = " ".join(f"{one.words} Rule {one.code}." for one in refused.findings)
+            return NotPaid("GATE", words)
+        except AgentGone as gone:
+            return PaymentOpen("AGENT_GONE", gone.words)
+        except Refused as refused:
+            if earlier is None or refused.code not in _TAKEN:
+                self._settle(call, refused.code.upper())
+            raise
+        assert isinstance(signed, SignedTransaction)
+        return await self._followed(tracked, signed, call)
+
+    def _refusal(self, tracked: TrackedOrder) -> str | None:
+        """Why the order must not be paid now, as it stands now."""
+        now = self._clock.now()
+        known = self._current(tracked.service_id) or tracked
+        reason = not_payable(known, now)
+        if reason is None and known.order.expires is None:
+            return "The order does not say until when it waits."
+        if reason is None and known.order.expires is not None:
+            if known.order.expires - now <= LEAST_LEFT:
+                return "The order waits for its deposit for less than 30 seconds."
+            if _asks(known) != _asks(tracked):
+                return "The order asks for another payment than the one that was looked at."
+        return reason
+
+    async def _looked(self, tracked: TrackedOrder, review: Review) -> Agreed | None:
+        """What the trader says, unless the order changed while the review was looked at."""
+        agreed = await self._look(review)
+        reason = None if agreed is None else self._refusal(tracked)
+        if reason is not None:
+            raise NotAgreed(reason, "NOT_PAYABLE")
+        return agreed
+
+    # Following
+
+    async def _followed(
+        self, tracked: TrackedOrder, signed: SignedTransaction, call: int
+    ) -> FundingOutcome:
+        """Send the bytes while the order waits for them, and wait for their end."""
+        ends, problem = self._clock.monotonic() + self._pace.patience, signed.problem
+        hash_ = signed.hash
+        while True:
+            try:
+                reason = self._refusal(tracked)
+                if reason is not None and signed.state is TransactionState.SIGNED:
+                    signed = await self._client.abandon(hash_)
+                elif reason is None and signed.state not in FINAL:
+                    signed = await self._client.broadcast(hash_)
+                if signed.state not in FINAL:
+                    signed = await self._client.resolve(hash_)
+                self._watch.seen(signed)
+                problem = signed.problem
+            except AgentGone as gone:
+                return PaymentOpen("AGENT_GONE", gone.words, hash_)
+            except WalletError as error:
+                unreachable = (
+                    isinstance(error, Refused) and error.code is RefusalCode.CHAIN_UNREACHABLE
+                )
+                if not unreachable:
+                    return PaymentOpen("NOT_SENT", error.words, hash_)
+                problem = error.words
+            if signed.state is TransactionState.SUCCEEDED:
+                self._settle(call, None)
+                return Funded(hash_)
+            if signed.state in FINAL:
+                return self._unpaid(tracked, signed, call)
+            if self._clock.monotonic() >= ends:
+                return PaymentOpen("ON_ITS_WAY", problem or "It is not confirmed yet.", hash_)
+            await self._clock.sleep(self._pace.look)
+
+    def _unpaid(self, tracked: TrackedOrder, signed: SignedTransaction, call: int) -> NotPaid:
+        self._settle(call, signed.state.value.upper())
+        if signed.state is TransactionState.ABANDONED:
+            reason = self._refusal(tracked) or "It was given up."
+            return NotPaid("NOT_PAYABLE", f"{reason} The signed transfer never left.")
+        gas = signed.hash if signed.state is TransactionState.FAILED else None
+        reason = f"The transaction {signed.hash} is {signed.state.value} and paid nothing."
+        return NotPaid(signed.state.value.upper(), reason, gas)
+
+    # The journal
+
+    def _free(self, earlier: JournaledCall | None, code: str) -> None:
+        """What was begun and never signed is over."""
+        if earlier is not None:
+            self._settle(earlier.id, code)
+
+    def _settle(self, call: int, refused: str | None) -> None:
+        """Commit how it ended; where that fails it stays open, and the wallet's records say."""
+        try:
+            if refused is None:
+                self._journal.calls.mark_done(call, status=200, request_id=None)
+            else:
+                self._journal.calls.mark_refused(call, code=refused)
+        except JournalUnavailable as unavailable:
+            log.warning("the end of payment %d is not in the journal: %s", call, unavailable)
+
+
+def _settled(call: JournaledCall) -> bool:
+    return call.state not in (StepState.SENT, StepState.UNKNOWN)
+
+
+def _said(call: JournaledCall) -> str:
+    return SENT_BEFORE if call.state is StepState.ACKED else MAY_BE_PAID
+
+
+def _asks(tracked: TrackedOrder) -> tuple[object, ...]:
+    order = tracked.order
+    return order.in_amount, order.deposit_address, order.deposit_tag
