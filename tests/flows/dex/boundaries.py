@@ -6,12 +6,13 @@ A boundary is ``room.method.before|after.n``, as ``wallet.sign.after.2``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.client.api import PartnerApi
+from swapdesk.flows.call_log import CallLog
 from swapdesk.flows.dex_log import DexLog
 from swapdesk.flows.intent_log import IntentLog
 from swapdesk.wallet.client import WalletClient
@@ -21,6 +22,7 @@ ROOMS = {
     "steps": DexLog,
     "intents": IntentLog,
     "wallet": WalletClient,
+    "calls": CallLog,
 }
 
 
@@ -32,25 +34,29 @@ class Struck:
 
 
 @contextmanager
-def striking(boundary: str, strike: Callable[[], None]) -> Iterator[Struck]:
-    """Call ``strike`` at a boundary, once. The method itself does what it always does."""
+def striking(boundary: str, strike: Callable[[], Awaitable[None] | None]) -> Iterator[Struck]:
+    """Call ``strike`` at a boundary, once; what it returns is awaited where the method is. The
+    method itself does what it always does."""
     room, method, when, count = boundary.split(".")
     kind, left = ROOMS[room], int(count)
     plain: Callable[..., Any] = getattr(kind, method)
     struck = Struck()
 
-    def reached(moment: str) -> None:
+    def reached(moment: str) -> Awaitable[None] | None:
         nonlocal left
         if moment == when:
             left -= 1
             if left == 0:
                 struck.met = True
-                strike()
+                return strike()
+        return None
 
     async def awaited(*arguments: Any, **named: Any) -> Any:
-        reached("before")
+        if (going := reached("before")) is not None:
+            await going
         found = await plain(*arguments, **named)
-        reached("after")
+        if (going := reached("after")) is not None:
+            await going
         return found
 
     def called(*arguments: Any, **named: Any) -> Any:

@@ -124,7 +124,12 @@ class Swapper:
         clock = self.place.floor.clock
         return await frozen(self.place.api, clock, venue, sell, buy, amount, self.address)
 
-    def flow(self, api: PartnerApi | None = None, agent: WalletClient | None = None) -> DexSwapFlow:
+    def flow(
+        self,
+        api: PartnerApi | None = None,
+        agent: WalletClient | None = None,
+        pace: Pace = PACE,
+    ) -> DexSwapFlow:
         async def look(review: Review) -> Agreed | None:
             self.reviews.append(review)
             return Agreed(review.phrase) if self.agrees(review) else None
@@ -133,7 +138,7 @@ class Swapper:
         clock = self.place.floor.clock
         exchange = ExchangeFlow(used, self.journal, clock, looks=(0.0, 0.0, 0.0))
         return DexSwapFlow(
-            used, exchange, self.journal, clock, agent or self.agent, look, pace=PACE
+            used, exchange, self.journal, clock, agent or self.agent, look, pace=pace
         )
 
 

@@ -1,0 +1,178 @@
+"""Nodes that lie, forget or take back what they said, in the middle of a swap: one payment."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from flows.dex.boundaries import striking
+from flows.dex.swapping import Place, Swapper
+from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen, Swapped
+from swapdesk.flows.dex_payment import Pace
+from swapdesk.flows.intent import Intent
+from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+from swapdesk.wire.orders import Order
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CHAIN = "base"
+IMPATIENT = Pace(look=0.01, patience=1.0)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def first(place: Place, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Swapper]:
+    """Whose wallet agent everybody uses: each test has a key of its own in it."""
+    async with place.someone(tmp_path_factory.mktemp("first")) as someone:
+        yield someone
+
+
+@dataclass
+class Swap:
+    """Somebody who is about to swap 60 of 100 USDC at Basalt."""
+
+    place: Place
+    someone: Swapper
+    intent: Intent
+
+    @property
+    def faults(self) -> HeldFaults:
+        return self.place.floor.world.faults
+
+    def when_paying(self, lie: Callable[[], None]) -> None:
+        """Have the node lie from the moment on that the order's transaction is agreed to."""
+
+        def agrees(review: object) -> bool:
+            if len(self.someone.reviews) == 2:
+                lie()
+            return True
+
+        self.someone.agrees = agrees
+
+    async def paid(self) -> list[SignedTransaction]:
+        signed = await self.someone.agent.transactions(self.intent.id)
+        return [one for one in signed if one.purpose is Purpose.SWAP]
+
+    async def is_paid_once(self, order: Order, hash_: str | None) -> None:
+        """By the records of the wallet, the balances of the chain and the service's order."""
+        ended = await self.place.completed(order)
+        assert ended.display_status == "SWAP_COMPLETED"
+        usdc = self.place.floor.token(CHAIN, "USDC")
+        assert await self.someone.holds(usdc) == 40 * 10**6
+        assert [(one.hash, one.state) for one in await self.paid()] == [
+            (hash_, TransactionState.SUCCEEDED)
+        ]
+        client = self.place.floor.readers[CHAIN].client
+        assert await client.nonce(self.someone.address) == 2, "an approval and a swap"
+        # The same confirmation pays no second time, and nothing waits to be taken on.
+        again = await self.someone.flow().swap(self.intent)
+        assert isinstance(again, SwapEnded)
+        assert again.code == "ALREADY_ASKED"
+        assert self.someone.journal.swaps.open_swaps() == []
+        assert self.someone.journal.orders.ids() == {order.service_id}
+
+
+@asynccontextmanager
+async def swap_of(place: Place, first: Swapper, directory: Path) -> AsyncIterator[Swap]:
+    usdc, weth = place.floor.token(CHAIN, "USDC"), place.floor.token(CHAIN, "WETH")
+    async with place.someone(directory, first) as someone:
+        await someone.fund(USDC="100")
+        try:
+            yield Swap(place, someone, await someone.intent("ba", usdc, weth, "60"))
+        finally:
+            place.floor.world.faults.clear()
+
+
+async def test_forged_receipts_end_nothing(place: Place, first: Swapper, tmp_path: Path) -> None:
+    """Successes that have not happened and failures that were none, one after the other."""
+    async with swap_of(place, first, tmp_path) as swap:
+        swap.when_paying(lambda: swap.faults.add(CHAIN, "forged_receipt", 4))
+        outcome = await swap.someone.flow().swap(swap.intent)
+        assert isinstance(outcome, Swapped), outcome
+        assert not swap.faults.forges_receipt(CHAIN), "all four were told"
+        await swap.is_paid_once(outcome.order, outcome.hash)
+
+
+async def test_a_node_that_insists_leaves_the_swap_open(
+    place: Place, first: Swapper, tmp_path: Path
+) -> None:
+    async with swap_of(place, first, tmp_path) as swap:
+        swap.when_paying(lambda: swap.faults.add(CHAIN, "forged_receipt"))
+        outcome = await swap.someone.flow(pace=IMPATIENT).swap(swap.intent)
+        assert isinstance(outcome, SwapOpen), outcome
+        assert outcome.code == "NOT_FINAL"
+        (one,) = await swap.paid()
+        assert one.state is TransactionState.SENT
+        assert one.hash in outcome.failure.money
+        assert "the desk" in outcome.failure.next
+        again = await swap.someone.flow().swap(swap.intent)
+        assert isinstance(again, SwapEnded)
+        assert again.code == "ALREADY_ASKED"
+        # Taken on while the node still lies: the same transaction, and still open.
+        (open_,) = swap.someone.journal.swaps.open_swaps()
+        still = await swap.someone.flow(pace=IMPATIENT).take_on(open_)
+        assert isinstance(still, SwapOpen)
+        assert [each.hash for each in await swap.paid()] == [one.hash]
+        swap.faults.clear()
+        ended = await swap.someone.flow().take_on(open_)
+        assert isinstance(ended, Swapped), ended
+        assert ended.hash == one.hash
+        assert len(swap.someone.reviews) == 2, "nothing was shown, so nothing was signed, again"
+        await swap.is_paid_once(ended.order, ended.hash)
+
+
+async def test_a_dropped_transaction_is_sent_again_as_it_is(
+    place: Place, first: Swapper, tmp_path: Path
+) -> None:
+    async with swap_of(place, first, tmp_path) as swap:
+        swap.when_paying(lambda: swap.faults.add(CHAIN, "drop_transaction", 2))
+        outcome = await swap.someone.flow().swap(swap.intent)
+        assert isinstance(outcome, Swapped), outcome
+        assert not swap.faults.takes_transaction(CHAIN), "both were forgotten"
+        await swap.is_paid_once(outcome.order, outcome.hash)
+
+
+async def test_a_silent_node_is_waited_for(place: Place, first: Swapper, tmp_path: Path) -> None:
+    async with swap_of(place, first, tmp_path) as swap:
+        swap.when_paying(lambda: swap.faults.add(CHAIN, "node_down"))
+        outcome = await swap.someone.flow(pace=IMPATIENT).swap(swap.intent)
+        assert isinstance(outcome, SwapOpen), outcome
+        assert await swap.paid() == [], "without the chain nothing is signed"
+        assert "in your wallet" in outcome.failure.money
+        assert "may still take up to 60 USDC" in outcome.failure.money
+        swap.faults.clear()
+        swap.someone.agrees = lambda review: True
+        (open_,) = swap.someone.journal.swaps.open_swaps()
+        ended = await swap.someone.flow().take_on(open_)
+        assert isinstance(ended, Swapped), ended
+        await swap.is_paid_once(ended.order, ended.hash)
+
+
+@pytest.mark.parametrize(
+    "boundary",
+    ["api.dex_confirm_transaction.before.1", "api.dex_confirm_transaction.after.1"],
+)
+async def test_a_reorganisation_after_the_confirmation_pays_once(
+    place: Place, first: Swapper, tmp_path: Path, boundary: str
+) -> None:
+    """The wallet has counted its confirmations; then the blocks are unwound."""
+    async with swap_of(place, first, tmp_path) as swap:
+
+        async def reorganised() -> None:
+            await place.floor.world.chain(CHAIN).reorganise(6)
+
+        with striking(boundary, reorganised) as struck:
+            outcome = await swap.someone.flow().swap(swap.intent)
+        assert struck.met
+        assert isinstance(outcome, Swapped), outcome
+        assert outcome.hash is not None
+        node = place.floor.world.node
+        receipt = await node.confirmed(CHAIN, bytes.fromhex(outcome.hash[2:]))
+        assert receipt["status"] == "0x1"
+        await swap.is_paid_once(outcome.order, outcome.hash)
