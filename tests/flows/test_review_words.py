@@ -1,0 +1,72 @@
+"""A review as a screen writes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flows.signing import GROUPED, line, refused, review
+from swapdesk.flows.review_words import (
+    Names,
+    digest_groups,
+    match_count,
+    match_rows,
+    moved,
+    objections,
+    unmatched,
+)
+from swapdesk.wallet.review import Match, Severity
+
+NAMES = Names("trading", "is", "Isthmus", "ETH")
+
+
+def promised(field: str, **changes: object) -> str:
+    rows = match_rows(replace(review(), **changes), NAMES)  # type: ignore[arg-type]
+    return next(one.promised for one in rows if one.field == field)
+
+
+def test_a_promise_that_repeats_is_said_shorter() -> None:
+    assert promised("Paid to") == "wallet trading"
+    assert promised("You sell") == "the same"
+    assert promised("Chain") == "ethereum, node and key agree"
+    assert promised("Contract") == "a contract of Isthmus"
+    assert promised("You get") == "0.300331 WETH less 0.50%"
+    assert promised("Nonce") == "the next unused one"
+
+
+def test_only_what_is_equal_is_said_shorter() -> None:
+    row = next(one for one in match_rows(refused(), NAMES) if one.field == "Paid to")
+    assert row.match is Match.DIFFERS
+    assert row.promised == GROUPED
+    assert row.signed != GROUPED
+
+
+def test_the_coin_of_the_chain_has_its_name() -> None:
+    gas = line("Gas", "at most 0.1 of the chain's coin", "0.2 of the chain's coin at most")
+    (row,) = match_rows(review(lines=(gas,)), NAMES)
+    assert (row.signed, row.promised) == ("at most 0.1 ETH", "0.2 ETH at most")
+
+
+def test_fields_are_counted_and_named() -> None:
+    said = match_count(review())
+    assert said == "10 of 11 fields match the quote, 1 is not in it. No field contradicts it."
+    assert unmatched(review()) == ("App data",)
+    assert match_count(refused()).endswith("1 is not in it. Paid to contradicts it.")
+    (said,) = objections(refused(), Severity.REFUSE)
+    assert said == "It pays another address than yours. Rule RECIPIENT_DIFFERS."
+
+
+def test_what_moves_is_told_by_holder() -> None:
+    yours, other = moved(review())
+    assert yours.yours
+    assert [f"{amount:f} {symbol}" for amount, symbol in yours.amounts] == [
+        "-1000 USDC",
+        "0.300331 WETH",
+    ]
+    assert not other.yours
+    assert moved(review(simulation=None)) == ()
+
+
+def test_a_digest_stands_whole_in_two_rows() -> None:
+    first, second = digest_groups(review().digest)
+    assert f"{first} {second}".replace(" ", "") == review().digest
+    assert len(first.split()) == 9

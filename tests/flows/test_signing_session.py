@@ -1,0 +1,201 @@
+"""What is shown of a swap while it is signed, and what becomes of what the trader says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from flows.orders import NOW
+from flows.signing import TRANSACTION, document, refused, review, swap_intent
+from swapdesk.clock import ManualClock
+from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen
+from swapdesk.flows.dex_payment import Agreed, NotAgreed
+from swapdesk.flows.dex_plan import SwapPlan
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.signing_session import SigningSession, Stage
+from swapdesk.flows.signing_steps import FlowStep, Mark, flow_steps
+from swapdesk.flows.wording import Failure
+from swapdesk.secret import Secret
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+
+PLAN = SwapPlan(0, ("permit", "order"))
+FAILURE = Failure("It broke.", "in your wallet", "you: ask for new quotes")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+def journal(tmp_path: Path, clock: ManualClock) -> Iterator[Journal]:
+    journal = Journal.open(tmp_path / "journal.db", clock)
+    yield journal
+    journal.close()
+
+
+@pytest.fixture
+def session(journal: Journal, clock: ManualClock) -> SigningSession:
+    one = SigningSession(
+        swap_intent(), journal, clock, lambda: None, fresh=True, wallet="trading", plan=PLAN,
+        confirmations=2,
+    )  # fmt: skip
+    journal.intents.add(one.intent, "permission", "")
+    return one
+
+
+def line(session: SigningSession) -> str:
+    marks = {Mark.DONE: "+", Mark.NOW: "~", Mark.AHEAD: "o", Mark.FAILED: "x"}
+    return "  ".join(f"{marks[one.mark]} {one.name}" for one in session.steps)
+
+
+async def asked(session: SigningSession) -> asyncio.Task[Agreed | None]:
+    """The flow at its question."""
+    task = asyncio.create_task(session.look(review()))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert session.review is not None
+    return task
+
+
+async def test_yes_counts_for_the_review_that_is_open(session: SigningSession) -> None:
+    task = await asked(session)
+    assert session.stage is Stage.REVIEW
+    assert session.waits
+    assert not session.agree("another")
+    assert session.agree("r1", "typed")
+    # A second key comes too late to say anything.
+    assert not session.refuse("r1")
+    assert await task == Agreed("typed")
+    assert session.stage is Stage.WORKING
+    assert not session.agree("r1")
+
+
+async def test_no_is_an_answer_too(session: SigningSession) -> None:
+    task = await asked(session)
+    assert session.refuse("r1")
+    assert await task is None
+
+
+async def test_a_review_that_expires_ends_the_question(
+    session: SigningSession, clock: ManualClock
+) -> None:
+    task = await asked(session)
+    assert session.left(clock.now()) == 600
+    clock.advance(599)
+    await asyncio.sleep(0)
+    assert not task.done()
+    clock.advance(1)
+    with pytest.raises(NotAgreed, match="quote ended") as ended:
+        await task
+    assert ended.value.code == "QUOTE_EXPIRED"
+    assert session.review is None
+    assert not session.agree("r1")
+
+
+async def test_who_stops_asking_is_asked_no_more(session: SigningSession) -> None:
+    task = await asked(session)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert session.review is None
+    assert session.stage is Stage.WORKING
+
+
+async def test_a_pass_phrase_is_handed_over_once_and_kept_nowhere(session: SigningSession) -> None:
+    task = asyncio.create_task(session.passphrase("No key opened."))
+    await asyncio.sleep(0)
+    assert session.stage is Stage.LOCKED
+    assert session.waits
+    assert session.said == "No key opened."
+    assert session.unlock(Secret("open sesame"))
+    assert (await task).reveal() == "open sesame"
+    assert not session.unlock(Secret("again"))
+    assert "sesame" not in repr(vars(session))
+
+
+def test_the_line_of_steps_follows_the_journal(session: SigningSession, journal: Journal) -> None:
+    swaps, it = journal.swaps, session.id
+    assert line(session) == "~ allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
+    first = swaps.begin(it, "sign order 0", "")
+    swaps.sent(it, first)
+    assert line(session) == "+ allowance  ~ sign 1 permit  o sign 2 order  o settle  o confirm"
+    swaps.acked(it, first, signature="0x")
+    second = swaps.begin(it, "sign order 1", "")
+    assert line(session) == "+ allowance  + sign 1 permit  ~ sign 2 order  o settle  o confirm"
+    swaps.acked(it, second, signature="0x")
+    swaps.sent(it, swaps.begin(it, "create", ""))
+    assert line(session) == "+ allowance  + sign 1 permit  + sign 2 order  ~ settle  o confirm"
+    confirm = swaps.begin(it, "confirm", "")
+    assert line(session) == "+ allowance  + sign 1 permit  + sign 2 order  + settle  ~ confirm"
+    swaps.acked(it, confirm)
+    assert line(session) == "+ allowance  + sign 1 permit  + sign 2 order  + settle  + confirm"
+
+
+def test_an_end_marks_the_step_it_ended_at(session: SigningSession, journal: Journal) -> None:
+    seq = journal.swaps.begin(session.id, "approve", "")
+    journal.swaps.refused(session.id, seq, "SPENDER_UNKNOWN")
+    session.ended(SwapEnded(FAILURE, "SPENDER_UNKNOWN"))
+    assert line(session) == "x allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
+    assert session.over
+
+
+def test_without_a_plan_the_steps_are_those_that_were_seen(journal: Journal) -> None:
+    assert flow_steps([], None, {}) == (
+        FlowStep("allowance", Mark.NOW),
+        FlowStep("send", Mark.AHEAD),
+        FlowStep("confirm", Mark.AHEAD),
+    )
+
+
+def test_what_is_reviewed_names_its_place(session: SigningSession) -> None:
+    session.reviewed(document(0, 2, "Permit"), review())
+    assert session.place == (1, 2)
+    session.reviewed(document(1, 2), review())
+    assert session.place == (2, 2)
+    assert session.refused is None
+    session.reviewed(TRANSACTION, refused())
+    assert session.place is None
+    assert session.refused is not None
+
+
+def sent(state: TransactionState, confirmations: int = 0) -> SignedTransaction:
+    return SignedTransaction(
+        "0x12", "i", Purpose.SWAP, "ethereum", "0x70", state, 1, None, confirmations, None, NOW
+    )
+
+
+def test_what_goes_on_is_told(session: SigningSession) -> None:
+    assert session.doing == "The desk asks the service what comes next."
+    session.seen(sent(TransactionState.SENT))
+    assert session.doing == "Sent. Ethereum has not executed it yet."
+    session.seen(sent(TransactionState.MINED, 1))
+    assert session.doing == "Executed on Ethereum, 1 of 2 confirmations."
+    session.seen(sent(TransactionState.SUCCEEDED, 2))
+    assert session.transaction is None
+
+
+def test_what_stopped_can_be_gone_on_with(session: SigningSession) -> None:
+    session.ended(SwapOpen(FAILURE, "WALLET", session.id))
+    assert session.stage is Stage.STOPPED
+    assert not session.over
+    session.started()
+    assert session.stage is Stage.WORKING
+
+
+def test_the_plan_in_words() -> None:
+    assert PLAN.words == ("allowance ok", "sign 1/2 permit", "sign 2/2 order", "settle", "confirm")
+    assert SwapPlan(1).words == ("approve", "send", "confirm")
+    assert SwapPlan(2).words[0] == "approve 2 times"
+    assert SwapPlan(0, ("permit",)).words == ("allowance ok", "sign 1/1 permit", "send", "confirm")
+
+
+def test_a_deadline_is_told_in_seconds(session: SigningSession, clock: ManualClock) -> None:
+    assert session.left(clock.now()) is None
+    session.review = review(clock.now() + timedelta(seconds=48))
+    assert session.left(clock.now()) == 48
