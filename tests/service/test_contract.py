@@ -16,8 +16,11 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from schemathesis.checks import CHECKS
+from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.core.parameters import ParameterLocation
+from schemathesis.generation.feedback import FeedbackSources
+from schemathesis.pytest._test_builder import build_operation_test
+from schemathesis.python._constants.orchestrator import make_constants_value_source
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -165,19 +168,37 @@ SMALL = settings(
     suppress_health_check=list(HealthCheck),
 )
 
+OPERATIONS = {found.ok().label: found.ok() for found in schema.get_all_operations()}
 
-@schema.parametrize()
-@SMALL
-def test_contract(case: Any) -> None:
-    check(case)
+
+def hold(label: str, chosen: settings) -> None:
+    """All phases over one operation.
+
+    Made when the test runs: ``schema.parametrize`` makes the cases of every operation while tests
+    are collected, in each worker anew, and that takes longer than the tests themselves.
+    """
+    load_all_checks()
+    feedback = FeedbackSources(constants_value_source=make_constants_value_source(schema))
+    build_operation_test(
+        config=schema.config,
+        operation=OPERATIONS[label],
+        test_func=check,
+        given_kwargs={},
+        feedback=feedback,
+        explicit_settings=chosen,
+    )()
+
+
+@pytest.mark.parametrize("label", OPERATIONS)
+def test_contract(label: str) -> None:
+    hold(label, SMALL)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@schema.parametrize()
-@settings(SMALL, max_examples=FULL_EXAMPLES, derandomize=False)
-def test_contract_at_full_size(case: Any) -> None:
-    check(case)
+@pytest.mark.parametrize("label", OPERATIONS)
+def test_contract_at_full_size(label: str) -> None:
+    hold(label, settings(SMALL, max_examples=FULL_EXAMPLES, derandomize=False))
 
 
 # One call after another, along the links of the document

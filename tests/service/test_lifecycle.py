@@ -250,6 +250,22 @@ async def test_a_finished_order_is_looked_at_for_48_hours_and_seldom(floor: Floo
     assert await floor.store.next_due() is None
 
 
+async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    venue._poll_seconds = 0.2
+    waits = []
+    for seconds in (1, 20, 600):
+        await floor.work(seconds)
+        due = await floor.store.next_due()
+        assert due is not None
+        waits.append((due - floor.clock.now()).total_seconds())
+    assert waits == [0.2, pytest.approx(1.05), 2.0]
+    venue.move(key, LegStatus.CONFIRMING)
+    await floor.work(2)
+    assert (await state(floor, order)).status > 0
+
+
 async def test_a_late_deposit_goes_back_at_the_pace_of_its_venue(floor: Floor) -> None:
     order = await floor.create(refund_address=EVM)
     ((venue, key),) = await legs(floor, order)

@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 
 import httpx
 import pytest
+from textual.events import Key
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -114,7 +116,13 @@ class DeskRun:
         await self.pilot.pause()
 
     async def type(self, text: str) -> None:
-        await self.press(*["space" if char == " " else char for char in text])
+        """Type as a terminal hands a fast typist over: key after key, and one rest at the end."""
+        for char in text:
+            key = char if char.isalnum() else _character_to_key(char)
+            event = Key(key, char)
+            event.set_sender(self.app)
+            self.app.post_message(event)
+        await self.pilot.pause()
 
     async def still(self) -> None:
         """Let the screen stand as long as a money key asks for."""

@@ -29,6 +29,7 @@ async def test_tokens_of_one_symbol(market: Market, golden: Golden, size: tuple[
     async with market.desk(size) as run:
         await search(run, "usdc")
         await run.press("down")
+        await run.see("EPjF")  # the pane follows the row a moment later
         golden(f"tokens-{size[0]}", run.body)
 
 

@@ -32,6 +32,9 @@ log = logging.getLogger(__name__)
 LEASE = timedelta(seconds=30)
 BATCH = 64
 BACK_OFF_LIMIT = timedelta(minutes=5)
+UNPAID_POLL = timedelta(seconds=2)
+"""The longest wait between two looks for a deposit, where the venue may be asked more often."""
+
 SLOW_POLL = (timedelta(seconds=30), timedelta(minutes=10))
 """How often an ended order is looked at for a late deposit or refund: ever more slowly."""
 
@@ -261,10 +264,12 @@ class Worker:
             return None
         if now - order.created > WINDOW:
             return now + BACK_OFF_LIMIT
-        due = now + timedelta(seconds=self._pace(order))
+        pace = timedelta(seconds=self._pace(order))
         if order.status == OrderStatus.WAITING and now < order.expires:
-            return min(due, order.expires)
-        return due
+            # Most deposits come soon: an order that waits is looked at ever more slowly.
+            patience = min((now - order.created) / 20, UNPAID_POLL)
+            return min(now + max(pace, patience), order.expires)
+        return now + pace
 
     def _rarely(
         self, order: StoredOrder, now: datetime, waits: tuple[timedelta, timedelta], age: timedelta
