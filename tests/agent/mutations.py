@@ -376,10 +376,33 @@ def _calls(honest: Honest) -> Iterator[tuple[str, TransactionPayload]]:
                 yield f"data of {len(data)}", replace(payload, data=data)
 
 
+def _plain_payments(honest: Honest) -> Iterator[tuple[str, TransactionPayload]]:
+    """The coin of the chain and no call: to oneself (as wallets cancel), to a thief, to whoever
+    is known to the swap, with nothing, a little or all of it."""
+    payload, promise = honest.payload, honest.promise
+    wished = {0, 1, payload.value, payload.value + 1, promise.sell_units, honest.world.native}
+    for to in (
+        ALICE,
+        BOB,
+        MALLORY,
+        TRAP,
+        ZERO,
+        ROUTER,
+        PERMIT_ROUTER,
+        USDC.contract,
+        WETH.contract,
+    ):
+        for value in sorted(wished):
+            for purpose in Purpose:
+                changed = TransactionPayload(purpose, to, "0x", value)
+                if changed != payload:
+                    yield f"{purpose} of {value} to {to}", changed
+
+
 def transactions() -> Iterator[tuple[str, Honest]]:
     """Mutated transactions beside the promise of the honest one."""
     for name, honest in CALLS.items():
-        for source in (_words, _calls):
+        for source in (_words, _calls, _plain_payments):
             for what, payload in source(honest):
                 yield f"{name}: {what}", replace(honest, payload=payload)
         yield from _purposes(name, honest)
