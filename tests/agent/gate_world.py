@@ -183,6 +183,7 @@ def judged(
     world: World | None = None,
     memory=(),
     facts=None,
+    replaces: str | None = None,
 ) -> Verdict:
     """The verdict as the process with the keys comes to it; ``facts`` may change what was read."""
     try:
@@ -193,7 +194,7 @@ def judged(
     if facts is not None:
         read = facts(read)
     step = payload.step if isinstance(payload, TypedDataPayload) else None
-    return judge(Case(claim, payload.purpose, step, promise, policy, read, memory))
+    return judge(Case(claim, payload.purpose, step, promise, policy, read, memory, replaces))
 
 
 def codes(verdict: Verdict) -> set[str]:

@@ -68,6 +68,7 @@ class Scene:
         self.policy = honest_solana.POLICY if solana else POLICY
         self.memory: tuple[Signed, ...] = ()
         self.read: Any = lambda facts: facts
+        self.replaced: str | None = None
 
     def field(self, path: str, value: object) -> Scene:
         return self.document(with_value(self.payload.document, path, value))
@@ -120,6 +121,10 @@ class Scene:
         self.read = change
         return self
 
+    def replacing(self, hash_: str | None) -> Scene:
+        self.replaced = hash_
+        return self
+
     def after(self, *given: Signed) -> Scene:
         self.memory = given
         return self
@@ -128,7 +133,22 @@ class Scene:
         return codes(self.verdict())
 
     def verdict(self):
-        return judged(self.payload, self.promise, self.policy, self.world, self.memory, self.read)
+        return judged(
+            self.payload,
+            self.promise,
+            self.policy,
+            self.world,
+            self.memory,
+            self.read,
+            self.replaced,
+        )
+
+
+def cancel() -> Scene:
+    """Nothing for the account itself, in the place of a transaction that waits."""
+    scene = Scene("payment").promised(deposit=None, sell_units=0, least_units=0, quoted_units=0)
+    scene.payload = TransactionPayload(Purpose.CANCEL, ALICE, "0x", 0)
+    return scene.on(simulation=Simulation(100, (), 21_000)).replacing("0x" + "ab" * 32)
 
 
 def order() -> Scene:
@@ -424,6 +444,8 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: swap().on(simulation=replace(SWAPPED, failure="no pool for this pair")),
         swap,
     ),
+    "CANCELS_NOTHING": (lambda: cancel().replacing(None), cancel),
+    "CANCEL_MAY_FAIL": (cancel, swap),
     "SIMULATION_TAKES_MORE": (
         lambda: swap().on(simulation=moved(sold=-SELL - 1)),
         lambda: swap().on(simulation=moved()),
@@ -645,3 +667,28 @@ def test_an_act_has_a_purpose_or_is_unknown():
 
     assert set(ACTS) == set(Purpose)
     assert frozenset().union(*ACTS.values()) == set(Act) - {Act.UNKNOWN}
+
+
+def test_a_cancellation_moves_nothing_and_is_nothing_else():
+    honest = cancel().verdict()
+    assert not honest.refused, honest.findings
+    assert honest.phrase is None
+    assert {one.match for one in honest.lines} == {Match.EQUAL}
+    assert codes(honest) == {"CANCEL_MAY_FAIL"}
+    moved_coin = Simulation(100, changes((ALICE, ETH, -1), (BOB, ETH, 1)).changes, 21_000)
+    for changed in (
+        cancel().sent(value=1),
+        cancel().sent(to=BOB),
+        cancel().sent(data="0x00"),
+        cancel().sent(to=USDC.contract, data="0x" + erc20.TRANSFER.call(BOB, 1).hex()),
+        cancel().sent(to=ROUTER),
+        cancel().on(simulation=moved_coin),
+        cancel().on(simulation=None),
+        cancel().facts(gas=GasPlan(150_000, 10**15)),
+        cancel().holding(account=BOB),
+        *(cancel().sent(purpose=one) for one in Purpose if one is not Purpose.CANCEL),
+    ):
+        assert changed.verdict().refused, changed.payload
+    # What was signed under the same confirmation does not forbid to take it back.
+    given = Signed(b"s", Act.SWAP, "another quote", 1, ALICE, WETH.contract, ROUTER)
+    assert not cancel().after(given).verdict().refused

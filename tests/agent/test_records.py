@@ -261,3 +261,38 @@ def test_a_disk_that_takes_nothing_refuses_the_signature(records: Records, tmp_p
     blocker.execute("ROLLBACK")
     blocker.close()
     assert records.transactions() == ()
+
+
+def test_a_cancellation_takes_the_place_of_one_transaction_and_bars_what_pays(
+    records: Records,
+) -> None:
+    first = draft("aa")
+    records.write(first, given(first), 0, NOW)
+    records.move("0xaa", State.SENT, among=OPEN)
+    alone = draft("ca", purpose=Purpose.CANCEL, content=b"", nonce=1)
+    with pytest.raises(BadReplacement):
+        records.write(alone, given(alone), 1, NOW)
+    cheap = replace(alone, nonce=0, replaces="0xaa", fee=109, priority=11)
+    with pytest.raises(BadReplacement):
+        records.write(cheap, given(cheap), 1, NOW)
+    elsewhere = replace(cheap, fee=110, intent_id="another")
+    with pytest.raises(BadReplacement):
+        records.write(elsewhere, given(elsewhere), 1, NOW)
+    back = replace(cheap, fee=110)
+    records.write(back, given(back), 1, NOW)
+    # It may be raised as often as it waits, and what it took back is not paid again.
+    dearer = replace(back, hash="0xcb", fee=130, priority=20, replaces="0xca")
+    records.write(dearer, given(dearer), 1, NOW)
+    dearest = replace(back, hash="0xcc", fee=150, priority=30, replaces="0xcb")
+    records.write(dearest, given(dearest), 1, NOW)
+    bumped = draft("ab", fee=200, priority=40, replaces="0xaa")
+    with pytest.raises(AlreadySigned):
+        records.write(bumped, given(bumped), 1, NOW)
+    for name in ("0xaa", "0xca", "0xcb"):
+        records.move(name, State.REPLACED, among=OPEN)
+    records.move("0xcc", State.SUCCEEDED, among=OPEN)
+    again = draft("ad", nonce=1)
+    with pytest.raises(AlreadySigned):
+        records.write(again, given(again), 1, NOW)
+    other = draft("ae", nonce=1, intent_id="another")
+    records.write(other, given(other), 1, NOW)

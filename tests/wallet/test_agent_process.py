@@ -59,7 +59,9 @@ async def test_memory_is_closed_and_nobody_is_told_a_secret(
     await agent.close()
     assert agent.gone is not None
     written = b"".join((keys / one).read_bytes() for one in os.listdir(keys))
-    heard = f"{caplog.text} {wrong.value!r} {agent.gone.said} {agent.__dict__} {agent._agent.__dict__}"
+    heard = (
+        f"{caplog.text} {wrong.value!r} {agent.gone.said} {agent.__dict__} {agent._agent.__dict__}"
+    )
     for secret in secrets:
         assert secret.encode() not in told
         assert secret.encode() not in written

@@ -125,12 +125,12 @@ async def revoke_allowance(
     else:
         output.talk(*review_text(proposed.review))
         if proposed.review.refused:
-            raise _refused(proposed.review)
+            raise refused_by_gate(proposed.review)
         if not yes and output.ask("Sign and send? [y/N]").lower() not in ("y", "yes"):
             raise CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", "Nothing was signed.")
         await unlock(call, wallet, descriptor)
         if proposed.review.phrase is not None:
-            raise _refused(proposed.review)
+            raise refused_by_gate(proposed.review)
     ended = await revoking.revoke(proposed)
     if isinstance(ended, NotRevoked):
         raise CommandError(
@@ -187,7 +187,8 @@ def review_text(review: Review) -> list[str]:
     return [*lines, f"  Digest {review.digest}"]
 
 
-def _refused(review: Review) -> CommandError:
+def refused_by_gate(review: Review) -> CommandError:
+    """Exit 9 with every rule that refuses, or because a phrase would have to be typed."""
     found = [one for one in review.findings if one.severity is Severity.REFUSE]
     said = " ".join(f"{one.words} Rule {one.code}." for one in found) or "It needs a typed phrase."
     return CommandError(

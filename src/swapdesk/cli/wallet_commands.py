@@ -193,6 +193,42 @@ def revoke(
 
 
 @wallet.command()
+@click.option("--waiting", is_flag=True, help="Only what is not final yet.")
+@desk_command
+def transactions(call: Call, waiting: bool) -> int:
+    """Everything this wallet signed, as its own records have it."""
+    from swapdesk.cli.wallet_session import run_on_chains
+    from swapdesk.cli.wallet_transactions import list_transactions
+
+    return run_on_chains(
+        call, lambda session, wallet: list_transactions(session, wallet, waiting=waiting)
+    )
+
+
+@wallet.command()
+@click.argument("hash_", metavar="HASH")
+@click.option("--yes", is_flag=True, help="Sign without asking.")
+@passphrase_option
+@desk_command
+def cancel(call: Call, hash_: str, yes: bool, descriptor: int | None) -> int:
+    """Take back a transaction that waits, by one that moves nothing in its place.
+
+    The chain executes one of the two, as a rule the one that pays more for gas: the first may
+    still be executed. One that was never sent is given up. Exit 8 while it is not decided: given
+    again the same bytes are sent.
+    """
+    if not (yes or call.interactive):
+        raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
+    from swapdesk.cli.wallet_session import run_on_chains
+    from swapdesk.cli.wallet_transactions import cancel_transaction
+
+    return run_on_chains(
+        call,
+        lambda session, wallet: cancel_transaction(session, wallet, hash_, descriptor, yes),
+    )
+
+
+@wallet.command()
 @desk_command
 def lock(call: Call) -> int:
     """Make sure that no process has keys open; exit 9 when another desk has the wallet."""

@@ -226,10 +226,12 @@ class WalletClient:
             SignedTransaction, await self._agent.ask(Operation.BROADCAST, {"hash": hash_})
         )
 
-    async def resolve(self, hash_: str) -> SignedTransaction:
-        """What became of a transaction. One that the chain does not have is sent again."""
+    async def resolve(self, hash_: str, *, resend: bool = True) -> SignedTransaction:
+        """What became of a transaction. One that the chain does not have is sent again, unless
+        ``resend`` is False."""
         return from_json(
-            SignedTransaction, await self._agent.ask(Operation.RESOLVE, {"hash": hash_})
+            SignedTransaction,
+            await self._agent.ask(Operation.RESOLVE, {"hash": hash_, "resend": resend}),
         )
 
     async def abandon(self, hash_: str) -> SignedTransaction:

@@ -24,6 +24,8 @@ class Purpose(StrEnum):
     """A plain transfer to the deposit address of an order."""
     REVOKE = "revoke"
     """An approval of nothing."""
+    CANCEL = "cancel"
+    """A payment of nothing to the account itself, on the nonce of a transaction that waits."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from swapdesk.wallet.review import Severity
 
 @dataclass(frozen=True)
 class Case:
-    """A claim beside everything it is held against. ``step`` is None for transactions."""
+    """A claim beside everything it is held against. ``step`` is None for transactions, and
+    ``replaces`` the hash of the one whose nonce it takes."""
 
     claim: Claim
     purpose: Purpose
@@ -26,6 +27,7 @@ class Case:
     policy: Policy
     facts: Facts
     memory: Memory = ()
+    replaces: str | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from swapdesk.agent.gate.case import Rule
 from swapdesk.agent.gate.rules import (
     account,
     amounts,
+    cancel,
     chain,
     contract,
     deposit,
@@ -29,6 +30,7 @@ RULES: tuple[Rule, ...] = (
     *validity.RULES,
     *nonce.RULES,
     *steps.RULES,
+    *cancel.RULES,
     *gas.RULES,
     *simulation.RULES,
 )

@@ -68,7 +68,7 @@ def _valid_until(case: Case) -> datetime:
     deposit = case.promise.deposit
     if case.purpose is Purpose.DEPOSIT and deposit is not None:
         last = deposit.expires
-    elif case.purpose is Purpose.REVOKE:
+    elif case.purpose in (Purpose.REVOKE, Purpose.CANCEL):
         last = case.facts.now + timedelta(minutes=5)
     else:
         last = case.promise.valid_until

@@ -30,9 +30,9 @@ async def broadcast(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def resolve(opened: OpenedWallet, frame: Frame) -> Answer:
-    one = _signed(opened, frame)
+    one, resend = _signed(opened, frame), frame.head.get("resend", True) is not False
     async with opened.one_at_a_time:
-        return to_json(await _delivery(opened, one).resolve(one)), {}
+        return to_json(await _delivery(opened, one).resolve(one, resend=resend)), {}
 
 
 async def abandon(opened: OpenedWallet, frame: Frame) -> Answer:

@@ -100,7 +100,7 @@ class Looking:
             plan, facts = self._plan(subject, payload, read, before)
         step = payload.step if isinstance(payload, TypedDataPayload) else None
         memory = tuple(_remembered(one) for one in self._records.given(promise.intent_id))
-        case = Case(claim, payload.purpose, step, promise, policy, facts, memory)
+        case = Case(claim, payload.purpose, step, promise, policy, facts, memory, subject.replaces)
         verdict = judge(case)
         extra = [] if read.problem is None else [_unread(read.problem)]
         if isinstance(payload, TypedDataPayload) and before is None:

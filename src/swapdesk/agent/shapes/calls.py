@@ -130,6 +130,15 @@ _PAYMENT = Shape(
     fields={},
 )
 
+_NOTHING = Shape(
+    name="nothing",
+    title="Nothing: it only takes the place of a transaction that waits",
+    act=Act.NOTHING,
+    target=Target.PAYEE,
+    sells_native=True,
+    fields={},
+)
+
 
 def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner: str) -> Claim:
     """The claim of a call that ``owner`` would sign for ``chain_id``.
@@ -139,7 +148,9 @@ def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner
     target, payload = _address(to), _bytes(data)
     if type(value) is not int or not 0 <= value < 1 << 256:
         raise PayloadRefused("VALUE_UNREADABLE", "the value is no amount of the chain's coin")
-    if not payload:
+    if not payload and value == 0 and target == _spelled(owner):
+        shape, fields = _NOTHING, _nothing(target, chain_id)
+    elif not payload:
         shape, fields = _PAYMENT, _payment(target, value, chain_id)
     else:
         method, shape = _known(payload)
@@ -191,6 +202,14 @@ def _payment(target: str, value: int, chain_id: int | None) -> tuple[ClaimField,
         ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
         ClaimField("to", "Paid to", Meaning.PAYEE, target),
         ClaimField("value", "You pay", Meaning.SOLD_UNITS, value),
+    )
+
+
+def _nothing(target: str, chain_id: int | None) -> tuple[ClaimField, ...]:
+    return (
+        ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
+        ClaimField("to", "Sent to", Meaning.OWNER, target),
+        ClaimField("value", "Coin sent along", Meaning.VALUE, 0),
     )
 
 

@@ -31,6 +31,8 @@ class Act(StrEnum):
     """One token goes and another comes, at once."""
     PAY = "pay"
     """Tokens go to somebody."""
+    NOTHING = "nothing"
+    """A nonce is used up, and nothing moves but the gas."""
     UNKNOWN = "unknown"
 
 

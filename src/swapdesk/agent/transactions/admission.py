@@ -81,11 +81,17 @@ class Admission:
             raise AlreadySigned(draft.hash, State(same[0]["state"]))
         for row in others:
             state = State(row["state"])
-            if row["intent"] == draft.intent_id and _bars(draft, row, state):
+            # Of transactions with one nonce a single one is ever executed.
+            takes_its_place = draft.replaces is not None and row["nonce"] == draft.nonce
+            if row["intent"] != draft.intent_id or (takes_its_place and _alike(draft, row)):
+                continue
+            if _bars(draft, row, state):
                 raise AlreadySigned(row["hash"], state)
         if draft.replaces is not None:
             self._allow_replacement(draft)
             return
+        if draft.purpose is Purpose.CANCEL:
+            raise BadReplacement("a cancellation takes the place of a transaction")
         for row in others:
             if row["state"] in (State.SIGNED.value, State.SENDING.value):
                 raise Unresolved(row["hash"])
@@ -102,7 +108,7 @@ class Admission:
             old["intent"] == draft.intent_id
             and old["chain"] == draft.chain
             and old["account"] == draft.account
-            and bytes(old["content"]) == draft.content
+            and (draft.purpose is Purpose.CANCEL or bytes(old["content"]) == draft.content)
             and old["nonce"] == draft.nonce
             and draft.nonce is not None
         )
@@ -122,8 +128,17 @@ def state_names(states: Iterable[State]) -> str:
     return json.dumps([state.value for state in states])
 
 
+def _alike(draft: Draft, row: sqlite3.Row) -> bool:
+    """The same call again, or a cancellation of it."""
+    return draft.purpose is Purpose.CANCEL or bytes(row["content"]) == draft.content
+
+
 def _bars(draft: Draft, row: sqlite3.Row, state: State) -> bool:
     """Whether ``row``, of the same intent, forbids another signature."""
+    if row["purpose"] == Purpose.CANCEL.value and draft.purpose in _PAYS:
+        # What was taken back is not paid under the same confirmation: a node may have told a
+        # cancellation that never was.
+        return state not in _NEVER_ARRIVES
     if row["purpose"] != draft.purpose.value or state in _NEVER_ARRIVES:
         return False
     if draft.purpose in _PAYS:

@@ -64,8 +64,9 @@ class EvmDelivery:
         self._note(one, error.words)
         raise Refusal(Code.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
 
-    async def resolve(self, one: SignedTransaction) -> SignedTransaction:
-        """Find out what became of it, and send it again where the chain does not have it.
+    async def resolve(self, one: SignedTransaction, *, resend: bool = True) -> SignedTransaction:
+        """Find out what became of it, and send it again where the chain does not have it, unless
+        it shall only be looked at.
 
         One that was never sent stays as it is: sending it is the trader's decision. Raises
         Refusal when the node does not answer.
@@ -73,17 +74,19 @@ class EvmDelivery:
         if one.state in FINAL or one.state is State.SIGNED:
             return one
         try:
-            return await self._resolve(one)
+            return await self._resolve(one, resend=resend)
         except EvmError as error:
             raise Refusal(Code.CHAIN_UNREACHABLE, str(error)) from None
 
-    async def _resolve(self, one: SignedTransaction) -> SignedTransaction:
+    async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
         receipt = await self._client.receipt(one.hash)
         if receipt is not None:
             return await self._executed(one, receipt)
         used = await self._client.nonce(one.account, pending=False)
         if one.nonce is not None and used > one.nonce:
             return await self._overtaken(one)
+        if not resend:
+            return self._found(one)
         # Not executed: a node that lost it, or whose chain was reorganised, gets it again.
         self._records.move(one.hash, State.SENDING, among=_OPEN)
         return await self.send(self._found(one))

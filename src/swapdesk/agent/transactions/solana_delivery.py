@@ -56,7 +56,7 @@ class SolanaDelivery:
         self._records.move(one.hash, State.SENT, among=sending)
         return self._found(one)
 
-    async def resolve(self, one: SignedTransaction) -> SignedTransaction:
+    async def resolve(self, one: SignedTransaction, *, resend: bool = True) -> SignedTransaction:
         """Find out what became of it, and send it again while it can still be executed. Raises
         Refusal when the node does not answer."""
         if one.state in FINAL or one.state is State.SIGNED:
@@ -77,6 +77,8 @@ class SolanaDelivery:
             self._records.move(
                 one.hash, State.LOST, among=_OPEN, problem="it expired before it was executed"
             )
+            return self._found(one)
+        if not resend:
             return self._found(one)
         self._records.move(one.hash, State.SENDING, among=_OPEN)
         return await self.send(self._found(one))

@@ -18,6 +18,7 @@ ACTS = {
     Purpose.ORDER: frozenset({Act.ORDER}),
     Purpose.SWAP: frozenset({Act.SWAP}),
     Purpose.DEPOSIT: frozenset({Act.PAY}),
+    Purpose.CANCEL: frozenset({Act.NOTHING}),
 }
 
 

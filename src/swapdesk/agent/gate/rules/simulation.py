@@ -70,6 +70,8 @@ def nothing_else_moves(case: Case) -> Objections:
         yield Objection("A token moves that has nothing to do with the swap.")
     if case.claim.act is Act.ALLOW and _moved(simulation, case.policy.account):
         yield Objection("Tokens move although it only allows something.")
+    if case.claim.act is Act.NOTHING and _moved(simulation, case.policy.account):
+        yield Objection("Something moves although nothing should.")
 
 
 @refuses("SIMULATION_ARRIVES_LESS")

@@ -1,0 +1,26 @@
+"""A cancellation takes the place of one transaction, and nobody can promise that it does."""
+
+from __future__ import annotations
+
+from swapdesk.agent.gate.case import Case, Objection, Objections, refuses, warns
+from swapdesk.agent.shapes.claim import Act
+from swapdesk.wallet.promise import Purpose
+
+
+@refuses("CANCELS_NOTHING")
+def there_is_a_transaction_to_cancel(case: Case) -> Objections:
+    """On a nonce of its own it would only cost gas."""
+    if Purpose.CANCEL is case.purpose and case.replaces is None:
+        yield Objection("There is no transaction whose place it would take.")
+
+
+@warns("CANCEL_MAY_FAIL")
+def first_one_may_still_be_executed(case: Case) -> Objections:
+    if case.purpose is Purpose.CANCEL and case.claim.act is Act.NOTHING:
+        yield Objection(
+            "The transaction may still be executed: the chain takes one of the two, as a rule the"
+            " one that pays more for gas."
+        )
+
+
+RULES = (there_is_a_transaction_to_cancel, first_one_may_still_be_executed)
