@@ -12,6 +12,7 @@ from sandbox.evm.evm_world import KEY, stranger
 from service.dex.trading import BASE, Floor, told, trader
 from service.new_store import open_new
 from service.world import AS_FIRST, PARTNERS
+from swapdesk.chain.calldata import erc20
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
@@ -22,22 +23,44 @@ from swapdesk.service.assembly import assemble
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_a_transaction_told_too_late_is_shown_all_the_same(floor: Floor) -> None:
-    someone = await trader(floor, 1801)
-    await someone.fund("1")
-    eth, usdc = floor.token("base", "ETH"), floor.token("base", "USDC")
-    row = (await someone.quotes(eth, usdc, "0.1"))["ba"]
+@pytest.mark.parametrize(("sell", "buy"), [("ETH", "USDC"), ("USDC", "WETH")])
+async def test_what_was_executed_and_told_nobody_ends_as_the_chain_says(
+    floor: Floor, sell: str, buy: str
+) -> None:
+    someone = await trader(floor, 1801 if sell == "ETH" else 1804)
+    await someone.fund("1", USDC="100")
+    sold, bought = floor.token("base", sell), floor.token("base", buy)
+    row = (await someone.quotes(sold, bought, "0.1" if sell == "ETH" else "50"))["ba"]
+    await someone.approve_all(row["quoteId"])
     order = await someone.create(row["quoteId"])
     sent = await someone.execute(order["metadata"])
     assert await someone.mined(sent)
     floor.clock.advance_to(floor.clock.offset + 1_900)
     ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
-    assert ended["displayStatus"] == "EXPIRED"
+    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    assert ended["inTransactionOutHash"] == sent
+    # Who tells of it later is told that it is known; another hash is not.
     assert await someone.confirm(order["serviceId"], sent) is True
-    shown = await floor.until(order["serviceId"], lambda told: "inTransactionOutHash" in told)
-    assert shown["displayStatus"] == "EXPIRED", "what is shown never goes back"
-    assert shown["inTransactionOutHash"] == sent
-    assert shown["actionRequired"] is False
+    other = await someone.confirm(order["serviceId"], "0x" + "ab" * 32, 409)
+    assert other["code"] == "ALREADY_SUBMITTED"
+
+
+async def test_what_was_never_executed_expires(floor: Floor) -> None:
+    """Other transactions of the owner, with the same token, are not the order's."""
+    someone = await trader(floor, 1805)
+    await someone.fund("1", USDC="100")
+    usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
+    row = (await someone.quotes(usdc, weth, "50"))["ba"]
+    await someone.approve_all(row["quoteId"])
+    order = await someone.create(row["quoteId"])
+    assert usdc.address is not None
+    paid = erc20.TRANSFER.call(stranger(1).address, 50 * 10**6)
+    assert await someone.mined(await someone.send(usdc.address, "0x" + paid.hex()))
+    floor.clock.advance_to(floor.clock.offset + 1_900)
+    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
+    assert ended["displayStatus"] == "EXPIRED"
+    assert "inTransactionOutHash" not in ended
+    assert ended["actionRequired"] is False
 
 
 async def test_a_quote_that_ended_is_nothing_to_sign_for(floor: Floor) -> None:

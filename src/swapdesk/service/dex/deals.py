@@ -22,6 +22,8 @@ CONFIRMED = "confirmed"
 CONFIRMED_HASH = "confirmedHash"
 SOURCE_CHAIN = "sourceChain"
 BY_VENUE = "settledByVenue"
+SOUGHT = "sought"
+"""When the chain was last searched for a transaction that nobody told of."""
 
 _QUOTE_ENDS = "quoteExpires"
 

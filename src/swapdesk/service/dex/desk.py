@@ -20,6 +20,7 @@ from swapdesk.service.dex.deals import (
     BY_VENUE,
     CONFIRMED,
     CONFIRMED_HASH,
+    SOUGHT,
     SOURCE_CHAIN,
     Detail,
     deal_of_quote,
@@ -208,11 +209,44 @@ class DexDesk:
         venue = self._venues.dex(order.legs[0])
         if venue is None:
             raise Transient(f"venue {order.legs[0]} is not configured")
-        execution = execution_of(order, self._catalog, self._clock.now())
         try:
-            return await venue.progress(execution)
+            noted = await self._sought(order)
+            order = replace(order, detail={**order.detail, **noted})
+            execution = execution_of(order, self._catalog, self._clock.now())
+            progress = await venue.progress(execution)
         except CHAIN_ERRORS as error:
             raise Transient(str(error)) from error
+        return replace(progress, notes={**noted, **progress.notes})
+
+    async def _sought(self, order: StoredOrder) -> dict[str, str]:
+        """What is to be noted of a transaction that nobody told of: executed is executed.
+
+        It is looked for when the call cannot be executed any more, and once more before the
+        order expires."""
+        if CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
+            return {}
+        execution = execution_of(order, self._catalog, self._clock.now())
+        if order.status != OrderStatus.WAITING or execution.now < execution.deadline:
+            return {}
+        moment = "expiry" if execution.now >= order.expires else "deadline"
+        if order.detail.get(SOUGHT) == moment:
+            return {}
+        chain = str(order.detail[SOURCE_CHAIN])
+        sightings, deal = self._sightings[chain], execution.deal
+        for sent in await sightings.sought(order, deal.token_in, deal.token_out):
+            if await self._belongs(order, chain, sent):
+                return {CONFIRMED_HASH: sent}
+        return {SOUGHT: moment}
+
+    async def _belongs(self, order: StoredOrder, chain: str, sent: str) -> bool:
+        try:
+            known = await self._sightings[chain].knows(order, sent)
+        except Foreign:
+            return False
+        return known and await self._store.order_of_transaction(chain, sent) in (
+            None,
+            order.service_id,
+        )
 
 
 def _confirmed_without_hash(

@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Protocol
 
+from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.rpc.evm_answers import Transaction
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.service.dex.deals import OWNER, metadata_of
 from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:  # the codec of calls is not part of every installation of the service
     from swapdesk.service.venues.onchain.reader import ChainReader
 
+_TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
 _EVM_HASH = re.compile(r"0x[0-9a-f]{64}")
 _SOLANA_SIGNATURE = re.compile(r"[1-9A-HJ-NP-Za-km-z]{64,88}")
 
@@ -34,6 +37,11 @@ class Sightings(Protocol):
 
     async def knows(self, order: StoredOrder, sent: str) -> bool:
         """Whether the chain knows it yet. Raises Foreign, and one of CHAIN_ERRORS."""
+        ...
+
+    async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
+        """Transactions that may be the order's, oldest first, of a client that told nobody: empty
+        where the chain has no list to look in. Raises one of CHAIN_ERRORS."""
         ...
 
     async def warm(self) -> None:
@@ -60,6 +68,18 @@ class EvmSightings:
             raise Foreign
         return True
 
+    async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
+        """By the events of the token that left the owner, or that reached the receiver."""
+        topics: list[str | None]
+        if sold.address is not None:
+            token, topics = sold.address, [_TRANSFER, _topic(str(order.detail[OWNER]))]
+        elif bought.address is not None:
+            token, topics = bought.address, [_TRANSFER, None, _topic(order.receiver_address)]
+        else:
+            return []
+        logs = await self._reader.client.logs(token, topics)
+        return list(dict.fromkeys(one.transaction for one in logs if one.transaction is not None))
+
     async def warm(self) -> None:
         await self._reader.view()
 
@@ -83,11 +103,18 @@ class SolanaSightings:
             raise Foreign
         return await self._client.status(sent) is not None
 
+    async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
+        return []
+
     async def warm(self) -> None:
         await self._client.block_height()
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def _topic(address: str) -> str:
+    return "0x" + address[2:].lower().rjust(64, "0")
 
 
 def _is_of(transaction: Transaction, order: StoredOrder) -> bool:
