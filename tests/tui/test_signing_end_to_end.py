@@ -53,6 +53,17 @@ class Trader:
         desk.read_until("d dex only")
         desk.press("d")
         desk.until(lambda: "d all routes" in desk.text, "the on-chain routes")
+        for _ in range(20):
+            if "the service says" not in desk.text:
+                break
+            # A machine with much else to do is not part of the journey.
+            asked, shown = desk.keys, _asked_at(desk.text)
+            desk.press("r")
+            desk.until(
+                lambda shown=shown: _asked_at(desk.text) not in ("", shown), "another answer"
+            )
+            desk.read_until_quiet(STILL)
+            desk.keys = asked
         rows = [row for row in desk.text.split("\n") if "  dex  " in row]
         at = next(at for at, row in enumerate(rows) if venue in row)
         stands = next(at for at, row in enumerate(rows) if row.startswith("▌"))
@@ -62,7 +73,7 @@ class Trader:
             lambda: any(r.startswith("▌") and venue in r for r in desk.text.split("\n")), venue
         )
         desk.press(ENTER)
-        desk.until(lambda: "Your own wallet trading" in desk.text, "the account", seconds=90)
+        desk.until(lambda: "Your own wallet trading" in desk.text, "the account", seconds=60)
         desk.until(lambda: "confirm" in desk.text, "what it takes", seconds=90)
 
     def account(self) -> str:
@@ -95,6 +106,11 @@ class Trader:
         desk.until(lambda: "Order  " in desk.text.split("\n")[0], "the order", seconds=90)
         assert desk.keys <= MOST_KEYS, desk.keys
         desk.until(lambda: "Completed" in desk.text, "the order completed", seconds=90)
+
+
+def _asked_at(text: str) -> str:
+    """The row above the routes, with the time of the answer."""
+    return next((row for row in text.split("\n") if " UTC " in row), "")
 
 
 def digest_in(text: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from swapdesk.flows.coin_price import native_coin
 from swapdesk.flows.dex_outcome import DexOutcome, SwapEnded, SwapOpen
 from swapdesk.flows.dex_plan import SwapPlan
 from swapdesk.flows.dex_promise import NoDexSwap
@@ -17,7 +18,6 @@ from swapdesk.flows.dex_swap import DexSwapFlow
 from swapdesk.flows.dex_words import AGAIN, goes_on
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.signing_session import SigningSession
-from swapdesk.flows.swap_account import native_coin
 from swapdesk.flows.wallet_words import failure_of_wallet
 from swapdesk.flows.wording import NOTHING_SENT, Failure
 from swapdesk.wallet.errors import WalletError, WrongPassphrase

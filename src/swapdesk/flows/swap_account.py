@@ -22,7 +22,6 @@ from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
-    from swapdesk.flows.catalog import Catalog
     from swapdesk.flows.desk import Desk
     from swapdesk.wallet.place import ChainLink
 
@@ -153,13 +152,3 @@ async def _filled(
         yield found
         await desk.clock.sleep(GIFT_SECONDS)
     yield replace(found, filling=False)
-
-
-def native_coin(catalog: Catalog, chain: str) -> Token | None:
-    """The coin of a chain by its short name; None where the list has none."""
-    rows = catalog.rows
-    for at in rows.chains.equal(chain.lower()):
-        found = catalog.token(rows[at].id)
-        if found is not None and found.address is None and not found.unverified:
-            return found
-    return None

@@ -211,6 +211,8 @@ class CreateScreen(PaidFromWallet):
     def show(self) -> None:
         checked = self._form.checked()
         self._form.show(checked)
+        if not checked.recipient.text and (waiting := self.lack_check()) is not None:
+            self._form.say_recipient(waiting)
         now = self.now()
         draft = Draft(
             self.board,

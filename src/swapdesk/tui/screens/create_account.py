@@ -109,12 +109,17 @@ class PaidFromWallet(Sending):
         """What is confirmed beside the intent; None for every other route."""
         if not self.on_chain or self.account is None:
             return None
-        from swapdesk.flows.dex_terms import terms_of
-        from swapdesk.flows.swap_account import native_coin
+        from swapdesk.flows.coin_price import coin_price
+        from swapdesk.flows.dex_terms import SLIPPAGE, terms_of
 
-        coin = native_coin(self.desk.catalog, self.board.token_in.chain_data.short_name)
-        price = coin.price if coin is not None else None
-        return terms_of(self.row.quote, self.account.account.address, price)
+        chain, asked = self.board.token_in.chain_data, self.board.wish.on_chain.slippage
+        return terms_of(
+            self.row.quote,
+            self.account.account.address,
+            coin_price(self.desk.catalog, chain.short_name),
+            SLIPPAGE if asked is None else asked,
+            kind=chain.kind,
+        )
 
     def _send(self, intent: Intent) -> None:
         if intent.dex is None:

@@ -99,6 +99,10 @@ class CreateForm(Vertical):
             self._recipient.field.grouped = True
             self._recipient.field.set_value(found.payee.address)
 
+    def say_recipient(self, check: Check) -> None:
+        """What the empty field waits for."""
+        self._recipient.show_checks([check])
+
     def keep_in(self, typed: TypedBefore) -> None:
         """Write down the fields as they stand; those this route does not have stay as they were."""
         typed.recipient, typed.memo = self._recipient.value, self._memo_text()

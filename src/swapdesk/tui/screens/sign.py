@@ -80,6 +80,7 @@ class SignScreen(Page):
     SignScreen #reading { height: 1fr; scrollbar-size: 0 0; background: $background; }
     SignScreen PassphraseField { display: none; margin: 1 0 0 0; }
     SignScreen.-locked PassphraseField { display: block; }
+    SignScreen.-locked #reading { height: auto; }
     SignScreen .side { display: none; padding: 1 0; }
     SignScreen.-wide .side { display: block; }
     """

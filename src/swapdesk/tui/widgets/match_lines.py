@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 from swapdesk.flows.review_words import MatchRow
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, Span, fill, rule, width_of, wrapped
@@ -50,8 +52,15 @@ def _row(row: MatchRow, label: int, signed: int, beside: int) -> list[Line]:
     bold = row.field in STRONG
     parts = wrapped(Span(row.signed, "foreground", bold), signed)
     room = max(beside, 1)
-    below = beside < LEAST_BESIDE and len(row.promised) > beside
-    promised = [] if below else wrapped(Span(row.promised, said), room)
+    narrow = beside < LEAST_BESIDE
+    # A short promise stands before its mark, at the end of what is signed.
+    before = narrow and width_of(parts[-1]) + GAP + cell_len(row.promised) <= signed
+    below = narrow and not before and len(row.promised) > beside
+    promised = [] if below or before else wrapped(Span(row.promised, said), room)
+    if before:
+        last = parts[-1]
+        gap = signed - width_of(last) - cell_len(row.promised)
+        parts[-1] = [*last, Span(" " * gap), Span(row.promised, said)]
     names = wrapped(Span(row.field, "muted"), label - GAP)
     lines: list[Line] = []
     for at in range(max(len(parts), len(promised), len(names))):

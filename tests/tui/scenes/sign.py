@@ -1,0 +1,139 @@
+"""Signing: a review to read, one that was refused, what goes on, and the pass phrase."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from flows.orders import NOW
+from flows.signing import TRANSACTION, document, refused, review, swap_intent
+from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen
+from swapdesk.flows.dex_plan import SwapPlan
+from swapdesk.flows.dex_words import ended, goes_on
+from swapdesk.flows.running_swaps import RunningSwaps
+from swapdesk.flows.signing_session import SigningSession
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.review import Match, Review
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+from tui.desk_run import DeskRun
+from tui.scenes import scene
+
+MONEY = "in your wallet; nothing was swapped"
+
+
+async def opened(run: DeskRun) -> SigningSession:
+    """A swap whose permit is signed, in the journal as it would be, on the screen."""
+    await run.ready()
+    desk: Any = run.app.session.desk
+    app = run.app
+    app._swaps = RunningSwaps(desk, lambda _: app.call_later(app._swap_moved))
+    plan = SwapPlan(0, ("permit", "order"))
+    signing = app._swaps.begin(swap_intent(), wallet="trading", plan=plan)
+    signing.confirmations = 2
+    desk.journal.intents.add(signing.intent, "permission", "")
+    seq = desk.journal.swaps.begin(signing.id, "sign order 0", "")
+    desk.journal.swaps.acked(signing.id, seq, signature="0x")
+    desk.journal.swaps.begin(signing.id, "sign order 1", "")
+    return signing
+
+
+async def asks(run: DeskRun, signing: SigningSession, asked: Review) -> None:
+    """The flow at its question."""
+    signing.reviewed(document(), asked)
+    run.app.run_worker(signing.look(asked), group="swap", exit_on_error=False)
+    await run.settle(lambda: signing.review is not None, "the question")
+
+
+@scene("sign", decides=True)
+async def sign(run: DeskRun) -> None:
+    signing = await opened(run)
+    await asks(run, signing, review())
+    run.app.open_signing(signing)
+    await run.see("sign or refuse in")
+
+
+@scene("sign-transaction", decides=True)
+async def transaction(run: DeskRun) -> None:
+    signing = await opened(run)
+    await asks(run, signing, review(title="A swap: sell a token for another"))
+    signing.payload = TRANSACTION
+    run.app.open_signing(signing)
+    await run.see("sign or refuse in")
+
+
+@scene("sign-phrase", decides=True)
+async def phrase(run: DeskRun) -> None:
+    """A field that weighs more than a label stands in no quote."""
+    signing = await opened(run)
+    lines = tuple(
+        one
+        if one.match is Match.EQUAL
+        else type(one)(one.field, one.signed, one.promised, one.match, True)
+        for one in review().lines
+    )
+    await asks(run, signing, review(lines=lines, phrase="SIGN WHAT IS NOT IN THE QUOTE"))
+    run.app.open_signing(signing)
+    await run.see("sign or refuse in")
+    await run.press("j", "j")
+    await run.still()
+    await run.press("s")
+    await run.see("Not all of this is in the quote")
+
+
+@scene("sign-refused", decides=True)
+async def refusal(run: DeskRun) -> None:
+    signing = await opened(run)
+    signing.reviewed(document(), refused())
+    said = "Your wallet refuses to sign this: It pays another address than yours."
+    signing.ended(SwapEnded(ended(said, MONEY), "RECIPIENT_DIFFERS", findings=refused().findings))
+    run.app.open_signing(signing)
+    await run.see("Rule RECIPIENT_DIFFERS") if run.app.size.height > 30 else await run.see(
+        said[:30]
+    )
+
+
+@scene("sign-sent")
+async def sent(run: DeskRun) -> None:
+    signing = await opened(run)
+    signing.seen(
+        SignedTransaction(
+            "0x" + "12" * 32, signing.id, Purpose.SWAP, "ethereum", "0x70",
+            TransactionState.MINED, 1, None, 1, None, NOW,
+        )
+    )  # fmt: skip
+    run.app.open_signing(signing)
+    await run.see("1 of 2 confirmations")
+
+
+@scene("sign-stopped")
+async def stopped(run: DeskRun) -> None:
+    signing = await opened(run)
+    said = goes_on("The wallet agent was killed.", MONEY)
+    signing.ended(SwapOpen(said, "WALLET", signing.id))
+    run.app.open_signing(signing)
+    await run.see("r go on")
+
+
+@scene("sign-locked", keys=False)
+async def locked(run: DeskRun) -> None:
+    signing = await opened(run)
+    run.app.run_worker(signing.passphrase(), group="swap", exit_on_error=False)
+    await run.settle(lambda: signing.waits, "the question")
+    run.app.open_signing(signing)
+    await run.see("pass phrase")
+    await run.type("open sesame")
+
+
+@scene("sign-raw")
+async def raw(run: DeskRun) -> None:
+    await sign(run)
+    await run.press("J")
+    await run.see("sellAmount")
+
+
+@scene("home-signing")
+async def home(run: DeskRun) -> None:
+    signing = await opened(run)
+    await asks(run, signing, review())
+    await run.see("waits for your signature")
+    await asyncio.sleep(0)
