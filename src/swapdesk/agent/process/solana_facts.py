@@ -16,6 +16,9 @@ from swapdesk.wallet.payload import SolanaPayload
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.review import BalanceChange, Simulation
 
+LIFETIME = 150
+"""Blocks for which a blockhash is good, on every network of Solana."""
+
 
 @dataclass(frozen=True)
 class SolanaFacts:
@@ -35,12 +38,13 @@ async def read_solana_facts(
     blockhash = str(message.recent_blockhash)
     keys = [str(key) for key in message.account_keys]
     try:
-        genesis, native, newest, good, height, outcome = await asyncio.gather(
+        genesis, native, newest, good, height, tip, outcome = await asyncio.gather(
             client.genesis_hash(),
             client.balance(promise.account),
             client.latest_blockhash(),
             client.is_blockhash_good(blockhash),
             client.block_height(),
+            client.call("getBlockHeight", {"commitment": "processed"}),
             client.simulate(raw, keys),
         )
     except SolanaError as error:
@@ -52,7 +56,10 @@ async def read_solana_facts(
         simulation=_simulation(outcome, height, promise),
         blocks_left=_blocks_left(payload, blockhash, newest, good, height),
     )
-    return SolanaFacts(facts, newest.last_height)
+    if type(tip) is not int:
+        return SolanaFacts(facts, problem="the node did not say how high its chain is")
+    # Its blockhash may be newer than the newest that is confirmed.
+    return SolanaFacts(facts, max(newest.last_height, tip + LIFETIME))
 
 
 def _blocks_left(
