@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from swapdesk.chain.calldata import erc20
-from swapdesk.chain.deployments import MULTICALL3
+from swapdesk.chain.calldata import erc20, permit2
+from swapdesk.chain.deployments import MULTICALL3, PERMIT2
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
@@ -139,3 +140,25 @@ async def test_only_accounts_of_the_wallet_are_looked_at(someone: Trader) -> Non
         with pytest.raises(Refused) as other:
             await agent.balances(solana.address, CHAIN, [ETH])
         assert other.value.code is RefusalCode.OTHER_CHAIN
+
+
+async def test_what_permit2_may_let_others_take_is_seen_and_ended(someone: Trader) -> None:
+    """A permit that somebody handed in, as far as the chain tells and until it ends."""
+    ends = int(datetime.now(UTC).timestamp()) + 3_000
+    data = permit2.APPROVE.call(USDC.contract, ROUTER["fa"], 7 * 10**6, ends)
+    payload = TransactionPayload(Purpose.APPROVE, PERMIT2, "0x" + data.hex(), 0)
+    async with someone.agent() as agent:
+        await executed(agent, payload, someone.promise("grant"))
+        told = await agent.allowances(someone.address, CHAIN, [USDC])
+        assert told.complete
+        (grant,) = told.allowances
+        assert (grant.spender, grant.units, grant.venue) == (ROUTER["fa"], 7 * 10**6, "fa")
+        assert (grant.permit2, grant.unlimited) == (True, False)
+        assert grant.ends == datetime.fromtimestamp(ends, UTC)
+
+        assert USDC.contract is not None
+        call = await agent.revocation(USDC.contract, grant.spender, permit2=True)
+        assert call.to == PERMIT2
+        end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
+        await executed(agent, end, someone.promise("revoke grant", venue=None, sell_units=0))
+        assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()

@@ -12,7 +12,7 @@ from swapdesk.cli.output import Form, Output
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_session import account_named, unlock
 from swapdesk.flows.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
-from swapdesk.flows.notation import exact_amount, grouped_address, usd
+from swapdesk.flows.notation import exact_amount, grouped_address, iso, usd
 from swapdesk.flows.revoking import NotRevoked, OnItsWay, Open, Revoked, Revoking
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.holdings import Allowance
@@ -26,6 +26,12 @@ def allowed_words(one: Allowance) -> str:
     if one.unlimited:
         return "unlimited"
     return exact_amount(short(from_base_units(one.units, one.token.decimals)))
+
+
+def spender_words(one: Allowance) -> str:
+    """Whose contract it is, and how it takes."""
+    who = one.venue or "not known here"
+    return f"{who}, by Permit2 until {iso(one.ends)}" if one.permit2 and one.ends else who
 
 
 async def show_balances(session: Session, wallet: LocalWallet, named: str | None) -> int:
@@ -65,7 +71,7 @@ async def show_allowances(session: Session, wallet: LocalWallet, named: str | No
     else:
         rows = [
             (one.account.name, one.chain_name, each.token.symbol, allowed_words(each),
-             each.spender, each.venue or "not known here")
+             each.spender, spender_words(each))
             for one in told
             for each in one.allowances
         ]  # fmt: skip
@@ -101,11 +107,14 @@ class Wanted:
     spender: str
     chain: str
     account: str | None
+    permit2: bool | None = None
+    """Whether it was given in Permit2; None for either."""
 
     def fits(self, one: Allowance) -> bool:
         token = {one.token.symbol.lower(), (one.token.contract or "").lower()}
         spender = {one.spender.lower(), (one.venue or "").lower()} - {""}
-        return self.token.lower() in token and self.spender.lower() in spender
+        kept = self.permit2 is None or self.permit2 is one.permit2
+        return kept and self.token.lower() in token and self.spender.lower() in spender
 
 
 async def revoke_allowance(
@@ -167,7 +176,9 @@ async def _allowance(wallet: LocalWallet, wanted: Wanted, chain: str) -> tuple[A
             next="you: swapdesk wallet allowances lists them",
         )  # fmt: skip
     several = "; ".join(
-        f"{account.name}: {each.token.contract} to {each.spender}" for account, each in found
+        f"{account.name}: {each.token.contract} to {each.spender}"
+        f"{' (--permit2)' if each.permit2 else ' (--direct)'}"
+        for account, each in found
     )
     raise bad_input("AMBIGUOUS", f"Several allowances fit: {several}.")
 
@@ -250,6 +261,8 @@ def _allowed_json(one: ChainAllowances) -> dict[str, Any]:
                 "venue": each.venue,
                 "units": str(each.units),
                 "unlimited": each.unlimited,
+                "permit2": each.permit2,
+                "ends": None if each.ends is None else iso(each.ends),
             }
             for each in one.allowances
         ],

@@ -164,6 +164,9 @@ def allowances(call: Call, account: str | None) -> int:
 @click.argument("spender")
 @click.option("--chain", required=True, metavar="CHAIN", help="Short name of the chain.")
 @account_option
+@click.option(
+    "--permit2/--direct", default=None, help="Where both were given: the one in Permit2, or not."
+)
 @click.option("--yes", is_flag=True, help="Sign without asking.")
 @passphrase_option
 @desk_command
@@ -173,6 +176,7 @@ def revoke(
     spender: str,
     chain: str,
     account: str | None,
+    permit2: bool | None,
     yes: bool,
     descriptor: int | None,
 ) -> int:
@@ -185,7 +189,7 @@ def revoke(
     from swapdesk.cli.wallet_chains import Wanted, revoke_allowance
     from swapdesk.cli.wallet_session import run_on_chains
 
-    wanted = Wanted(token, spender, chain, account)
+    wanted = Wanted(token, spender, chain, account, permit2)
     return run_on_chains(
         call,
         lambda session, wallet: revoke_allowance(session, wallet, wanted, descriptor, yes),

@@ -96,7 +96,9 @@ class Revoking:
         if pending:
             return Open(account, link, allowance, pending[-1])
         token, now = allowance.token, self._clock.now()
-        call = await client.revocation(token.contract or "", allowance.spender)
+        call = await client.revocation(
+            token.contract or "", allowance.spender, permit2=allowance.permit2
+        )
         promise = Promise(
             intent_id=f"{name}#{len(earlier)}",
             account=account.address,
@@ -156,4 +158,6 @@ class Revoking:
 
 
 def _name(account: Account, link: ChainLink, allowance: Allowance) -> str:
-    return f"revoke {account.address} {link.name} {allowance.token.contract} {allowance.spender}"
+    kept = " permit2" if allowance.permit2 else ""
+    token = allowance.token.contract
+    return f"revoke {account.address} {link.name} {token} {allowance.spender}{kept}"

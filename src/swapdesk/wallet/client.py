@@ -186,9 +186,9 @@ class WalletClient:
         arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in tokens]}
         return from_json(Allowances, await self._agent.ask(Operation.ALLOWANCES, arguments))
 
-    async def revocation(self, token: str, spender: str) -> CallData:
+    async def revocation(self, token: str, spender: str, *, permit2: bool = False) -> CallData:
         """The call that ends an allowance, to be reviewed and signed as any other payload."""
-        arguments = {"token": token, "spender": spender}
+        arguments = {"token": token, "spender": spender, "permit2": permit2}
         return from_json(CallData, await self._agent.ask(Operation.REVOCATION, arguments))
 
     # Signing

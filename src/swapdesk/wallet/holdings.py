@@ -7,6 +7,7 @@ a token that did not answer as tokens do, which is not the same as having none o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from swapdesk.wallet.promise import Asset
 
@@ -32,13 +33,16 @@ class Balances:
 @dataclass(frozen=True)
 class Allowance:
     """``spender`` may take ``units`` of ``token`` at any time; ``venue`` is the code of the
-    provider whose contract it is, None for one that is not known here."""
+    provider whose contract it is, None for one that is not known here. ``permit2``: it was given
+    in Permit2, which takes the token itself as far as it is allowed to, and it ``ends``."""
 
     token: Asset
     spender: str
     units: int
     unlimited: bool
     venue: str | None = None
+    permit2: bool = False
+    ends: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
     account, link = _looked_at(opened, frame)
     asked = assets(frame)
     await opened.loaded()
-    from swapdesk.agent.process.holdings import evm_balances, solana_balances
+    from swapdesk.agent.process.balances import evm_balances, solana_balances
 
     genesis = opened.records.genesis(link.name)
     if account.kind is Kind.SOLANA:
@@ -36,7 +36,7 @@ async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
     if account.kind is not Kind.EVM:
         raise Refusal(Code.OTHER_CHAIN, "there are no such allowances on Solana")
     await opened.loaded()
-    from swapdesk.agent.process.holdings import evm_allowances
+    from swapdesk.agent.process.allowances import evm_allowances
     from swapdesk.chain.deployments import SANDBOX_VENUES
 
     place = opened.place
@@ -54,6 +54,7 @@ async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
 
 async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
     await opened.loaded()
-    from swapdesk.agent.process.holdings import revocation
+    from swapdesk.agent.process.allowances import revocation
 
-    return to_json(revocation(text(frame, "token"), text(frame, "spender"))), {}
+    granted = frame.head.get("permit2", False) is True
+    return to_json(revocation(text(frame, "token"), text(frame, "spender"), granted=granted)), {}

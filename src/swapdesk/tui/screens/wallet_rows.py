@@ -72,13 +72,16 @@ def wallet_rows(told: Told) -> tuple[list[TableRow], dict[str, Subject]]:
         rows += [Blank("gap allowed"), Section("allowed", "May take", str(len(allowed)))]
     for among, each in allowed:
         key = f"may {among.account.address} {among.chain} {each.token.contract} {each.spender}"
+        if each.permit2:
+            key += " permit2"
         subjects[key] = Subject(among.account, among.chain, each)
         cells: dict[str, Cell] = {
             "account": among.account.name,
             "chain": among.chain_name,
             "amount": "any amount" if each.unlimited else _units(each),
             "token": each.token.symbol,
-            "note": f"to {each.venue or 'a contract not known here'}",
+            "note": f"to {each.venue or 'a contract not known here'}"
+            + (", by Permit2" if each.permit2 else ""),
         }
         if each.unlimited:
             cells["amount"] = Span("any amount", "status-waiting")

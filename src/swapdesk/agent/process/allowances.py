@@ -1,0 +1,170 @@
+"""Who may take what of an account: approved on a token itself, or in Permit2 and with an end.
+
+The known contracts are asked, and whoever the chain's events name; what no event tells is not
+found, and then ``complete`` is False.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from swapdesk.agent.process.chain_answers import answers_of, words_in
+from swapdesk.agent.process.refusal import Refusal
+from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.calldata import erc20, permit2
+from swapdesk.chain.deployments import PERMIT2, VenueContract
+from swapdesk.chain.rpc.evm import Call, EvmClient, Request, calling
+from swapdesk.chain.rpc.evm_answers import Log, items, read_head, read_log
+from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused
+from swapdesk.wallet.holdings import Allowance, Allowances, CallData
+from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.protocol import RefusalCode as Code
+
+LOG_ADDRESSES = 100
+"""Contracts of one question for events."""
+MOST_PAIRS = 1_000
+"""Approvals that are looked at; somebody may fill the events with more."""
+
+_APPROVED = "0x" + keccak(b"Approval(address,address,uint256)").hex()
+_GRANTED = (
+    "0x" + keccak(b"Approval(address,address,address,uint160,uint48)").hex(),
+    "0x" + keccak(b"Permit(address,address,address,uint160,uint48,uint48)").hex(),
+)
+"""Permit2's: by a transaction of the owner, and by what the owner signed."""
+_LAST_SECOND = 253_402_300_799
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Who may have been allowed which token, and whether Permit2 keeps it."""
+
+    token: str
+    spender: str
+    granted: bool = False
+
+    def request(self, owner: str) -> Request:
+        if self.granted:
+            data = permit2.ALLOWANCE.call(owner, self.token, self.spender)
+            return calling(Call(PERMIT2, data))
+        return calling(Call(self.token, erc20.ALLOWANCE.call(owner, self.spender)))
+
+
+async def evm_allowances(
+    client: EvmClient,
+    link: ChainLink,
+    genesis: str | None,
+    account: str,
+    tokens: Sequence[Asset],
+    venues: Sequence[VenueContract],
+    spenders: Sequence[str],
+) -> Allowances:
+    """Raises Refusal when the node does not answer or is of another chain."""
+    by_contract = {checksummed(one.contract): one for one in tokens if one.contract is not None}
+    names = {one.address: one.provider for one in venues}
+    known = dict.fromkeys((*names, *map(checksummed, spenders)))
+    told, complete = await _told(client, link, genesis, account, list(by_contract))
+    pairs = [_Pair(token, one) for token in by_contract for one in (*known, PERMIT2)]
+    pairs += [_Pair(token, one, granted=True) for token in by_contract for one in known]
+    pairs = list(dict.fromkeys(pairs + told))
+    if len(pairs) > MOST_PAIRS:
+        # What the chain told comes first: it was really given once.
+        pairs, complete = list(dict.fromkeys(told + pairs))[:MOST_PAIRS], False
+    asked = [Request("eth_getBlockByNumber", ("latest", False))]
+    block, *answers = await answers_of(
+        client, link, genesis, asked + [one.request(account) for one in pairs]
+    )
+    try:
+        now = read_head(block).timestamp
+    except EvmError:
+        raise Refusal(Code.CHAIN_UNREACHABLE, f"{link.name}: it tells no newest block") from None
+    found = []
+    for pair, answer in zip(pairs, answers, strict=True):
+        words = words_in(answer, 3 if pair.granted else 1)
+        if answer == "0x":
+            # No contract stands there, or one without allowances: nobody can take anything.
+            continue
+        if words is None:
+            complete = False
+        elif words[0] and not (pair.granted and words[1] < now):
+            found.append(_allowance(pair, words, by_contract[pair.token], names))
+    return Allowances(link.name, account, tuple(found), complete)
+
+
+def _allowance(
+    pair: _Pair, words: tuple[int, ...], token: Asset, names: dict[str, str]
+) -> Allowance:
+    units, most = words[0], permit2.UNLIMITED if pair.granted else erc20.UNLIMITED
+    ends = None
+    if pair.granted:
+        ends = datetime.fromtimestamp(min(words[1], _LAST_SECOND), UTC)
+    venue = names.get(pair.spender)
+    return Allowance(token, pair.spender, units, units >= most, venue, pair.granted, ends)
+
+
+def revocation(token: str, spender: str, *, granted: bool = False) -> CallData:
+    """The call that ends an allowance, of the token or in Permit2. Raises Refusal for what is no
+    address."""
+    try:
+        erc20.BALANCE_OF.call(token)
+        if granted:
+            data = permit2.APPROVE.call(token, spender, 0, 0)
+            return CallData(PERMIT2, "0x" + data.hex())
+        data = erc20.APPROVE.call(spender, 0)
+        return CallData(checksummed(token), "0x" + data.hex())
+    except ValueError:
+        raise Refusal(Code.BAD_REQUEST, "a token and a spender are addresses") from None
+
+
+async def _told(
+    client: EvmClient, link: ChainLink, genesis: str | None, account: str, tokens: list[str]
+) -> tuple[list[_Pair], bool]:
+    """Everybody whom the chain's events tell as allowed by the account, and whether it told
+    all of them."""
+    owner = "0x" + "00" * 12 + account[2:].lower()
+    asked = [
+        _logs(tokens[at : at + LOG_ADDRESSES], _APPROVED, owner)
+        for at in range(0, len(tokens), LOG_ADDRESSES)
+    ]
+    asked.append(_logs([PERMIT2], list(_GRANTED), owner))
+    found: dict[_Pair, None] = {}
+    complete, mine = True, set(tokens)
+    for answer in await answers_of(client, link, genesis, asked):
+        try:
+            if isinstance(answer, EvmRefused):
+                raise answer
+            logs = [read_log(one) for one in items(answer)]
+        except EvmError:
+            complete = False
+            continue
+        for log in logs:
+            pair = _pair(log, owner)
+            if pair is not None and pair.token in mine:
+                found[pair] = None
+    return list(found), complete
+
+
+def _logs(contracts: list[str], event: str | list[str], owner: str) -> Request:
+    wanted = {
+        "address": contracts,
+        "topics": [event, owner],
+        "fromBlock": "0x0",
+        "toBlock": "latest",
+    }
+    return Request("eth_getLogs", (wanted,))
+
+
+def _pair(log: Log, owner: str) -> _Pair | None:
+    """Whom an event of this owner is about; None for any other."""
+    topics = log.topics
+    if len(topics) < 3 or topics[1] != owner:
+        return None
+    last = [checksummed("0x" + topic[-40:]) for topic in topics[2:]]
+    contract = checksummed(log.address)
+    if len(topics) == 3 and topics[0] == _APPROVED:
+        return _Pair(contract, last[0])
+    if len(topics) == 4 and topics[0] in _GRANTED and contract == PERMIT2:
+        return _Pair(last[0], last[1], granted=True)
+    return None

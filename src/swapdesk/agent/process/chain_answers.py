@@ -1,0 +1,56 @@
+"""Answers of a node that first said which chain it is on, believed word by word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from swapdesk.agent.process.refusal import Refusal
+from swapdesk.chain.rpc.evm import EvmClient, Request
+from swapdesk.chain.rpc.evm_answers import digest, fields, octets, quantity
+from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused
+from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.protocol import RefusalCode as Code
+
+WORD = 32
+
+
+async def answers_of(
+    client: EvmClient, link: ChainLink, genesis: str | None, asked: list[Request]
+) -> list[Any]:
+    """One answer for each, a refused one as EvmRefused. Raises Refusal when the node does not
+    answer or is of another chain."""
+    identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
+    try:
+        chain_id, block, *answers = await client.batch([*identity, *asked])
+        if isinstance(chain_id, EvmRefused) or quantity(chain_id) != link.chain_id:
+            raise another_chain(link)
+        if genesis:
+            told = None if isinstance(block, EvmRefused) else digest(fields(block).get("hash"))
+            if told != genesis:
+                raise another_chain(link)
+    except EvmError as error:
+        raise Refusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+    return answers
+
+
+def another_chain(link: ChainLink) -> Refusal:
+    return Refusal(Code.OTHER_CHAIN, f"the node of {link.name} is on another chain")
+
+
+def units_in(answer: Any) -> int | None:
+    """A number that a node told; None for anything else."""
+    try:
+        return None if isinstance(answer, EvmRefused) else quantity(answer)
+    except EvmError:
+        return None
+
+
+def words_in(answer: Any, count: int = 1) -> tuple[int, ...] | None:
+    """Numbers that a contract returned; None unless they are exactly so many words."""
+    try:
+        data = b"" if isinstance(answer, EvmRefused) else octets(answer)
+    except EvmError:
+        return None
+    if len(data) != count * WORD:
+        return None
+    return tuple(int.from_bytes(data[at : at + WORD], "big") for at in range(0, len(data), WORD))
