@@ -20,7 +20,13 @@ from wallet.signing import CHAIN, Trader, trader
 State = TransactionState
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-BOUNDARIES = ("_insert_given", "RecordsFile.COMMIT", "send_raw before", "send_raw after", "SENT")
+BOUNDARIES = [
+    pytest.param("_insert_given", marks=pytest.mark.long),
+    "RecordsFile.COMMIT",
+    pytest.param("send_raw before", marks=pytest.mark.long),
+    "send_raw after",
+    "SENT",
+]
 _PROGRAM = """
 import os, sys
 from swapdesk.agent.__main__ import main

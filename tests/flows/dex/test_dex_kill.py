@@ -38,14 +38,23 @@ SIGNING = (
     "wallet.sign.after.2",
     "api.dex_confirm_transaction.before.1",
 )
+SAMPLE = {
+    ("ba", "wallet.broadcast.after.1"),
+    ("ba", "steps.sent.after.2"),
+    ("ba", "api.create_exchange.after.1"),
+    ("ba", "steps.sent.after.3"),
+    ("is", "wallet.sign.after.2"),
+}
+"""Killed always, at each kind of boundary once; the others with ``--full``."""
+BOUNDARIES = [
+    *(("ba", one) for one in APPROVING + ORDERING + PAYING),
+    *(("is", one) for one in SIGNING),
+]
 
 
 @pytest.mark.parametrize(
     ("venue", "boundary"),
-    [
-        *(("ba", one) for one in APPROVING + ORDERING + PAYING),
-        *(("is", one) for one in SIGNING),
-    ],
+    [pytest.param(*one, marks=() if one in SAMPLE else pytest.mark.long) for one in BOUNDARIES],
 )
 async def test_a_killed_swap_is_taken_on_and_paid_once(
     place: Place, tmp_path: Path, venue: str, boundary: str
