@@ -63,11 +63,14 @@ class PairLimitsDesk:
         if token_in.id == token_out.id:
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
         self._scans.selected(token_in, token_out)
-        if not (token_in.has_cex and token_out.has_cex):
-            return PairLimits()
         ends = _Ends(token_in, token_out, caller.partner.default_markup)
-        cex, private = await asyncio.gather(self._standard(ends), self._private(ends))
-        return PairLimits(cex=cex, private=private)
+        by_ids = (query.token_id_from, query.token_id_to) == (token_in.id, token_out.id)
+        # A symbol of exchanges names no token on a chain (spec: GET /minMax).
+        dex = self._engine.onchain_limits.find(token_in, token_out) if by_ids else _nothing()
+        if not (token_in.has_cex and token_out.has_cex):
+            return PairLimits(dex=await dex)
+        found = await asyncio.gather(self._standard(ends), self._private(ends), dex)
+        return PairLimits(cex=found[0], private=found[1], dex=found[2])
 
     async def _private(self, ends: _Ends) -> Limits | None:
         bounds = await self._engine.private_bounds.find(ends.token_in, ends.token_out)
@@ -132,6 +135,10 @@ class PairLimitsDesk:
             )
         )
         return least, most
+
+
+async def _nothing() -> None:
+    return None
 
 
 def _stated(bounds: VenueLimits, least_out: Decimal, most_out: Decimal) -> Limits:

@@ -6,6 +6,7 @@ the catalogue and are left out where there is none.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
 from dataclasses import dataclass
@@ -73,9 +74,8 @@ class DexQuoting:
             return []
         venues = [
             venue
-            for venue in self._venues.onchain
-            if venue.supports(question.token_in, question.token_out)
-            and (asked.swaps is None or venue.provider.short_name in asked.swaps)
+            for venue in self._trading(question)
+            if asked.swaps is None or venue.provider.short_name in asked.swaps
         ]
         gathered = await gather(self._clock, [self._ask(venue, question) for venue in venues])
         offers = []
@@ -86,6 +86,28 @@ class DexQuoting:
                 silent = f"no answer within {round(gathered.waited, 1):g} s"
                 offers.append(_lost(venue, question, answer.reason if answer else silent))
         return offers
+
+    async def pays(self, question: DexQuestion) -> int | None:
+        """Units that the best venue pays now whose row could be used; None when there is none."""
+        answers = await asyncio.gather(
+            *(self._ask(venue, question) for venue in self._trading(question))
+        )
+        usd_in = _in_usd(question.token_in, question.amount)
+        usable = [
+            each.plan.out
+            for each in answers
+            if isinstance(each, DexPrice)
+            and _filtered(each, question, usd_in, _in_usd(question.token_out, each.plan.out))
+            is None
+        ]
+        return max(usable, default=None)
+
+    def _trading(self, question: DexQuestion) -> list[DexVenue]:
+        return [
+            venue
+            for venue in self._venues.onchain
+            if venue.supports(question.token_in, question.token_out)
+        ]
 
     async def _ask(self, venue: DexVenue, question: DexQuestion) -> DexPrice | Unavailable:
         try:
@@ -171,6 +193,10 @@ class DexQuoting:
             return None
         exact = ROUGH.multiply(from_base_units(units, coin.decimals), coin.price)
         return short(quantize(exact, _USD_DECIMALS, up=True))
+
+
+def _in_usd(token: Token, units: int) -> Decimal | None:
+    return in_usd(token, short(from_base_units(units, token.decimals)))
 
 
 def native_coins(catalog: Catalog) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import Literal
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
+from swapdesk.service.dex.limits import DexLimits
 from swapdesk.service.dex.quoting import DexAsked, DexOffer, DexQuoting
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.quoting import rows
@@ -78,6 +79,7 @@ class QuoteEngine:
         self._reach = Reach(self._pricing, clock)
         self._rotation = Rotation(store, venues, clock, rng)
         self.private_bounds = PrivateBounds(self._pricing, middle, clock)
+        self.onchain_limits = DexLimits(self._onchain, clock)
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
         """Every asked route of the pair, unpriced ones with their reason."""
