@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from swapdesk.agent.gate.policy import Policy
 from swapdesk.agent.shapes.claim import Claim, NonceKind
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.chain.calldata import erc20, permit2, venues
-from swapdesk.chain.calldata.method import method
+from swapdesk.chain.calldata.method import Method, method
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.wallet.promise import Promise
 from swapdesk.wallet.review import Simulation
@@ -104,12 +105,18 @@ def needed(claim: Claim, promise: Promise, policy: Policy) -> Needs:
     return Needs(frozenset(code), frozenset(reads), native=True, simulation=not claim.typed)
 
 
+@lru_cache(maxsize=1024)
+def _read(contract: str, method: Method, *arguments: str | int | bytes) -> Read:
+    """Several rules ask for the same, and each look does: a call is encoded once."""
+    return Read(contract, method.call(*arguments))
+
+
 def domain_read(contract: str) -> Read:
-    return Read(contract, erc20.DOMAIN_SEPARATOR.call())
+    return _read(contract, erc20.DOMAIN_SEPARATOR)
 
 
 def balance_read(token: str, owner: str) -> Read:
-    return Read(token, erc20.BALANCE_OF.call(owner))
+    return _read(token, erc20.BALANCE_OF, owner)
 
 
 def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
@@ -122,20 +129,20 @@ def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
         spender = next(text for _, text in claim.texts(Meaning.SPENDER))
         tokens = [text for _, text in claim.texts(Meaning.SOLD_TOKEN)]
         return [
-            (_number(nonce), Read(PERMIT2, permit2.ALLOWANCE.call(owner, token, spender)))
+            (_number(nonce), _read(PERMIT2, permit2.ALLOWANCE, owner, token, spender))
             for nonce, token in zip(nonces, tokens, strict=True)
         ]
     nonce = nonces[0]
     if kind is NonceKind.AUTHORIZATION:
         if not isinstance(nonce, bytes):
             raise TypeError("an authorization has a nonce of bytes")
-        return [(nonce, Read(contract, AUTHORIZATION_STATE.call(owner, nonce)))]
+        return [(nonce, _read(contract, AUTHORIZATION_STATE, owner, nonce))]
     number = _number(nonce)
     if kind is NonceKind.SEQUENCE:
-        return [(number, Read(contract, erc20.NONCES.call(owner)))]
+        return [(number, _read(contract, erc20.NONCES, owner))]
     if kind is NonceKind.PERMIT2_BITMAP:
-        return [(number, Read(PERMIT2, permit2.NONCE_BITMAP.call(owner, number >> 8)))]
-    return [(number, Read(contract, venues.NONCE_USED.call(owner, number)))]
+        return [(number, _read(PERMIT2, permit2.NONCE_BITMAP, owner, number >> 8))]
+    return [(number, _read(contract, venues.NONCE_USED, owner, number))]
 
 
 def _number(value: object) -> int:
