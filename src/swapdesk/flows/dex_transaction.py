@@ -52,11 +52,12 @@ def same_transaction(created: Order, read: Order) -> bool:
         one, other = told_by(created), told_by(read)
     except NotThisSwap:
         return created.metadata is None or read.metadata is None
-    if any(bool(one.get(name)) is not bool(other.get(name)) for name in _OTHER_KINDS):
+    kinds = ("offChain", *_OTHER_KINDS)
+    if any(bool(one.get(name)) is not bool(other.get(name)) for name in kinds):
         return False
     return all(
         _plainly(one[name]) == _plainly(other[name])
-        for name in ("to", "data", "value", "chainId", "from", "offChain")
+        for name in ("to", "data", "value", "chainId", "from")
         if name in one and name in other
     )
 
@@ -80,7 +81,8 @@ def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayl
             )
     if told.get("type") is not None and _whole(told["type"]) not in _PLAIN_KINDS:
         raise NotThisSwap("TRANSACTION_KIND", "the order asks for another kind of transaction")
-    value = _whole(told.get("value", 0) or 0)
+    sent_along = told.get("value")
+    value = 0 if sent_along is None else _whole(sent_along)
     if value is None:
         raise NotThisSwap("VALUE_UNREADABLE", "the order does not say how much to send along")
     return TransactionPayload(Purpose.SWAP, to, data, value)

@@ -121,3 +121,47 @@ async def test_a_chain_goes_forward_and_ends(
         )
         assert someone.journal.orders.ids() == set()
         assert await someone.holds(usdc) == 100 * 10**6
+
+
+def _sends(**changes: Any) -> Callable[[Any], Any]:
+    def change(order: Any) -> Any:
+        order["metadata"] = order["metadata"] | changes
+        return order
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _sends(to="0x" + "ab" * 20),
+        _sends(data="0xdeadbeef"),
+        _sends(value="1"),
+        _sends(chainId=8453),
+        _sends(authorizationList=[{"address": "0x" + "ab" * 20}]),
+        _sends(offChain=True),
+    ],
+)
+async def test_an_order_that_repeats_another_transaction_is_not_paid(
+    place: Place, tmp_path: Path, change: Callable[[Any], Any]
+) -> None:
+    """The create says one thing and the order, read again, another: neither is signed."""
+    eth, usdc = place.floor.token("base", "ETH"), place.floor.token("base", "USDC")
+    async with place.someone(tmp_path) as someone:
+        await someone.fund()
+        coins = await someone.holds(eth)
+        intent = await someone.intent("ba", eth, usdc, "0.01")
+        place.network.after = _changed("/exchanges", change)
+        try:
+            outcome = await someone.flow().swap(intent)
+        finally:
+            place.network.after = None
+        assert isinstance(outcome, SwapEnded), outcome
+        assert outcome.code == "ORDER_DIFFERS"
+        assert "the service repeats another transaction to send" in outcome.failure.cause
+        assert outcome.failure.money == "in your wallet; nothing was swapped"
+        assert outcome.failure.next == "you: ask for new quotes"
+        assert someone.reviews == []
+        assert await someone.agent.transactions(intent.id) == ()
+        assert await someone.holds(eth) == coins
+        assert someone.journal.swaps.open_swaps() == []

@@ -32,7 +32,7 @@ from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload, 
 from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Promise
 from swapdesk.wallet.protocol import RefusalCode as Code
-from swapdesk.wallet.review import Finding, Severity
+from swapdesk.wallet.review import CHAIN_UNREAD, Finding, Severity
 from swapdesk.wallet.transactions import TransactionState
 
 _NEVER_ARRIVES = frozenset({TransactionState.ABANDONED, TransactionState.REPLACED})
@@ -185,7 +185,7 @@ class Looking:
 
 
 def _unread(problem: str) -> Finding:
-    return Finding("CHAIN_UNREAD", Severity.REFUSE, f"The chain could not be read: {problem}.")
+    return Finding(CHAIN_UNREAD, Severity.REFUSE, f"The chain could not be read: {problem}.")
 
 
 def _second_opinion(payload: TypedDataPayload, claim: Claim) -> list[Finding]:
