@@ -67,7 +67,9 @@ async def evm_allowances(
     known = dict.fromkeys((*names, *map(checksummed, spenders)))
     told, complete = await _told(client, link, genesis, account, list(by_contract))
     pairs = [_Pair(token, one) for token in by_contract for one in (*known, PERMIT2)]
-    pairs += [_Pair(token, one, granted=True) for token in by_contract for one in known]
+    if not complete:
+        # Permit2 tells every grant by an event, so that nobody has to be asked who is not told.
+        pairs += [_Pair(token, one, granted=True) for token in by_contract for one in known]
     pairs = list(dict.fromkeys(pairs + told))
     if len(pairs) > MOST_PAIRS:
         # What the chain told comes first: it was really given once.
