@@ -96,8 +96,14 @@ async def _account(wallet: LocalWallet, tracked: TrackedOrder, named: str | None
         said = f"This wallet has no accounts of {chain}."
         if tracked.intent is None:
             said = "The order was not created at this desk, so nothing is known to pay for it."
+        # Chains that the sandbox does not run are kept in its ledger, where no wallet has keys.
+        faucet = "; the sandbox's faucet pays it by f on the deposit card"
         raise CommandError(
-            Exit.OWN_REFUSAL, "NOT_PAYABLE", said, money=HOME, next="you: pay it from where you are"
+            Exit.OWN_REFUSAL,
+            "NOT_PAYABLE",
+            said,
+            money=HOME,
+            next=f"you: send it from a wallet of that chain{'' if wallet.live else faucet}",
         )
     accounts = await wallet.accounts()
     if named is not None:

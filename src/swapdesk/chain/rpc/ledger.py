@@ -17,6 +17,9 @@ from swapdesk.chain.rpc.methods import TOKEN_HEADER, Method, RpcCode
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 
 ANSWER_LIMIT = 8 << 20
+OPENING_SECONDS = 20.0
+"""What a payment may take: it opens the chain it is made on, when nobody has."""
+_OPENS = frozenset({Method.FAUCET_PAY, Method.EVM_FUND, Method.SOLANA_FUND})
 
 
 class LedgerError(Exception):
@@ -81,10 +84,15 @@ class LedgerClient:
         body = encode_json(
             {"jsonrpc": "2.0", "id": next(self._ids), "method": method.value, "params": params}
         )
+        opening = OPENING_SECONDS if method in _OPENS else 0.0
+        deadline = max(self._deadline, opening)
         try:
-            async with asyncio.timeout(self._deadline):
+            async with asyncio.timeout(deadline):
                 answer = await self._http.post(
-                    self._url, content=body, headers={"content-type": "application/json"}
+                    self._url,
+                    content=body,
+                    headers={"content-type": "application/json"},
+                    timeout=deadline,
                 )
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise LedgerUnreachable(f"the node cannot be reached: {error!r}") from error

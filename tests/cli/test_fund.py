@@ -1,0 +1,173 @@
+"""``fund``: the deposit of an order out of the profile's own wallet, by a real transfer, once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from cli.desks import Desk
+from harness import Sandbox
+from sandbox.chain_money import Chain
+from sandbox.running import until
+from swapdesk.sandbox.world import WorldToken, find_token
+
+pytestmark = pytest.mark.timeout(180)
+
+TESTS = Path(__file__).parents[1]
+BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+USDC, ETH = find_token("base", "USDC"), find_token("base", "ETH")
+
+
+def chain_of(desk: Desk, name: str = "base") -> Chain:
+    return Chain(next(c["rpc"] for c in desk.sandbox.ready["chains"] if c["shortName"] == name))
+
+
+def order_of(desk: Desk, *words: str) -> dict[str, Any]:
+    created = desk("swap", *words, "--yes", "--json")
+    assert created.code == 0, created.stderr
+    found: dict[str, Any] = created.document
+    return found
+
+
+@pytest.fixture(scope="module")
+def account(sandbox: Sandbox) -> str:
+    """The wallet's account, once the faucet's money is there."""
+    desk = Desk(sandbox, sandbox.home, {})
+    listed = desk("wallet", "balance", "--json")
+    assert listed.code == 0, listed.stderr
+    found: str = next(
+        one["address"]
+        for one in desk("wallet", "list", "--json").document["accounts"]
+        if one["kind"] == "evm"
+    )
+    chain = chain_of(desk)
+    until(lambda: chain.balance(USDC, found) > 0 and chain.balance(ETH, found) > 0)
+    return found
+
+
+def transfers(chain: Chain, token: WorldToken, to: str) -> list[dict[str, Any]]:
+    """Logs of the token that name an address as the receiver."""
+    wanted = [
+        "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
+        None,
+        "0x" + to[2:].lower().rjust(64, "0"),
+    ]
+    asked = {"fromBlock": "0x0", "address": token.address, "topics": wanted}
+    found: list[dict[str, Any]] = chain("eth_getLogs", asked)
+    return found
+
+
+def test_a_deposit_of_a_token_is_paid_from_the_wallet_once(desk: Desk, account: str) -> None:
+    chain = chain_of(desk)
+    order = order_of(desk, "60", "usdc.base", "btc.bitcoin", "--to", BITCOIN)
+    held = chain.balance(USDC, account)
+    asked = desk("fund", order["serviceId"], "--json")
+    assert (asked.code, asked.error["code"]) == (130, "NOT_CONFIRMED"), "no terminal, no --yes"
+    assert chain.balance(USDC, account) == held
+    paid = desk("fund", order["serviceId"], "--yes", "--json")
+    assert paid.code == 0, paid.stderr
+    told, place = paid.document, order["deposit"]["address"]
+    assert (told["account"], told["depositAddress"], told["amount"]) == (account, place, 60)
+    (log,) = transfers(chain, USDC, place)
+    assert (log["transactionHash"], int(log["data"], 16)) == (told["hash"], 60 * 10**6)
+    assert held - chain.balance(USDC, account) == 60 * 10**6
+    watched = desk("orders", "watch", order["serviceId"], "--json")
+    assert watched.code == 0, watched.stderr
+    again = desk("fund", order["serviceId"], "--yes", "--json")
+    assert (again.code, again.error["code"]) == (9, "PAID_BEFORE")
+    assert told["hash"] in again.error["message"]
+    assert len(transfers(chain, USDC, place)) == 1
+
+
+def test_a_deposit_of_coins_is_paid_exactly(desk: Desk, account: str) -> None:
+    chain = chain_of(desk)
+    order = order_of(desk, "0.05", "eth.base", "btc.bitcoin", "--to", BITCOIN)
+    held = chain.balance(ETH, account)
+    paid = desk("fund", order["serviceId"], "--wallet", "trading", "--yes", "--json")
+    assert paid.code == 0, paid.stderr
+    hash_ = paid.document["hash"]
+    assert chain.balance(ETH, order["deposit"]["address"]) == 5 * 10**16
+    assert held - chain.balance(ETH, account) == 5 * 10**16 + chain.gas_of(hash_)
+    watched = desk("orders", "watch", order["serviceId"], "--json")
+    assert watched.code == 0, watched.stderr
+
+
+def test_what_is_not_to_be_paid_is_not(desk: Desk, account: str) -> None:
+    chain = chain_of(desk)
+    nonce = chain("eth_getTransactionCount", account, "latest")
+
+    def refused(service_id: str, code: str, end: int = 9, *words: str) -> None:
+        said = desk("fund", service_id, "--yes", "--json", *words)
+        assert (said.code, said.error["code"]) == (end, code), said.stderr
+        assert chain("eth_getTransactionCount", account, "latest") == nonce
+
+    refused("doesnotexist0000000000", "NOT_FOUND", 5)
+    rich = order_of(desk, "20000", "usdc.base", "btc.bitcoin", "--to", BITCOIN)
+    refused(rich["serviceId"], "WRONG_CHAIN", 2, "--wallet", "solana")
+    refused(rich["serviceId"], "GATE")
+    late = rich["serviceId"]
+    desk.sandbox.control("POST", "/faults", {"serviceId": late, "fault": "expire"})
+    until(lambda: status_of(desk, late) == "EXPIRED", 30, "expired")
+    refused(late, "NOT_PAYABLE")
+    faucet = order_of(desk, "62", "usdc.base", "btc.bitcoin", "--to", BITCOIN, "--fund")
+    refused(faucet["serviceId"], "PAID_BEFORE")
+
+
+def status_of(desk: Desk, service_id: str) -> str:
+    keys = desk.sandbox.partner()
+    found: dict[str, Any] = httpx.get(
+        f"{desk.sandbox.ready['url']}/orders/{service_id}",
+        headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
+        trust_env=False,
+    ).json()
+    return str(found["displayStatus"])
+
+
+KILLED = ("wallet.sign.after.1", "calls.add_payment.after.1", "wallet.broadcast.after.1")
+
+
+@pytest.mark.parametrize(
+    "boundary", [KILLED[0], *(pytest.param(one, marks=pytest.mark.long) for one in KILLED[1:])]
+)
+def test_a_killed_payment_is_gone_on_with_and_made_once(
+    desk: Desk, account: str, boundary: str
+) -> None:
+    chain = chain_of(desk)
+    order = order_of(
+        desk, str(70 + KILLED.index(boundary)), "usdc.base", "btc.bitcoin", "--to", BITCOIN
+    )
+    nonce = int(chain("eth_getTransactionCount", account, "latest"), 16)
+    service_id, place = order["serviceId"], order["deposit"]["address"]
+    child = subprocess.run(
+        [sys.executable, str(TESTS / "cli" / "killed_fund.py"), boundary,
+         "fund", service_id, "--yes", "--json"],
+        env={**os.environ, "SWAPDESK_HOME": str(desk.home), "PYTHONPATH": str(TESTS)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )  # fmt: skip
+    assert child.returncode == -signal.SIGKILL, child.stderr
+    ended = until(lambda: _again(desk, service_id), 60)
+    assert ended["hash"]
+    (log,) = transfers(chain, USDC, place)
+    assert log["transactionHash"] == ended["hash"]
+    assert int(log["data"], 16) == int(order["deposit"]["amount"] * 10**6)
+    assert int(chain("eth_getTransactionCount", account, "latest"), 16) == nonce + 1
+
+
+def _again(desk: Desk, service_id: str) -> dict[str, Any] | None:
+    """The end of the same command; None while the killed one's agent still has the wallet."""
+    said = desk("fund", service_id, "--yes", "--json")
+    if said.code == 9 and said.error["code"] == "READ_ONLY":
+        return None
+    assert said.code == 0, said.stderr
+    found: dict[str, Any] = said.document
+    return found
