@@ -26,6 +26,7 @@ from swapdesk.chain.solana.instructions import (
     InitializeMint,
     Memo,
     MintTo,
+    Revoke,
     Transfer,
     TransferChecked,
 )
@@ -115,6 +116,7 @@ def tokens(owner: Pubkey, to: Pubkey, units: int, mint=MINT, decimals=6, program
     ).build()
 
 
+END = [Revoke(token_account(ME, MINT), ME).build()]
 BUDGET = [ComputeLimit(100_000).build(), ComputePrice(1_000).build()]
 PAY_SOL = [Transfer(ME, DEPOSIT, UNITS).build()]
 PAY_TOKENS = [CreateTokenAccount(ME, DEPOSIT, MINT).build(), tokens(ME, DEPOSIT, UNITS)]
@@ -140,6 +142,18 @@ HONEST: dict[str, Honest] = {
     "tokens": _payment(PAY_TOKENS, promise(USDC, SOL, _deposit(None)), USDC),
     "buy tokens": _swap(BUY_TOKENS, promise(SOL, USDC), SOL, USDC),
     "sell tokens": _swap(SELL_TOKENS, promise(USDC, SOL), USDC, SOL),
+    "end an allowance": Honest(
+        SolanaPayload(Purpose.REVOKE, serialized(END)),
+        replace(
+            promise(USDC, USDC),
+            sell_units=0,
+            least_units=0,
+            quoted_units=0,
+            venue=None,
+            quote_id=None,
+        ),
+        World(changes((str(ME), SOL, -5_000))),
+    ),
 }
 
 
@@ -156,6 +170,7 @@ STRANGE = {
     "durable nonce": AdvanceNonce(MALLORY, MINT, ME).build(),
     "delegate": _raw(TOKEN, b"\x04" + b"\xff" * 8, token_account(ME, MINT), MALLORY, ME),
     "new owner": _raw(TOKEN, b"\x06\x02\x01" + bytes(MALLORY), token_account(ME, MINT), ME),
+    "revocation": Revoke(token_account(ME, MINT), ME).build(),
     "close": _raw(TOKEN, b"\x09", token_account(ME, MINT), MALLORY, ME),
     "burn": _raw(TOKEN, b"\x08" + b"\1" * 8, token_account(ME, MINT), MINT, ME),
     "unchecked transfer": _raw(
@@ -266,6 +281,7 @@ _INSTRUCTIONS = {
     "tokens": PAY_TOKENS,
     "buy tokens": BUY_TOKENS,
     "sell tokens": SELL_TOKENS,
+    "end an allowance": END,
 }
 
 

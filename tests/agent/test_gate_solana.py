@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from agent.gate_world import World, codes, judged
-from agent.honest_solana import HONEST, POLICY, dishonest
+from agent.gate_world import World, changes, codes, judged
+from agent.honest_solana import HONEST, ME, POLICY, SOL, USDC, dishonest
 from swapdesk.wallet.review import Match, Severity
 
 
@@ -66,3 +66,12 @@ def test_a_blockhash_has_to_live_a_little_longer(left, refused):
     world = World(honest.world.simulation, blocks_left=left)
     verdict = judged(honest.payload, honest.promise, POLICY, world)
     assert ("BLOCKHASH_OLD" in codes(verdict)) is refused
+
+
+def test_an_end_of_an_allowance_moves_no_token():
+    honest = HONEST["end an allowance"]
+    assert _judged(honest).title == "An approval of nothing: the allowance ends"
+    world = World(changes((str(ME), SOL, -5_000), (str(ME), USDC, -1)))
+    moving = _judged(replace(honest, world=world))
+    assert "SIMULATION_MOVES_OTHERS" in codes(moving)
+    assert "SIMULATION_TAKES_MORE" in codes(moving)

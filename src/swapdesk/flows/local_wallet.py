@@ -17,7 +17,8 @@ from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import private_directory
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, Accounts, Kind, Origin, UnusableKey
-from swapdesk.wallet.client import AGENT, WalletClient
+from swapdesk.wallet.agent_process import AGENT
+from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.place import AUTO_LOCK_SECONDS, ChainLink, WalletPlace
@@ -192,10 +193,9 @@ class LocalWallet:
         return tuple(await asyncio.gather(*(self._held(client, *one) for one in asked)))
 
     async def allowances(self, account: Account | None = None) -> tuple[ChainAllowances, ...]:
-        """Who may take what of every EVM account, or of one."""
+        """Who may take what of every account, or of one."""
         client = await self.client()
-        pairs = self._pairs(await client.read_accounts(), account)
-        asked = [one for one in pairs if one[1].kind is Kind.EVM]
+        asked = self._pairs(await client.read_accounts(), account)
         return tuple(await asyncio.gather(*(self._allowed(client, *one) for one in asked)))
 
     def _pairs(

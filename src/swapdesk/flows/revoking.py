@@ -11,18 +11,18 @@ from datetime import timedelta
 
 from swapdesk.clock import Clock
 from swapdesk.flows.local_wallet import LocalWallet
-from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.holdings import Allowance
-from swapdesk.wallet.payload import TransactionPayload
+from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
-GAS_UNITS = 10**16
+GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
 """Most that may be paid for gas: 0.01 of the chain's coin."""
 LOOK_SECONDS = 1.0
 PATIENCE_SECONDS = 90.0
@@ -96,9 +96,7 @@ class Revoking:
         if pending:
             return Open(account, link, allowance, pending[-1])
         token, now = allowance.token, self._clock.now()
-        call = await client.revocation(
-            token.contract or "", allowance.spender, permit2=allowance.permit2
-        )
+        payload = await _payload(client, account, link, allowance)
         promise = Promise(
             intent_id=f"{name}#{len(earlier)}",
             account=account.address,
@@ -114,9 +112,8 @@ class Revoking:
             venue=None,
             quote_id=None,
             valid_until=now + _VALID,
-            gas_units=GAS_UNITS,
+            gas_units=GAS_UNITS[account.kind],
         )
-        payload = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
         return Proposed(account, link, allowance, await client.review(payload, promise))
 
     async def revoke(self, proposed: Proposed | Open, phrase: str | None = None) -> Ended:
@@ -155,6 +152,18 @@ class Revoking:
             if self._clock.monotonic() >= until:
                 return OnItsWay(hash_, last)
             await self._clock.sleep(LOOK_SECONDS)
+
+
+async def _payload(
+    client: WalletClient, account: Account, link: ChainLink, allowance: Allowance
+) -> TransactionPayload | SolanaPayload:
+    """What ends the allowance; on Solana it ends whoever may take of the token, which is one."""
+    token = allowance.token.contract or ""
+    if account.kind is Kind.SOLANA:
+        made = await client.solana_revocation(account.address, link.name, token)
+        return SolanaPayload(Purpose.REVOKE, made.transaction, made.last_valid_height)
+    call = await client.revocation(token, allowance.spender, permit2=allowance.permit2)
+    return TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
 
 
 def _name(account: Account, link: ChainLink, allowance: Allowance) -> str:

@@ -10,7 +10,7 @@ from swapdesk.wallet.accounts import Account, Accounts, ImportChoice, Kind, Orig
 from swapdesk.wallet.agent_process import AGENT, AgentProcess
 from swapdesk.wallet.encoding import from_json, payload_to_json, to_json
 from swapdesk.wallet.errors import AgentGone
-from swapdesk.wallet.holdings import Allowances, Balances, CallData
+from swapdesk.wallet.holdings import Allowances, Balances, CallData, SolanaRevocation
 from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.promise import Asset, Promise
@@ -182,7 +182,7 @@ class WalletClient:
         return from_json(Balances, await self._agent.ask(Operation.BALANCES, arguments))
 
     async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:
-        """Who may take which of ``tokens``; refused as ``balances``, and on Solana."""
+        """Who may take which of ``tokens``; refused as ``balances``."""
         arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in tokens]}
         return from_json(Allowances, await self._agent.ask(Operation.ALLOWANCES, arguments))
 
@@ -190,6 +190,12 @@ class WalletClient:
         """The call that ends an allowance, to be reviewed and signed as any other payload."""
         arguments = {"token": token, "spender": spender, "permit2": permit2}
         return from_json(CallData, await self._agent.ask(Operation.REVOCATION, arguments))
+
+    async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaRevocation:
+        """The transaction that lets nobody take a token any more; refused as ``balances``."""
+        arguments = {"address": address, "chain": chain, "token": token}
+        answer = await self._agent.ask(Operation.SOLANA_REVOCATION, arguments)
+        return from_json(SolanaRevocation, answer)
 
     # Signing
 

@@ -60,6 +60,15 @@ class Allowances:
 
 
 @dataclass(frozen=True)
+class SolanaRevocation:
+    """A transaction that the agent built, in base64 and without a signature; it is executed at
+    ``last_valid_height`` at last."""
+
+    transaction: str
+    last_valid_height: int
+
+
+@dataclass(frozen=True)
 class CallData:
     """A call that the agent encoded: ``to`` a contract, ``data`` as 0x-hex."""
 

@@ -51,6 +51,7 @@ class Operation(StrEnum):
     BALANCES = "balances"
     ALLOWANCES = "allowances"
     REVOCATION = "revocation"
+    SOLANA_REVOCATION = "solana_revocation"
 
 
 class Event(StrEnum):

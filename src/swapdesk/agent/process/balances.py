@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swapdesk.agent.process.chain_answers import another_chain, answers_of, units_in, words_in
-from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.process.chain_answers import answers_of, units_in, words_in
+from swapdesk.agent.process.solana_asking import asking, token_accounts
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling
-from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.chain.rpc.solana_answers import read_holdings, require_value
-from swapdesk.chain.rpc.solana_errors import SolanaError
+from swapdesk.chain.rpc.solana_answers import read_holdings
 from swapdesk.wallet.holdings import Balance, Balances
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Asset
-from swapdesk.wallet.protocol import RefusalCode as Code
-
-_TOKEN_PROGRAMS = (
-    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
-    "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
-)
 
 
 async def evm_balances(
@@ -42,21 +34,12 @@ async def solana_balances(
     link: ChainLink, genesis: str | None, account: str, assets: Sequence[Asset]
 ) -> Balances:
     """Of the coin and of all token accounts of the owner together. Raises Refusal."""
-    options = {"encoding": "jsonParsed", "commitment": "confirmed"}
     held: dict[str, int] = {}
-    try:
-        async with SolanaClient(link.rpc) as client:
-            if genesis and await client.genesis_hash() != genesis:
-                raise another_chain(link)
-            lamports = await client.balance(account)
-            for program in _TOKEN_PROGRAMS:
-                told = await client.call(
-                    "getTokenAccountsByOwner", account, {"programId": program}, options
-                )
-                for one in read_holdings(require_value(told)):
-                    held[one.mint] = held.get(one.mint, 0) + one.units
-    except SolanaError as error:
-        raise Refusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+    async with asking(link, genesis) as client:
+        lamports = await client.balance(account)
+        for told in await token_accounts(client, account):
+            for one in read_holdings(told):
+                held[one.mint] = held.get(one.mint, 0) + one.units
     return Balances(
         link.name,
         account,

@@ -33,9 +33,14 @@ async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
 async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
     account, link = _looked_at(opened, frame)
     tokens = assets(frame)
-    if account.kind is not Kind.EVM:
-        raise Refusal(Code.OTHER_CHAIN, "there are no such allowances on Solana")
     await opened.loaded()
+    genesis = opened.records.genesis(link.name)
+    if account.kind is Kind.SOLANA:
+        from swapdesk.agent.process.delegations import solana_allowances
+
+        makers = opened.place.makers
+        delegated = await solana_allowances(link, genesis, account.address, tokens, makers)
+        return to_json(delegated), {}
     from swapdesk.agent.process.allowances import evm_allowances
     from swapdesk.chain.deployments import SANDBOX_VENUES
 
@@ -43,7 +48,7 @@ async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
     told = await evm_allowances(
         opened.chains.evm(link),
         link,
-        opened.records.genesis(link.name),
+        genesis,
         account.address,
         tokens,
         () if place.live else SANDBOX_VENUES,
@@ -58,3 +63,16 @@ async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
     granted = frame.head.get("permit2", False) is True
     return to_json(revocation(text(frame, "token"), text(frame, "spender"), granted=granted)), {}
+
+
+async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
+    account, link = _looked_at(opened, frame)
+    if account.kind is not Kind.SOLANA:
+        raise Refusal(Code.OTHER_CHAIN, f"{link.name} is no chain of Solana's kind")
+    await opened.loaded()
+    from swapdesk.agent.process.delegations import solana_revocation
+
+    genesis = opened.records.genesis(link.name)
+    return to_json(
+        await solana_revocation(link, genesis, account.address, text(frame, "token"))
+    ), {}

@@ -42,6 +42,7 @@ OPERATIONS: dict[Operation, Handler] = {
     Operation.BALANCES: chain_requests.balances,
     Operation.ALLOWANCES: chain_requests.allowances,
     Operation.REVOCATION: chain_requests.revocation,
+    Operation.SOLANA_REVOCATION: chain_requests.solana_revocation,
 }
 """What may be asked once a wallet is open; OPEN itself is the service's."""
 

@@ -26,6 +26,7 @@ from swapdesk.chain.solana.instructions import (
     CreateTokenAccount,
     Known,
     Memo,
+    Revoke,
     Transfer,
     TransferChecked,
     Unknown,
@@ -69,19 +70,20 @@ def read_message(encoded: str, promise: Promise) -> Claim:
         ClaimField("message.fee", "Network fee", Meaning.NETWORK_FEE, fee_of(message)),
         ClaimField("message.blockhash", "Lifetime", Meaning.LIFETIME, str(Hash(message.blockhash))),
     )
-    swaps = bool(reader.arriving)
     if len(reader.arriving) > 1:
         raise PayloadRefused("SOLANA_SEVERAL_TOKENS", "several tokens arrive by it")
+    shape, act, title = reader.what()
     return Claim(
-        shape="Solana swap" if swaps else "Solana payment",
-        act=Act.SWAP if swaps else Act.PAY,
-        title="A swap in one transaction" if swaps else "A payment",
+        shape=shape,
+        act=act,
+        title=title,
         contract=None,
         chain_id=None,
         content=hashlib.sha256(signed).digest(),
         fields=fields,
         target=Target.PAYEE,
         outflows=tuple(reader.outflows),
+        allowed=tuple(reader.revoked),
         bought=next(iter(reader.arriving), None),
         solana=True,
         signed_first=frozenset(_right_signatures(transaction, message.signers, signed)),
@@ -129,14 +131,26 @@ class _Reader:
     def __init__(self, promise: Promise, message: messages.ReadMessage) -> None:
         self._account = promise.account
         self._deposit = promise.deposit.address if promise.deposit is not None else None
+        self._sold = promise.sell.contract
         self._assets = {one.contract: one for one in (promise.sell, promise.buy)}
         self._owners = _owners(promise, message)
         self.fields: list[ClaimField] = []
         self.outflows: list[Outflow] = []
+        self.revoked: list[Outflow] = []
         self.arriving: set[str | None] = set()
         self._index = -1
         self._paying = all(_payer_of(one) in (None, self._account) for one in message.instructions)
         self._seen: set[type] = set()
+
+    def what(self) -> tuple[str, Act, str]:
+        """Shape, act and title of all that was taken."""
+        if self.revoked:
+            if self.outflows or self.arriving:
+                raise PayloadRefused("SOLANA_MIXED", "it ends an allowance and pays in one")
+            return "Solana revocation", Act.ALLOW, "An end of an allowance"
+        if self.arriving:
+            return "Solana swap", Act.SWAP, "A swap in one transaction"
+        return "Solana payment", Act.PAY, "A payment"
 
     def take(self, instruction: Known | Unknown) -> None:
         self._index += 1
@@ -148,6 +162,8 @@ class _Reader:
             self._transfer(instruction)
         elif isinstance(instruction, TransferChecked):
             self._tokens(instruction)
+        elif isinstance(instruction, Revoke):
+            self._revoked(instruction)
         elif isinstance(instruction, CreateTokenAccount):
             self._opened(instruction)
         elif isinstance(instruction, Memo):
@@ -195,6 +211,19 @@ class _Reader:
             self._arrives(mint, one.units, to)
         self._add("decimals", "Decimals", Meaning.PROOF, one.decimals)
         self._add("program", "Token program", Meaning.LABEL, str(one.program))
+
+    def _revoked(self, one: Revoke) -> None:
+        """It names no mint, so the account has to be the derived one of the token that is meant."""
+        mint = self._sold
+        if mint is None or not _is_derived(one, mint):
+            raise PayloadRefused(
+                "SOLANA_SOURCE_UNKNOWN", "it is about an account that is not derived"
+            )
+        self._add("owner", "Owner", Meaning.OWNER, str(one.owner))
+        self._add("mint", "Token", Meaning.SOLD_TOKEN, mint)
+        field = self._add("units", "May be taken", Meaning.ALLOWED_UNITS, 0)
+        self._add("program", "Token program", Meaning.LABEL, str(one.program))
+        self.revoked.append(Outflow(mint, 0, field))
 
     def _leaves(self, token: str | None, units: int, to: str) -> None:
         meaning = Meaning.PAYEE if self._paying else Meaning.COUNTERPARTY
@@ -252,6 +281,13 @@ def _owners(promise: Promise, message: messages.ReadMessage) -> list[Pubkey]:
             # A recipient on another chain has no token account here.
             continue
     return found
+
+
+def _is_derived(one: Revoke, mint: str) -> bool:
+    try:
+        return one.source == token_account(one.owner, Pubkey.from_string(mint), one.program)
+    except ValueError:
+        return False
 
 
 def _payer_of(instruction: Known | Unknown) -> str | None:

@@ -31,6 +31,16 @@ class TokenHolding:
 
 
 @dataclass(frozen=True)
+class Delegation:
+    """``delegate`` may take ``units`` out of a token account."""
+
+    account: str
+    mint: str
+    delegate: str
+    units: int
+
+
+@dataclass(frozen=True)
 class TokenMove:
     """Base units of a token account before and after."""
 
@@ -110,6 +120,26 @@ def read_holdings(value: Any) -> list[TokenHolding]:
                 _text(info.get("mint")),
                 _units(amount.get("amount")),
                 require_int(amount.get("decimals")),
+            )
+        )
+    return found
+
+
+def read_delegations(value: Any) -> list[Delegation]:
+    """Of the token accounts of an owner, those that somebody else may take from."""
+    found = []
+    for each in _array(value):
+        data = _object(_object(_object(each).get("account")).get("data"))
+        info = _object(_object(data.get("parsed")).get("info"))
+        if info.get("delegate") is None:
+            continue
+        amount = _object(info.get("delegatedAmount"))
+        found.append(
+            Delegation(
+                _text(each.get("pubkey")),
+                _text(info.get("mint")),
+                _text(info.get("delegate")),
+                _units(amount.get("amount")),
             )
         )
     return found

@@ -138,6 +138,25 @@ class MintTo:
 
 
 @dataclass(frozen=True)
+class Revoke:
+    """Nobody may take from a token account any more (Token, 5); its owner signs."""
+
+    source: Pubkey
+    owner: Pubkey
+    program: Pubkey = TOKEN
+
+    def build(self) -> Instruction:
+        return Instruction(
+            self.program, b"\x05", [_written(self.source), _signing(self.owner, False)]
+        )
+
+    @classmethod
+    def read(cls, program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> Revoke:
+        source, owner = accounts
+        return cls(source, owner, program)
+
+
+@dataclass(frozen=True)
 class CreateTokenAccount:
     """The derived token account of an owner, paid by ``payer``; nothing when it exists already
     (Associated Token Account, 1)."""
@@ -228,6 +247,7 @@ Known = (
     | TransferChecked
     | InitializeMint
     | MintTo
+    | Revoke
     | CreateTokenAccount
     | Memo
     | ComputeLimit
@@ -237,6 +257,7 @@ Known = (
 _Reader = Callable[[Pubkey, bytes, Sequence[Pubkey]], Known]
 
 _TOKEN_READERS: dict[bytes, _Reader] = {
+    b"\x05": Revoke.read,
     b"\x07": MintTo.read,
     b"\x0c": TransferChecked.read,
     b"\x14": InitializeMint.read,

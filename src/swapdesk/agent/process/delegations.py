@@ -1,0 +1,77 @@
+"""Who may take what of an account on Solana: the delegates of its token accounts.
+
+Every token account tells its own, so nothing is overlooked. A delegation ends by one instruction
+of the owner, in a transaction that is built here and judged like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.process.solana_asking import TOKEN_PROGRAMS, asking, token_accounts
+from swapdesk.chain.rpc.solana_answers import read_delegations, require_value
+from swapdesk.wallet.holdings import Allowance, Allowances, SolanaRevocation
+from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.protocol import RefusalCode as Code
+
+_UNLIMITED = (1 << 64) - 1
+
+
+async def solana_allowances(
+    link: ChainLink,
+    genesis: str | None,
+    account: str,
+    tokens: Sequence[Asset],
+    makers: Sequence[tuple[str, str]],
+) -> Allowances:
+    """Of the token accounts of these tokens. Raises Refusal when the node does not answer or is
+    of another chain."""
+    by_mint = {one.contract: one for one in tokens if one.contract is not None}
+    venues = {key: provider for provider, key in makers}
+    async with asking(link, genesis) as client:
+        told = await token_accounts(client, account)
+        found = [one for each in told for one in read_delegations(each)]
+    allowances = tuple(
+        Allowance(
+            by_mint[one.mint],
+            one.delegate,
+            one.units,
+            one.units == _UNLIMITED,
+            venues.get(one.delegate),
+        )
+        for one in found
+        if one.units and one.mint in by_mint
+    )
+    return Allowances(link.name, account, allowances, complete=True)
+
+
+async def solana_revocation(
+    link: ChainLink, genesis: str | None, account: str, token: str
+) -> SolanaRevocation:
+    """The transaction that ends every delegation of a token. Raises Refusal as above, and for a
+    token of which the account holds none."""
+    from base64 import b64encode
+
+    from solders.hash import Hash
+    from solders.message import MessageV0
+    from solders.pubkey import Pubkey
+
+    from swapdesk.chain.solana.instructions import Revoke
+    from swapdesk.chain.solana.programs import token_account
+    from swapdesk.chain.solana.transaction import unsigned
+
+    async with asking(link, genesis) as client:
+        newest = await client.latest_blockhash()
+        mint = require_value(await client.call("getAccountInfo", token, {"encoding": "base64"}))
+    program = mint.get("owner") if isinstance(mint, dict) else None
+    if program not in TOKEN_PROGRAMS:
+        raise Refusal(Code.BAD_REQUEST, "this is no token of the chain")
+    owner, programs = Pubkey.from_string(account), Pubkey.from_string(program)
+    source = token_account(owner, Pubkey.from_string(token), programs)
+    message = MessageV0.try_compile(
+        owner, [Revoke(source, owner, programs).build()], [], Hash.from_string(newest.blockhash)
+    )
+    raw = b64encode(bytes(unsigned(message))).decode()
+    return SolanaRevocation(raw, newest.last_height)

@@ -1,0 +1,43 @@
+"""Asking a Solana node that first said which chain it is on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from swapdesk.agent.process.chain_answers import another_chain
+from swapdesk.agent.process.refusal import Refusal
+from swapdesk.chain.rpc.solana import SolanaClient
+from swapdesk.chain.rpc.solana_answers import require_value
+from swapdesk.chain.rpc.solana_errors import SolanaError
+from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.protocol import RefusalCode as Code
+
+TOKEN_PROGRAMS = (
+    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+    "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
+)
+
+
+@asynccontextmanager
+async def asking(link: ChainLink, genesis: str | None) -> AsyncIterator[SolanaClient]:
+    """A client of the node. Raises Refusal when it does not answer or is of another chain."""
+    try:
+        async with SolanaClient(link.rpc) as client:
+            if genesis and await client.genesis_hash() != genesis:
+                raise another_chain(link)
+            yield client
+    except SolanaError as error:
+        raise Refusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+
+
+async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
+    """What the node tells of the token accounts of an owner, by program."""
+    options = {"encoding": "jsonParsed", "commitment": "confirmed"}
+    return [
+        require_value(
+            await client.call("getTokenAccountsByOwner", owner, {"programId": program}, options)
+        )
+        for program in TOKEN_PROGRAMS
+    ]

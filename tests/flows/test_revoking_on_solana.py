@@ -1,0 +1,126 @@
+"""Delegates of token accounts on Solana: told by the chain, ended by one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from solders.instruction import AccountMeta, Instruction
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+
+from sandbox.solana.solana_world import USDC, World, running
+from service.dex.solana_floor import LookedTime
+from swapdesk.chain.solana.programs import TOKEN, token_account
+from swapdesk.clock import SystemClock
+from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.revoking import Proposed, Revoked, Revoking
+from swapdesk.paths import Home
+from swapdesk.sandbox.node.solana.genesis import MAKER
+from swapdesk.settings import load_settings
+from swapdesk.wallet.accounts import Account, Kind, export_phrase
+from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.review import Match
+from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
+from wallet.agents import CHEAP
+
+DOLLAR = Asset("USDC", 6, str(USDC))
+OTHER = Asset("JUP", 6, "JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN")
+
+
+@dataclass
+class Owner:
+    world: World
+    wallet: LocalWallet
+    account: Account
+    key: Keypair
+
+    @property
+    def link(self) -> ChainLink:
+        return self.wallet.links[0]
+
+    async def delegate(self, to: Pubkey, units: int) -> None:
+        """By a program of somebody else: the wallet itself never signs such a thing (Token, 4)."""
+        me = self.key.pubkey()
+        metas = [
+            AccountMeta(token_account(me, USDC), False, True),
+            AccountMeta(to, False, False),
+            AccountMeta(me, True, False),
+        ]
+        approve = Instruction(TOKEN, b"\x04" + units.to_bytes(8, "little"), metas)
+        await self.world.client.send(bytes(await self.world.built([self.key], approve)))
+
+    async def allowed(self) -> tuple[Allowance, ...]:
+        client = await self.wallet.client()
+        told = await client.allowances(self.account.address, "solana", [DOLLAR, OTHER])
+        assert told.complete
+        return told.allowances
+
+
+@asynccontextmanager
+async def owner(directory: Path) -> AsyncIterator[Owner]:
+    async with running(directory / "chain", time=LookedTime()) as world:
+        settings = load_settings({}, Home.at(directory / "home"))
+        link = ChainLink("solana", Kind.SOLANA, None, world.url, 1)
+        makers = (("at", str(world.node.keypair(MAKER).pubkey())),)
+        wallet = LocalWallet(settings, SystemClock(), (link,), makers=makers, program=CHEAP)
+        try:
+            made = next(one for one in await wallet.prepare_sandbox() if one.kind is Kind.SOLANA)
+            secret = await (await wallet.client()).export(
+                made.address, export_phrase(made.address), sandbox_passphrase(settings.places)
+            )
+            key = Keypair.from_bytes(bytes(json.loads(bytes(secret.reveal()))))
+            await world.node.fund(made.address, 10**9)
+            await world.node.mint(made.address, str(USDC), 100 * 10**6)
+            yield Owner(world, wallet, made, key)
+        finally:
+            await wallet.close()
+
+
+async def test_a_delegate_is_told_and_its_right_ended_once(tmp_path: Path) -> None:
+    async with owner(tmp_path) as someone:
+        assert await someone.allowed() == ()
+        stranger = Keypair().pubkey()
+        await someone.delegate(stranger, 5_000_000)
+        (one,) = await someone.allowed()
+        assert one == Allowance(DOLLAR, str(stranger), 5_000_000, unlimited=False)
+        # One delegate at a time: the next takes the place of the first.
+        maker = someone.world.node.keypair(MAKER).pubkey()
+        await someone.delegate(maker, (1 << 64) - 1)
+        (one,) = await someone.allowed()
+        assert (one.spender, one.unlimited, one.venue) == (str(maker), True, "at")
+
+        await someone.wallet.unlock()
+        revoking = Revoking(someone.wallet, SystemClock())
+        proposed = await revoking.propose(someone.account, someone.link, one)
+        assert isinstance(proposed, Proposed)
+        review = proposed.review
+        assert review.findings == ()
+        assert review.title == "An approval of nothing: the allowance ends"
+        assert all(line.match is not Match.DIFFERS for line in review.lines)
+        ended = await revoking.revoke(proposed)
+        assert isinstance(ended, Revoked), ended
+        assert await someone.allowed() == ()
+        (held,) = await someone.world.client.holdings(someone.account.address, str(USDC))
+        assert held.units == 100 * 10**6
+        signed = await (await someone.wallet.client()).transactions()
+        assert [each.hash for each in signed] == [ended.hash]
+
+
+async def test_what_cannot_be_revoked_is_refused(tmp_path: Path) -> None:
+    async with owner(tmp_path) as someone:
+        revoking = Revoking(someone.wallet, SystemClock())
+        nothing = Allowance(Asset("X", 6, str(Keypair().pubkey())), "x", 1, unlimited=False)
+        with pytest.raises(Exception, match="no token of the chain"):
+            await revoking.propose(someone.account, someone.link, nothing)
+        # Without a token account there is nothing to end, and the chain says so.
+        jupiter = Allowance(OTHER, "x", 1, unlimited=False)
+        proposed = await revoking.propose(someone.account, someone.link, jupiter)
+        assert isinstance(proposed, Proposed)
+        assert {each.code for each in proposed.review.findings} == {"SIMULATION_FAILED"}
