@@ -62,7 +62,8 @@ def line(field: str, signed: str, promised: str, match: Match = Match.EQUAL) -> 
 
 
 ORDER = (
-    line("Venue", "Isthmus Settlement, version 2", "as the contract says"),
+    line("Signed for", "Isthmus Settlement", "as the contract says"),
+    line("Version", "2", "as the contract says"),
     line("Chain", "id 1337000001", "ethereum, id 1337000001, node and key agree"),
     line("Contract", SETTLEMENT, 'a contract of the provider "is"'),
     line("You sell", "1,000 USDC", "1,000 USDC"),

@@ -16,7 +16,7 @@ from swapdesk.flows.review_words import (
 )
 from swapdesk.wallet.review import Match, Severity
 
-NAMES = Names("trading", "is", "Isthmus", "ETH")
+NAMES = Names("trading", "is", "Isthmus", "ETH", "Ethereum")
 
 
 def promised(field: str, **changes: object) -> str:
@@ -27,10 +27,21 @@ def promised(field: str, **changes: object) -> str:
 def test_a_promise_that_repeats_is_said_shorter() -> None:
     assert promised("Paid to") == "wallet trading"
     assert promised("You sell") == "the same"
-    assert promised("Chain") == "ethereum, node and key agree"
+    assert promised("Chain") == "node and key agree"
+    (chain,) = [one for one in match_rows(review(), NAMES) if one.field == "Chain"]
+    assert chain.signed == "Ethereum, id 1337000001"
     assert promised("Contract") == "a contract of Isthmus"
     assert promised("You get") == "0.300331 WETH less 0.50%"
     assert promised("Nonce") == "the next unused one"
+
+
+def test_a_version_stands_with_its_name() -> None:
+    named = line("Signed for", "Isthmus Settlement", "as the contract says")
+    version = line("Version", "2", "as the contract says")
+    (row,) = match_rows(review(lines=(named, version)), NAMES)
+    assert row.signed == "Isthmus Settlement, version 2"
+    other = line("Version", "3", "as the contract says", Match.DIFFERS)
+    assert len(match_rows(review(lines=(named, other)), NAMES)) == 2
 
 
 def test_only_what_is_equal_is_said_shorter() -> None:
@@ -48,9 +59,9 @@ def test_the_coin_of_the_chain_has_its_name() -> None:
 
 def test_fields_are_counted_and_named() -> None:
     said = match_count(review())
-    assert said == "10 of 11 fields match the quote, 1 is not in it. No field contradicts it."
+    assert said == "11 of 12 fields match the quote, 1 is not in it: App data. None contradicts it."
     assert unmatched(review()) == ("App data",)
-    assert match_count(refused()).endswith("1 is not in it. Paid to contradicts it.")
+    assert match_count(refused()).endswith("1 is not in it: App data. Paid to contradicts it.")
     (said,) = objections(refused(), Severity.REFUSE)
     assert said == "It pays another address than yours. Rule RECIPIENT_DIFFERS."
 

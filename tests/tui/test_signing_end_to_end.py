@@ -32,9 +32,17 @@ class Trader:
     def __init__(self, home: Path) -> None:
         self.desk = DeskWindow(home)
         self.desk.ready()
-        ready = json.loads((home / "sandbox" / "run.json").read_text())
+
+    def killed(self) -> None:
+        """``kill -9`` of the desk, and another one on the same home."""
+        self.desk.kill()
+        self.desk = DeskWindow(self.desk.home)
+
+    @property
+    def _rpc(self) -> str:
+        ready = json.loads((self.desk.home / "sandbox" / "run.json").read_text())
         (chain,) = [one for one in ready["chains"] if one["shortName"] == "ethereum"]
-        self._rpc: str = chain["rpc"]
+        return str(chain["rpc"])
 
     def holds(self, token: str, owner: str) -> int:
         asked = {"to": token, "data": f"{BALANCE_OF}{owner[2:].lower().rjust(64, '0')}"}
@@ -47,6 +55,8 @@ class Trader:
         desk = self.desk
         desk.keys = 0
         desk.press("n")
+        desk.read_until("What do you want to swap?")
+        desk.read_until_quiet(STILL)
         desk.type("1000 usdc weth")
         desk.read_until("enter ask for quotes")
         desk.press(ENTER)
@@ -97,7 +107,7 @@ class Trader:
             desk.press("j")
             desk.until(lambda: "read to the end first" not in desk.text, "the end of the review")
         desk.read_until_quiet(STILL)
-        assert "No field contradicts it." in desk.text
+        assert "None contradicts it." in desk.text
         desk.press("s")
         desk.until(lambda: digest_in(desk.text) != before, "the signature", seconds=60)
 
@@ -144,3 +154,21 @@ def test_a_swap_is_signed_to_its_end_in_few_keys(trader: Trader, venue: str) -> 
     arrived = Decimal(trader.holds(WETH, owner) - got).scaleb(-18)
     assert Decimal("0.2") < arrived < Decimal("0.5")
     assert f"{arrived.normalize():f}" in trader.desk.text
+
+
+@pytest.mark.timeout(400)
+def test_a_desk_killed_at_a_question_asks_it_again(trader: Trader) -> None:
+    trader.to_form("Basalt AMM")
+    owner = trader.account()
+    had = trader.holds(USDC, owner)
+    trader.confirm()
+    trader.desk.until(lambda: "sign or refuse in" in trader.desk.text, "a review", seconds=60)
+    trader.killed()
+    desk = trader.desk
+    desk.until(lambda: "waits for your signature" in desk.text, "the open swap", seconds=90)
+    assert trader.holds(USDC, owner) == had
+    desk.press("s")
+    for _ in range(2):
+        trader.sign()
+    desk.until(lambda: "Completed" in desk.text, "the order completed", seconds=90)
+    assert trader.holds(USDC, owner) == had - 1_000 * 10**6

@@ -5,14 +5,17 @@ The wallet agent judged; here a promise that repeats what stands beside it is on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from swapdesk.flows.notation import grouped_address
 from swapdesk.wallet.review import BalanceChange, Match, Review, ReviewLine, Severity
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
+_AGREED = re.compile(r"^\S+, id \d+, (?=node and key agree$)")
+"""The chain again, which stands beside it."""
 SAME = "the same"
 AGENTS_COIN = "of the chain's coin"
 """How the agent, which knows no names of coins, writes one."""
@@ -42,27 +45,45 @@ class Moved:
 @dataclass(frozen=True)
 class Names:
     """What the trader calls what the agent knows by code: the account that signs, the provider
-    of the quote, the coin of the chain. Empty where it has no name."""
+    of the quote, the coin of the chain and the chain itself. Empty where it has no name."""
 
     wallet: str = ""
     venue: str | None = None
     venue_name: str | None = None
     coin: str = ""
+    chain: str = ""
 
 
 def match_rows(review: Review, names: Names) -> tuple[MatchRow, ...]:
     """The fields of a review, in its order."""
     own = grouped_address(review.account)
-    return tuple(
-        MatchRow(
+    rows: list[MatchRow] = []
+    for one in review.lines:
+        row = MatchRow(
             one.field,
-            _named(one.signed, names),
+            _signed(one, names),
             one.match,
             _named(_promised(one, own, names.wallet), names),
             one.weight,
         )
-        for one in review.lines
-    )
+        before = rows[-1] if rows else None
+        if before is not None and _of_name(before, row):
+            rows[-1] = replace(before, signed=f"{before.signed}, version {row.signed}")
+        else:
+            rows.append(row)
+    return tuple(rows)
+
+
+def _of_name(name: MatchRow, version: MatchRow) -> bool:
+    """Whether a row is the version of the contract that the row before names, both as promised."""
+    fields = (name.field, version.field) == ("Signed for", "Version")
+    return fields and name.match is version.match is Match.EQUAL
+
+
+def _signed(line: ReviewLine, names: Names) -> str:
+    if names.chain and line.match is Match.EQUAL and _AGREED.match(line.promised):
+        return f"{names.chain}, {line.signed}"
+    return _named(line.signed, names)
 
 
 def _promised(line: ReviewLine, own: str, wallet: str) -> str:
@@ -75,7 +96,7 @@ def _promised(line: ReviewLine, own: str, wallet: str) -> str:
         return SAME
     if line.signed.startswith("0x "):
         return line.promised.replace(line.signed, "").strip() or SAME
-    return line.promised.replace(f", {line.signed},", ",")
+    return _AGREED.sub("", line.promised)
 
 
 def _named(text: str, names: Names) -> str:
@@ -87,18 +108,19 @@ def _named(text: str, names: Names) -> str:
 
 
 def match_count(review: Review) -> str:
-    """``10 of 11 fields match the quote, 1 is not in it. No field contradicts it.``"""
+    """``10 of 11 fields match the quote, 1 is not in it: App data. None contradicts it.``"""
     total = len(review.lines)
     equal = sum(one.match is Match.EQUAL for one in review.lines)
     missing = sum(one.match is Match.UNMATCHED for one in review.lines)
     against = [one.field for one in review.lines if one.match is Match.DIFFERS]
     said = f"{equal} of {total} {_fields(total)} match{'es' if total == 1 else ''} the quote"
     if missing:
-        said += f", {missing} {'is' if missing == 1 else 'are'} not in it"
+        names = ", ".join(unmatched(review))
+        said += f", {missing} {'is' if missing == 1 else 'are'} not in it: {names}"
     if against:
         verb = "contradicts" if len(against) == 1 else "contradict"
         return f"{said}. {', '.join(against)} {verb} it."
-    return f"{said}. No field contradicts it."
+    return f"{said}. None contradicts it."
 
 
 def _fields(count: int) -> str:

@@ -18,10 +18,9 @@ from swapdesk.flows.review_words import (
     match_rows,
     moved,
     objections,
-    unmatched,
 )
 from swapdesk.flows.signing_session import SigningSession, Stage
-from swapdesk.tui.glyphs import BECOMES, DOT, REFUSED, TROUBLE, UNKNOWN, VALID
+from swapdesk.tui.glyphs import BECOMES, DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, ruled, wrapped
 from swapdesk.tui.widgets.match_lines import LEAST_LABEL, match_table
 from swapdesk.tui.widgets.money_line import MoneyState
@@ -93,12 +92,18 @@ def review_lines(
     rows += match_table(match_rows(review, names_of(session)), width, head=head)
     rows += [*gap, *_objections(review, width), *_happens(session, review, width)]
     rows += [*_labelled("Match", _matched(review), width), *gap]
-    return rows + _digest(review, width)
+    return rows + _digest(review, width, one_row=not head)
 
 
 def names_of(session: SigningSession) -> Names:
     intent = session.intent
-    return Names(session.wallet, intent.provider, intent.provider_name, session.coin)
+    return Names(
+        session.wallet,
+        intent.provider,
+        intent.provider_name,
+        session.coin,
+        intent.token_in.chain_name,
+    )
 
 
 def _kind(session: SigningSession) -> str:
@@ -168,17 +173,15 @@ def _role(amount: Decimal) -> str:
 
 def _matched(review: Review) -> Line:
     said = match_count(review)
-    missing = unmatched(review)
     if any(one.match is Match.DIFFERS for one in review.lines) or review.refused:
         return [Span(f"{REFUSED} {said}", "status-trouble")]
-    line: Line = [Span(f"{VALID} ", "status-done"), Span(said)]
-    if missing:
-        line.append(Span(f" {UNKNOWN} {', '.join(missing)}", "status-waiting"))
-    return line
+    return [Span(f"{VALID} ", "status-done"), Span(said)]
 
 
-def _digest(review: Review, width: int) -> list[Line]:
+def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
     first, second = digest_groups(review.digest)
+    if one_row and LABEL + len(first) + 1 + len(second) <= width:
+        return [[*fill(Span("Digest", "muted"), LABEL), Span(f"{first} {second}")]]
     return [
         [*fill(Span("Digest", "muted"), LABEL), Span(first)],
         [Span(" " * (LABEL + 3)), Span(second)],
