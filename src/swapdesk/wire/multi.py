@@ -1,0 +1,244 @@
+"""Groups of orders and the bundles that fund them (spec: POST /exchanges/multi and what follows
+it, Multi exchange status, Bundle status; wire decisions 2.10 to 2.12).
+
+A group sells on one chain. Its deposits are paid by UserOperations of ERC-4337 on an EVM chain,
+by ordinary transactions on Solana, or one by one. What a wallet is asked to sign comes from the
+service and is data: it is recomputed by the process that holds the keys.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StrictBool
+
+from swapdesk.wire.dex import EVM_ADDRESS_PATTERN, Calldata
+from swapdesk.wire.encoding.dialect import alias
+from swapdesk.wire.encoding.ids import ObjectId, OrderId
+from swapdesk.wire.encoding.numbers import BodyInteger, BodyNumber, WireInteger
+from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
+from swapdesk.wire.errors import FieldProblem
+from swapdesk.wire.exchanges import Address, Memo
+from swapdesk.wire.model import RequestModel, WireModel
+from swapdesk.wire.orders import Order
+from swapdesk.wire.quotes import ProviderCodes
+
+MOST_ORDERS = 50
+"""Of one group."""
+
+MOST_DEPOSITS = 10
+"""Of one Solana transaction, however small they are (wire decisions 2.12)."""
+
+MOST_BATCHES = 50
+"""More signatures than a bundle can have batches are never read."""
+
+Hash32 = Annotated[str, Identity(66, pattern=r"^0x[0-9a-fA-F]{64}$")]
+EvmAddress = Annotated[str, Identity(42, pattern=EVM_ADDRESS_PATTERN)]
+Quantity = Annotated[str, Identity(66, pattern=r"^0x[0-9a-fA-F]{1,64}$")]
+Units = Annotated[str, Identity(78, pattern=r"^(0|[1-9][0-9]{0,77})$")]
+"""A whole number of a coin's or token's smallest unit, in decimal digits."""
+
+SerializedTransaction = Annotated[str, Identity(4096, pattern=r"^(?!0x)[A-Za-z0-9+/]+={0,2}$")]
+"""A Solana transaction in base64; calldata in hexadecimal is none."""
+
+Sender = Annotated[str, Identity(64, pattern=r"^[0-9A-Za-z]{1,64}$")]
+Signature = Annotated[str, Identity(4096, pattern=r"^0x([0-9a-fA-F]{2})+$")]
+
+
+class LegProviders(RequestModel):
+    """Which providers one leg of a private route may use."""
+
+    include: ProviderCodes | None = None
+    exclude: ProviderCodes | None = None
+
+
+class RouteFilters(RequestModel):
+    """Filters of the routes of one order, or of a whole group; an order's own count first.
+
+    ``only_swaps`` is an allow-list, for both legs on private routes; ``in_leg``, ``out_leg`` and
+    the rotation of payout wallets belong to private routes. ``deviation_threshold`` in percent,
+    5 unless given; ``rotation_lookback`` in orders, 10 unless given.
+    """
+
+    only_swaps: ProviderCodes | None = None
+    rotate_payout_wallets: StrictBool | None = None
+    deviation_threshold: Annotated[BodyNumber, Field(ge=0, le=100)] | None = None
+    rotation_lookback: Annotated[BodyInteger, Field(ge=1, le=100)] | None = None
+    in_leg: LegProviders | None = None
+    out_leg: LegProviders | None = None
+
+
+class MultiOrderRequest(RequestModel):
+    """One order of a group; ``amount`` is what is sent, in token units.
+
+    ``anonymous`` takes the private route. ``refund_address`` is required with ``fixed``.
+    """
+
+    from_: Annotated[ObjectId, Field(alias="from")]
+    to: ObjectId
+    amount: Annotated[BodyNumber, Field(gt=0)]
+    address_to: Annotated[str, Identity(200, pattern=r"^[!-~]+$")]
+    anonymous: StrictBool | None = None
+    destination_tag: Memo | None = None
+    use_xmr: StrictBool | None = None
+    wallet_info: Annotated[str, Identity(256)] | None = None
+    filters: RouteFilters | None = None
+    fixed: StrictBool | None = None
+    refund_address: Address | None = None
+    refund_extra_id: Memo | None = None
+
+
+class MultiExchangeRequest(RequestModel):
+    """Body of ``POST /exchanges/multi``. All orders sell on one chain."""
+
+    orders: Annotated[list[MultiOrderRequest], Field(min_length=1, max_length=MOST_ORDERS)]
+    filters: RouteFilters | None = None
+
+
+class MultiOrderError(WireModel):
+    """Why one order of a group was not taken. Branch on ``code``; ``fields`` are keyed by the
+    names of that order's inputs."""
+
+    message: Annotated[str, Display(1000)]
+    code: Annotated[str, Identity(64)] | None = None
+    fields: dict[str, FieldProblem] | None = None
+
+
+class MultiOrderResult(WireModel):
+    """What became of one order of the request: the order, or the error."""
+
+    order: Order | None = None
+    error: MultiOrderError | None = None
+
+
+class MultiExchange(WireModel):
+    """Answer of ``POST /exchanges/multi``; ``orders`` are in the order of the request."""
+
+    multi_id: OrderId
+    orders: list[MultiOrderResult]
+
+
+class BundleStatus(StrEnum):
+    """State of the newest bundle of a group (spec: Bundle status)."""
+
+    PENDING = "pending"
+    """Built, and not submitted yet."""
+    SUBMITTED = "submitted"
+    CONFIRMED = "confirmed"
+    FAILED = "failed"
+    WITHDRAWN = "withdrawn"
+    """What the smart account held went back to its owner."""
+
+
+class MultiExchangeStatus(WireModel):
+    """Answer of ``GET /exchanges/multi/{multiId}``.
+
+    ``tx_hash`` is null until the bundle is confirmed, ``failure_reason`` there only when it
+    failed, ``bundle_status`` absent without a bundle. A deleted order is told as its id and
+    status 8.
+    """
+
+    NULLABLE = frozenset({"txHash"})
+
+    multi_id: OrderId
+    orders: list[Order]
+    bundle_status: Annotated[str, OpenEnum(BundleStatus)] | None = None
+    tx_hash: Hash32 | None = None
+    failure_reason: Annotated[str, Display(500)] | None = None
+
+
+class MultiPath(RequestModel):
+    multi_id: OrderId
+
+
+class MultiSenderQuery(RequestModel):
+    """Parameters of ``GET /exchanges/multi/{multiId}/tx``: the wallet that signs and pays."""
+
+    sender: Sender
+
+
+class MultiBuildRequest(RequestModel):
+    """Body of ``POST /exchanges/multi/{multiId}/tx/build``. ``sender`` is the wallet that signs
+    and funds; without ``service_ids`` every order of the group is paid."""
+
+    sender: Sender
+    service_ids: Annotated[list[OrderId], Field(min_length=1, max_length=MOST_ORDERS)] | None = (
+        Field(default=None, validation_alias=alias("serviceIds"), serialization_alias="serviceIds")
+    )
+
+
+class UserOperation(WireModel):
+    """A UserOperation as bundlers exchange it, without its signature (ERC-4337, v0.7 and later)."""
+
+    sender: EvmAddress
+    nonce: Quantity
+    factory: EvmAddress | None = None
+    factory_data: Calldata | None = None
+    call_data: Calldata
+    call_gas_limit: Quantity
+    verification_gas_limit: Quantity
+    pre_verification_gas: Quantity
+    max_fee_per_gas: Quantity
+    max_priority_fee_per_gas: Quantity
+
+
+class EvmTransactionData(WireModel):
+    """What a wallet signs for one batch, and the call by which its owner funds it.
+
+    ``user_op_hash`` is told for comparison only: the wallet hashes ``user_operation`` itself.
+    ``to``, ``data`` and ``value`` (wei) are the funding call; ``token_amount`` is what it moves
+    of a token. Services other than ours may leave the operation out.
+    """
+
+    user_op_hash: Hash32
+    to: EvmAddress
+    data: Calldata
+    value: Units
+    chain_id: WireInteger
+    token_amount: Units | None = None
+    entry_point: EvmAddress | None = None
+    entry_point_version: Annotated[str, Identity(16)] | None = None
+    user_operation: UserOperation | None = None
+
+
+class SolanaTransactionData(WireModel):
+    """A serialized transaction that the sender signs and sends."""
+
+    data: SerializedTransaction
+
+
+class MultiTransaction(WireModel):
+    """One batch: the orders whose deposits it pays, and what is to be signed."""
+
+    service_ids: list[OrderId] = Field(
+        validation_alias=alias("serviceIds"), serialization_alias="serviceIds"
+    )
+    tx_data: EvmTransactionData | SolanaTransactionData
+
+
+class MultiTransactions(WireModel):
+    """Answer of the two operations that build. ``chain`` is ``evm`` or ``solana``.
+
+    ``deposit_needed`` is what the smart account still lacks and ``sa_current_balance`` what it
+    holds, in the smallest unit of what is sold; both are told on EVM chains only.
+    """
+
+    multi_id: OrderId
+    chain: Annotated[str, Identity(16)]
+    transactions: list[MultiTransaction]
+    deposit_needed: Units | None = None
+    sa_current_balance: Units | None = None
+
+
+class MultiSubmitRequest(RequestModel):
+    """Body of ``POST /exchanges/multi/{multiId}/tx``: one signature for each batch, in the order
+    of the build answer."""
+
+    signatures: Annotated[list[Signature], Field(min_length=1, max_length=MOST_BATCHES)]
+
+
+class MultiSubmission(WireModel):
+    """The hash of every operation that was handed to the bundler."""
+
+    user_op_hashes: list[Hash32]
