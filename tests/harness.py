@@ -21,10 +21,13 @@ from typing import Any, TypeVar
 
 import httpx
 
+from forked_commands import CommandServer
+
 T = TypeVar("T")
 
 START_SECONDS = 40.0
 COMMAND_SECONDS = 50.0
+_COMMANDS = CommandServer()
 
 
 def environment(home: Path, **extra: str) -> dict[str, str]:
@@ -89,16 +92,10 @@ def cli(
     seconds: float = COMMAND_SECONDS,
 ) -> Result:
     """Run one command to its end, without a terminal."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "swapdesk", *arguments],
-        env=environment(home, **(env or {})),
-        cwd=home,
-        input=stdin.encode(),
-        capture_output=True,
-        timeout=seconds,
-        check=False,
+    out, err, code = _COMMANDS.run(
+        list(arguments), environment(home, **(env or {})), home, stdin.encode(), seconds
     )
-    return Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
+    return Result(out.decode(), err.decode(), code)
 
 
 @dataclass
