@@ -26,7 +26,8 @@ from swapdesk.secret import Secret
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.text import safe_text
 
-DEADLINE = 15.0
+DEADLINE = 25.0
+"""Longer than a payment takes that opens its chain first."""
 DEPOSITS = "deposits"
 FAUCET = "faucet"
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)

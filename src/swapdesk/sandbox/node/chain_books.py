@@ -117,7 +117,7 @@ class ChainBooks:
                         self._credit(row, arrival)
                     self._confirm(name, last)
                     for payment in looked:
-                        self._place(payment, wallets)
+                        self._place(payment, wallets, last)
                     payments.finish(name, last - FINAL_DEPTH)
                     self._note(name, wallets, read, last)
             elif last - read.noted >= AT_ONCE:
@@ -186,9 +186,16 @@ class ChainBooks:
 
     # Payments
 
-    def _place(self, payment: Payment, wallets: ChainWallets) -> None:
-        """Note where a payment is; a payout that is in a block is paid (one confirmation)."""
+    def _place(self, payment: Payment, wallets: ChainWallets, height: int) -> None:
+        """Note where a payment is; a payout that is in a block is paid (one confirmation).
+
+        One that moved nothing might yet do so after a reorganisation: it is given up, and may be
+        paid for again, only when its block counts.
+        """
         found = wallets.mined(payment.hash)
+        deep = chains_by_name()[payment.chain].confirmations
+        if found is not None and not found.succeeded and height - found.height + 1 < deep:
+            found = None
         self._ledger.outgoing.place(payment, found)
         if found is None or payment.height is not None:
             return

@@ -100,7 +100,7 @@ class EvmWallets:
 
     def submit(self, raw: bytes) -> None:
         chain = self._live()
-        if chain.pool.get(keccak(raw)) is not None:
+        if chain.pool.get(keccak(raw)) is not None or chain.mined(keccak(raw)):
             return
         try:
             # Faults that are asked for meet the transactions of others.
