@@ -7,10 +7,18 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from flows.dex.swapping import Place, swapping
+from flows.dex.swapping import Place, Swapper, swapping
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
     async with swapping(tmp_path_factory.mktemp("swap")) as made:
         yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def first(place: Place, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Swapper]:
+    """Whose wallet agent others may use, each with a key of their own: starting one takes longer
+    than most tests."""
+    async with place.someone(tmp_path_factory.mktemp("first")) as someone:
+        yield someone

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from flows.dex.boundaries import striking
 from flows.dex.swapping import Place, Swapper
@@ -24,13 +23,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CHAIN = "base"
 IMPATIENT = Pace(look=0.01, patience=1.0)
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def first(place: Place, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Swapper]:
-    """Whose wallet agent everybody uses: each test has a key of its own in it."""
-    async with place.someone(tmp_path_factory.mktemp("first")) as someone:
-        yield someone
 
 
 @dataclass

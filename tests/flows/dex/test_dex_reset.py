@@ -29,10 +29,12 @@ async def allowed(someone: Swapper, token: Token) -> int:
     return int.from_bytes(await client.call(call), "big")
 
 
-async def test_what_is_left_over_is_reset_first(place: Place, tmp_path: Path) -> None:
+async def test_what_is_left_over_is_reset_first(
+    place: Place, first: Swapper, tmp_path: Path
+) -> None:
     usdt, weth = place.floor.token("ethereum", "USDT"), place.floor.token("ethereum", "WETH")
     client = place.floor.readers["ethereum"].client
-    async with place.someone(tmp_path) as someone:
+    async with place.someone(tmp_path, first) as someone:
         await someone.fund(chain="ethereum", USDT="500")
         # An approval that was given for a swap nobody went on with.
         someone.agrees = lambda review: "may take" in review.title or "llow" in review.title
@@ -69,11 +71,11 @@ async def test_what_is_left_over_is_reset_first(place: Place, tmp_path: Path) ->
 
 
 async def test_a_reset_that_went_through_alone_is_gone_on_from(
-    place: Place, tmp_path: Path
+    place: Place, first: Swapper, tmp_path: Path
 ) -> None:
     """The trader says no between the two: nothing may be taken, and that is what is said."""
     usdt, weth = place.floor.token("ethereum", "USDT"), place.floor.token("ethereum", "WETH")
-    async with place.someone(tmp_path) as someone:
+    async with place.someone(tmp_path, first) as someone:
         await someone.fund(chain="ethereum", USDT="500")
         someone.agrees = lambda review: len(someone.reviews) == 1
         left = await someone.flow().swap(await someone.intent("ba", usdt, weth, "40"))

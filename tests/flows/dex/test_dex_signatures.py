@@ -10,16 +10,18 @@ from typing import Any
 import httpx
 import pytest
 
-from flows.dex.swapping import Place
+from flows.dex.swapping import Place, Swapper
 from swapdesk.flows.dex_outcome import SwapEnded, Swapped
 from swapdesk.wallet.promise import Purpose
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_a_permit_and_the_swap_that_uses_it(place: Place, tmp_path: Path) -> None:
+async def test_a_permit_and_the_swap_that_uses_it(
+    place: Place, first: Swapper, tmp_path: Path
+) -> None:
     usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-    async with place.someone(tmp_path) as someone:
+    async with place.someone(tmp_path, first) as someone:
         await someone.fund(USDC="100")
         intent = await someone.intent("fa", usdc, weth, "100")
         outcome = await someone.flow().swap(intent)
@@ -32,9 +34,9 @@ async def test_a_permit_and_the_swap_that_uses_it(place: Place, tmp_path: Path) 
         assert "sign permit 0" in {one.name for one in someone.journal.swaps.steps(intent.id)}
 
 
-async def test_a_chain_of_two_signatures(place: Place, tmp_path: Path) -> None:
+async def test_a_chain_of_two_signatures(place: Place, first: Swapper, tmp_path: Path) -> None:
     usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-    async with place.someone(tmp_path) as someone:
+    async with place.someone(tmp_path, first) as someone:
         await someone.fund(USDC="100")
         coins = await someone.holds(place.floor.token("base", "ETH"))
         intent = await someone.intent("is", usdc, weth, "100")
@@ -101,10 +103,10 @@ def _next(**changes: Any) -> Callable[[Any], Any]:
     ],
 )
 async def test_a_chain_goes_forward_and_ends(
-    place: Place, tmp_path: Path, path: str, change: Callable[[Any], Any], made: int
+    place: Place, first: Swapper, tmp_path: Path, path: str, change: Callable[[Any], Any], made: int
 ) -> None:
     usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
-    async with place.someone(tmp_path) as someone:
+    async with place.someone(tmp_path, first) as someone:
         await someone.fund(USDC="100")
         intent = await someone.intent("is", usdc, weth, "100")
         place.network.after = _changed(path, change)
@@ -143,11 +145,11 @@ def _sends(**changes: Any) -> Callable[[Any], Any]:
     ],
 )
 async def test_an_order_that_repeats_another_transaction_is_not_paid(
-    place: Place, tmp_path: Path, change: Callable[[Any], Any]
+    place: Place, first: Swapper, tmp_path: Path, change: Callable[[Any], Any]
 ) -> None:
     """The create says one thing and the order, read again, another: neither is signed."""
     eth, usdc = place.floor.token("base", "ETH"), place.floor.token("base", "USDC")
-    async with place.someone(tmp_path) as someone:
+    async with place.someone(tmp_path, first) as someone:
         await someone.fund()
         coins = await someone.holds(eth)
         intent = await someone.intent("ba", eth, usdc, "0.01")

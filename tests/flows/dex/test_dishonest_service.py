@@ -39,13 +39,6 @@ async def lying(place: Place) -> AsyncIterator[PartnerApi]:
             yield api
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def first(place: Place, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Swapper]:
-    """Whose wallet agent everybody uses: each test has a key of its own in it."""
-    async with place.someone(tmp_path_factory.mktemp("first")) as someone:
-        yield someone
-
-
 @dataclass(frozen=True)
 class Way:
     """A way to swap ``sell`` for ``buy``; ``before`` is what is honestly signed on it until the
