@@ -18,6 +18,12 @@ PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
 MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11"
 ENTRY_POINT = "0x0000000071727De22E5E9d8BAf0edAc6f37da032"
 """EntryPoint v0.7 of ERC-4337."""
+ENTRY_POINT_08 = "0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108"
+"""EntryPoint v0.8; nothing of ours stands there."""
+SANDBOX_ACCOUNT_FACTORY = "0xAF9007b5164A666507A0Ba515b31aa0992BF4DDd"
+"""Makes the smart accounts of the sandbox, at one address on every chain."""
+SANDBOX_ACCOUNT = "0x98Ae8e5866cFFc98F97251DcE2619E0bEBb5460D"
+"""The code that every smart account of the sandbox is a proxy of."""
 
 
 class Role(StrEnum):
