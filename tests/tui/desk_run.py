@@ -10,9 +10,11 @@ import asyncio
 import hashlib
 import random
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,6 +41,8 @@ from swapdesk.service.venues.adapter import DepositInstruction, LegOrder
 from swapdesk.settings import Settings, load_settings
 from swapdesk.tui.app import DeskApp
 from swapdesk.tui.widgets.typed_confirm import TypedConfirm
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.tokens import Token
 from tui.screen_text import screen_text
 
 S = TypeVar("S", bound=Screen[Any])
@@ -223,6 +227,13 @@ class Market:
             yield run
 
 
+@cache
+def catalogue(now: datetime) -> tuple[Sequence[Chain], Sequence[Token]]:
+    """Chains and tokens of every market: they are the same, and nothing changes them."""
+    chains = build_chains()
+    return chains, build_tokens(chains, now)
+
+
 @pytest.fixture
 async def market(tmp_path: Path) -> AsyncIterator[Market]:
     clock = ManualClock()
@@ -232,8 +243,7 @@ async def market(tmp_path: Path) -> AsyncIterator[Market]:
         PayableVenue("cc", "Cedar", spread="0.001", minimum_usd="100000"),
     ]
     store = SqliteStore.open(tmp_path / "service.db")
-    chains = build_chains()
-    tokens = build_tokens(chains, clock.now())
+    chains, tokens = catalogue(clock.now())
     middle = [token.id for token in tokens if token.symbol in ("XRP", "SOL") and token.mainnet]
     parts = assemble(clock, random.Random(7), store, chains, tokens, venues, PARTNERS, middle)
     network = FaultyNetwork(httpx.ASGITransport(app=build_service(parts)))
