@@ -359,13 +359,18 @@ async def test_a_file_of_the_first_release_is_brought_up_to_date(tmp_path: Path)
     await store.close()
     new = ("fixed", "receive", "markup", "rates", "payout_wallet", "choice", "plan")
     with sqlite3.connect(path) as db:
-        wanted = {table: _columns(db, table) for table in ("quotes", "orders", "usage", "scans")}
-        for table, columns in (("orders", new), ("quotes", (*new, *ONLY_QUOTES))):
+        tables = ("quotes", "orders", "usage", "scans", "groups", "bundles")
+        wanted = {table: _columns(db, table) for table in tables}
+        for index in ("one_order_per_transaction", "orders_of_group"):
+            db.execute(f"DROP INDEX {index}")
+        for table, columns in (
+            ("orders", (*new, "multi_id")),
+            ("quotes", (*new, *ONLY_QUOTES)),
+        ):
             for column in columns:
                 db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        db.execute("DROP INDEX one_order_per_transaction")
-        db.execute("DROP TABLE usage")
-        db.execute("DROP TABLE scans")
+        for table in ("usage", "scans", "groups", "bundles"):
+            db.execute(f"DROP TABLE {table}")
         db.execute("PRAGMA user_version = 1")
     db.close()
     store = SqliteStore.open(path)

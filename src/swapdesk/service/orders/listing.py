@@ -17,14 +17,9 @@ from swapdesk.wire.quotes import SortOrder
 async def list_orders(
     store: Store, presentation: Presentation, partner_id: str, query: OrderQuery, now: datetime
 ) -> OrderList:
-    """One page. ``from`` is clamped to the 48-hour window; ``from`` after ``to`` is refused.
-
-    No order of this service belongs to a group, so ``multiId`` matches none.
-    """
+    """One page. ``from`` is clamped to the 48-hour window; ``from`` after ``to`` is refused."""
     if query.from_ is not None and query.to is not None and query.from_ > query.to:
         raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
-    if query.multi_id is not None:
-        return OrderList(orders=[], total=0, total_pages=0)
     since = window_start(now)
     orders, total = await store.list_orders(
         OrderFilter(
@@ -35,6 +30,7 @@ async def list_orders(
             private=query.anonymous,
             token_in_id=query.in_token_id and query.in_token_id.lower(),
             token_out_id=query.out_token_id and query.out_token_id.lower(),
+            multi_id=query.multi_id,
             sort=query.sort_by.value,
             descending=query.sort_order is SortOrder.DESC,
             offset=(query.page - 1) * query.page_size,

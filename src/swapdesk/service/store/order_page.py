@@ -42,7 +42,7 @@ def _where(wanted: OrderFilter) -> tuple[str, list[str | int]]:
         values.extend(wanted.statuses)
     if wanted.private is not None:
         terms.append("route = 'private'" if wanted.private else "route <> 'private'")
-    for column in ("token_in_id", "token_out_id"):
+    for column in ("token_in_id", "token_out_id", "multi_id"):
         value = getattr(wanted, column)
         if value is not None:
             terms.append(f"{column} = ?")

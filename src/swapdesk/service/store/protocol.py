@@ -12,6 +12,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, Protocol
 
+from swapdesk.service.store.bundles import BundleState, StoredBundle, StoredGroup
+
 Route = Literal["standard", "private", "dex"]
 """The route types of quotes and orders (spec: What the service does 2)."""
 
@@ -102,7 +104,8 @@ class StoredOrder:
     displayed states and only grows; ``version`` is the compare-and-set counter. ``due_at`` is
     when a worker looks next. ``failure_code`` is the answer a twin create gets when no venue
     opened. ``detail`` holds what has no column of its own, as JSON-ready values. The fields
-    after it are the terms of the quote, which a fallback keeps; ``plan`` belongs to DEX orders.
+    after it are the terms of the quote, which a fallback keeps; ``plan`` belongs to DEX orders,
+    ``multi_id`` to those of a group.
     """
 
     service_id: str
@@ -148,6 +151,7 @@ class StoredOrder:
     payout_wallet: int | None = None
     choice: RouteChoice = EVERY_ROUTE
     plan: dict[str, Any] = field(default_factory=dict)
+    multi_id: str | None = None
 
 
 @dataclass(slots=True)
@@ -185,6 +189,7 @@ class OrderFilter:
     descending: bool
     offset: int
     limit: int
+    multi_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -228,6 +233,35 @@ class Store(Protocol):
 
         Raises QuoteConsumed, or QuoteGone for a quote of nobody or of another partner.
         """
+        ...
+
+    async def begin_group(self, group: StoredGroup, orders: Sequence[StoredOrder]) -> None:
+        """Insert a group and its orders, which have no stored quote, in one commit."""
+        ...
+
+    async def get_group(self, partner_id: str, multi_id: str) -> StoredGroup | None: ...
+
+    async def orders_of_group(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
+        """In the order they were asked for."""
+        ...
+
+    async def save_bundle(self, bundle: StoredBundle) -> None:
+        """Keep a pending bundle in place of the group's other pending one.
+
+        Raises BundleUnderWay when one that was submitted, or paid, has an order in common.
+        """
+        ...
+
+    async def bundles_of_group(self, partner_id: str, multi_id: str) -> list[StoredBundle]:
+        """Newest first."""
+        ...
+
+    async def move_bundle(self, bundle: StoredBundle, *, expected: BundleState) -> bool:
+        """Write what became of a bundle; False when it was in another state, or is gone."""
+        ...
+
+    async def bundles_under_way(self) -> list[StoredBundle]:
+        """Everybody's that were submitted and have no outcome, oldest first."""
         ...
 
     async def order_of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
-VERSION = 4
+VERSION = 5
 
 _USAGE = """
 CREATE TABLE usage (
@@ -32,6 +32,32 @@ _TRANSACTIONS = """
 CREATE UNIQUE INDEX one_order_per_transaction ON orders
     (json_extract(detail, '$.sourceChain'), json_extract(detail, '$.confirmedHash'))
     WHERE json_extract(detail, '$.confirmedHash') IS NOT NULL;
+"""
+
+_GROUPS = """
+CREATE INDEX orders_of_group ON orders (multi_id) WHERE multi_id IS NOT NULL;
+
+CREATE TABLE groups (
+    multi_id   TEXT PRIMARY KEY,
+    partner_id TEXT NOT NULL,
+    created    INTEGER NOT NULL,
+    chain      TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE bundles (
+    number         INTEGER PRIMARY KEY AUTOINCREMENT,
+    multi_id       TEXT NOT NULL,
+    partner_id     TEXT NOT NULL,
+    created        INTEGER NOT NULL,
+    modified       INTEGER NOT NULL,
+    state          TEXT NOT NULL,
+    owner          TEXT NOT NULL,
+    batches        TEXT NOT NULL,
+    tx_hash        TEXT,
+    failure_reason TEXT
+);
+CREATE INDEX bundles_of_group ON bundles (multi_id, number);
+CREATE INDEX bundles_under_way ON bundles (number) WHERE state = 'submitted';
 """
 
 TABLES = (
@@ -109,6 +135,7 @@ CREATE TABLE orders (
     payout_wallet    INTEGER,
     choice           TEXT NOT NULL DEFAULT '{}',
     plan             TEXT NOT NULL DEFAULT '{}',
+    multi_id         TEXT,
     amount_key       TEXT NOT NULL,
     lease_owner      TEXT,
     lease_until      INTEGER
@@ -138,6 +165,7 @@ CREATE TABLE requests (
     + _USAGE
     + _SCANS
     + _TRANSACTIONS
+    + _GROUPS
 )
 
 _TERMS = (
@@ -165,6 +193,7 @@ UPDATES: dict[int, str] = {
         for table in ("quotes", "orders")
     )
     + _TRANSACTIONS,
+    4: "ALTER TABLE orders ADD COLUMN multi_id TEXT;" + _GROUPS,
 }
 """What takes a file from a version to the next one."""
 

@@ -16,7 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from swapdesk.service.store import counters, outbox, verdicts
+from swapdesk.service.store import bundle_rows, counters, outbox, verdicts
+from swapdesk.service.store.bundles import BundleState, StoredBundle, StoredGroup
 from swapdesk.service.store.order_page import page_of
 from swapdesk.service.store.protocol import (
     OrderFilter,
@@ -130,6 +131,40 @@ class SqliteStore:
             raise QuoteConsumed(row["consumed_by"])
 
         await self._write(begin)
+
+    async def begin_group(self, group: StoredGroup, orders: Sequence[StoredOrder]) -> None:
+        rows = [
+            values_of(order, ORDER_COLUMNS) | {"amount_key": amount_key(order.amount_in)}
+            for order in orders
+        ]
+
+        def begin(db: sqlite3.Connection) -> None:
+            bundle_rows.insert_group(db, group)
+            db.executemany(INSERT_ORDER, rows)
+
+        await self._write(begin)
+
+    async def get_group(self, partner_id: str, multi_id: str) -> StoredGroup | None:
+        row = self._look(bundle_rows.GROUP, (partner_id, multi_id))
+        return None if row is None else bundle_rows.group_of(row)
+
+    async def orders_of_group(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
+        values = (partner_id, multi_id)
+        return await self._read(
+            lambda db: [order_of(row) for row in db.execute(bundle_rows.ORDERS_OF_GROUP, values)]
+        )
+
+    async def save_bundle(self, bundle: StoredBundle) -> None:
+        await self._write(lambda db: bundle_rows.replace_pending(db, bundle))
+
+    async def bundles_of_group(self, partner_id: str, multi_id: str) -> list[StoredBundle]:
+        return await self._read(lambda db: bundle_rows.of_group(db, partner_id, multi_id))
+
+    async def move_bundle(self, bundle: StoredBundle, *, expected: BundleState) -> bool:
+        return await self._write(lambda db: bundle_rows.move(db, bundle, expected))
+
+    async def bundles_under_way(self) -> list[StoredBundle]:
+        return await self._read(bundle_rows.under_way)
 
     async def order_of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
         return await self._one_order("partner_id = ? AND quote_id = ?", (partner_id, quote_id))
