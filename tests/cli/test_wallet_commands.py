@@ -56,6 +56,14 @@ def test_the_sandbox_has_a_wallet_with_money_and_no_question(desk: Desk) -> None
     assert ended.document["spender"] == ROUTER
     gone = desk("wallet", "revoke", "usdc", "fa", "--chain", "base", "--yes", "--json")
     assert (gone.code, gone.error["code"]) == (5, "NO_ALLOWANCE")
+    signed = desk("wallet", "transactions", "--json")
+    assert signed.code == 0, signed
+    last = signed.document["transactions"][-1]
+    assert (last["hash"], last["purpose"]) == (ended.document["hash"], "revoke")
+    assert last["state"] == "succeeded"
+    late = desk("wallet", "cancel", last["hash"], "--yes", "--json")
+    assert (late.code, late.error["code"]) == (9, "NOT_CANCELLED")
+    assert late.error["money"] == "where the transaction takes it"
 
 
 async def allow(desk: Desk) -> None:
@@ -89,8 +97,9 @@ async def allow(desk: Desk) -> None:
 
 
 def test_nothing_is_signed_without_a_yes(here: InProcess) -> None:
-    asked = here("wallet", "revoke", "usdc", "fa", "--chain", "base", "--json")
-    assert (asked.code, asked.error["code"]) == (2, "NEEDS_YES")
+    for words in (("revoke", "usdc", "fa", "--chain", "base"), ("cancel", "0x" + "ab" * 32)):
+        asked = here("wallet", *words, "--json")
+        assert (asked.code, asked.error["code"]) == (2, "NEEDS_YES")
 
 
 def test_a_live_wallet_asks_for_its_pass_phrase(tmp_path: Path) -> None:

@@ -192,10 +192,13 @@ class LocalWallet:
         asked = self._pairs(await client.read_accounts(), account)
         return tuple(await asyncio.gather(*(self._held(client, *one) for one in asked)))
 
-    async def allowances(self, account: Account | None = None) -> tuple[ChainAllowances, ...]:
-        """Who may take what of every account, or of one."""
+    async def allowances(
+        self, account: Account | None = None, link: ChainLink | None = None
+    ) -> tuple[ChainAllowances, ...]:
+        """Who may take what of every account, or of one, on every chain, or on one."""
         client = await self.client()
-        asked = self._pairs(await client.read_accounts(), account)
+        pairs = self._pairs(await client.read_accounts(), account)
+        asked = [one for one in pairs if link is None or one[1].name == link.name]
         return tuple(await asyncio.gather(*(self._allowed(client, *one) for one in asked)))
 
     def _pairs(

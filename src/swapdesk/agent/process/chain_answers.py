@@ -12,6 +12,9 @@ from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 WORD = 32
+AT_ONCE = 25
+"""Calls of one request. Each executes a contract, and a request that a busy node cannot answer
+within its deadline is lost whole."""
 
 
 async def answers_of(
@@ -21,13 +24,15 @@ async def answers_of(
     answer or is of another chain."""
     identity = [Request("eth_chainId"), Request("eth_getBlockByNumber", ("0x0", False))]
     try:
-        chain_id, block, *answers = await client.batch([*identity, *asked])
+        chain_id, block, *answers = await client.batch([*identity, *asked[:AT_ONCE]])
         if isinstance(chain_id, EvmRefused) or quantity(chain_id) != link.chain_id:
             raise another_chain(link)
         if genesis:
             told = None if isinstance(block, EvmRefused) else digest(fields(block).get("hash"))
             if told != genesis:
                 raise another_chain(link)
+        for at in range(AT_ONCE, len(asked), AT_ONCE):
+            answers += await client.batch(asked[at : at + AT_ONCE])
     except EvmError as error:
         raise Refusal(Code.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
     return answers
