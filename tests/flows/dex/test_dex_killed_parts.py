@@ -42,7 +42,7 @@ from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token, TokenQuery
 from wallet.agents import CHEAP, PASSPHRASE
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
 
 CHAIN = "base"
 AMOUNT = "3"
