@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 from flows.signing import GROUPED, line, refused, review
 from swapdesk.flows.review_words import (
@@ -14,7 +15,7 @@ from swapdesk.flows.review_words import (
     objections,
     unmatched,
 )
-from swapdesk.wallet.review import Match, Severity
+from swapdesk.wallet.review import BalanceChange, Match, Severity, Simulation
 
 NAMES = Names("trading", "is", "Isthmus", "ETH", "Ethereum")
 
@@ -67,14 +68,24 @@ def test_fields_are_counted_and_named() -> None:
 
 
 def test_what_moves_is_told_by_holder() -> None:
-    yours, other = moved(review())
+    yours, other = moved(review(), NAMES)
     assert yours.yours
     assert [f"{amount:f} {symbol}" for amount, symbol in yours.amounts] == [
         "-1000 USDC",
         "0.300331 WETH",
     ]
     assert not other.yours
-    assert moved(review(simulation=None)) == ()
+    assert moved(review(simulation=None), NAMES) == ()
+
+
+def test_the_coin_that_moves_is_told_in_whole_coins() -> None:
+    fee = BalanceChange(review().account, "?", None, None, -46_968_337_726_439)
+    (yours,) = moved(review(simulation=Simulation(1, (fee,), 21_000)), NAMES)
+    ((amount, symbol),) = yours.amounts
+    assert (f"{amount:f}", symbol) == ("-0.000046968337726439", "ETH")
+    unknown = BalanceChange(review().account, "?", "0x" + "1" * 40, None, 7)
+    (yours,) = moved(review(simulation=Simulation(1, (unknown,), 21_000)), NAMES)
+    assert yours.amounts == ((Decimal(7), "units of ?"),)
 
 
 def test_a_digest_stands_whole_in_two_rows() -> None:

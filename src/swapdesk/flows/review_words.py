@@ -6,7 +6,6 @@ The wallet agent judged; here a promise that repeats what stands beside it is on
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -52,6 +51,7 @@ class Names:
     venue_name: str | None = None
     coin: str = ""
     chain: str = ""
+    coin_decimals: int = 18
 
 
 def match_rows(review: Review, names: Names) -> tuple[MatchRow, ...]:
@@ -140,7 +140,7 @@ def objections(review: Review, severity: Severity) -> tuple[str, ...]:
     )
 
 
-def moved(review: Review) -> tuple[Moved, ...]:
+def moved(review: Review, names: Names) -> tuple[Moved, ...]:
     """What the simulation moved by holder, the account that signs first."""
     if review.simulation is None:
         return ()
@@ -148,22 +148,24 @@ def moved(review: Review) -> tuple[Moved, ...]:
     for one in review.simulation.changes:
         by_holder.setdefault(one.holder, []).append(one)
     found = [
-        Moved(holder, holder.lower() == review.account.lower(), _amounts(changes))
+        Moved(
+            holder,
+            holder.lower() == review.account.lower(),
+            tuple(_amount(one, names) for one in changes),
+        )
         for holder, changes in by_holder.items()
     ]
     return tuple(sorted(found, key=lambda one: not one.yours))
 
 
-def _amounts(changes: Sequence[BalanceChange]) -> tuple[tuple[Decimal, str], ...]:
-    return tuple(
-        (
-            Decimal(one.units)
-            if one.decimals is None
-            else short(from_base_units(one.units, one.decimals)),
-            one.symbol if one.decimals is not None else f"units of {one.symbol}",
-        )
-        for one in changes
-    )
+def _amount(change: BalanceChange, names: Names) -> tuple[Decimal, str]:
+    """In whole tokens; the agent does not name the coin of a chain."""
+    coin = change.contract is None and change.decimals is None and names.coin
+    decimals = names.coin_decimals if coin else change.decimals
+    if decimals is None:
+        return Decimal(change.units), f"units of {change.symbol}"
+    amount = short(from_base_units(change.units, decimals))
+    return amount, names.coin if coin else change.symbol
 
 
 def digest_groups(digest: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen
+from swapdesk.flows.dex_terms import COIN_DECIMALS
 from swapdesk.flows.notation import countdown, exact_amount, grouped_address
 from swapdesk.flows.review_words import (
     NOTHING_SIGNED,
@@ -42,7 +43,7 @@ class SignState:
 
 
 def context_of(session: SigningSession) -> str:
-    """``2 of 2 · 1,000 USDC → WETH``."""
+    """``2 of 2 · 1,000 USDC → WETH``, with the chain of what is bought where it is another."""
     place = session.place
     which = "" if place is None else f"{place[0]} of {place[1]} {DOT} "
     return which + swap_words(session)
@@ -51,7 +52,9 @@ def context_of(session: SigningSession) -> str:
 def swap_words(session: SigningSession) -> str:
     intent = session.intent
     sold = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
-    return f"{sold} {BECOMES} {intent.token_out.symbol}"
+    other = intent.token_out.chain != intent.token_in.chain
+    where = f" on {intent.token_out.chain_name}" if other else ""
+    return f"{sold} {BECOMES} {intent.token_out.symbol}{where}"
 
 
 def sign_lines(state: SignState, width: int) -> list[Line]:
@@ -103,6 +106,7 @@ def names_of(session: SigningSession) -> Names:
         intent.provider_name,
         session.coin,
         intent.token_in.chain_name,
+        COIN_DECIMALS.get(intent.token_in.kind, 18),
     )
 
 
@@ -135,7 +139,7 @@ def _happens(session: SigningSession, review: Review, width: int) -> list[Line]:
     if simulation.failure is not None:
         said = f"{REFUSED} it would fail: {simulation.failure}"
         return rows + wrapped(Span(said, "status-trouble"), width, indent=2)
-    changes = moved(review)
+    changes = moved(review, names_of(session))
     for one in changes:
         # What others get and give is the other half of the swap, unless something is wrong.
         if one.yours or review.refused:
