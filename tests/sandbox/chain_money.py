@@ -16,7 +16,7 @@ from swapdesk.sandbox.evm_world.parties import COINS
 from swapdesk.sandbox.node.evm.sandbox_keys import sandbox_key
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.partner_keys import load_key
-from swapdesk.sandbox.reserves import PAYER, hot_wallet_name, reserves_of
+from swapdesk.sandbox.reserves import hot_wallet_name, reserves_of
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS
 from swapdesk.sandbox.world import WorldToken, world_tokens
 
@@ -122,6 +122,3 @@ def paid_once(running: Running) -> None:
     for chain, name, count in counts:
         used = chain_of(running, chain)("eth_getTransactionCount", wallet(running, name), "latest")
         assert int(used, 16) == count, (chain, name)
-
-
-__all__ = ["PAYER", "Chain", "Sums", "chain_of", "paid_once", "sums", "wallet"]
