@@ -13,6 +13,7 @@ from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.events.hub import Hub
 from swapdesk.service.events.websocket import stream_endpoint
+from swapdesk.service.multi.groups import GroupDesk
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
@@ -71,6 +72,7 @@ def assemble(
         rates=RateLimiter(store, clock, requests),
         orders=desk,
         dex=dex,
+        groups=GroupDesk(store, catalog, registry, engine, desk, clock, rng),
         hub=hub,
         worker=Worker(store, catalog, registry, clock, desk),
         stream=stream_endpoint(hub, directory, clock),

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Literal
 
 from swapdesk.service.errors import ServiceError
 from swapdesk.wire.chains import Chain, ChainQuery
@@ -18,7 +17,8 @@ from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSecurityScan
 
-Side = Literal["from", "to", "token"]
+Side = str
+"""The input that names a token: ``from``, ``to``, ``orders.3.from``; ``token`` by its path."""
 
 _PAGES_KEPT = 256
 _PAGE_BYTES_KEPT = 64 * 1024 * 1024

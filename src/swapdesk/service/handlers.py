@@ -13,6 +13,7 @@ from swapdesk.service.parts import ServiceParts
 from swapdesk.wire.chains import ChainList
 from swapdesk.wire.dex import ApproveAnswer, SignatureRequirement
 from swapdesk.wire.health import Health
+from swapdesk.wire.multi import MultiExchange, MultiExchangeStatus
 from swapdesk.wire.operations import OPERATIONS
 from swapdesk.wire.orders import Order, OrderList
 from swapdesk.wire.pair_limits import PairLimits
@@ -109,6 +110,12 @@ class Handlers:
 
     async def create_private_send(self, call: Call) -> Order:
         return await self._parts.orders.create(call.by, call.body, "private_send", call.admit)
+
+    async def create_multi_exchange(self, call: Call) -> MultiExchange:
+        return await self._parts.groups.create(call.by, call.body, call.admit)
+
+    async def get_multi_exchange(self, call: Call) -> MultiExchangeStatus:
+        return await self._parts.groups.status(call.by, call.path.multi_id)
 
     async def get_order(self, call: Call) -> Encoded:
         return Encoded(await self._parts.orders.encoded(call.by, call.path.service_id))

@@ -14,6 +14,7 @@ from swapdesk.service.access import Directory
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.events.hub import Hub
+from swapdesk.service.multi.groups import GroupDesk
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
@@ -48,6 +49,7 @@ class ServiceParts:
     rates: RateLimiter
     orders: OrderDesk
     dex: DexDesk
+    groups: GroupDesk
     hub: Hub
     worker: Worker
     stream: Callable[[WebSocket], Awaitable[None]]

@@ -25,6 +25,12 @@ from swapdesk.wire.dex import (
 from swapdesk.wire.errors import ErrorCode as E
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
+from swapdesk.wire.multi import (
+    MultiExchange,
+    MultiExchangeRequest,
+    MultiExchangeStatus,
+    MultiPath,
+)
 from swapdesk.wire.orders import Order, OrderList, OrderPath, OrderQuery
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
 from swapdesk.wire.price_tiers import PriceTier
@@ -108,6 +114,9 @@ _CREATE = (
     *_WRITE,
 )
 _ASKED_OF_CHAINS = (E.INVALID_SWAP, *_WRITE)
+
+_CREATE_GROUP = (*_TOKENS, *_FIXED, *_WRITE)
+_OWN_GROUP = (E.NOT_FOUND, *_KEY_READ)
 
 _QUOTE_ID = {"quoteId": "/quotes/0/quoteId"}
 _SAME_TOKENS = {"inTokenId": "/inTokenId", "outTokenId": "/outTokenId"}
@@ -262,6 +271,34 @@ OPERATIONS: tuple[Operation, ...] = (
         errors=_CREATE,
         deadline=30.0,
         links=_FROM_ORDER,
+    ),
+    Operation(
+        "create_multi_exchange",
+        "POST",
+        "/exchanges/multi",
+        "Create a group of orders that sell on one chain",
+        Access.KEY,
+        RateClass.EXCHANGE,
+        PriceTier.EXCHANGE,
+        MultiExchange,
+        body=MultiExchangeRequest,
+        errors=_CREATE_GROUP,
+        result_limit=2 * _MIB,
+        deadline=30.0,
+        links={"get_multi_exchange": {"multiId": "/multiId"}},
+    ),
+    Operation(
+        "get_multi_exchange",
+        "GET",
+        "/exchanges/multi/{multiId}",
+        "A group of orders and the bundle that funds it, within 48 hours of creation",
+        Access.KEY,
+        RateClass.READ,
+        PriceTier.STATUS,
+        MultiExchangeStatus,
+        path_parameters=MultiPath,
+        errors=_OWN_GROUP,
+        result_limit=2 * _MIB,
     ),
     Operation(
         "get_order",

@@ -83,8 +83,8 @@ class OrderDesk:
         self._rng = rng
         self._in_flight: dict[str, asyncio.Event] = {}
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
-        self._rotation = Rotation(store, venues, clock, rng)
-        self._choosing = asyncio.Lock()
+        self.rotation = Rotation(store, venues, clock, rng)
+        self.choosing = asyncio.Lock()
         self._repricing = Repricing(venues, engine)
         self.dex = dex
         self.opening = Opening(store, catalog, venues, engine, clock)
@@ -206,8 +206,8 @@ class OrderDesk:
         if quote.payout_wallet is None:
             return await self._written(self._drafted(quote, request, digest, notes))
         # One at a time: two orders begun at once would both find the same wallet unused.
-        async with self._choosing:
-            renewed = await self._rotation.renewed(quote)
+        async with self.choosing:
+            renewed = await self.rotation.renewed(quote)
             if renewed is None:
                 twin = await self._store.order_of_quote(quote.partner_id, quote.quote_id)
                 raise unusable() if twin is None else QuoteConsumed(twin.service_id)

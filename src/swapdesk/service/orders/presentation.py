@@ -86,7 +86,9 @@ class Presentation:
         token_out = self._catalog.token(row.token_out_id)
         private = row.route == "private"
         rerouted = row.detail.get("rerouted") is True
-        provider = None if private else self._venues.provider(row.legs[0])
+        # The provider of an order of a group may change until its set-up is complete.
+        assigned = row.multi_id is None or row.deposit_address is not None
+        provider = self._venues.provider(row.legs[0]) if assigned and not private else None
         deposit_hash = _text(row, "depositHash")
         payout_hash = _text(row, "payoutHash")
         link = ""
@@ -120,7 +122,7 @@ class Presentation:
             anonymous=private,
             is_dex=row.route == "dex",
             fixed=row.fixed,
-            in_=None if private else row.legs[0],
+            in_=row.legs[0] if assigned and not private else None,
             swap_name=None if provider is None else provider.name,
             in_amount=row.amount_in,
             in_symbol=None if token_in is None else token_in.symbol,
@@ -148,6 +150,7 @@ class Presentation:
             refund_hash=_text(row, "refundHash"),
             refund_chain=_text(row, "refundChain"),
             refund_amount=_amount(row, "refundAmount"),
+            multi_id=row.multi_id,
             metadata=_metadata(row, fresh=fresh),
         )
 

@@ -63,8 +63,8 @@ class Asking:
         token_in = self._catalog.enabled_token(query.from_, "from")
         token_out = self._catalog.enabled_token(query.to, "to")
         if same:
-            _require_self_private(token_in, query.from_)
-        amount = _in_units(token_out if receive else token_in, query.amount)
+            require_self_private(token_in, query.from_)
+        amount = in_units(token_out if receive else token_in, query.amount)
         centralized = frozenset(_CENTRALIZED[each] for each in types if each in _CENTRALIZED)
         asked = self._asked(
             caller,
@@ -81,8 +81,8 @@ class Asking:
         self._check_options(caller, query)
         choice = self._choice(query, None)
         token = self._catalog.enabled_token(query.from_, "from")
-        _require_self_private(token, query.from_)
-        amount = _in_units(token, query.amount)
+        require_self_private(token, query.from_)
+        amount = in_units(token, query.amount)
         types: frozenset[Literal["standard", "private"]] = frozenset({"private"})
         question = RouteQuestion(token, token, amount, choice=choice, types=types)
         return self._asked(caller, query, question, receive=False)
@@ -149,13 +149,14 @@ def _refuse_on_dex(query: QuoteQuery) -> None:
         raise invalid("markup", "is not supported with types=dex", plain(query.markup))
 
 
-def _require_self_private(token: Token, value: str) -> None:
+def require_self_private(token: Token, value: str) -> None:
+    """Raise VALIDATION_ERROR for a token that no private route leads back to."""
     if not token.has_self_private:
         raise invalid("from", "must be a token with hasSelfPrivate", value)
 
 
-def _in_units(token: Token, amount: Decimal) -> Decimal:
-    """``amount`` in whole units of the token; one finer than the token cannot be sent."""
+def in_units(token: Token, amount: Decimal) -> Decimal:
+    """``amount`` in whole units of the token. Raises VALIDATION_ERROR for one that is finer."""
     exponent = amount.as_tuple().exponent
     if isinstance(exponent, int) and -exponent <= token.decimals:
         return amount

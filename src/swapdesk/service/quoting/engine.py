@@ -122,6 +122,21 @@ class QuoteEngine:
         items = [rows.private_send_row(stored, route, token) for route, stored in offers]
         return PrivateSendQuoteList(total=len(items), quotes=items)
 
+    async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
+        """Quotes that may be executed now, best first; none of them is stored.
+
+        Without a refund address (``refundable`` false) routes that need one are left out. Raises
+        AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT by the very limits that execution has.
+        """
+        priced = await self._price(asked)
+        routes = [*ranked(priced.standard), *best_per_pair(priced.private)]
+        offers = [self._stored(asked, route) for route in routes]
+        return [
+            quote
+            for quote in offers
+            if not quote.filtered and (refundable or not quote.requires_refund_address)
+        ]
+
     async def best_legs(
         self,
         token_in: Token,

@@ -8,7 +8,7 @@ out; strict unless a fallback was asked for.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -58,14 +58,17 @@ class Rotation:
             return found
         return routes if choice.rotate_fallback else [UnpricedRoute((), Cause.ROTATION)]
 
-    async def renewed(self, quote: StoredQuote) -> StoredQuote | None:
+    async def renewed(
+        self, quote: StoredQuote, also: Collection[tuple[str, int]] = ()
+    ) -> StoredQuote | None:
         """The quote with a wallet that no order was paid from since it was given.
 
-        Where none is left: without a wallet of its own when ``rotate_fallback``, else None.
+        ``also`` are wallets of orders that are begun together with this one. Where none is left:
+        without a wallet of its own when ``rotate_fallback``, else None.
         """
         if quote.payout_wallet is None:
             return quote
-        used = await self._used(quote.choice, quote.partner_id)
+        used = await self._used(quote.choice, quote.partner_id) | set(also)
         if (quote.legs[-1], quote.payout_wallet) not in used:
             return quote
         wallet = self._unused(quote.legs[-1], used)

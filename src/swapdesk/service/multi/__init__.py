@@ -1,0 +1,7 @@
+"""Groups of orders: created together, funded together (spec: Batch swaps; wire decisions 2.10 to
+2.12).
+
+``asking`` reads one order of a request, ``groups`` creates and shows them, ``bundles`` builds,
+takes and follows the operations that fund them on EVM chains, ``solana_batches`` the
+transactions that do on Solana; ``payable`` says which orders await a deposit.
+"""

@@ -1,0 +1,345 @@
+"""Groups of orders over HTTP: created, opened one by one, shown to their owner."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.orders_fixtures import EVM, XRP, venues_at
+from service.venue import PlainVenue
+from service.world import (
+    AS_FREE,
+    AS_SECOND,
+    BTC,
+    BY_PARTNER_ID,
+    DISABLED,
+    ETH,
+    FIRST,
+    SOL,
+    UNKNOWN_TOKEN,
+    USDC,
+)
+from service.world import (
+    XRP as RIPPLE_COIN,
+)
+from swapdesk.clock import ManualClock
+from swapdesk.service.orders.deletion import delete_order
+from swapdesk.service.orders.lifecycle import Worker
+from swapdesk.service.parts import ServiceParts
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.service.venues.adapter import VenueTraits
+from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.multi import MultiExchange, MultiExchangeStatus
+
+UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
+
+
+@pytest.fixture
+def venue_list() -> list[PlainVenue]:
+    return venues_at()
+
+
+def row(amount: object = 0.5, **more: Any) -> dict[str, Any]:
+    return {"from": ETH.id, "to": BTC.id, "amount": amount, "addressTo": BTC_ADDRESS, **more}
+
+
+async def group(api: httpx.AsyncClient, *rows: dict[str, Any], **more: Any) -> dict[str, Any]:
+    answer = await api.post("/exchanges/multi", json={"orders": list(rows), **more})
+    assert answer.status_code == 200, answer.text
+    decode(MultiExchange, answer.content, side="client")
+    found: dict[str, Any] = json.loads(answer.content, parse_float=str)
+    return found
+
+
+async def status(api: httpx.AsyncClient, multi_id: str) -> dict[str, Any]:
+    answer = await api.get(f"/exchanges/multi/{multi_id}")
+    assert answer.status_code == 200, answer.text
+    decode(MultiExchangeStatus, answer.content, side="client")
+    found: dict[str, Any] = json.loads(answer.content, parse_float=str)
+    return found
+
+
+async def opened(service: ServiceParts, clock: ManualClock) -> None:
+    """The worker sets up what is due."""
+    assert isinstance(service.worker, Worker)
+    await service.worker.step(clock.now())
+
+
+def ids(told: dict[str, Any]) -> list[str]:
+    return [each["order"]["serviceId"] for each in told["orders"]]
+
+
+async def test_a_group_is_created_new_and_opened_by_the_worker(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
+) -> None:
+    told = await group(
+        api,
+        row(0.5, walletInfo="mine"),
+        row(0.75, anonymous=True),
+        {**row(2000, to=RIPPLE_COIN.id, addressTo=XRP), "from": USDC.id, "destinationTag": "77"},
+    )
+    first, private, tagged = (each["order"] for each in told["orders"])
+    for order in (first, private, tagged):
+        assert order["multiId"] == told["multiId"]
+        assert (order["status"], order["statusLabel"]) == (-1, "NEW")
+        assert order["displayStatus"] == "WAITING_FOR_DEPOSIT"
+        assert not {"depositAddress", "swapName", "in"} & order.keys()
+    assert [order["anonymous"] for order in (first, private, tagged)] == [False, True, False]
+    assert (first["inAmount"], private["inAmount"], tagged["inAmount"]) == ("0.5", "0.75", 2000)
+    assert tagged["receiverTag"] == "77"
+    assert not any(venue.opened for venue in venue_list), "nobody was asked yet"
+    assert (await status(api, told["multiId"]))["orders"] == [first, private, tagged]
+    await opened(service, clock)
+    now = await status(api, told["multiId"])
+    assert now.keys() == {"multiId", "orders", "txHash"}
+    assert now["txHash"] is None
+    for order in now["orders"]:
+        assert (order["status"], order["statusLabel"]) == (0, "WAITING")
+        assert order["depositAddress"]
+    assert [order.get("swapName") for order in now["orders"]] == ["Alpha", None, "Alpha"]
+    assert [order["serviceId"] for order in now["orders"]] == ids(told), "as they were asked for"
+    details = await api.get(f"/orders/{ids(told)[0]}")
+    assert json.loads(details.content, parse_float=str) == now["orders"][0]
+
+
+async def test_the_list_of_orders_by_their_group(
+    api: httpx.AsyncClient, clock: ManualClock
+) -> None:
+    one = await group(api, row(0.5), row(0.6))
+    clock.advance(1)
+    other = await group(api, row(0.7))
+    for told in (one, other):
+        listed = await api.get("/orders", params={"multiId": told["multiId"]})
+        assert {each["serviceId"] for each in listed.json()["orders"]} == set(ids(told))
+    foreign = await api.get("/orders", params={"multiId": one["multiId"]}, headers=AS_SECOND)
+    assert foreign.json() == {"orders": [], "total": 0, "totalPages": 0}
+
+
+BAD_ROWS: list[tuple[str, dict[str, Any], str, str | None]] = [
+    ("an address of another chain", row(addressTo=EVM), "VALIDATION_ERROR", "addressTo"),
+    ("a memo of no such chain", row(destinationTag="7"), "VALIDATION_ERROR", "destinationTag"),
+    ("too little", row(0.0001), "AMOUNT_TOO_LOW", "amount"),
+    ("too much", row(300), "QUOTE_OVER_LIMIT", "amount"),
+    ("finer than the token", row("AMOUNT"), "VALIDATION_ERROR", "amount"),
+    ("the same token openly", row(to=ETH.id, addressTo=EVM), "VALIDATION_ERROR", "to"),
+    ("fixed without a way back", row(fixed=True), "VALIDATION_ERROR", "refundAddress"),
+    ("a memo for nobody", row(refundExtraId="7"), "VALIDATION_ERROR", "refundExtraId"),
+    (
+        "an exchange that is none",
+        row(filters={"onlySwaps": ["nobody"]}),
+        "VALIDATION_ERROR",
+        "filters.onlySwaps",
+    ),
+    (
+        "a leg of nobody",
+        row(anonymous=True, filters={"inLeg": {"include": ["nobody"]}}),
+        "VALIDATION_ERROR",
+        "filters.inLeg.include",
+    ),
+    (
+        "filters that exclude each other",
+        row(anonymous=True, filters={"onlySwaps": ["aa"], "outLeg": {"include": ["bb"]}}),
+        "VALIDATION_ERROR",
+        "filters.outLeg.include",
+    ),
+    ("a hop that this world has not", row(anonymous=True, useXmr=True), "INVALID_SWAP", None),
+    (
+        "one exchange for both legs",
+        row(anonymous=True, filters={"onlySwaps": ["aa"]}),
+        "INVALID_SWAP",
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("bad", "code", "field"), [each[1:] for each in BAD_ROWS], ids=[each[0] for each in BAD_ROWS]
+)
+async def test_what_is_wrong_with_one_order_leaves_the_others_alone(
+    api: httpx.AsyncClient,
+    service: ServiceParts,
+    clock: ManualClock,
+    bad: dict[str, Any],
+    code: str,
+    field: str | None,
+) -> None:
+    sent = json.dumps({"orders": [row(0.5), bad, row(0.6)]})
+    body = sent.replace('"AMOUNT"', "0.1234567890123456789")
+    answer = await api.post(
+        "/exchanges/multi", content=body, headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 200, answer.text
+    good, wrong, last = answer.json()["orders"]
+    assert wrong.keys() == {"error"}
+    assert wrong["error"]["code"] == code
+    if field is not None:
+        assert list(wrong["error"]["fields"]) == [field]
+    assert good.keys() == last.keys() == {"order"}
+    await opened(service, clock)
+    told = await status(api, answer.json()["multiId"])
+    assert [each["status"] for each in told["orders"]] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "status_code", "says"),
+    [
+        ([row(), row(to=UNKNOWN_TOKEN)], "TOKEN_NOT_FOUND", 404, "orders.1.to"),
+        ([row(), {**row(), "from": DISABLED.id}], "TOKEN_DISABLED", 404, "orders.1.from"),
+    ],
+)
+async def test_tokens_that_cannot_be_swapped_refuse_the_group(
+    api: httpx.AsyncClient, rows: list[dict[str, Any]], code: str, status_code: int, says: str
+) -> None:
+    answer = await api.post("/exchanges/multi", json={"orders": rows})
+    assert (answer.status_code, answer.json()["code"]) == (status_code, code)
+    assert says in answer.json()["message"]
+
+
+async def test_one_source_chain_a_group(api: httpx.AsyncClient) -> None:
+    mixed = [row(), {**row(20, to=BTC.id), "from": SOL.id}]
+    answer = await api.post("/exchanges/multi", json={"orders": mixed})
+    assert answer.status_code == 422
+    assert list(answer.json()["fields"]) == ["orders"]
+    assert "ethereum, solana" in answer.json()["fields"]["orders"]["message"]
+    several = await group(api, row(), {**row(2000), "from": USDC.id})
+    assert len(ids(several)) == 2, "several tokens of one chain are one group"
+
+
+async def test_fifty_orders_and_not_one_more(api: httpx.AsyncClient) -> None:
+    assert len(ids(await group(api, *[row(0.5)] * 50))) == 50
+    answer = await api.post("/exchanges/multi", json={"orders": [row(0.5)] * 51})
+    assert (answer.status_code, list(answer.json()["fields"])) == (422, ["orders"])
+    answer = await api.post("/exchanges/multi", json={"orders": []})
+    assert (answer.status_code, list(answer.json()["fields"])) == (422, ["orders"])
+
+
+async def test_bodies_are_closed_down_to_the_last_filter(api: httpx.AsyncClient) -> None:
+    bodies = {
+        "orders.0.quoteId": {"orders": [row(quoteId="1")]},
+        "orders.0.amount": {"orders": [row("0.5x")]},
+        "orders.1.filters.deviationThreshold": {
+            "orders": [row(), row(filters={"deviationThreshold": 101})]
+        },
+        "filters.rotatePayoutWallets": {"orders": [row()], "filters": {"rotatePayoutWallets": 1}},
+        "filters.rotationLookback": {"orders": [row()], "filters": {"rotationLookback": 0}},
+        "filters.inLeg.only": {"orders": [row()], "filters": {"inLeg": {"only": ["aa"]}}},
+    }
+    for path, body in bodies.items():
+        answer = await api.post("/exchanges/multi", json=body)
+        assert (answer.status_code, list(answer.json()["fields"])) == (422, [path])
+
+
+async def test_filters_of_the_group_and_of_an_order(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+) -> None:
+    told = await group(
+        api,
+        row(0.5),
+        row(0.5, filters={"onlySwaps": ["cc"]}),
+        row(0.5, anonymous=True, filters={"inLeg": {"include": ["bb"]}, "onlySwaps": ["bb", "cc"]}),
+        row(0.5, anonymous=True, filters={"onlySwaps": ["aa", "bb", "cc"]}),
+        filters={"onlySwaps": ["bb"], "outLeg": {"exclude": ["bb"]}},
+    )
+    await opened(service, clock)
+    rows = await service.store.orders_of_group(FIRST.partner_id, told["multiId"])
+    assert [each.legs for each in rows[:3]] == [("bb",), ("cc",), ("bb", "cc")]
+    assert rows[3].legs[1] != "bb"
+    refused = await api.post(
+        "/exchanges/multi", json={"orders": [row()], "filters": {"onlySwaps": ["nobody"]}}
+    )
+    assert list(refused.json()["fields"]) == ["filters.onlySwaps"]
+
+
+async def test_each_rotated_order_of_a_group_has_a_wallet_of_its_own(
+    api: httpx.AsyncClient, service: ServiceParts, venue_list: list[PlainVenue]
+) -> None:
+    for venue in venue_list:
+        venue.traits = VenueTraits(payout_wallets=2)
+    rotating = {"rotatePayoutWallets": True, "rotationLookback": 50, "deviationThreshold": 100}
+    told = await group(api, *[row(0.5, anonymous=True)] * 7, filters=rotating)
+    left = [each["error"]["code"] for each in told["orders"] if "error" in each]
+    assert left == ["INVALID_SWAP"], "there are six wallets"
+    rows = await service.store.orders_of_group(FIRST.partner_id, told["multiId"])
+    used = [(each.legs[-1], each.payout_wallet) for each in rows]
+    assert len(set(used)) == len(used)
+    assert all(wallet is not None for _, wallet in used)
+    assert {each.choice.rotation_lookback for each in rows} == {50}
+    assert {each.choice.deviation_threshold for each in rows} == {Decimal(100)}
+
+
+async def test_an_account_without_fixed_rates_gets_no_group_with_one(
+    api: httpx.AsyncClient,
+) -> None:
+    fixed = [row(0.5, fixed=True, refundAddress=EVM), row(0.5)]
+    refused = await api.post("/exchanges/multi", json={"orders": fixed}, headers=AS_FREE)
+    assert (refused.status_code, refused.json()["code"]) == (403, "FIXED_RATE_NOT_ALLOWED")
+
+
+async def test_a_failed_set_up_is_told_without_a_place_to_pay_to(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, venue_list: list[PlainVenue]
+) -> None:
+    told = await group(api, row(0.5), row(0.6))
+    for venue in venue_list:
+        venue.trouble.reject = True
+    await opened(service, clock)
+    for order in (await status(api, told["multiId"]))["orders"]:
+        assert order["status"] == 6
+        assert not {"depositAddress", "swapName"} & order.keys()
+
+
+async def test_a_deleted_order_is_an_id_and_a_state(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, store: SqliteStore
+) -> None:
+    told = await group(api, row(0.5), row(0.6))
+    await opened(service, clock)
+    gone = await store.get_order(FIRST.partner_id, ids(told)[0])
+    assert gone is not None
+    assert await delete_order(store, gone, clock.now())
+    shown = await status(api, told["multiId"])
+    assert shown["orders"][0] == {"serviceId": ids(told)[0], "status": 8}
+    assert shown["orders"][1]["status"] == 0
+
+
+async def test_a_group_is_its_owners_for_48_hours(
+    api: httpx.AsyncClient, anyone: httpx.AsyncClient, clock: ManualClock
+) -> None:
+    told = await group(api, row())
+    path = f"/exchanges/multi/{told['multiId']}"
+    foreign = await api.get(path, headers=AS_SECOND)
+    unknown = await api.get(f"/exchanges/multi/{UNKNOWN}", headers=AS_SECOND)
+    assert foreign.status_code == 404
+    without = [{k: v for k, v in a.json().items() if k != "requestId"} for a in (foreign, unknown)]
+    assert without[0] == without[1]
+    by_id = await anyone.get(path, headers=BY_PARTNER_ID)
+    assert (by_id.status_code, by_id.json()["code"]) == (401, "PARTNER_ID_NOT_SUPPORTED")
+    clock.advance(timedelta(hours=48).total_seconds() - 1)
+    assert (await api.get(path)).status_code == 200
+    clock.advance(2)
+    assert (await api.get(path)).status_code == 404
+
+
+async def test_a_group_counts_as_one_exchange(api: httpx.AsyncClient) -> None:
+    """And one of which nothing is created counts as none."""
+    headers = AS_FREE  # one exchange a minute
+    nothing = await api.post(
+        "/exchanges/multi", json={"orders": [row(addressTo=EVM)]}, headers=headers
+    )
+    assert nothing.status_code == 200
+    assert (await status_of(api, nothing.json()["multiId"], headers))["orders"] == []
+    rows = {"orders": [row(0.5), row(0.6)]}
+    assert (await api.post("/exchanges/multi", json=rows, headers=headers)).status_code == 200
+    second = await api.post("/exchanges/multi", json=rows, headers=headers)
+    assert (second.status_code, second.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+
+
+async def status_of(
+    api: httpx.AsyncClient, multi_id: str, headers: dict[str, str]
+) -> dict[str, Any]:
+    found: dict[str, Any] = (await api.get(f"/exchanges/multi/{multi_id}", headers=headers)).json()
+    return found
