@@ -160,6 +160,7 @@ class TokensScreen(TokenAsking):
         found = self._query.find(catalog, LIMIT) if catalog is not None else []
         self._filled = catalog.rows if catalog is not None else None
         self._whole.clear()
+        self._pane.begin_list()
         self._table.set_empty(self._query.nothing(catalog))
         self._table.set_rows(map(listed_row, found))
         self._field.hint = self._query.hint(len(found), catalog, LIMIT)

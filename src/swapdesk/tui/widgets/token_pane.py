@@ -24,11 +24,19 @@ class TokenNotes:
 
 
 class TokenPane(LinesView):
-    """Under the list, or at its right on wide screens."""
+    """Under the list, or at its right on wide screens.
+
+    As high as the longest notes of one list so far: the list above would move with every row.
+    """
 
     def __init__(self, **place: Any) -> None:
         super().__init__(**place)
         self._notes: TokenNotes | None = None
+        self._heights: dict[int, int] = {}
+
+    def begin_list(self) -> None:
+        """Another list: its notes may be shorter."""
+        self._heights.clear()
 
     def show(self, notes: TokenNotes | None) -> None:
         """None for no token."""
@@ -36,7 +44,11 @@ class TokenPane(LinesView):
         self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        return token_lines(self._notes, width) if self._notes is not None else []
+        if self._notes is None:
+            return []
+        rows = token_lines(self._notes, width)
+        height = self._heights[width] = max(self._heights.get(width, 0), len(rows))
+        return rows + [[] for _ in range(height - len(rows))]
 
 
 def token_lines(notes: TokenNotes, width: int) -> list[Line]:
