@@ -153,7 +153,8 @@ def test_a_swap_is_signed_to_its_end_in_few_keys(trader: Trader, venue: str) -> 
     assert trader.holds(USDC, owner) == had - 1_000 * 10**6
     arrived = Decimal(trader.holds(WETH, owner) - got).scaleb(-18)
     assert Decimal("0.2") < arrived < Decimal("0.5")
-    assert f"{arrived.normalize():f}" in trader.desk.text
+    told = f"Funds {arrived.normalize():f} WETH arrived"
+    trader.desk.until(lambda: told in trader.desk.text, told)
 
 
 @pytest.mark.timeout(400)
