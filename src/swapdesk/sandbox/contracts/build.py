@@ -6,6 +6,7 @@ python -m swapdesk.sandbox.contracts.build
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,28 @@ _OFFICIAL = {
     ("receiveWithAuthorization", "sender"): "from",
     ("receiveWithAuthorization", "receiver"): "to",
     ("receiveWithAuthorization", "amount"): "value",
+    ("execute", "amount"): "value",
+    ("executeBatch", "values"): "value",
 }
+
+_ERRORS: dict[str, tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = {
+    "EntryPoint": (
+        ("FailedOp", (("opIndex", "uint256"), ("reason", "string"))),
+        (
+            "FailedOpWithRevert",
+            (("opIndex", "uint256"), ("reason", "string"), ("inner", "bytes")),
+        ),
+        ("SenderAddressResult", (("sender", "address"),)),
+        ("ReentrancyGuardReentrantCall", ()),
+    ),
+    "Account": (
+        ("ECDSAInvalidSignature", ()),
+        ("ECDSAInvalidSignatureLength", (("length", "uint256"),)),
+        ("ECDSAInvalidSignatureS", (("s", "bytes32"),)),
+        ("InvalidInitialization", ()),
+    ),
+}
+"""Vyper declares no errors: those that a source reverts with by hand, by contract."""
 
 
 def contracts() -> list[str]:
@@ -57,7 +79,7 @@ def compiled(name: str) -> str:
         output_formats=["abi", "bytecode_runtime", "layout"],
     )
     document = {
-        "abi": [_renamed(item) for item in out["abi"]],
+        "abi": [_renamed(item) for item in out["abi"]] + list(_errors(name)),
         "code": out["bytecode_runtime"].removeprefix("0x"),
         "variables": dict(_variables(out["layout"].get("storage_layout", {}))),
     }
@@ -76,6 +98,15 @@ def _renamed(item: dict[str, Any]) -> dict[str, Any]:
             for one in inputs
         ],
     }
+
+
+def _errors(name: str) -> Iterator[dict[str, Any]]:
+    for error, inputs in _ERRORS.get(name, ()):
+        yield {
+            "type": "error",
+            "name": error,
+            "inputs": [{"name": each, "type": kind} for each, kind in inputs],
+        }
 
 
 def _variables(layout: dict[str, Any], prefix: str = "") -> Any:

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.deployments import MULTICALL3, PERMIT2, SANDBOX_VENUES, Role
+from swapdesk.chain.deployments import (
+    ENTRY_POINT,
+    MULTICALL3,
+    PERMIT2,
+    SANDBOX_ACCOUNT,
+    SANDBOX_ACCOUNT_FACTORY,
+    SANDBOX_VENUES,
+    Role,
+)
 from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.contracts.slots import Storage
 from swapdesk.sandbox.evm_world.kinds import Kind, contract_of
@@ -35,6 +43,10 @@ from swapdesk.sandbox.world import WorldToken, seed_bytes, world_tokens
 
 ARBITRAGE = checksummed("0x" + seed_bytes("contract", "arbitrage")[:20].hex())
 """The keeper's contract, on every chain."""
+SENDER_CREATOR = checksummed("0x" + seed_bytes("contract", "sender creator")[:20].hex())
+"""Calls factories for the EntryPoint."""
+NOBODY = "0x000000000000000000000000000000000000dEaD"
+"""Owns the code that smart accounts are proxies of, so that nobody else ever does."""
 UNLIMITED = (1 << 256) - 1
 
 _INVENTORY = 20_000_000
@@ -51,7 +63,7 @@ _VENUES = {venue.role: venue.address for venue in SANDBOX_VENUES}
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """A contract at an address, with its storage and its coins."""
 
     address: str
@@ -102,7 +114,7 @@ def _coins(chain: str) -> dict[str, int]:
     return coins
 
 
-def _places(chain: str, parties: Parties, key: bytes) -> list[_Place]:
+def _places(chain: str, parties: Parties, key: bytes) -> list[Place]:
     pooled = _pooled(chain)
     wallets = _Wallets(key)
     places = [
@@ -113,34 +125,51 @@ def _places(chain: str, parties: Parties, key: bytes) -> list[_Place]:
         storage = pool_storage(
             address_of(pool.token0), address_of(pool.token1), *pool.reserves, pool.fee
         )
-        places.append(_Place(pool.address, "Pool", storage))
+        places.append(Place(pool.address, "Pool", storage))
     places += [
         _router(chain, "Router", BASALT, _VENUES[Role.ROUTER]),
-        _Place(
+        Place(
             _VENUES[Role.SETTLEMENT],
             "Settlement",
             addresses_storage("Settlement", {"solver": parties.solver}),
         ),
-        _Place(
+        Place(
             _VENUES[Role.PORTAL],
             "Portal",
             addresses_storage("Portal", {"relayer": parties.relayer}),
         ),
-        _Place(ARBITRAGE, "Arbitrage", addresses_storage("Arbitrage", {"owner": parties.keeper})),
-        _Place(PERMIT2, "Permit2", {}),
-        _Place(MULTICALL3, "Multicall", {}),
+        Place(ARBITRAGE, "Arbitrage", addresses_storage("Arbitrage", {"owner": parties.keeper})),
+        Place(PERMIT2, "Permit2", {}),
+        Place(MULTICALL3, "Multicall", {}),
+        *account_places(),
     ]
     if pools_on(chain, FATHOM):
         places.append(_router(chain, "PermitRouter", FATHOM, _VENUES[Role.PERMIT_ROUTER]))
     return places
 
 
-def _router(chain: str, name: str, venue: str, address: str) -> _Place:
+def account_places() -> tuple[Place, ...]:
+    """What UserOperations need: the EntryPoint, and smart accounts with their factory."""
+    return (
+        Place(
+            ENTRY_POINT, "EntryPoint", addresses_storage("EntryPoint", {"creator": SENDER_CREATOR})
+        ),
+        Place(SENDER_CREATOR, "SenderCreator", {}),
+        Place(
+            SANDBOX_ACCOUNT_FACTORY,
+            "AccountFactory",
+            addresses_storage("AccountFactory", {"accountImplementation": SANDBOX_ACCOUNT}),
+        ),
+        Place(SANDBOX_ACCOUNT, "Account", addresses_storage("Account", {"owner": NOBODY})),
+    )
+
+
+def _router(chain: str, name: str, venue: str, address: str) -> Place:
     pairs = (
         (address_of(pool.token0), address_of(pool.token1), pool.address)
         for pool in pools_on(chain, venue)
     )
-    return _Place(address, name, router_storage(name, address_of(wrapped_native(chain)), pairs))
+    return Place(address, name, router_storage(name, address_of(wrapped_native(chain)), pairs))
 
 
 def _pooled(chain: str) -> dict[str, list[tuple[str, int]]]:
@@ -206,11 +235,11 @@ def _treasury(token: WorldToken, held: int) -> int:
     return left
 
 
-def _token(token: WorldToken, accounts: Accounts) -> _Place:
+def _token(token: WorldToken, accounts: Accounts) -> Place:
     contract = contract_of(token)
     storage = token_storage(contract, token.row.symbol, token.row.decimals, accounts.held, accounts)
     coins = accounts.held if contract.kind == Kind.WRAPPED else 0
-    return _Place(address_of(token), contract.kind, storage, coins)
+    return Place(address_of(token), contract.kind, storage, coins)
 
 
 def _octets(address: str) -> bytes:

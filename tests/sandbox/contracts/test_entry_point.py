@@ -1,0 +1,442 @@
+"""EntryPoint, smart account and factory, on an EVM of other hands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from eth_abi.abi import encode
+from eth_tester.exceptions import TransactionFailed
+from hexbytes import HexBytes
+
+from sandbox.contracts.contract_world import ALICE, BOB, CAROL, KEEPER, ORDER, Bench, place
+from sandbox.contracts.smart_accounts import (
+    DOLLAR,
+    FEE,
+    HELD,
+    bench_with,
+    handle,
+    hash_of,
+    made,
+    receivers,
+    said,
+    signed,
+    transfers,
+    words,
+)
+from swapdesk.chain.addresses.evm import keccak
+from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT, SANDBOX_ACCOUNT_FACTORY
+from swapdesk.chain.user_operation.batch import EXECUTE_BATCH, InnerCall, encode_batch
+from swapdesk.chain.user_operation.entry_point import (
+    FAILED_OP,
+    FAILED_OP_WITH_REVERT,
+    SENDER_ADDRESS_RESULT,
+    read_failed_op,
+    read_outcome,
+    read_revert_reason,
+)
+from swapdesk.chain.user_operation.operation import Paymaster
+from swapdesk.chain.user_operation.packing import pack
+from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
+from swapdesk.sandbox.contracts.artefact import artefact
+
+MINE = account_address(ALICE.address)
+HERS = account_address(CAROL.address)
+PURSE = place(900)
+"""Who is paid for the gas."""
+
+
+@pytest.fixture(scope="module")
+def opened() -> Bench:
+    return bench_with(ALICE, CAROL)
+
+
+@pytest.fixture
+def bench(opened: Bench) -> Iterator[Bench]:
+    with opened.kept():
+        yield opened
+
+
+def deposit(bench: Bench, account: str, wei: int = 10**18) -> None:
+    bench.send(bench.at(ENTRY_POINT).functions.depositTo(account), KEEPER, value=wei)
+
+
+def run(bench: Bench, *operations, gas: int = 8_000_000):
+    return bench.send(handle(bench, *operations, beneficiary=PURSE), KEEPER, gas=gas)
+
+
+def error_of(bench: Bench, *operations) -> bytes:
+    """What handleOps reverts with, as it is."""
+    with pytest.raises(TransactionFailed) as caught:
+        bench.ask(handle(bench, *operations, beneficiary=PURSE), KEEPER)
+    return said(caught.value)
+
+
+def outcomes(bench: Bench, receipt):
+    found = []
+    for log in receipt["logs"]:
+        topics = tuple("0x" + bytes(one).hex() for one in log["topics"])
+        outcome = read_outcome(topics, bytes(log["data"]))
+        if log["address"] == ENTRY_POINT and outcome is not None:
+            found.append(outcome)
+    return found
+
+
+def ready(bench: Bench, calls, **changed):
+    return signed(made(calls, **changed), bench.chain_id)
+
+
+def test_the_hash_is_the_one_that_the_desk_computes(bench):
+    operation = made(transfers(3), creates=True, nonce=7 << 64)
+    asked = bench.ask(bench.at(ENTRY_POINT).functions.getUserOpHash(tuple(pack(operation))))
+    assert bytes(asked) == hash_of(operation, bench.chain_id)
+
+
+def test_an_account_stands_where_it_was_said_to(bench):
+    factory = bench.at(SANDBOX_ACCOUNT_FACTORY)
+    for owner, salt in ((ALICE, 0), (ALICE, 5), (BOB, 0)):
+        said = account_address(owner.address, salt)
+        assert bench.ask(factory.functions.getAddress(owner.address, salt)) == said
+        assert bench.web3.eth.get_code(said) == b""
+        for _ in range(2):
+            bench.send(factory.functions.createAccount(owner.address, salt), BOB)
+        assert len(bench.web3.eth.get_code(said)) == 45
+        assert (
+            bench.ask(bench.web3.eth.contract(said, abi=artefact("Account").abi).functions.owner())
+            == owner.address
+        )
+
+
+def test_the_entry_point_tells_where_an_account_will_stand(bench):
+    code = pack(made(transfers(1), creates=True)).init_code
+    with pytest.raises(TransactionFailed) as caught:
+        bench.ask(bench.at(ENTRY_POINT).functions.getSenderAddress(code))
+    assert said(caught.value) == SENDER_ADDRESS_RESULT + encode(["address"], [MINE])
+
+
+def test_one_operation_makes_the_account_and_pays_everybody(bench):
+    deposit(bench, MINE)
+    operation = ready(bench, transfers(3), creates=True)
+    receipt = run(bench, operation)
+    assert [bench.balance(DOLLAR, to) for to in receivers(3)] == [5, 5, 5]
+    assert bench.balance(DOLLAR, MINE) == HELD - 15
+    (outcome,) = outcomes(bench, receipt)
+    assert outcome.success
+    assert outcome.hash == hash_of(operation, bench.chain_id)
+    assert outcome.sender == MINE
+    # What was taken from the deposit is what the bundler got, to the wei, and covers its gas.
+    left = bench.ask(bench.at(ENTRY_POINT).functions.balanceOf(MINE))
+    assert 10**18 - left == outcome.actual_gas_cost == bench.coins(PURSE)
+    assert outcome.actual_gas_cost == outcome.actual_gas_used * FEE
+    assert outcome.actual_gas_used >= receipt["gasUsed"]
+    (born,) = bench.events(ENTRY_POINT, "AccountDeployed", receipt)
+    assert (born["sender"], born["factory"]) == (MINE, SANDBOX_ACCOUNT_FACTORY)
+    assert bench.events(ENTRY_POINT, "BeforeExecution", receipt) == [{}]
+    assert bench.ask(bench.at(ENTRY_POINT).functions.getNonce(MINE, 0)) == 1
+
+
+def test_fifty_payments_of_coins_and_tokens_fit_one_operation(bench):
+    deposit(bench, MINE)
+    bench.send(bench.at(SANDBOX_ACCOUNT_FACTORY).functions.createAccount(ALICE.address, 0))
+    calls = [
+        InnerCall(to, 7) if number % 2 else transfers(50)[number]
+        for number, to in enumerate(receivers(50))
+    ]
+    with bench.kept():
+        bench.send(
+            bench.web3.eth.contract(MINE, abi=artefact("Account").abi).functions.addDeposit(),
+            value=1,
+        )
+        _send_coins(bench, MINE, 10**6)
+        receipt = run(bench, ready(bench, calls))
+        assert outcomes(bench, receipt)[0].success
+        assert [bench.coins(to) for to in receivers(50)[1::2]] == [7] * 25
+        assert [bench.balance(DOLLAR, to) for to in receivers(50)[::2]] == [5] * 25
+
+
+def _send_coins(bench: Bench, to: str, wei: int) -> None:
+    signed_ = KEEPER.sign_transaction(
+        {
+            "to": to,
+            "value": wei,
+            "gas": 60_000,
+            "chainId": bench.chain_id,
+            "nonce": bench.web3.eth.get_transaction_count(KEEPER.address),
+            "maxFeePerGas": 10**10,
+            "maxPriorityFeePerGas": 10**9,
+        }
+    )
+    sent = bench.web3.eth.send_raw_transaction(signed_.raw_transaction)
+    assert bench.web3.eth.get_transaction_receipt(sent)["status"] == 1
+
+
+def test_an_account_pays_its_gas_out_of_its_coins(bench):
+    _send_coins(bench, MINE, 10**17)
+    (outcome,) = outcomes(bench, run(bench, ready(bench, transfers(1), creates=True)))
+    deposited = bench.ask(bench.at(ENTRY_POINT).functions.balanceOf(MINE))
+    assert outcome.success
+    assert bench.coins(MINE) + deposited + outcome.actual_gas_cost == 10**17
+
+
+def test_calls_are_made_all_or_none_and_the_gas_is_paid_either_way(bench):
+    deposit(bench, MINE)
+    calls = [*transfers(2), InnerCall(DOLLAR, 0, transfers(1, HELD + 1)[0].data)]
+    operation = ready(bench, calls, creates=True)
+    receipt = run(bench, operation)
+    (outcome,) = outcomes(bench, receipt)
+    assert not outcome.success
+    assert [bench.balance(DOLLAR, to) for to in receivers(2)] == [0, 0]
+    assert bench.balance(DOLLAR, MINE) == HELD
+    assert bench.coins(PURSE) == outcome.actual_gas_cost > 0
+    (told,) = bench.events(ENTRY_POINT, "UserOperationRevertReason", receipt)
+    assert told["userOpHash"] == outcome.hash
+    raw = [log for log in receipt["logs"] if log["address"] == ENTRY_POINT]
+    reason = read_revert_reason(bytes(raw[-2]["data"]))
+    assert reason == told["revertReason"] != b""
+    # The nonce is used up: the same operation is never executed again.
+    assert read_failed_op(error_of(bench, operation)).code in ("AA10", "AA25")
+
+
+def test_operations_of_two_owners_and_of_many_keys_go_into_one_bundle(bench):
+    for account in (MINE, HERS):
+        deposit(bench, account)
+    first = ready(bench, transfers(1), creates=True)
+    other = signed(made(transfers(1), CAROL, creates=True), bench.chain_id, CAROL)
+    more = [ready(bench, transfers(1), nonce=key << 64) for key in (1, 9)]
+    found = outcomes(bench, run(bench, first, other, *more))
+    assert [one.success for one in found] == [True] * 4
+    assert [one.nonce for one in found] == [0, 0, 1 << 64, 9 << 64]
+    assert bench.balance(DOLLAR, receivers(1)[0]) == 20
+    assert bench.coins(PURSE) == sum(one.actual_gas_cost for one in found)
+
+
+def test_more_operations_than_the_bound_are_refused(bench):
+    deposit(bench, MINE)
+    bench.send(bench.at(SANDBOX_ACCOUNT_FACTORY).functions.createAccount(ALICE.address, 0))
+    assert (
+        error_of(bench, *(ready(bench, transfers(1), nonce=key << 64) for key in range(5))) == b""
+    )
+
+
+# What is refused, as the original words it
+
+
+def failed(index: int, reason: str) -> bytes:
+    return FAILED_OP + encode(["uint256", "string"], [index, reason])
+
+
+def reverted(index: int, inner: bytes) -> bytes:
+    arguments = [index, "AA23 reverted", inner]
+    return FAILED_OP_WITH_REVERT + encode(["uint256", "string", "bytes"], arguments)
+
+
+def flipped(signature: bytes, **changed: bytes) -> bytes:
+    r, s, v = signature[:32], signature[32:64], signature[64:]
+    return changed.get("r", r) + changed.get("s", s) + changed.get("v", v)
+
+
+def test_an_account_that_stands_is_not_made_again(bench):
+    deposit(bench, MINE)
+    bench.send(bench.at(SANDBOX_ACCOUNT_FACTORY).functions.createAccount(ALICE.address, 0))
+    operation = ready(bench, transfers(1), creates=True)
+    assert error_of(bench, operation) == failed(0, "AA10 sender already constructed")
+
+
+def test_a_factory_that_makes_nothing_or_another_account_is_refused(bench):
+    deposit(bench, MINE)
+    broken = ready(bench, transfers(1), factory=DOLLAR, factory_data=b"\1\2\3\4")
+    assert error_of(bench, broken) == failed(0, "AA13 initCode failed or OOG")
+    data = CREATE_ACCOUNT.call(BOB.address, 0)
+    other = ready(bench, transfers(1), factory=SANDBOX_ACCOUNT_FACTORY, factory_data=data)
+    assert error_of(bench, other) == failed(0, "AA14 initCode must return sender")
+
+
+def test_a_sender_that_does_not_stand_is_refused_without_a_word(bench):
+    deposit(bench, MINE)
+    assert error_of(bench, ready(bench, transfers(1))) == b""
+
+
+def test_gas_that_nobody_pays_is_refused(bench):
+    operation = ready(bench, transfers(1), creates=True)
+    assert error_of(bench, operation) == failed(0, "AA21 didn't pay prefund")
+    deposit(bench, MINE, operation.required_prefund - 1)
+    assert error_of(bench, operation) == failed(0, "AA21 didn't pay prefund")
+    deposit(bench, MINE, 1)
+    assert outcomes(bench, run(bench, operation))[0].success
+
+
+def test_signatures_of_others_and_bent_ones_are_refused(bench):
+    deposit(bench, MINE)
+    operation = made(transfers(1), creates=True)
+    stranger = signed(operation, bench.chain_id, BOB)
+    assert error_of(bench, stranger) == failed(0, "AA24 signature error")
+    elsewhere = signed(operation, bench.chain_id + 1)
+    assert error_of(bench, elsewhere) == failed(0, "AA24 signature error")
+    good = signed(operation, bench.chain_id).signature
+    short = operation.signed(good[:64])
+    told = keccak(b"ECDSAInvalidSignatureLength(uint256)")[:4] + (64).to_bytes(32, "big")
+    assert error_of(bench, short) == reverted(0, told)
+    high = (ORDER - int.from_bytes(good[32:64], "big")).to_bytes(32, "big")
+    bent = operation.signed(flipped(good, s=high, v=bytes([55 - good[64]])))
+    told = keccak(b"ECDSAInvalidSignatureS(bytes32)")[:4] + high
+    assert error_of(bench, bent) == reverted(0, told)
+    nobody = operation.signed(flipped(good, v=b"\0"))
+    told = keccak(b"ECDSAInvalidSignature()")[:4]
+    assert error_of(bench, nobody) == reverted(0, told)
+    assert outcomes(bench, run(bench, operation.signed(good)))[0].success
+
+
+def test_a_changed_operation_is_not_what_was_signed(bench):
+    deposit(bench, MINE)
+    good = ready(bench, transfers(1), creates=True)
+    for changed in (
+        made(transfers(1, 6), creates=True),
+        made(transfers(2), creates=True),
+        made(transfers(1), creates=True, nonce=1 << 64),
+        made(transfers(1), creates=True, call_gas_limit=1_000_000),
+        made(transfers(1), creates=True, max_fee_per_gas=FEE + 1),
+    ):
+        assert error_of(bench, changed.signed(good.signature)) == failed(0, "AA24 signature error")
+
+
+@pytest.mark.parametrize("nonce", [1, 5 << 64 | 1, (1 << 64) - 1])
+def test_a_nonce_that_is_not_the_next_is_refused(bench, nonce):
+    deposit(bench, MINE)
+    operation = ready(bench, transfers(1), creates=True, nonce=nonce)
+    assert error_of(bench, operation) == failed(0, "AA25 invalid account nonce")
+
+
+def test_the_second_operation_of_a_bundle_is_named_by_its_place(bench):
+    for account in (MINE, HERS):
+        deposit(bench, account)
+    good = ready(bench, transfers(1), creates=True)
+    bad = made(transfers(1), CAROL, creates=True).signed(good.signature)
+    assert error_of(bench, good, bad) == failed(1, "AA24 signature error")
+
+
+def test_verification_has_its_own_limit_of_gas(bench):
+    deposit(bench, MINE)
+    bench.send(bench.at(SANDBOX_ACCOUNT_FACTORY).functions.createAccount(ALICE.address, 0))
+    operation = ready(bench, transfers(1), verification_gas_limit=2_000)
+    assert error_of(bench, operation) == reverted(0, b"")
+    failure = read_failed_op(
+        error_of(bench, ready(bench, transfers(1), verification_gas_limit=30_000))
+    )
+    assert failure.code in ("AA23", "AA26")
+
+
+def test_numbers_that_could_overflow_are_refused(bench):
+    operation = ready(bench, transfers(1), creates=True, pre_verification_gas=1 << 120)
+    assert error_of(bench, operation) == words("AA94 gas values overflow")
+
+
+def test_nobody_else_pays_for_an_operation(bench):
+    deposit(bench, MINE)
+    operation = ready(bench, transfers(1), creates=True, paymaster=Paymaster(DOLLAR, 1, 1))
+    assert error_of(bench, operation) == failed(0, "AA30 paymaster not deployed")
+    cut = tuple(
+        pack(ready(bench, transfers(1), creates=True))._replace(paymaster_and_data=b"\1" * 51)
+    )
+    call = bench.at(ENTRY_POINT).functions.handleOps([cut], PURSE)
+    bench.refused(call, "AA93 invalid paymasterAndData", KEEPER)
+
+
+def test_a_bundle_needs_somebody_to_pay_the_gas_to(bench):
+    nobody = "0x" + "00" * 20
+    bench.refused(handle(bench, beneficiary=nobody), "AA90 invalid beneficiary", KEEPER)
+
+
+def test_a_bundle_with_too_little_gas_is_refused_whole(bench):
+    deposit(bench, MINE)
+    operation = ready(bench, transfers(1), creates=True)
+    call = handle(bench, operation, beneficiary=PURSE)
+    with pytest.raises(TransactionFailed) as caught:
+        bench.ask(call, KEEPER, gas=2_000_000)
+    assert said(caught.value) == failed(0, "AA95 out of gas")
+
+
+def test_a_bundle_inside_a_bundle_is_refused(bench):
+    deposit(bench, MINE)
+    inside = handle(bench, beneficiary=PURSE)._encode_transaction_data()
+    call = InnerCall(ENTRY_POINT, 0, bytes(HexBytes(inside)))
+    receipt = run(bench, ready(bench, [call], creates=True))
+    assert not outcomes(bench, receipt)[0].success
+    (told,) = bench.events(ENTRY_POINT, "UserOperationRevertReason", receipt)
+    assert told["revertReason"] == keccak(b"ReentrancyGuardReentrantCall()")[:4]
+
+
+def test_the_frame_of_an_operation_is_opened_by_nobody_else(bench):
+    info = (MINE, 0, 1, 1, b"\0" * 32, 1, 1)
+    call = bench.at(ENTRY_POINT).functions.innerHandleOp(b"", info)
+    bench.refused(call, "AA92 internal call only", KEEPER)
+
+
+# The account
+
+
+def account(bench: Bench):
+    bench.send(bench.at(SANDBOX_ACCOUNT_FACTORY).functions.createAccount(ALICE.address, 0))
+    return bench.web3.eth.contract(MINE, abi=artefact("Account").abi).functions
+
+
+def test_only_owner_and_entry_point_move_anything(bench):
+    mine = account(bench)
+    batch = mine.executeBatch([DOLLAR], [], [transfers(1)[0].data])
+    bench.refused(batch, "account: not Owner or EntryPoint", BOB)
+    bench.refused(
+        mine.execute(DOLLAR, 0, transfers(1)[0].data), "account: not Owner or EntryPoint", BOB
+    )
+    bench.refused(mine.withdrawDepositTo(BOB.address, 0), "only owner", BOB)
+    empty = tuple(pack(made(transfers(1))))
+    bench.refused(mine.validateUserOp(empty, b"\0" * 32, 0), "account: not from EntryPoint", ALICE)
+    bench.send(batch, ALICE)
+    assert bench.balance(DOLLAR, receivers(1)[0]) == 5
+
+
+def test_lists_of_different_lengths_are_refused(bench):
+    mine = account(bench)
+    bench.refused(mine.executeBatch([DOLLAR], [], []), "wrong array lengths", ALICE)
+    bench.refused(mine.executeBatch([DOLLAR], [0, 0], [b""]), "wrong array lengths", ALICE)
+
+
+def test_what_a_call_inside_says_is_said_by_the_account(bench):
+    mine = account(bench)
+    too_much = transfers(1, HELD + 1)[0].data
+    with pytest.raises(TransactionFailed) as direct:
+        bench.ask(bench.at(DOLLAR).functions.transfer(BOB.address, HELD + 1), BOB)
+    with pytest.raises(TransactionFailed) as through:
+        bench.ask(mine.executeBatch([DOLLAR], [], [too_much]), ALICE)
+    assert said(through.value) == said(direct.value) != b""
+
+
+def test_an_account_gets_its_owner_once(bench):
+    mine = account(bench)
+    with pytest.raises(TransactionFailed):
+        bench.ask(mine.initialize(BOB.address), BOB)
+    code = bench.at(SANDBOX_ACCOUNT).functions
+    with pytest.raises(TransactionFailed):
+        bench.ask(code.initialize(BOB.address), BOB)
+    assert bench.ask(mine.entryPoint()) == ENTRY_POINT
+    assert bench.ask(mine.getNonce()) == 0
+
+
+def test_a_deposit_goes_back_to_whoever_the_owner_says(bench):
+    mine = account(bench)
+    deposit(bench, MINE, 500)
+    assert bench.ask(mine.getDeposit()) == 500
+    receipt = bench.send(mine.withdrawDepositTo(PURSE, 300), ALICE)
+    assert (bench.coins(PURSE), bench.ask(mine.getDeposit())) == (300, 200)
+    (told,) = bench.events(ENTRY_POINT, "Withdrawn", receipt)
+    assert told == {"account": MINE, "withdrawAddress": PURSE, "amount": 300}
+    bench.refused(mine.withdrawDepositTo(PURSE, 201), "Withdraw amount too large", ALICE)
+
+
+def test_the_interface_names_the_errors_that_are_written_by_hand():
+    named = {item["name"] for item in artefact("EntryPoint").abi if item["type"] == "error"}
+    assert named == {
+        "FailedOp",
+        "FailedOpWithRevert",
+        "SenderAddressResult",
+        "ReentrancyGuardReentrantCall",
+    }
+    assert encode_batch(transfers(1))[:4] == EXECUTE_BATCH.selector
