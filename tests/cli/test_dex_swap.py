@@ -92,7 +92,10 @@ def test_a_dry_run_that_the_gate_refuses_ends_with_nine(desk: Desk) -> None:
 
 def journal_of(desk: Desk) -> list[object]:
     """Everything the journal keeps of intents and steps."""
-    with closing(sqlite3.connect(desk.home / "profiles" / "sandbox" / "journal.db")) as db:
+    path = desk.home / "profiles" / "sandbox" / "journal.db"
+    if not path.exists():
+        return [[], []]
+    with closing(sqlite3.connect(path)) as db:
         intents = db.execute("SELECT * FROM intent ORDER BY id").fetchall()
         return [intents, db.execute("SELECT * FROM step ORDER BY intent_id, seq").fetchall()]
 
