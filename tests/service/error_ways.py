@@ -137,8 +137,17 @@ def failing(failure: Exception) -> Way:
     return ask
 
 
+async def as_a_group(
+    asking: Asking, headers: dict[str, str] | None = None, **changes: Any
+) -> httpx.Response:
+    order = {"from": BTC.id, "to": ETH.id, "amount": 1, "addressTo": A_WALLET, **changes}
+    return await asking.send(json={"orders": [order]}, headers=headers)
+
+
 async def for_a_disabled_token(asking: Asking) -> httpx.Response:
     """Its path, quotes and limits refuse it; a create, when it was disabled after it was quoted."""
+    if asking.operation.name == "create_multi_exchange":
+        return await as_a_group(asking, to=DISABLED.id)
     if asking.operation.writes:
         return await asking.create(await asking.altered(token_in_id=DISABLED.id))
     if asking.operation.name == "get_token":
@@ -147,6 +156,8 @@ async def for_a_disabled_token(asking: Asking) -> httpx.Response:
 
 
 async def for_an_unknown_token(asking: Asking) -> httpx.Response:
+    if asking.operation.name == "create_multi_exchange":
+        return await as_a_group(asking, to=UNKNOWN_TOKEN)
     if asking.operation.name == "get_token":
         return await asking.api.get(f"/tokens/{UNKNOWN_TOKEN}")
     return await asking.quote(token=UNKNOWN_TOKEN)
@@ -154,6 +165,8 @@ async def for_an_unknown_token(asking: Asking) -> httpx.Response:
 
 async def without_fixed_rates(asking: Asking) -> httpx.Response:
     """An account that may not ask, and one that may not any more."""
+    if asking.operation.name == "create_multi_exchange":
+        return await as_a_group(asking, AS_FREE, fixed=True)
     if asking.operation.writes:
         quote = await asking.altered(fixed=True, partner_id="partner-free")
         return await asking.create(quote, AS_FREE)

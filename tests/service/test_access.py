@@ -93,7 +93,8 @@ SHAPES: dict[str, tuple[Headers, Expected]] = {
 
 
 def path_of(operation: Operation) -> str:
-    return operation.path.replace("{id}", BTC.id).replace("{serviceId}", "abc")
+    path = operation.path.replace("{id}", BTC.id)
+    return path.replace("{serviceId}", "abc").replace("{multiId}", "abc")
 
 
 @pytest.mark.parametrize("shape", SHAPES)

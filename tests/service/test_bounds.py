@@ -28,7 +28,11 @@ WALLET = "0x" + "ab" * 20
 TRON = "T" + "a" * 33
 GIVEN = {"signature": "0x" + "ab" * 65, "key": "order", "swapRequiredMetadata": {"a": 1}}
 
+ROW = {"from": TOKEN, "to": TOKEN, "amount": 1, "addressTo": "a"}
+
 REQUIRED: dict[str, dict[str, Any]] = {
+    "create_multi_exchange": {"orders": [ROW]},
+    "get_multi_exchange": {"multiId": "a"},
     "get_pair_limits": {"tokenIdFrom": "BTC", "tokenIdTo": "ETH"},
     "get_quotes": {"amount": "1", "from": TOKEN, "to": TOKEN},
     "get_private_send_quotes": {"amount": "1", "from": TOKEN},
@@ -129,7 +133,65 @@ SPELLINGS: dict[str, Values] = {
 }
 """Where a pattern says more than a length."""
 
+FILTERS: Values = (
+    [
+        {},
+        {"onlySwaps": ["aa"] * 100, "rotatePayoutWallets": True},
+        {"deviationThreshold": 0, "rotationLookback": 1, "inLeg": {}, "outLeg": None},
+        {"deviationThreshold": 100, "rotationLookback": 100},
+        {"inLeg": {"include": ["aa"]}, "outLeg": {"exclude": ["aa"] * 100}},
+    ],
+    [
+        {"onlySwaps": []},
+        {"onlySwaps": ["aa"] * 101},
+        {"onlySwaps": ["a" * 33]},
+        {"rotatePayoutWallets": "true"},
+        {"deviationThreshold": -1},
+        {"deviationThreshold": MONEY.add(100, LEAST)},
+        {"rotationLookback": 0},
+        {"rotationLookback": 101},
+        {"rotationLookback": Decimal("1.5")},
+        {"inLeg": {"include": []}},
+        {"outLeg": {"exclude": ["aa"] * 101}},
+        {"outLeg": {"only": ["aa"]}},
+        {"rotateFallback": True},
+        [],
+    ],
+)
+
 OBJECTS: dict[str, Values] = {
+    "#/components/schemas/RouteFilters": FILTERS,
+    "#/components/schemas/MultiOrderRequest": (
+        [
+            ROW,
+            ROW | {"amount": LEAST, "addressTo": "a" * 200, "destinationTag": "a" * 64},
+            ROW | {"anonymous": True, "useXmr": False, "fixed": True, "walletInfo": "a" * 256},
+            ROW | {"refundAddress": "a" * 200, "refundExtraId": "a" * 64, "filters": None},
+            *(ROW | {"filters": inside} for inside in FILTERS[0]),
+        ],
+        [
+            {},
+            *({key: value for key, value in ROW.items() if key != name} for name in ROW),
+            ROW | {"from": "a" * 23},
+            ROW | {"to": "g" * 24},
+            ROW | {"amount": 0},
+            ROW | {"amount": "1x"},
+            ROW | {"addressTo": ""},
+            ROW | {"addressTo": "a" * 201},
+            ROW | {"addressTo": "a b"},
+            ROW | {"destinationTag": "a" * 65},
+            ROW | {"walletInfo": "a" * 257},
+            ROW | {"refundAddress": "a" * 201},
+            ROW | {"refundExtraId": "a" * 65},
+            ROW | {"anonymous": "true"},
+            ROW | {"useXmr": 1},
+            ROW | {"fixed": "yes"},
+            ROW | {"quoteId": "a"},
+            *(ROW | {"filters": outside} for outside in FILTERS[1]),
+            [],
+            "a",
+        ],
+    ),
     "#/components/schemas/GivenSignature": (
         [
             GIVEN,
@@ -150,7 +212,7 @@ OBJECTS: dict[str, Values] = {
             [],
             "0xa",
         ],
-    )
+    ),
 }
 """Objects inside a body, with both sides of the bounds of their fields."""
 
@@ -188,6 +250,8 @@ def number_values(schema: dict[str, Any]) -> Values:
 
 
 def values(schema: dict[str, Any], *, body: bool) -> Values:
+    if "allOf" in schema:
+        (schema,) = schema["allOf"]
     if "$ref" in schema:
         return OBJECTS[schema["$ref"]]
     kind = schema["type"]

@@ -60,6 +60,7 @@ def test_the_class_of_every_operation() -> None:
         "get_private_send_quotes": RateClass.QUOTE,
         "create_exchange": RateClass.EXCHANGE,
         "create_private_send": RateClass.EXCHANGE,
+        "create_multi_exchange": RateClass.EXCHANGE,
         **dict.fromkeys(
             (
                 "openapi",
@@ -69,6 +70,7 @@ def test_the_class_of_every_operation() -> None:
                 "list_swaps",
                 "get_pair_limits",
                 "get_order",
+                "get_multi_exchange",
                 "list_orders",
                 "get_rate_limits",
                 "dex_approve",

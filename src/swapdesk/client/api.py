@@ -52,6 +52,7 @@ from swapdesk.wire.encoding.query import encode_query
 from swapdesk.wire.encoding.text import UnsafeText
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
+from swapdesk.wire.multi import MultiExchange, MultiExchangeRequest, MultiExchangeStatus
 from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS, Operation
 from swapdesk.wire.orders import Order, OrderQuery
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
@@ -182,6 +183,18 @@ class PartnerApi:
     ) -> Order:
         """Create a private send, with the rules of :meth:`create_exchange`."""
         return await self._call("create_private_send", Order, body=request, until=until)
+
+    async def create_multi_exchange(
+        self, request: MultiExchangeRequest, *, until: datetime | None = None
+    ) -> MultiExchange:
+        """Create a group of orders, with the rules of :meth:`create_exchange`: after
+        :class:`OutcomeUnknown` look for its orders in the list, never send it again."""
+        return await self._call("create_multi_exchange", MultiExchange, body=request, until=until)
+
+    async def get_multi_exchange(self, multi_id: str) -> MultiExchangeStatus:
+        return await self._call(
+            "get_multi_exchange", MultiExchangeStatus, path={"multiId": multi_id}
+        )
 
     async def get_order(self, service_id: str) -> Order:
         return await self._call("get_order", Order, path={"serviceId": service_id})

@@ -88,6 +88,11 @@ BY_OPERATION: dict[str, str] = {
     "get_private_send_quotes": _QUOTES,
     "create_exchange": _CREATES,
     "create_private_send": _CREATES,
+    "create_multi_exchange": (
+        "BAD_REQUEST PAYLOAD_TOO_LARGE UNSUPPORTED_MEDIA_TYPE FIXED_RATE_NOT_ALLOWED "
+        f"{_TOKENS} {_BY_KEY}"
+    ),
+    "get_multi_exchange": f"NOT_FOUND {_BY_KEY}",
     "get_order": f"NOT_FOUND {_READ}",
     "list_orders": _BY_KEY,
     "get_rate_limits": _BY_KEY,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+_MULTI = "service/test_multi.py::"
 _CATALOG = "service/test_catalog.py::"
 _CHOICE = "service/test_route_choice.py::"
 _CHAIN = "service/dex/test_isthmus.py::"
@@ -165,6 +166,13 @@ INPUTS: dict[str, tuple[str, ...]] = {
         _CONFIRM + "test_one_transaction_counts",
         _CONFIRM + "test_another_transaction_is_none_of_this_order",
     ),
+    "create_multi_exchange orders": (
+        _MULTI + "test_a_group_is_created_new_and_opened_by_the_worker",
+        _MULTI + "test_what_is_wrong_with_one_order_leaves_the_others_alone",
+        _MULTI + "test_fifty_orders_and_not_one_more",
+    ),
+    "create_multi_exchange filters": (_MULTI + "test_filters_of_the_group_and_of_an_order",),
+    "get_multi_exchange multiId": (_MULTI + "test_a_group_is_its_owners_for_48_hours",),
     "get_order serviceId": (
         _ORDERS + "test_create_details_and_list_give_the_same_object",
         "service/test_isolation.py::test_details_of_a_foreign_order_are_those_of_none",

@@ -92,6 +92,8 @@ def words(schema: dict[str, Any], of: str = "") -> Iterator[str]:
     for name, value in schema.items():
         if name == "items":
             yield from words(value, "[]")
+        elif name == "allOf":
+            yield from words(value[0], of)
         elif name != "description":
             yield of + writings.get(name, f"{name}={{}}".format)(value)
 
