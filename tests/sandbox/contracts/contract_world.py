@@ -51,6 +51,8 @@ class Bench:
     """``places`` are contracts by address: artefact, storage and coins."""
 
     places: dict[str, tuple[str, Mapping[int, int], int]] = field(default_factory=dict)
+    replaced: dict[str, tuple[bytes, Mapping[int, int]]] = field(default_factory=dict)
+    """Code and storage of other hands, in place of an artefact or beside all of them."""
     web3: Web3 = field(init=False)
     tester: EthereumTester = field(init=False)
 
@@ -86,6 +88,9 @@ class Bench:
                 "code": artefact(name).code,
                 "storage": dict(storage),
             }
+        for address, (code, words) in self.replaced.items():
+            account = {"balance": 0, "nonce": 1, "code": code, "storage": dict(words)}
+            state[bytes.fromhex(address[2:])] = account
         self.tester = EthereumTester(PyEVMBackend(genesis_state=state))
         self.web3 = Web3(EthereumTesterProvider(self.tester))
         self.chain_id = self.web3.eth.chain_id

@@ -195,7 +195,7 @@ def getUserOpHash(userOp: PackedUserOperation) -> bytes32:
 @external
 @view
 def supportsInterface(interfaceId: bytes4) -> bool:
-    return interfaceId in [0x01ffc9a7, 0x60fc6b6e, 0x989ccc58, 0xcf28ef97, 0x3e84f021]
+    return interfaceId in [0x01ffc9a7, 0x60fc6b6e, 0x915074d8, 0xcf28ef97, 0x3e84f021]
 
 
 @external
