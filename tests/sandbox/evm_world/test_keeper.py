@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -47,7 +47,7 @@ class World:
     embedding: Embedding
     node: EvmNode
     faults: HeldFaults
-    clock: ManualClock
+    clock: Any
     market: Market
 
     @property
@@ -187,17 +187,29 @@ async def test_the_keeper_minds_the_chains_that_somebody_looks_at(world: World) 
         await asyncio.gather(running, return_exceptions=True)
 
 
+async def test_a_chain_that_was_left_alone_answers_when_its_pools_are_at_the_market(
+    world: World,
+) -> None:
+    keeper = world.keeper
+    world.clock.advance(3_600)
+    assert world.furthest() > BAND
+    await asyncio.gather(keeper.attend(CHAIN), keeper.attend(CHAIN))
+    assert world.furthest() <= BAND
+    assert world.node.account(CHAIN, KEEPER).next_nonce() == 1
+    await keeper.attend(CHAIN)
+
+
 async def test_a_request_wakes_the_keeper_of_the_node(tmp_path: Path) -> None:
     async with opened(tmp_path, Market(7)) as world:
         live = world.node.chains[CHAIN]
-        changed = live.changed
         door = httpx.ASGITransport(world.embedding.door)
         async with httpx.AsyncClient(transport=door, base_url="http://127.0.0.1") as client:
             body = {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}
             answer = await client.post(f"/evm/{CHAIN}", json=body)
-        assert answer.json()["result"] == "0x0"
-        await changed.wait()
+        # The block that brought the pools to the market was waited for.
+        assert answer.json()["result"] == "0x1"
         assert live.head.number == 1
+        assert replace(world, clock=SystemClock()).furthest() <= BAND
         assert world.node.chains["bsc"].head.number == 0
 
 

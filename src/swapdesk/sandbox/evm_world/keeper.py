@@ -31,6 +31,8 @@ EVERY_SECONDS = 5.0
 """Between two looks at a chain."""
 IDLE_SECONDS = 120.0
 """After the last request to a chain its pools are left alone."""
+WAKING_SECONDS = 3.0
+"""For at most so long a request to a chain that was left alone waits for its pools."""
 _GAS, _STEP_GAS = 100_000, 160_000
 """Bounds of one transaction; what it does not need is not paid."""
 
@@ -47,6 +49,8 @@ class _Watched:
     asked: float = float("-inf")
     sent: bytes = b""
     root: bytes = b""
+    stepping: asyncio.Lock = field(default_factory=asyncio.Lock)
+    waking: asyncio.Task[None] | None = None
     states: list[PoolState] = field(default_factory=list)
     held: dict[str, int] = field(default_factory=dict)
 
@@ -69,6 +73,35 @@ class Keeper:
             self._woken.set()
         watched.asked = now
 
+    async def attend(self, chain: str) -> None:
+        """``look``; and where a chain was left alone, wait until its pools are at the market
+        again: what is quoted from them must still hold a moment later."""
+        watched = self._chains[chain]
+        if not _busy(watched, self._clock.monotonic()):
+            watched.waking = asyncio.create_task(self._woke(chain))
+        self.look(chain)
+        waking = watched.waking
+        if waking is None:
+            return
+        late = asyncio.ensure_future(self._clock.sleep(WAKING_SECONDS))
+        await asyncio.wait((waking, late), return_when=asyncio.FIRST_COMPLETED)
+        late.cancel()
+
+    async def _woke(self, chain: str) -> None:
+        """Step by step after a rest, each mined, until there is nothing to move."""
+        watched = self._chains[chain]
+        live = watched.live
+        try:
+            while await self.step(chain) is not None or _waits(watched):
+                changed = live.changed
+                while _waits(watched):
+                    await changed.wait()
+                    changed = live.changed
+        except Exception:
+            logger.exception("the pools of %s were not moved", chain)
+        finally:
+            watched.waking = None
+
     async def run(self) -> None:
         """Until cancelled."""
         while True:
@@ -90,18 +123,19 @@ class Keeper:
         """Move the pools of a chain that are outside the band; the hash, or None when there is
         nothing to do or the transaction before still waits. Raises Problem."""
         watched = self._chains[chain]
-        if watched.sent and watched.live.pool.get(watched.sent) is not None:
-            return None
-        steps = await asyncio.to_thread(_planned, watched, self._prices(watched))
-        if not steps:
-            return None
-        watched.sent = await self._node.account(chain, KEEPER).send(
-            bytes.fromhex(ARBITRAGE[2:]),
-            payload=SYNC.call([(each.pool, each.token_in, each.amount) for each in steps]),
-            gas=_GAS + _STEP_GAS * len(steps),
-            awaited=False,
-        )
-        return watched.sent
+        async with watched.stepping:
+            if _waits(watched):
+                return None
+            steps = await asyncio.to_thread(_planned, watched, self._prices(watched))
+            if not steps:
+                return None
+            watched.sent = await self._node.account(chain, KEEPER).send(
+                bytes.fromhex(ARBITRAGE[2:]),
+                payload=SYNC.call([(each.pool, each.token_in, each.amount) for each in steps]),
+                gas=_GAS + _STEP_GAS * len(steps),
+                awaited=False,
+            )
+            return watched.sent
 
     def _prices(self, watched: _Watched) -> dict[str, Decimal]:
         at = self._clock.now()
@@ -118,6 +152,10 @@ class Keeper:
             sleeping.cancel()
             waking.cancel()
         self._woken.clear()
+
+
+def _waits(watched: _Watched) -> bool:
+    return bool(watched.sent) and watched.live.pool.get(watched.sent) is not None
 
 
 def _busy(watched: _Watched, now: float) -> bool:

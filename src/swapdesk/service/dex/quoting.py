@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
-from swapdesk.service.quoting.fanout import gather
+from swapdesk.service.quoting.fanout import STEPS, Steps, gather
 from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.quoting.valuation import PRICE_IMPACT, in_usd, loses_too_much
 from swapdesk.service.store.protocol import StoredQuote
@@ -34,6 +34,9 @@ from swapdesk.wire.tokens import Token
 
 PERMISSION_VALID = timedelta(seconds=600)
 """A quote that needs an approval first is executable for so long (wire decisions 6)."""
+
+_FIRST: Steps = ((10.0, 100),)
+"""The patience of the first question to a chain: embedded chains open when they are asked."""
 
 _USD_DECIMALS = 6
 
@@ -66,6 +69,7 @@ class DexQuoting:
         self._rng = rng
         self._coins = native_coins(catalog)
         self._catalog = catalog
+        self._known: set[str] = set()
 
     async def offers(self, asked: DexAsked) -> list[DexOffer]:
         """One per venue, in the order of their codes."""
@@ -77,7 +81,11 @@ class DexQuoting:
             for venue in self._trading(question)
             if asked.swaps is None or venue.provider.short_name in asked.swaps
         ]
-        gathered = await gather(self._clock, [self._ask(venue, question) for venue in venues])
+        gathered = await gather(
+            self._clock,
+            [self._ask(venue, question) for venue in venues],
+            steps=self._patience(question),
+        )
         offers = []
         for venue, answer in zip(venues, gathered.answers, strict=True):
             if isinstance(answer, DexPrice):
@@ -86,6 +94,12 @@ class DexQuoting:
                 silent = f"no answer within {round(gathered.waited, 1):g} s"
                 offers.append(_lost(venue, question, answer.reason if answer else silent))
         return offers
+
+    def _patience(self, question: DexQuestion) -> Steps:
+        chains = {token.chain_data.short_name for token in (question.token_in, question.token_out)}
+        steps = STEPS if chains <= self._known else _FIRST
+        self._known |= chains
+        return steps
 
     async def pays(self, question: DexQuestion) -> int | None:
         """Units that the best venue pays now whose row could be used; None when there is none."""

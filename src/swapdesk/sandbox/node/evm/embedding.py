@@ -176,7 +176,7 @@ class Embedding:
                 logger.error("the chains could not be opened: %s", error)
                 raise Problem("the chain could not be opened", Code.INTERNAL) from None
         if self._keeper is not None:
-            self._keeper.look(chain)
+            await self._keeper.attend(chain)
         return await self._methods[chain].call(method, params)
 
 
