@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.errors import ClientError
+from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.create_body import dex_body
 from swapdesk.flows.create_outcome import Created, NotCreated, Unknown
@@ -233,7 +233,11 @@ class _Work:
                 )
             return outcome.order
         if isinstance(outcome, NotCreated):
-            words = ended(outcome.failure.cause, self._ending.money())
+            cause = outcome.failure.cause
+            if isinstance(outcome.error, ApiError) and outcome.error.message:
+                # A price that moved and an approval that is missing have the same code.
+                cause = f'{cause} The service says: "{outcome.error.message}"'
+            words = ended(cause, self._ending.money())
             self._ending.refuse_open_step(outcome.code)
             raise Stopped(SwapEnded(words, outcome.code, error=outcome.error))
         words = goes_on(OUTCOME_UNKNOWN.cause, self._ending.money(), outcome.failure.next)
