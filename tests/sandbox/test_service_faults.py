@@ -257,6 +257,12 @@ def test_orders_on_a_chain_whose_node_is_down_wait_for_it(
         ({"venue": "hy", "fault": "hold", "leg": "both"}, "leg"),
         ({"venue": "hy", "fault": "hold", "seconds": 1}, "seconds"),
         ({"fault": "setup_failed", "venue": "hy"}, "fault"),
+        ({"fault": "bundle_fail"}, "multiId"),
+        ({"fault": "bundle_stuck", "venue": "hy"}, "venue"),
+        ({"fault": "tamper_user_operation", "operation": "build_multi_transactions"}, "part"),
+        ({"fault": "tamper_user_operation", "operation": "health", "part": "call"}, "operation"),
+        ({"fault": "garbage", "operation": "health", "part": "call"}, "part"),
+        ({"fault": "bundle_fail", "operation": "health", "part": "price"}, "part"),
     ],
 )
 def test_bodies_that_name_nothing(control: httpx.Client, body: dict[str, Any], field: str) -> None:
@@ -284,8 +290,27 @@ def test_what_the_world_refuses_is_said_in_words(api: httpx.Client, control: htt
         answer = control.post("/faults", json=body)
         assert answer.status_code == 422
         assert word in answer.json()["message"]
-    unknown = control.post("/faults", json={"serviceId": "nosuchorder", "fault": "hold"})
-    assert unknown.status_code == 404
+    for nobody in (
+        {"serviceId": "nosuchorder", "fault": "hold"},
+        {"multiId": "nosuchgroup", "fault": "bundle_fail"},
+        {"multiId": "nosuchgroup", "fault": "garbage"},
+    ):
+        assert control.post("/faults", json=nobody).status_code == 404
+
+
+def test_a_fault_of_one_group(api: httpx.Client, control: httpx.Client) -> None:
+    rows = [{"from": BTC, "to": ETH, "amount": 0.1, "addressTo": ALICE}]
+    one, other = (
+        api.post("/exchanges/multi", json={"orders": rows}).json()["multiId"] for _ in range(2)
+    )
+    fault(control, multiId=one, fault="http_503")
+    assert api.get(f"/exchanges/multi/{other}").status_code == 200
+    assert api.get(f"/exchanges/multi/{one}").status_code == 503
+    assert api.get(f"/exchanges/multi/{one}").status_code == 200
+    fault(control, multiId=one, fault="bundle_stuck")
+    assert control.get("/state").json()["faults"] == [
+        {"fault": "bundle_stuck", "multiId": one, "times": 1}
+    ]
 
 
 FAULTS = """
@@ -296,6 +321,7 @@ ws_drop ws_duplicate ws_reorder
 node_down reorg forged_receipt drop_transaction
 tamper_spender tamper_amount tamper_chain_id tamper_recipient tamper_calldata tamper_extra_field
 chain_repeat_step chain_endless stale_calldata
+tamper_user_operation bundle_fail bundle_withdraw bundle_stuck
 """
 
 

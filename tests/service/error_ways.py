@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any
 
 import httpx
+from eth_account import Account
+from eth_account.messages import encode_defunct
 
 from service.test_access import path_of
 from service.world import (
@@ -25,6 +27,12 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.service.orders.draft import draft
 from swapdesk.service.parts import ServiceParts
+from swapdesk.service.store.bundles import (
+    BundleState,
+    StoredBatch,
+    StoredBundle,
+    StoredGroup,
+)
 from swapdesk.service.store.protocol import StoredQuote, StoreUnavailable
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.errors import ErrorCode
@@ -198,7 +206,38 @@ async def of_nothing(asking: Asking) -> httpx.Response:
     """An order or a quote that nobody knows."""
     if asking.operation.name == "dex_confirm_transaction":
         return await asking.send(json={"id": "nothing", "txHash": A_HASH})
-    return await asking.send()
+    if asking.operation.name == "get_multi_transactions":
+        return await asking.send({"sender": "a"})
+    body = BUNDLE_BODIES.get(asking.operation.name)
+    return await asking.send(json=body)
+
+
+BUNDLE_BODIES: dict[str, dict[str, Any]] = {
+    "build_multi_transactions": {"sender": A_WALLET},
+    "submit_multi_transactions": {"signatures": ["0xab"]},
+}
+
+
+async def a_bundle(asking: Asking, state: BundleState) -> httpx.Response:
+    """Build for a group, or submit, when there is a bundle in this state for its only order; a
+    pending one has expired."""
+    now, store, owner = asking.clock.now(), asking.service.store, Account.from_key("0x" + "11" * 32)
+    creating = replace(asking, operation=BY_NAME["create_exchange"])
+    request = ExchangeRequest(quote_id="0" * 24, address_to=A_WALLET)
+    drafted = draft(await creating.quoted(), request, "digest", now, random.Random(1))
+    order = replace(drafted, status=0, deposit_address=A_WALLET, multi_id="abc")
+    await store.begin_group(StoredGroup("abc", FIRST.partner_id, now, "ethereum"), [order])
+    hashed = "0x" + "ab" * 32
+    batch = StoredBatch((order.service_id,), {}, hashed, A_WALLET, "0.7")
+    expires = now if state == "pending" else order.expires
+    about = (0, "abc", FIRST.partner_id, "ethereum", now, now, expires, state, owner.address)
+    await store.save_bundle(StoredBundle(*about, (batch,)))
+    signed = owner.sign_message(encode_defunct(hexstr=hashed)).signature.hex()
+    bodies = {
+        "build_multi_transactions": {"sender": owner.address},
+        "submit_multi_transactions": {"signatures": ["0x" + signed.removeprefix("0x")]},
+    }
+    return await asking.send(json=bodies[asking.operation.name])
 
 
 async def an_order(asking: Asking, **changes: Any) -> str:
@@ -212,17 +251,23 @@ async def an_order(asking: Asking, **changes: Any) -> str:
     return order.service_id
 
 
-async def with_another_hash(asking: Asking) -> httpx.Response:
+async def that_was_done(asking: Asking) -> httpx.Response:
+    """A bundle that was submitted, or an order whose transaction is known."""
+    if asking.operation.name in BUNDLE_BODIES:
+        return await a_bundle(asking, "submitted")
     known = {"confirmedHash": "0x" + "cd" * 32, "sourceChain": "ethereum"}
     service_id = await an_order(asking, status=1, detail=known)
     return await asking.send(json={"id": service_id, "txHash": A_HASH})
 
 
 async def with_what_cannot_be_used(asking: Asking) -> httpx.Response:
-    """A quote that nobody knows, or an order that has ended."""
+    """A quote that nobody knows, an order that has ended, or a bundle of such orders."""
+    if asking.operation.name == "submit_multi_transactions":
+        return await a_bundle(asking, "pending")
     body: dict[str, Any] = {"quoteId": "0" * 24, "addressFrom": A_WALLET}
     if asking.operation.name == "dex_confirm_transaction":
-        body = {"id": await an_order(asking, status=6), "txHash": A_HASH}
+        ended = await an_order(asking, status=6, detail={"sourceChain": "ethereum"})
+        body = {"id": ended, "txHash": A_HASH}
     elif asking.operation.name == "dex_chain_signatures":
         given = {"signature": "0x00", "key": "order"}
         body |= {"previousSignature": given, "signatureKey": "order", "signatureStep": 0}
@@ -242,7 +287,7 @@ WAYS: dict[ErrorCode, Way] = {
     ErrorCode.ACCESS_DENIED: lambda asking: asking.send(headers=AS_SUSPENDED),
     ErrorCode.FIXED_RATE_NOT_ALLOWED: without_fixed_rates,
     ErrorCode.NOT_FOUND: of_nothing,
-    ErrorCode.ALREADY_SUBMITTED: with_another_hash,
+    ErrorCode.ALREADY_SUBMITTED: that_was_done,
     ErrorCode.TOKEN_NOT_FOUND: for_an_unknown_token,
     ErrorCode.TOKEN_DISABLED: for_a_disabled_token,
     ErrorCode.METHOD_NOT_ALLOWED: lambda asking: asking.send(method="DELETE"),

@@ -95,6 +95,8 @@ class Tally:
     sent: set[str] = field(default_factory=set)
     acknowledged: dict[str, dict[str, Any]] = field(default_factory=dict)
     doubtful: dict[str, dict[str, str]] = field(default_factory=dict)
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    """Orders of the groups that were acknowledged."""
     contradictions: list[str] = field(default_factory=list)
     restart_seconds: list[float] = field(default_factory=list)
 
@@ -118,6 +120,7 @@ class Load:
                 self._confirm(),
                 *(self._create(body) for _, body in doubtful[:8]),
                 *(self._client_loop(n) for n in range(12)),
+                self._groups(),
                 return_exceptions=False,
             )
         except httpx.TransportError:
@@ -142,6 +145,15 @@ class Load:
             quotes = (await self._client.get("/quotes", params=query)).json()["quotes"]
             for quote in quotes[:3]:
                 await self._create({"quoteId": quote["quoteId"], "addressTo": BTC})
+
+    async def _groups(self) -> None:
+        row = {"from": ETH.id, "to": BITCOIN.id, "amount": 0.5, "addressTo": BTC}
+        orders = [row, {**row, "anonymous": True}, {**row, "amount": 0.75}]
+        while True:
+            answer = await self._client.post("/exchanges/multi", json={"orders": orders})
+            told = answer.json()
+            ids = [each["order"]["serviceId"] for each in told["orders"]]
+            self._tally.groups[told["multiId"]] = ids
 
     async def _create(self, body: dict[str, str]) -> None:
         quote_id = body["quoteId"]
@@ -223,7 +235,7 @@ async def verify(directory: Path, tally: Tally) -> list[str]:
         clock.advance(15)
         await floor.worker.step(clock.now())
         with contextlib.closing(sqlite3.connect(directory / "s.db")) as db:
-            (left,) = db.execute("SELECT COUNT(*) FROM orders WHERE status = -2").fetchone()
+            (left,) = db.execute("SELECT COUNT(*) FROM orders WHERE status < 0").fetchone()
         if not left:
             break
     else:
@@ -233,6 +245,11 @@ async def verify(directory: Path, tally: Tally) -> list[str]:
         rows = db.execute(
             "SELECT service_id, quote_id, status, deposit_address FROM orders"
         ).fetchall()
+        grouped = db.execute(
+            "SELECT groups.multi_id, group_concat(service_id) FROM groups"
+            " LEFT JOIN orders ON orders.multi_id = groups.multi_id GROUP BY groups.multi_id"
+        )
+        groups = {multi_id: set((ids or "").split(",")) for multi_id, ids in grouped}
         told = db.execute("SELECT service_id, MIN(status) FROM outbox GROUP BY service_id")
         announced = dict(told.fetchall())
     with contextlib.closing(sqlite3.connect(directory / "v.db")) as db:
@@ -243,7 +260,16 @@ async def verify(directory: Path, tally: Tally) -> list[str]:
     for quote_id, order in tally.acknowledged.items():
         if by_quote.get(quote_id) != (order["serviceId"], order["depositAddress"]):
             wrong.append(f"acknowledged {order['serviceId']} is lost or changed")
-    wrong += [f"{sid} was never asked for" for sid, q, _, _ in rows if q not in tally.sent]
+    together = {sid for ids in groups.values() for sid in ids}
+    for multi_id, ids in tally.groups.items():
+        if groups.get(multi_id) != set(ids):
+            wrong.append(f"acknowledged group {multi_id} is lost or changed")
+    wrong += [f"group {one} has {len(ids)} orders" for one, ids in groups.items() if len(ids) != 3]
+    wrong += [
+        f"{sid} was never asked for"
+        for sid, q, _, _ in rows
+        if q not in tally.sent and sid not in together
+    ]
     wrong += [f"{sid} ended at {status}" for sid, _, status, _ in rows if status != 0]
     wrong += [f"{sid} was not announced" for sid, _, _, _ in rows if announced.get(sid) != 0]
     ids = {sid for sid, _, _, _ in rows}

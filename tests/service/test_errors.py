@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from service.error_ways import ONE_CALL, WAYS, Asking, FalteringClock
+from service.plain_bundler import PlainBundler
 from service.price_venue import PriceVenue
 from service.world import (
     CHAINS,
@@ -17,8 +18,11 @@ from service.world import (
     PARTNERS,
     TOKENS,
 )
+from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.clock import ManualClock
 from swapdesk.service.assembly import assemble
+from swapdesk.service.dex.onchain import Onchain
+from swapdesk.service.dex.sightings import EvmSightings
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.sqlite import SqliteStore
@@ -29,6 +33,8 @@ from swapdesk.service.venues.adapter import (
     LegOrder,
     VenueTraits,
 )
+from swapdesk.service.venues.onchain.places import ChainPlace
+from swapdesk.service.venues.onchain.reader import ChainReader
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
 from swapdesk.wire.operations import OPERATIONS, Operation
@@ -62,7 +68,23 @@ def service(
 ) -> ServiceParts:
     partners = [*PARTNERS, ONE_CALL]
     rng = random.Random(7)
-    return assemble(clock, rng, store, CHAINS, TOKENS, venue_list, partners, INTERMEDIARIES)
+    return assemble(
+        clock,
+        rng,
+        store,
+        CHAINS,
+        TOKENS,
+        venue_list,
+        partners,
+        INTERMEDIARIES,
+        onchain=Onchain(sightings={"ethereum": nobody_asks(clock)}, bundler=PlainBundler()),
+    )
+
+
+def nobody_asks(clock: ManualClock) -> EvmSightings:
+    """A chain of which no error here has to know anything but how its hashes are written."""
+    place = ChainPlace("ethereum", 1, "http://127.0.0.1:1/", "", 1)
+    return EvmSightings(ChainReader(place, EvmClient(place.rpc), clock))
 
 
 def test_every_code_has_a_way() -> None:

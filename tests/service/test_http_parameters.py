@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from service.http_calls import fields, raw_get
-from service.world import BTC
+from service.test_access import path_of
 from swapdesk.service.parts import ServiceParts
 from swapdesk.wire.operations import OPERATIONS, Operation
 
@@ -17,8 +17,9 @@ from swapdesk.wire.operations import OPERATIONS, Operation
     ids=lambda operation: operation.name,
 )
 async def test_unknown_parameters_are_refused(api: httpx.AsyncClient, operation: Operation) -> None:
-    path = operation.path.replace("{id}", BTC.id).replace("{serviceId}", "abc")
-    answer = await api.request(operation.method, path, params={"dateFrom": "2026-01-01"})
+    answer = await api.request(
+        operation.method, path_of(operation), params={"dateFrom": "2026-01-01"}
+    )
     wrong = fields(answer)
     assert wrong["dateFrom"] == {
         "message": "is no parameter of this operation",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
 
+from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.service.venues.adapter import (
     FLOATING,
     Ambiguous,
@@ -269,6 +270,8 @@ def _open_file(path: Path) -> sqlite3.Connection:
 def _address(token: Token, digits: str) -> str:
     if token.chain_data.kind == "evm":
         return "0x" + digits[:40]
+    if token.chain_data.kind == "sol":
+        return derive_address("sol", bytes.fromhex(digits))
     return f"{token.chain_data.kind}{digits[:32]}"
 
 

@@ -52,7 +52,16 @@ from swapdesk.wire.encoding.query import encode_query
 from swapdesk.wire.encoding.text import UnsafeText
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
-from swapdesk.wire.multi import MultiExchange, MultiExchangeRequest, MultiExchangeStatus
+from swapdesk.wire.multi import (
+    MultiBuildRequest,
+    MultiExchange,
+    MultiExchangeRequest,
+    MultiExchangeStatus,
+    MultiSenderQuery,
+    MultiSubmission,
+    MultiSubmitRequest,
+    MultiTransactions,
+)
 from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS, Operation
 from swapdesk.wire.orders import Order, OrderQuery
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
@@ -194,6 +203,33 @@ class PartnerApi:
     async def get_multi_exchange(self, multi_id: str) -> MultiExchangeStatus:
         return await self._call(
             "get_multi_exchange", MultiExchangeStatus, path={"multiId": multi_id}
+        )
+
+    async def build_multi_transactions(
+        self, multi_id: str, request: MultiBuildRequest
+    ) -> MultiTransactions:
+        """What is to be signed to pay the deposits. Moves nothing, yet what was built before and
+        is not submitted is void then: sign the newest answer only."""
+        return await self._call(
+            "build_multi_transactions", MultiTransactions, path={"multiId": multi_id}, body=request
+        )
+
+    async def get_multi_transactions(self, multi_id: str, sender: str) -> MultiTransactions:
+        """The transactions of a group on Solana."""
+        return await self._call(
+            "get_multi_transactions",
+            MultiTransactions,
+            path={"multiId": multi_id},
+            query=MultiSenderQuery(sender=sender),
+        )
+
+    async def submit_multi_transactions(
+        self, multi_id: str, request: MultiSubmitRequest
+    ) -> MultiSubmission:
+        """Submit the signatures of the newest build. After :class:`OutcomeUnknown`, as after
+        ``ALREADY_SUBMITTED`` and ``NOT_FOUND``, look at the group; never build anew for it."""
+        return await self._call(
+            "submit_multi_transactions", MultiSubmission, path={"multiId": multi_id}, body=request
         )
 
     async def get_order(self, service_id: str) -> Order:

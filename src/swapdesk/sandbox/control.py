@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerRefused
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import SystemClock
+from swapdesk.sandbox.bundle_faults import ActiveBundleFault, BundleFaults
 from swapdesk.sandbox.control_bodies import ClockBody, DepositBody, FaultBody, GiftBody
 from swapdesk.sandbox.faucet import Faucet, NotPayable
 from swapdesk.sandbox.fault_choice import Deletion, FaultRefused, NodeFaultCall, choose
@@ -68,6 +69,7 @@ class Control:
         market: Market,
         faults: Faults,
         venue_faults: VenueFaults,
+        bundle_faults: BundleFaults,
         layer: FaultLayer,
         store: Store,
     ) -> None:
@@ -80,6 +82,7 @@ class Control:
         self._market = market
         self._faults = faults
         self._venue_faults = venue_faults
+        self._bundle_faults = bundle_faults
         self._store = store
         self._layer = layer
         self._operations: dict[str, dict[str, Operation]] = {
@@ -127,6 +130,7 @@ class Control:
                 *(fault.as_json() for fault in self._faults.active),
                 *self._layer.refusing(),
                 *(fault.as_json() for fault in self._venue_faults.active),
+                *(fault.as_json() for fault in self._bundle_faults.active),
                 *waiting,
             ],
         }
@@ -174,6 +178,8 @@ class Control:
         body = await _body(FaultBody, request)
         if body.service_id is not None and await self._faucet.find(body.service_id) is None:
             raise _Refused(404, "NOT_FOUND", "There is no such order.")
+        if body.multi_id is not None and not await self._faucet.knows_group(body.multi_id):
+            raise _Refused(404, "NOT_FOUND", "There is no such group of orders.")
         try:
             chosen = choose(body)
         except FaultRefused as error:
@@ -183,6 +189,8 @@ class Control:
             self._layer.drop_streams()
         elif isinstance(chosen, ActiveVenueFault):
             self._venue_faults.add(chosen)
+        elif isinstance(chosen, ActiveBundleFault):
+            self._bundle_faults.add(chosen)
         elif isinstance(chosen, NodeFaultCall):
             await self._ledger.call(Method.FAULT_ADD, **chosen.params)
         else:
@@ -197,6 +205,7 @@ class Control:
     async def _clear_faults(self, _: Request) -> dict[str, Any]:
         self._faults.clear()
         self._venue_faults.clear()
+        self._bundle_faults.clear()
         self._layer.open_streams()
         await self._ledger.call(Method.FAULT_CLEAR)
         return {"faults": []}

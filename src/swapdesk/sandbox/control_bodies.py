@@ -16,6 +16,7 @@ from swapdesk.sandbox.node.params import (
     Times,
     VenueCode,
 )
+from swapdesk.sandbox.operation_tampering import Part
 from swapdesk.wire.encoding.ids import OrderId, QuoteId
 from swapdesk.wire.encoding.numbers import BodyNumber
 from swapdesk.wire.encoding.text import Identity
@@ -48,15 +49,18 @@ class GiftBody(RequestModel):
 class FaultBody(RequestModel):
     """One selector, one fault. ``times`` is how many requests, frames, legs or calls it spoils
     (1; a venue or node that is down or slow stays so); ``seconds`` how long it lasts, or what
-    ``retry-after`` says (2); ``depth`` how many blocks a reorganisation unwinds."""
+    ``retry-after`` says (2); ``depth`` how many blocks a reorganisation unwinds; ``part`` which
+    one of an operation is changed."""
 
     fault: Annotated[str, Identity(64)]
     operation: Annotated[str, Identity(200)] | None = None
     service_id: OrderId | None = None
     quote_id: QuoteId | None = None
+    multi_id: OrderId | None = None
     venue: VenueCode | None = None
     chain: ChainName | None = None
     leg: Leg | None = None
     times: Times | None = None
     seconds: Annotated[BodyNumber, Field(ge=0, le=300)] | None = None
     depth: Depth | None = None
+    part: Part | None = None

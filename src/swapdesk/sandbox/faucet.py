@@ -37,6 +37,13 @@ class Faucet:
                 return order
         return None
 
+    async def knows_group(self, multi_id: str) -> bool:
+        """Whether anybody has this group."""
+        for partner_id in self._partner_ids:
+            if await self._store.get_group(partner_id, multi_id) is not None:
+                return True
+        return False
+
     async def pay(self, order: StoredOrder, amount: Decimal | None, memo: str | None) -> str:
         """Pay the deposit address: ``inAmount`` and the deposit tag unless others are given;
         an empty memo pays without one. Returns the hash. Raises NotPayable, LedgerError.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, get_args
 
+from swapdesk.sandbox.bundle_faults import ActiveBundleFault, BundleFault
 from swapdesk.sandbox.control_bodies import FaultBody
 from swapdesk.sandbox.faults import (
     SIGNING_FAULTS,
@@ -25,7 +26,7 @@ from swapdesk.sandbox.world import chains_by_name
 DELETE = "delete"
 _ORDER_FAULTS: tuple[str, ...] = get_args(OrderFault)
 _NODE_FAULTS: tuple[str, ...] = get_args(NodeFault)
-KNOWN = (*AnswerFault, *_ORDER_FAULTS, DELETE, *VenueFault, *_NODE_FAULTS)
+KNOWN = (*AnswerFault, *_ORDER_FAULTS, DELETE, *VenueFault, *_NODE_FAULTS, *BundleFault)
 """Every fault of this sandbox."""
 
 _SECONDS = Decimal(2)
@@ -41,6 +42,7 @@ _TIMED = frozenset(
 _NAMES = {
     "operation": "operation",
     "service_id": "serviceId",
+    "multi_id": "multiId",
     "quote_id": "quoteId",
     "venue": "venue",
     "chain": "chain",
@@ -69,7 +71,7 @@ class Deletion:
     service_id: str
 
 
-Chosen = ActiveFault | ActiveVenueFault | NodeFaultCall | Deletion
+Chosen = ActiveFault | ActiveVenueFault | ActiveBundleFault | NodeFaultCall | Deletion
 
 
 def choose(body: FaultBody) -> Chosen:
@@ -86,6 +88,8 @@ def choose(body: FaultBody) -> Chosen:
         raise FaultRefused("times", f"{name} happens once, and at once")
     if (body.depth is not None) != (name == "reorg"):
         raise FaultRefused("depth", "a reorganisation has a depth, and nothing else has one")
+    if (body.part is not None) != (name == AnswerFault.TAMPER_USER_OPERATION):
+        raise FaultRefused("part", "a changed operation has a part, and nothing else has one")
     if name == DELETE:
         _one_selector(body, ("service_id",))
         return Deletion(str(body.service_id))
@@ -95,13 +99,18 @@ def choose(body: FaultBody) -> Chosen:
         return _node_fault(body)
     if name in list(VenueFault):
         return _venue_fault(body)
+    if name in list(BundleFault):
+        _one_selector(body, ("multi_id",))
+        return ActiveBundleFault(BundleFault(name), str(body.multi_id), body.times or 1)
     return _answer_fault(body)
 
 
 def _answer_fault(body: FaultBody) -> ActiveFault:
     fault = AnswerFault(body.fault)
     stream = fault in STREAM_FAULTS
-    allowed = ("operation", "service_id") if stream else ("operation", "service_id", "quote_id")
+    allowed: tuple[str, ...] = ("operation", "service_id")
+    if not stream:
+        allowed += ("quote_id", "multi_id")
     _one_selector(body, allowed, optional=stream)
     operation = None
     if body.operation is not None:
@@ -115,7 +124,16 @@ def _answer_fault(body: FaultBody) -> ActiveFault:
     usual = Decimal(0) if fault is AnswerFault.WS_DROP else _SECONDS
     seconds = float(usual if body.seconds is None else body.seconds)
     times = 1 if body.times is None else body.times
-    return ActiveFault(fault, times, seconds, operation, body.service_id, body.quote_id)
+    return ActiveFault(
+        fault,
+        times,
+        seconds,
+        operation,
+        body.service_id,
+        body.quote_id,
+        body.multi_id,
+        body.part,
+    )
 
 
 def _order_fault(body: FaultBody) -> NodeFaultCall:

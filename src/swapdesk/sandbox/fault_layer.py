@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -18,8 +19,7 @@ from swapdesk.sandbox.faults import (
     ActiveFault,
     AnswerFault,
     Faults,
-    Target,
-    operation_at,
+    target_at,
 )
 from swapdesk.sandbox.http_server import CUT
 from swapdesk.sandbox.tampering import CREATE, endless, repeated, tampered, unfinished
@@ -92,11 +92,12 @@ class FaultLayer:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = str(scope["path"]).removeprefix(PREFIX)
-        operation, service_id = operation_at(scope["method"], path)
-        quote_id = None
+        target = target_at(scope["method"], path)
+        operation, service_id = target.operation, target.service_id
         if self._faults.wants_quotes and scope["method"] == "POST":
             quote_id, receive = await _peeked(receive)
-        fault = self._faults.take(Target(operation, service_id, quote_id))
+            target = replace(target, quote_id=quote_id)
+        fault = self._faults.take(target)
         if fault is None and operation == _READ and service_id in self._faults.lies:
             await self._tell_again(service_id, scope, receive, send)
         elif fault is None:
@@ -259,6 +260,11 @@ def _changed(fault: ActiveFault, operation: str, answer: _Whole) -> bytes | None
     told: Any = decode_json(answer.body, max_bytes=_ANSWER_LIMIT)
     if fault.fault is AnswerFault.CHAIN_REPEAT_STEP:
         return encode_json(repeated(told))
+    if fault.part is not None:
+        from swapdesk.sandbox.operation_tampering import tampered_operations
+
+        operations = tampered_operations(fault.part, told)
+        return None if operations is None else encode_json(operations)
     changed = tampered(fault.fault, operation, told)
     return None if changed is None else encode_json(changed)
 

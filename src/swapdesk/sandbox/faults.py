@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from swapdesk.sandbox.tampering import APPROVE, CHAIN, CREATE
+from swapdesk.sandbox.operation_tampering import Part
+from swapdesk.sandbox.tampering import APPROVE, BUILD, CHAIN, CREATE, FUND
 from swapdesk.wire.operations import OPERATIONS, STREAM_PATH
 
 STREAM = "stream"
@@ -47,19 +48,22 @@ class AnswerFault(StrEnum):
     """A signature chain gets another step whenever its last one is handed in."""
     STALE_CALLDATA = "stale_calldata"
     """The transaction of an order could be executed an hour ago."""
+    TAMPER_USER_OPERATION = "tamper_user_operation"
+    """A part of the operations that fund a group is another one."""
 
 
 _SIGNED = frozenset({APPROVE, CHAIN, CREATE})
 SIGNING_FAULTS: dict[AnswerFault, frozenset[str]] = {
-    AnswerFault.TAMPER_SPENDER: _SIGNED,
-    AnswerFault.TAMPER_AMOUNT: _SIGNED,
+    AnswerFault.TAMPER_SPENDER: _SIGNED | FUND,
+    AnswerFault.TAMPER_AMOUNT: _SIGNED | FUND,
     AnswerFault.TAMPER_CHAIN_ID: _SIGNED,
     AnswerFault.TAMPER_RECIPIENT: _SIGNED,
-    AnswerFault.TAMPER_CALLDATA: frozenset({APPROVE, CREATE}),
-    AnswerFault.TAMPER_EXTRA_FIELD: _SIGNED,
+    AnswerFault.TAMPER_CALLDATA: frozenset({APPROVE, CREATE}) | FUND,
+    AnswerFault.TAMPER_EXTRA_FIELD: _SIGNED | FUND,
     AnswerFault.CHAIN_REPEAT_STEP: frozenset({CHAIN}),
     AnswerFault.CHAIN_ENDLESS: frozenset({CHAIN}),
-    AnswerFault.STALE_CALLDATA: frozenset({CREATE}),
+    AnswerFault.STALE_CALLDATA: frozenset({CREATE}) | FUND,
+    AnswerFault.TAMPER_USER_OPERATION: frozenset({BUILD}),
 }
 """What a dishonest service says, and the operations it says it with."""
 
@@ -81,6 +85,8 @@ class ActiveFault:
     operation: str | None = None
     service_id: str | None = None
     quote_id: str | None = None
+    multi_id: str | None = None
+    part: Part | None = None
     told: list[dict[str, Any]] | None = None
     """The newest step of a chain without an end."""
 
@@ -90,6 +96,7 @@ class ActiveFault:
             "operation": self.operation,
             "serviceId": self.service_id,
             "quoteId": self.quote_id,
+            "multiId": self.multi_id,
             "times": self.times,
         }
 
@@ -101,10 +108,11 @@ class Target:
     operation: str | None
     service_id: str | None = None
     quote_id: str | None = None
+    multi_id: str | None = None
 
 
-def operation_at(method: str, path: str) -> tuple[str | None, str | None]:
-    """Name of the operation at a path below ``/v2`` and the order id in the path, if any."""
+def target_at(method: str, path: str) -> Target:
+    """The operation at a path below ``/v2`` and the order or group that the path names."""
     asked = path.split("/")
     for operation in OPERATIONS:
         parts = operation.path.split("/")
@@ -115,8 +123,8 @@ def operation_at(method: str, path: str) -> tuple[str | None, str | None]:
         ):
             found = dict(zip(parts, asked, strict=True))
             # A fixed path wins over a template: the table lists fixed paths first.
-            return operation.name, found.get("{serviceId}")
-    return None, None
+            return Target(operation.name, found.get("{serviceId}"), multi_id=found.get("{multiId}"))
+    return Target(None)
 
 
 def operation_name(text: str) -> str:
@@ -128,7 +136,7 @@ def operation_name(text: str) -> str:
         raise UnknownOperation(f"there is no operation {text!r}")
     if path == STREAM_PATH and method in ("GET", "WS"):
         return STREAM
-    name, _ = operation_at(method, path)
+    name = target_at(method, path).operation
     if name is None:
         raise UnknownOperation(f"there is no operation at {text!r}")
     return name
@@ -211,5 +219,6 @@ def _selects(fault: ActiveFault, target: Target) -> bool:
         (fault.operation, target.operation),
         (fault.service_id, target.service_id),
         (fault.quote_id, target.quote_id),
+        (fault.multi_id, target.multi_id),
     )
     return all(wanted is None or wanted == given for wanted, given in chosen)

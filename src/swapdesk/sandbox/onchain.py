@@ -33,6 +33,7 @@ from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
 from swapdesk.sandbox.world import object_id, rows_by_id
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.dex.sightings import EvmSightings, Sightings, SolanaSightings
+from swapdesk.service.multi.funding import SolanaNode
 from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.onchain.atoll import Atoll, PriceOfToken
 from swapdesk.service.venues.onchain.basalt import Basalt
@@ -96,12 +97,14 @@ def build_onchain(
     sightings: dict[str, Sightings] = {
         name: EvmSightings(reader) for name, reader in readers.items()
     }
+    nodes: dict[str, SolanaNode] = {}
     if SOLANA in ids:
         client = SolanaClient(rpc_url(node_url, SOLANA))
         seed = key_seed(key, MAKER)
         venues.append(Atoll(_provider("at"), SOLANA, client, seed, _priced(market, clock)))
         sightings[SOLANA] = SolanaSightings(client)
-    return Onchain(venues, readers, sightings)
+        nodes[SOLANA] = client
+    return Onchain(venues, readers, sightings, solana=nodes)
 
 
 def _priced(market: Market, clock: Clock) -> PriceOfToken:

@@ -21,6 +21,7 @@ import uvloop
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.clock import Clock, SystemClock
+from swapdesk.sandbox.bundle_faults import BundleFaults
 from swapdesk.sandbox.control import Control
 from swapdesk.sandbox.faucet import Faucet
 from swapdesk.sandbox.fault_layer import FaultLayer
@@ -64,14 +65,13 @@ async def _run(orders: dict[str, Any]) -> int:
         pace = WorldPace(clock, told)
         market = Market(int(told["seed"]))
         venue_faults = VenueFaults(clock)
+        bundle_faults = BundleFaults()
         store = SqliteStore.open(data / DATABASE)
         try:
             key = load_key(data)
             partners = build_partners(partner_keys(key))
             chains, tokens = _catalog(market.seed, orders["tokens"], clock)
-            onchain = build_onchain(
-                orders["nodeUrl"], key, chains, tokens, clock, market
-            )
+            onchain = build_onchain(orders["nodeUrl"], key, chains, tokens, clock, market)
             parts = assemble(
                 clock=clock,
                 # Ids are capabilities and must not be guessed, so they follow no seed.
@@ -90,6 +90,7 @@ async def _run(orders: dict[str, Any]) -> int:
                 intermediaries=[find_token(*place).token_id for place in INTERMEDIARIES],
                 scanner=Scanner(market.seed, clock, rows_by_id()),
                 onchain=onchain,
+                intervene=bundle_faults.intervene,
             )
             hosts = frozenset({str(orders["host"])})
             faults = Faults()
@@ -104,6 +105,7 @@ async def _run(orders: dict[str, Any]) -> int:
                 market=market,
                 faults=faults,
                 venue_faults=venue_faults,
+                bundle_faults=bundle_faults,
                 layer=layer,
                 store=store,
             )

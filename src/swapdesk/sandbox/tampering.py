@@ -6,6 +6,7 @@ it was, so that only the wallet's own checks stand between these and a signature
 
 from __future__ import annotations
 
+import base64
 import copy
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,9 @@ from swapdesk.chain.calldata.venues import (
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 
 APPROVE, CHAIN, CREATE = "dex_approve", "dex_chain_signatures", "create_exchange"
+BUILD = "build_multi_transactions"
+FUND = frozenset({BUILD, "get_multi_transactions"})
+"""What tells how a group on Solana is paid."""
 
 ATTACKER = checksummed("0x" + "bad0" * 10)
 """Nobody has the key of this address."""
@@ -39,6 +43,9 @@ def tampered(fault: str, operation: str, answer: Any) -> Any:
     changed = copy.deepcopy(answer)
     if operation == CREATE:
         done = _create(fault, changed)
+    elif operation in FUND:
+        deposits = [_deposits(fault, each["txData"]) for each in changed["transactions"]]
+        done = any(deposits)
     elif operation == APPROVE:
         approvals = [_approval(fault, each) for each in changed["approvals"]]
         signatures = [_document(fault, each["data"]) for each in changed["signatures"]]
@@ -75,7 +82,7 @@ def _approval(fault: str, approval: Json) -> bool:
     elif fault == "tamper_amount":
         amount = erc20.UNLIMITED
     elif fault == "tamper_chain_id":
-        approval["fromChain"]["chainId"] = _elsewhere(approval["fromChain"]["chainId"])
+        approval["fromChain"]["chainId"] = elsewhere(approval["fromChain"]["chainId"])
         return True
     elif fault == "tamper_recipient":
         approval["to"] = ATTACKER
@@ -101,7 +108,7 @@ def _document(fault: str, document: Json) -> bool:
             if name in message:
                 message[name] = str(2 * int(message[name]))
     elif fault == "tamper_chain_id":
-        domain["chainId"] = _elsewhere(domain["chainId"])
+        domain["chainId"] = elsewhere(domain["chainId"])
     elif fault == "tamper_recipient" and "receiver" in message:
         message["receiver"] = ATTACKER
     elif fault == "tamper_extra_field":
@@ -123,7 +130,7 @@ def _create(fault: str, order: Json) -> bool:
     if fault == "tamper_spender":
         metadata["to"] = ATTACKER
     elif fault == "tamper_chain_id":
-        metadata["chainId"] = _elsewhere(metadata["chainId"])
+        metadata["chainId"] = elsewhere(metadata["chainId"])
     elif fault == "tamper_calldata":
         metadata["data"] = "0xdeadbeef" + metadata["data"][10:]
     elif fault == "tamper_extra_field":
@@ -144,6 +151,19 @@ def _half(fault: str, metadata: Json) -> bool:
     if changed is None:
         return False
     metadata["data"] = changed.hex()
+    return True
+
+
+def _deposits(fault: str, told: Json) -> bool:
+    """One transaction of a group on Solana; operations have a fault of their own."""
+    from swapdesk.sandbox.solana_tampering import tampered_half
+
+    if "userOperation" in told:
+        return False
+    changed = tampered_half(fault, base64.b64decode(told["data"]))
+    if changed is None:
+        return False
+    told["data"] = base64.b64encode(changed).decode()
     return True
 
 
@@ -188,7 +208,7 @@ _CHANGES: dict[str, Callable[[Json, Json], None]] = {
 }
 
 
-def _elsewhere(chain_id: Any) -> int:
+def elsewhere(chain_id: Any) -> int:
     """The id of the real chain behind one of the sandbox, or of another one."""
     number = int(chain_id)
     return number - SANDBOX_CHAIN_IDS if number > SANDBOX_CHAIN_IDS else number + 1

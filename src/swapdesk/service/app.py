@@ -50,13 +50,14 @@ async def _kept_running(part: Running, name: str, clock: Clock) -> None:
 
 
 def build_service(parts: ServiceParts) -> Starlette:
-    """The application; its lifespan runs worker, hub and counters, and ends with a last flush."""
+    """The application; its lifespan runs what works in the background, and ends with a flush."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         background: dict[str, Running] = {
             "worker": parts.worker,
             "hub": parts.hub,
+            "bundles": parts.bundles,
             "request counts": parts.requests,
             "rate windows": parts.rates,
         }

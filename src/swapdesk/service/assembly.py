@@ -13,7 +13,11 @@ from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.events.hub import Hub
 from swapdesk.service.events.websocket import stream_endpoint
+from swapdesk.service.multi.bundle_watch import BundleWatch, Intervene, nobody_intervenes
+from swapdesk.service.multi.bundles import Bundles
+from swapdesk.service.multi.funding import FundingDesk
 from swapdesk.service.multi.groups import GroupDesk
+from swapdesk.service.multi.payable import PayableOrders
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.pair_limits import PairLimitsDesk
@@ -41,12 +45,14 @@ def assemble(
     keywords: Mapping[str, str] | None = None,
     scanner: Scanner | None = None,
     onchain: Onchain | None = None,
+    intervene: Intervene = nobody_intervenes,
 ) -> ServiceParts:
     """A service over these collaborators.
 
     ``rng`` draws the ids of quotes, orders and requests; ``intermediaries`` are the ids of the
     tokens a private route may hop over; ``keywords`` are extra search terms by token id;
-    without a ``scanner`` no token is ever scanned, without ``onchain`` there are no DEX routes.
+    without a ``scanner`` no token is ever scanned, without ``onchain`` there are no DEX routes
+    and no bundles; ``intervene`` is what the operator does with the bundles of groups.
     """
     catalog = Catalog(chains, tokens, keywords)
     chains_of = onchain or Onchain()
@@ -55,6 +61,10 @@ def assemble(
     engine = QuoteEngine(catalog, registry, store, clock, rng, intermediaries, scans)
     dex = DexDesk(store, catalog, registry, chains_of.sightings, clock)
     desk = OrderDesk(store, catalog, registry, engine, clock, rng, dex)
+    groups = GroupDesk(store, catalog, registry, engine, desk, clock, rng)
+    payable = PayableOrders(store, catalog, clock)
+    bundles = Bundles(store, payable, chains_of.bundler, clock)
+    watch = BundleWatch(store, chains_of.bundler, clock, intervene)
     directory = Directory(partners)
     hub = Hub(store, desk, clock)
     requests = RequestCounter(store, clock)
@@ -72,7 +82,9 @@ def assemble(
         rates=RateLimiter(store, clock, requests),
         orders=desk,
         dex=dex,
-        groups=GroupDesk(store, catalog, registry, engine, desk, clock, rng),
+        groups=groups,
+        funding=FundingDesk(groups, payable, bundles, watch, catalog, chains_of.solana),
+        bundles=watch,
         hub=hub,
         worker=Worker(store, catalog, registry, clock, desk),
         stream=stream_endpoint(hub, directory, clock),

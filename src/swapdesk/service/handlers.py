@@ -13,7 +13,12 @@ from swapdesk.service.parts import ServiceParts
 from swapdesk.wire.chains import ChainList
 from swapdesk.wire.dex import ApproveAnswer, SignatureRequirement
 from swapdesk.wire.health import Health
-from swapdesk.wire.multi import MultiExchange, MultiExchangeStatus
+from swapdesk.wire.multi import (
+    MultiExchange,
+    MultiExchangeStatus,
+    MultiSubmission,
+    MultiTransactions,
+)
 from swapdesk.wire.operations import OPERATIONS
 from swapdesk.wire.orders import Order, OrderList
 from swapdesk.wire.pair_limits import PairLimits
@@ -116,6 +121,17 @@ class Handlers:
 
     async def get_multi_exchange(self, call: Call) -> MultiExchangeStatus:
         return await self._parts.groups.status(call.by, call.path.multi_id)
+
+    async def build_multi_transactions(self, call: Call) -> MultiTransactions:
+        return await self._parts.funding.build(call.by, call.path.multi_id, call.body)
+
+    async def get_multi_transactions(self, call: Call) -> MultiTransactions:
+        return await self._parts.funding.transactions(
+            call.by, call.path.multi_id, call.query.sender
+        )
+
+    async def submit_multi_transactions(self, call: Call) -> MultiSubmission:
+        return await self._parts.funding.submit(call.by, call.path.multi_id, call.body)
 
     async def get_order(self, call: Call) -> Encoded:
         return Encoded(await self._parts.orders.encoded(call.by, call.path.service_id))

@@ -14,6 +14,8 @@ from swapdesk.service.access import Directory
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.events.hub import Hub
+from swapdesk.service.multi.bundle_watch import BundleWatch
+from swapdesk.service.multi.funding import FundingDesk
 from swapdesk.service.multi.groups import GroupDesk
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
@@ -50,6 +52,8 @@ class ServiceParts:
     orders: OrderDesk
     dex: DexDesk
     groups: GroupDesk
+    funding: FundingDesk
+    bundles: BundleWatch
     hub: Hub
     worker: Worker
     stream: Callable[[WebSocket], Awaitable[None]]

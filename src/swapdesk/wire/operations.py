@@ -26,10 +26,15 @@ from swapdesk.wire.errors import ErrorCode as E
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
 from swapdesk.wire.multi import (
+    MultiBuildRequest,
     MultiExchange,
     MultiExchangeRequest,
     MultiExchangeStatus,
     MultiPath,
+    MultiSenderQuery,
+    MultiSubmission,
+    MultiSubmitRequest,
+    MultiTransactions,
 )
 from swapdesk.wire.orders import Order, OrderList, OrderPath, OrderQuery
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
@@ -117,6 +122,7 @@ _ASKED_OF_CHAINS = (E.INVALID_SWAP, *_WRITE)
 
 _CREATE_GROUP = (*_TOKENS, *_FIXED, *_WRITE)
 _OWN_GROUP = (E.NOT_FOUND, *_KEY_READ)
+_BUILD = (E.NOT_FOUND, E.ALREADY_SUBMITTED, *_WRITE)
 
 _QUOTE_ID = {"quoteId": "/quotes/0/quoteId"}
 _SAME_TOKENS = {"inTokenId": "/inTokenId", "outTokenId": "/outTokenId"}
@@ -285,7 +291,10 @@ OPERATIONS: tuple[Operation, ...] = (
         errors=_CREATE_GROUP,
         result_limit=2 * _MIB,
         deadline=30.0,
-        links={"get_multi_exchange": {"multiId": "/multiId"}},
+        links={
+            "get_multi_exchange": {"multiId": "/multiId"},
+            "build_multi_transactions": {"multiId": "/multiId"},
+        },
     ),
     Operation(
         "get_multi_exchange",
@@ -299,6 +308,50 @@ OPERATIONS: tuple[Operation, ...] = (
         path_parameters=MultiPath,
         errors=_OWN_GROUP,
         result_limit=2 * _MIB,
+    ),
+    Operation(
+        "build_multi_transactions",
+        "POST",
+        "/exchanges/multi/{multiId}/tx/build",
+        "What the sender signs to pay the deposits of a group",
+        Access.KEY,
+        RateClass.READ,
+        PriceTier.EXCHANGE,
+        MultiTransactions,
+        path_parameters=MultiPath,
+        body=MultiBuildRequest,
+        errors=_BUILD,
+        result_limit=2 * _MIB,
+        deadline=20.0,
+    ),
+    Operation(
+        "get_multi_transactions",
+        "GET",
+        "/exchanges/multi/{multiId}/tx",
+        "The transactions that pay the deposits of a group on Solana",
+        Access.KEY,
+        RateClass.READ,
+        PriceTier.EXCHANGE,
+        MultiTransactions,
+        path_parameters=MultiPath,
+        query=MultiSenderQuery,
+        errors=_OWN_GROUP,
+        result_limit=2 * _MIB,
+        deadline=20.0,
+    ),
+    Operation(
+        "submit_multi_transactions",
+        "POST",
+        "/exchanges/multi/{multiId}/tx",
+        "Submit the signatures of the bundle that was built",
+        Access.KEY,
+        RateClass.READ,
+        PriceTier.EXCHANGE,
+        MultiSubmission,
+        path_parameters=MultiPath,
+        body=MultiSubmitRequest,
+        errors=(E.INVALID_SWAP, *_BUILD),
+        deadline=30.0,
     ),
     Operation(
         "get_order",

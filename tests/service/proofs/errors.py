@@ -24,7 +24,11 @@ CODES: dict[str, tuple[str, ...]] = {
     ),
     "TOKEN_NOT_FOUND": (_REQUESTS + "test_tokens_that_cannot_be_swapped",),
     "TOKEN_DISABLED": (_REQUESTS + "test_tokens_that_cannot_be_swapped",),
-    "ALREADY_SUBMITTED": ("service/dex/test_confirmation.py::test_one_transaction_counts",),
+    "ALREADY_SUBMITTED": (
+        "service/dex/test_confirmation.py::test_one_transaction_counts",
+        "service/test_multi_bundles.py::test_only_one_of_many_submissions_counts",
+        "service/test_multi_claims.py::test_each_bundle_is_claimed_once_by_many_processes",
+    ),
     "METHOD_NOT_ALLOWED": (_HTTP + "test_other_methods_are_refused_with_allow",),
     "STATIC_DEPOSIT_IN_USE": (
         _TERMS + "test_a_fixed_order_never_falls_back",
@@ -74,6 +78,9 @@ _CREATES = (
     f"{_BY_KEY}"
 )
 
+_BUILDS = (
+    f"BAD_REQUEST PAYLOAD_TOO_LARGE UNSUPPORTED_MEDIA_TYPE NOT_FOUND ALREADY_SUBMITTED {_BY_KEY}"
+)
 _DEX = f"BAD_REQUEST PAYLOAD_TOO_LARGE UNSUPPORTED_MEDIA_TYPE INVALID_SWAP {_BY_KEY}"
 
 BY_OPERATION: dict[str, str] = {
@@ -93,6 +100,9 @@ BY_OPERATION: dict[str, str] = {
         f"{_TOKENS} {_BY_KEY}"
     ),
     "get_multi_exchange": f"NOT_FOUND {_BY_KEY}",
+    "get_multi_transactions": f"NOT_FOUND {_BY_KEY}",
+    "build_multi_transactions": _BUILDS,
+    "submit_multi_transactions": f"INVALID_SWAP {_BUILDS}",
     "get_order": f"NOT_FOUND {_READ}",
     "list_orders": _BY_KEY,
     "get_rate_limits": _BY_KEY,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 _MULTI = "service/test_multi.py::"
+_BUNDLES = "service/test_multi_bundles.py::"
+_SOLANA = "service/test_multi_solana.py::"
 _CATALOG = "service/test_catalog.py::"
 _CHOICE = "service/test_route_choice.py::"
 _CHAIN = "service/dex/test_isthmus.py::"
@@ -173,6 +175,21 @@ INPUTS: dict[str, tuple[str, ...]] = {
     ),
     "create_multi_exchange filters": (_MULTI + "test_filters_of_the_group_and_of_an_order",),
     "get_multi_exchange multiId": (_MULTI + "test_a_group_is_its_owners_for_48_hours",),
+    **{
+        f"{operation} multiId": (_BUNDLES + "test_a_foreign_group_is_no_group",)
+        for operation in ("build_multi_transactions", "submit_multi_transactions")
+    },
+    "build_multi_transactions sender": (
+        _BUNDLES + "test_a_bundle_from_the_build_to_its_confirmation",
+        _BUNDLES + "test_orders_that_cannot_be_paid_by_a_bundle",
+    ),
+    "build_multi_transactions serviceIds": (
+        _BUNDLES + "test_some_of_the_orders_and_later_the_others",
+        _BUNDLES + "test_orders_that_cannot_be_paid_by_a_bundle",
+    ),
+    "submit_multi_transactions signatures": (_BUNDLES + "test_signatures_that_are_not_the_owners",),
+    "get_multi_transactions multiId": (_SOLANA + "test_what_cannot_be_asked_for",),
+    "get_multi_transactions sender": (_SOLANA + "test_what_cannot_be_asked_for",),
     "get_order serviceId": (
         _ORDERS + "test_create_details_and_list_give_the_same_object",
         "service/test_isolation.py::test_details_of_a_foreign_order_are_those_of_none",

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from swapdesk.clock import Clock
+from swapdesk.service.bundling.bundler import Bundler
 from swapdesk.service.dex.sightings import Sightings
+from swapdesk.service.multi.funding import SolanaNode
 from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexVenue
 
 if TYPE_CHECKING:  # the codec of calls is not part of every installation of the service
@@ -21,11 +23,14 @@ WARM_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Onchain:
-    """Venues, and the chains they are on by short name; ``readers`` are those of EVM chains."""
+    """Venues, and the chains they are on by short name; ``readers`` are those of EVM chains,
+    ``solana`` those of the other kind. ``bundler`` makes the bundles of groups."""
 
     venues: Sequence[DexVenue] = ()
     readers: Mapping[str, ChainReader] = field(default_factory=dict)
     sightings: Mapping[str, Sightings] = field(default_factory=dict)
+    bundler: Bundler | None = None
+    solana: Mapping[str, SolanaNode] = field(default_factory=dict)
 
     async def warm(self, clock: Clock) -> None:
         """Ask a chain once, so that nobody's first quote waits for what is loaded on use."""

@@ -9,9 +9,7 @@ import random
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import Catalog
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.multi.filters import check_filters, choice_of
 from swapdesk.service.orders.draft import draft
@@ -47,13 +45,11 @@ class Accepted:
 
 
 class OrderAsking:
-    """Reads orders against the catalogue, the venues and the market."""
+    """Reads orders against the venues and the market."""
 
-    def __init__(self, catalog: Catalog, venues: Venues, engine: QuoteEngine, clock: Clock) -> None:
-        self._catalog = catalog
+    def __init__(self, venues: Venues, engine: QuoteEngine) -> None:
         self._venues = venues
         self._engine = engine
-        self._clock = clock
 
     async def accept(
         self,
@@ -88,20 +84,25 @@ class OrderAsking:
         )
         if fixed and order.refund_address is None:
             raise invalid("refundAddress", "is required for a fixed rate")
+        request = _as_exchange(order)
+        check_destinations(request, token_in, token_out)
         quotes = await self._engine.executable(asked, refundable=order.refund_address is not None)
         if not quotes:
             raise ServiceError(ErrorCode.INVALID_SWAP, _NO_ROUTE)
-        request = ExchangeRequest(
-            quote_id=quotes[0].quote_id,
-            address_to=order.address_to,
-            destination_tag=order.destination_tag,
-            refund_address=order.refund_address,
-            refund_extra_id=order.refund_extra_id,
-            wallet_info=order.wallet_info,
-        )
-        check_destinations(request, token_in, token_out)
         check_refund(request, quotes[0])
         return Accepted(request, tuple(quotes))
+
+
+def _as_exchange(order: MultiOrderRequest) -> ExchangeRequest:
+    """What a create of this order alone would say; there is no quote that it could name."""
+    return ExchangeRequest(
+        quote_id="none",
+        address_to=order.address_to,
+        destination_tag=order.destination_tag,
+        refund_address=order.refund_address,
+        refund_extra_id=order.refund_extra_id,
+        wallet_info=order.wallet_info,
+    )
 
 
 def drafted(accepted: Accepted, multi_id: str, now: datetime, rng: random.Random) -> StoredOrder:

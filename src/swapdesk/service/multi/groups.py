@@ -26,12 +26,13 @@ from swapdesk.wire.multi import (
     MultiExchangeRequest,
     MultiExchangeStatus,
     MultiOrderError,
+    MultiOrderRequest,
     MultiOrderResult,
 )
 from swapdesk.wire.orders import Order, OrderStatus
 from swapdesk.wire.tokens import Token
 
-_PRICED_AT_ONCE = 16
+_PRICED_AT_ONCE = 25
 """Orders; more would only wait for the same venues."""
 
 _NO_WALLET = "Every payout wallet in reach of the best price was used lately."
@@ -56,7 +57,7 @@ class GroupDesk:
         self._desk = desk
         self._clock = clock
         self._rng = rng
-        self._asking = OrderAsking(catalog, venues, engine, clock)
+        self._asking = OrderAsking(venues, engine)
 
     async def create(
         self,
@@ -92,13 +93,11 @@ class GroupDesk:
             await admit()
         return await self._begin(caller, chain, list(found))
 
-    def _tokens(self, number: int, order: object) -> tuple[Token, Token]:
-        sides = (("from", "from_"), ("to", "to"))
-        token_in, token_out = (
-            self._catalog.enabled_token(getattr(order, name), f"orders.{number}.{side}")
-            for side, name in sides
+    def _tokens(self, number: int, order: MultiOrderRequest) -> tuple[Token, Token]:
+        return (
+            self._catalog.enabled_token(order.from_, f"orders.{number}.from"),
+            self._catalog.enabled_token(order.to, f"orders.{number}.to"),
         )
-        return token_in, token_out
 
     async def _begin(
         self, caller: Caller, chain: str, found: list[Accepted | ServiceError]

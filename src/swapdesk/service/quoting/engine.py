@@ -128,6 +128,7 @@ class QuoteEngine:
         Without a refund address (``refundable`` false) routes that need one are left out. Raises
         AMOUNT_TOO_LOW, QUOTE_OVER_LIMIT by the very limits that execution has.
         """
+        self._scans.selected(asked.question.token_in, asked.question.token_out)
         priced = await self._price(asked)
         routes = [*ranked(priced.standard), *best_per_pair(priced.private)]
         offers = [self._stored(asked, route) for route in routes]

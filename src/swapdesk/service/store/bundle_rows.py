@@ -38,17 +38,23 @@ def group_of(row: sqlite3.Row) -> StoredGroup:
 def replace_pending(db: sqlite3.Connection, bundle: StoredBundle) -> None:
     """Store it instead of what was pending. Raises BundleUnderWay."""
     for other in of_group(db, bundle.partner_id, bundle.multi_id):
-        if other.state in ("submitted", "confirmed") and other.service_ids & bundle.service_ids:
+        if other.claimed & bundle.service_ids:
             raise BundleUnderWay(bundle.multi_id)
     db.execute(
         "DELETE FROM bundles WHERE partner_id = ? AND multi_id = ? AND state = 'pending'",
         (bundle.partner_id, bundle.multi_id),
     )
     db.execute(
-        "INSERT INTO bundles (multi_id, partner_id, created, modified, state, owner, batches,"
-        " tx_hash, failure_reason) VALUES (:multi_id, :partner_id, :created, :modified, :state,"
-        " :owner, :batches, :tx_hash, :failure_reason)",
-        _values(bundle) | {"created": micros(bundle.created), "multi_id": bundle.multi_id},
+        "INSERT INTO bundles (multi_id, partner_id, chain, created, modified, expires, state,"
+        " owner, batches, tx_hash, failure_reason) VALUES (:multi_id, :partner_id, :chain,"
+        " :created, :modified, :expires, :state, :owner, :batches, :tx_hash, :failure_reason)",
+        _values(bundle)
+        | {
+            "multi_id": bundle.multi_id,
+            "chain": bundle.chain,
+            "created": micros(bundle.created),
+            "expires": micros(bundle.expires),
+        },
     )
 
 
@@ -97,8 +103,10 @@ def _bundle_of(row: sqlite3.Row) -> StoredBundle:
         number=row["number"],
         multi_id=row["multi_id"],
         partner_id=row["partner_id"],
+        chain=row["chain"],
         created=moment_of(row["created"]),
         modified=moment_of(row["modified"]),
+        expires=moment_of(row["expires"]),
         state=row["state"],
         owner=row["owner"],
         batches=tuple(batches),

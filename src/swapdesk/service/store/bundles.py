@@ -23,27 +23,33 @@ class StoredGroup:
 class StoredBatch:
     """One UserOperation of a bundle and the orders whose deposits it pays.
 
-    ``operation`` is its form in JSON-RPC, without signature; ``needs`` is what the account must
-    hold before it is sent on, in smallest units by contract, the chain's own coin under "".
+    ``operation`` is its form in JSON-RPC, without signature; ``version`` is that of the
+    EntryPoint, by which ``hash`` is signed. ``paid`` once its calls were made.
     """
 
     service_ids: tuple[str, ...]
     operation: dict[str, Any]
     hash: str
     entry_point: str
-    needs: dict[str, int]
+    version: str
     signature: str | None = None
+    paid: bool = False
 
 
 @dataclass(frozen=True)
 class StoredBundle:
-    """What was built to fund a group, and how far it came; ``number`` 0 until it is stored."""
+    """What was built to fund a group, and how far it came; ``number`` 0 until it is stored.
+
+    ``owner`` signs for the smart account; ``expires`` is when the first of its orders does.
+    """
 
     number: int
     multi_id: str
     partner_id: str
+    chain: str
     created: datetime
     modified: datetime
+    expires: datetime
     state: BundleState
     owner: str
     batches: tuple[StoredBatch, ...]
@@ -54,6 +60,13 @@ class StoredBundle:
     def service_ids(self) -> frozenset[str]:
         """Every order that it pays."""
         return frozenset(each for batch in self.batches for each in batch.service_ids)
+
+    @property
+    def claimed(self) -> frozenset[str]:
+        """Orders that no other bundle may pay: this one has, or still may."""
+        if self.state in ("submitted", "confirmed"):
+            return self.service_ids
+        return frozenset(each for batch in self.batches if batch.paid for each in batch.service_ids)
 
 
 class BundleUnderWay(Exception):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.sandbox.node.chain_wallets import Arrival, ChainClosed, Mined, SignedPayment
+from swapdesk.sandbox.node.evm.inner_payments import CodeAt, inner_payments
 from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.evm.sandbox_keys import SandboxKey, sandbox_key
 from swapdesk.sandbox.node.evm.schema import OtherChain
@@ -125,10 +126,12 @@ class EvmWallets:
         return "" if header is None else bytes(header.hash).hex()
 
     def arrivals(self, first: int, last: int) -> Iterable[Arrival]:
-        """Payments of coins to an address, and transfers of tokens. What a contract pays out in
-        coins leaves no trace in a block and is not among them."""
+        """Payments of coins to an address, also by smart accounts, and transfers of tokens. What
+        other contracts pay in coins leaves no trace in a block and is not among them."""
         for document, receipt in self._live().index.transactions(first, last):
-            yield from _paid(json.loads(document), json.loads(receipt), self._seconds)
+            yield from _paid(
+                json.loads(document), json.loads(receipt), self._seconds, self._code_at
+            )
 
     def balance(self, token: WorldToken, address: str) -> int:
         """Base units at the newest block. Raises ChainClosed."""
@@ -146,6 +149,13 @@ class EvmWallets:
         contract = bytes.fromhex(token.address[2:])
         return read_storage(chain.state, root, contract, entry(slot, address))
 
+    def _code_at(self, address: str) -> bytes:
+        from swapdesk.sandbox.node.evm.accounts import read_code
+
+        chain = self._live()
+        root = bytes(chain.head.header.state_root)
+        return read_code(chain.state, root, bytes.fromhex(address[2:]))
+
     def _derive(self, wallet: str) -> SandboxKey:
         return sandbox_key(self._secret, wallet)
 
@@ -161,7 +171,9 @@ class EvmWallets:
         return chain
 
 
-def _paid(document: Any, receipt: Any, seconds_at: Callable[[int], int]) -> Iterable[Arrival]:
+def _paid(
+    document: Any, receipt: Any, seconds_at: Callable[[int], int], code_at: CodeAt
+) -> Iterable[Arrival]:
     if receipt["status"] != "0x1":
         return
     height = int(document["blockNumber"], 16)
@@ -169,6 +181,10 @@ def _paid(document: Any, receipt: Any, seconds_at: Callable[[int], int]) -> Iter
     hash_, seconds = document["hash"], seconds_at(height)
     if units and document["to"] is not None:
         yield Arrival(hash_, -1, height, seconds, None, document["from"], document["to"], units)
+    for paid in inner_payments(document, receipt, code_at):
+        yield Arrival(
+            hash_, paid.position, height, seconds, None, paid.sender, paid.receiver, paid.units
+        )
     for position, log in enumerate(receipt["logs"]):
         topics = log["topics"]
         if len(topics) == 3 and topics[0] == _TRANSFER and len(log["data"]) == 66:

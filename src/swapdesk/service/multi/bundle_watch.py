@@ -1,0 +1,177 @@
+"""What becomes of bundles that were submitted: handed in, looked for, settled.
+
+The outcome is what the EntryPoint's event says of the calls inside, never the transaction's own
+status. A bundle whose account is not funded yet is tried again until its orders expire.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+from swapdesk.chain.user_operation.rpc_form import read_operation
+from swapdesk.clock import Clock
+from swapdesk.service.bundling.bundler import Bundler, BundleRefused, BundlerUnreachable, Landed
+from swapdesk.service.store.bundles import BundleState, StoredBatch, StoredBundle
+from swapdesk.service.store.protocol import Store, StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+_LOOK_SECONDS = 0.3
+_EXECUTION = -32521
+_FOR_GOOD = frozenset({-32602, *range(-32507, -32499)})
+"""Codes by which a bundler rejects an operation itself; another one speaks of its own state."""
+_NO_GAS = "AA21"
+"""The account cannot pay for gas yet."""
+
+Intervention = Literal["fail", "withdraw", "hold"]
+Intervene = Callable[[str], Intervention | None]
+"""What the operator of the service does with the bundle of a group, by its id."""
+
+_INTERVENED = "The operator of the bundler gave this bundle up before it was sent."
+_EXPIRED = "The orders expired before the smart account could pay"
+
+
+def nobody_intervenes(_: str) -> Intervention | None:
+    return None
+
+
+class BundleWatch:
+    """One per process; ``run`` until cancelled, or ``step`` by hand."""
+
+    def __init__(
+        self, store: Store, bundler: Bundler | None, clock: Clock, intervene: Intervene
+    ) -> None:
+        self._store = store
+        self._bundler = bundler
+        self._clock = clock
+        self._intervene = intervene
+        self._submitted = asyncio.Event()
+
+    def wake(self) -> None:
+        """A bundle was submitted."""
+        self._submitted.set()
+
+    async def run(self) -> None:
+        """Work while bundles are under way; a store that does not answer is asked again."""
+        while True:
+            try:
+                left = await self.step()
+            except StoreUnavailable as unavailable:
+                log.error("bundles: the store does not answer: %s", unavailable)
+                left = 1
+            if left:
+                await self._clock.sleep(_LOOK_SECONDS)
+            else:
+                await self._submitted.wait()
+                self._submitted.clear()
+
+    async def step(self) -> int:
+        """Look at every bundle that is under way; how many are left."""
+        if self._bundler is None:
+            return 0
+        left = 0
+        for bundle in await self._store.bundles_under_way():
+            try:
+                settled = await self.follow(bundle)
+            except StoreUnavailable:
+                raise
+            except Exception:
+                # One bundle that cannot be worked on must not hold up the others.
+                log.exception("group %s: its bundle could not be worked on", bundle.multi_id)
+                settled = False
+            left += not settled
+        return left
+
+    async def follow(self, bundle: StoredBundle) -> bool:
+        """Whether the bundle has an outcome now."""
+        try:
+            landed = [await self._landed(bundle, batch) for batch in bundle.batches]
+            if not any(landed):
+                match self._intervene(bundle.multi_id):
+                    case "hold":
+                        return False
+                    case "fail":
+                        return await self._settle(bundle, "failed", _INTERVENED)
+                    case "withdraw":
+                        return await self._settle(bundle, "withdrawn", None)
+                    case None:
+                        pass
+            outcomes = [
+                one or await self._handed_in(bundle, batch)
+                for one, batch in zip(landed, bundle.batches, strict=True)
+            ]
+        except BundlerUnreachable as silence:
+            log.info("group %s: the bundler does not answer: %s", bundle.multi_id, silence)
+            return False
+        if any(one is None for one in outcomes):
+            return False
+        paid = [isinstance(one, Landed) and one.success for one in outcomes]
+        bundle = replace(
+            bundle,
+            batches=tuple(
+                replace(batch, paid=one) for batch, one in zip(bundle.batches, paid, strict=True)
+            ),
+        )
+        wrong = [reason for one in outcomes if (reason := _wrong(one)) is not None]
+        hashes = [one.transaction_hash for one in outcomes if isinstance(one, Landed)]
+        if wrong:
+            return await self._settle(bundle, "failed", wrong[0])
+        return await self._settle(bundle, "confirmed", None, hashes[-1])
+
+    async def _landed(self, bundle: StoredBundle, batch: StoredBatch) -> Landed | None:
+        if self._bundler is None:
+            raise BundlerUnreachable("none is configured")
+        return await self._bundler.landed(bundle.chain, batch.hash)
+
+    async def _handed_in(self, bundle: StoredBundle, batch: StoredBatch) -> Landed | str | None:
+        """Hand a batch in, again as well: as it landed, or why it never will, None while it may."""
+        if self._bundler is None:
+            raise BundlerUnreachable("none is configured")
+        operation = read_operation({**batch.operation, "signature": batch.signature})
+        try:
+            await self._bundler.submit(bundle.chain, operation)
+        except BundleRefused as refused:
+            # It may have landed between the two questions.
+            return await self._landed(bundle, batch) or self._given_up(bundle, refused)
+        return await self._landed(bundle, batch)
+
+    def _given_up(self, bundle: StoredBundle, refused: BundleRefused) -> str | None:
+        """Why an operation that was refused will never be taken; None while it may be."""
+        if refused.code == _EXECUTION or _NO_GAS in refused.words:
+            if self._clock.now() >= bundle.expires:
+                return f"{_EXPIRED}: {refused.words}"
+            return None
+        if refused.code in _FOR_GOOD:
+            return f"The bundler refused the operation: {refused.words}"
+        log.warning("group %s: not handed in: %s", bundle.multi_id, refused.words)
+        return None
+
+    async def _settle(
+        self,
+        bundle: StoredBundle,
+        state: BundleState,
+        reason: str | None,
+        tx_hash: str | None = None,
+    ) -> bool:
+        settled = replace(
+            bundle,
+            state=state,
+            modified=self._clock.now(),
+            failure_reason=reason,
+            tx_hash=tx_hash,
+        )
+        await self._store.move_bundle(settled, expected="submitted")
+        return True
+
+
+def _wrong(outcome: Landed | str | None) -> str | None:
+    """What a batch failed for."""
+    if isinstance(outcome, Landed):
+        if outcome.success:
+            return None
+        return f"The calls inside reverted: {outcome.reason or 'no reason was given'}"
+    return outcome

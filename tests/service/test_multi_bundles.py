@@ -1,0 +1,532 @@
+"""The bundles of groups over HTTP: built, signed, submitted exactly once, followed to their end."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_defunct
+from eth_account.signers.local import LocalAccount
+
+from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.orders_fixtures import venues_at
+from service.plain_bundler import CHAIN_ID, PlainBundler
+from service.venue import PlainVenue
+from service.world import AS_SECOND, BTC, CHAINS, ETH, INTERMEDIARIES, PARTNERS, TOKENS, USDC
+from swapdesk.chain.calldata import erc20
+from swapdesk.chain.deployments import ENTRY_POINT
+from swapdesk.chain.user_operation.batch import decode_batch
+from swapdesk.chain.user_operation.hashing import user_operation_hash
+from swapdesk.chain.user_operation.rpc_form import read_operation
+from swapdesk.chain.user_operation.smart_account import account_address
+from swapdesk.clock import ManualClock
+from swapdesk.service.assembly import assemble
+from swapdesk.service.bundling.bundler import BundleRefused
+from swapdesk.service.dex.onchain import Onchain
+from swapdesk.service.multi.bundle_watch import BundleWatch, Intervention, nobody_intervenes
+from swapdesk.service.orders.lifecycle import Worker
+from swapdesk.service.parts import ServiceParts
+from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.multi import MultiTransactions
+from swapdesk.wire.orders import LegStatus
+
+OWNER: LocalAccount = Account.from_key("0x" + "11" * 32)
+STRANGER: LocalAccount = Account.from_key("0x" + "22" * 32)
+UNKNOWN = "zzzzzzzzzzzzzzzzzzzzzz"
+BUNDLED = [
+    token.model_copy(update={"has_bundler": token.symbol in ("ETH", "USDC")}) for token in TOKENS
+]
+
+
+@pytest.fixture
+def venue_list() -> list[PlainVenue]:
+    return venues_at()
+
+
+@pytest.fixture
+def bundler() -> PlainBundler:
+    return PlainBundler(funded={account_address(OWNER.address)})
+
+
+@pytest.fixture
+def interventions() -> dict[str, Intervention]:
+    return {}
+
+
+@pytest.fixture
+def service(
+    clock: ManualClock,
+    store: SqliteStore,
+    venue_list: list[PlainVenue],
+    bundler: PlainBundler,
+    interventions: dict[str, Intervention],
+) -> ServiceParts:
+    return assemble(
+        clock,
+        random.Random(7),
+        store,
+        CHAINS,
+        BUNDLED,
+        venue_list,
+        PARTNERS,
+        INTERMEDIARIES,
+        onchain=Onchain(bundler=bundler),
+        intervene=interventions.get,
+    )
+
+
+def row(amount: float = 0.5, **more: Any) -> dict[str, Any]:
+    return {"from": ETH.id, "to": BTC.id, "amount": amount, "addressTo": BTC_ADDRESS, **more}
+
+
+async def set_up(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, *rows: dict[str, Any]
+) -> tuple[str, list[str]]:
+    """A group whose orders await their deposits: its id and theirs."""
+    told = (await api.post("/exchanges/multi", json={"orders": list(rows)})).json()
+    assert isinstance(service.worker, Worker)
+    await service.worker.step(clock.now())
+    return told["multiId"], [each["order"]["serviceId"] for each in told["orders"]]
+
+
+async def build(
+    api: httpx.AsyncClient, multi_id: str, owner: LocalAccount = OWNER, **more: Any
+) -> dict[str, Any]:
+    answer = await api.post(
+        f"/exchanges/multi/{multi_id}/tx/build", json={"sender": owner.address, **more}
+    )
+    assert answer.status_code == 200, answer.text
+    decode(MultiTransactions, answer.content, side="client")
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def signed(built: dict[str, Any], owner: LocalAccount = OWNER) -> list[str]:
+    return [
+        "0x"
+        + owner.sign_message(encode_defunct(hexstr=each["txData"]["userOpHash"]))
+        .signature.hex()
+        .removeprefix("0x")
+        for each in built["transactions"]
+    ]
+
+
+async def submit(
+    api: httpx.AsyncClient, multi_id: str, signatures: list[str], **more: Any
+) -> httpx.Response:
+    path = f"/exchanges/multi/{multi_id}/tx"
+    return await api.post(path, json={"signatures": signatures}, **more)
+
+
+async def status(api: httpx.AsyncClient, multi_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = (await api.get(f"/exchanges/multi/{multi_id}")).json()
+    return found
+
+
+async def test_a_bundle_from_the_build_to_its_confirmation(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    usdc = {**row(2000), "from": USDC.id}
+    multi_id, ids = await set_up(api, service, clock, row(0.5), usdc, row(0.75))
+    built = await build(api, multi_id)
+    assert (built["multiId"], built["chain"]) == (multi_id, "evm")
+    coins, tokens = built["transactions"]
+    assert coins["serviceIds"] == [ids[0], ids[2]]
+    assert tokens["serviceIds"] == [ids[1]]
+    orders = {each["serviceId"]: each for each in (await status(api, multi_id))["orders"]}
+    for each in (coins, tokens):
+        data = each["txData"]
+        assert data["chainId"] == CHAIN_ID
+        assert (data["entryPoint"], data["entryPointVersion"]) == (ENTRY_POINT, "0.7")
+        operation = read_operation(data["userOperation"], signed=False)
+        hashed = user_operation_hash(operation, data["entryPoint"], data["chainId"])
+        assert data["userOpHash"] == "0x" + hashed.hex()
+        assert operation.sender == account_address(OWNER.address)
+        calls = decode_batch(operation.call_data)
+        for call, service_id in zip(calls, each["serviceIds"], strict=True):
+            address = orders[service_id]["depositAddress"]
+            if each is coins:
+                assert (call.to.lower(), call.value) == (
+                    address,
+                    round(orders[service_id]["inAmount"] * 10**18),
+                )
+            else:
+                paid = erc20.TRANSFER.read(call.data)
+                assert (paid["to"].lower(), paid["amount"]) == (address, 2000 * 10**6)
+    assert coins["txData"]["to"] == account_address(OWNER.address)
+    assert int(coins["txData"]["value"]) > 125 * 10**16
+    assert tokens["txData"]["tokenAmount"] == str(2000 * 10**6)
+    assert (built["depositNeeded"], built["saCurrentBalance"]) == ("0", "0")
+    assert (await status(api, multi_id))["bundleStatus"] == "pending"
+    answer = await submit(api, multi_id, signed(built))
+    assert answer.status_code == 200, answer.text
+    assert answer.json() == {
+        "userOpHashes": [each["txData"]["userOpHash"] for each in built["transactions"]]
+    }
+    now = await status(api, multi_id)
+    assert (now["bundleStatus"], now["txHash"]) == ("submitted", None)
+    assert await service.bundles.step() == 0
+    now = await status(api, multi_id)
+    assert now["bundleStatus"] == "confirmed"
+    assert now["txHash"] in {each.transaction_hash for each in bundler.blocks.values()}
+    assert "failureReason" not in now
+    assert len(bundler.taken) == 2
+
+
+async def test_only_one_of_many_submissions_counts(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    multi_id, _ = await set_up(api, service, clock, row())
+    signatures = signed(await build(api, multi_id))
+    answers = await asyncio.gather(*(submit(api, multi_id, signatures) for _ in range(20)))
+    codes = sorted(answer.status_code for answer in answers)
+    assert codes == [200] + [409] * 19
+    assert {each.json()["code"] for each in answers if each.status_code == 409} == {
+        "ALREADY_SUBMITTED"
+    }
+    await service.bundles.step()
+    await service.bundles.step()
+    assert len(bundler.taken) == 1
+    again = await submit(api, multi_id, signatures)
+    assert (again.status_code, again.json()["code"]) == (409, "ALREADY_SUBMITTED")
+    rebuilt = await api.post(
+        f"/exchanges/multi/{multi_id}/tx/build", json={"sender": OWNER.address}
+    )
+    assert (rebuilt.status_code, rebuilt.json()["code"]) == (409, "ALREADY_SUBMITTED")
+
+
+async def test_nothing_awaits_its_signatures_before_a_build(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+) -> None:
+    multi_id, _ = await set_up(api, service, clock, row())
+    answer = await submit(api, multi_id, ["0x" + "ab" * 65])
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+
+
+async def test_signatures_that_are_not_the_owners(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    usdc = {**row(2000), "from": USDC.id}
+    multi_id, _ = await set_up(api, service, clock, row(), usdc)
+    built = await build(api, multi_id)
+    first, second = signed(built)
+    flipped = first[:-2] + ("1c" if first.endswith("1b") else "1b")
+    high = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+    s = high - int(first[66:130], 16)
+    malleable = first[:66] + f"{s:064x}" + flipped[-2:]
+    wrong = {
+        "signatures": [[first], [first, second, second], [second]],
+        "signatures.0": [
+            [second, first],
+            [signed(built, STRANGER)[0], second],
+            [flipped, second],
+            [malleable, second],
+            ["0x" + "00" * 65, second],
+            [first[:-2], second],
+        ],
+        "signatures.1": [[first, "0x00"], [first, first]],
+    }
+    for field, lists in wrong.items():
+        for signatures in lists:
+            answer = await submit(api, multi_id, signatures)
+            assert answer.status_code == 422, signatures
+            assert list(answer.json()["fields"]) == [field]
+    assert (await status(api, multi_id))["bundleStatus"] == "pending"
+    await service.bundles.step()
+    assert bundler.taken == []
+    assert (await submit(api, multi_id, [first, second])).status_code == 200
+
+
+async def test_a_build_replaces_the_one_before_and_keeps_its_nonces(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    multi_id, ids = await set_up(api, service, clock, row(0.5), row(0.6))
+    first = await build(api, multi_id)
+    second = await build(api, multi_id, serviceIds=[ids[1]])
+    nonces = [
+        each["transactions"][0]["txData"]["userOperation"]["nonce"] for each in (first, second)
+    ]
+    assert nonces[0] == nonces[1], "at most one of both can be executed"
+    assert list((await submit(api, multi_id, signed(first))).json()["fields"]) == ["signatures.0"]
+    assert (await submit(api, multi_id, signed(second))).status_code == 200
+    await service.bundles.step()
+    assert len(bundler.taken) == 1
+
+
+async def test_some_of_the_orders_and_later_the_others(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    multi_id, ids = await set_up(api, service, clock, row(0.5), row(0.6), row(0.7))
+    built = await build(api, multi_id, serviceIds=[ids[1]])
+    assert [each["serviceIds"] for each in built["transactions"]] == [[ids[1]]]
+    await submit(api, multi_id, signed(built))
+    path = f"/exchanges/multi/{multi_id}/tx/build"
+    again = await api.post(path, json={"sender": OWNER.address, "serviceIds": ids[:2]})
+    assert (again.status_code, again.json()["code"]) == (409, "ALREADY_SUBMITTED")
+    rest = await build(api, multi_id)
+    assert rest["transactions"][0]["serviceIds"] == [ids[0], ids[2]]
+    assert (await status(api, multi_id))["bundleStatus"] == "pending", "the newest one"
+    await service.bundles.step()
+    rest = await build(api, multi_id)
+    assert (await submit(api, multi_id, signed(rest))).status_code == 200
+    await service.bundles.step()
+    assert len(bundler.taken) == 2
+    assert (await status(api, multi_id))["bundleStatus"] == "confirmed"
+
+
+async def test_the_vendors_name_of_the_orders(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+) -> None:
+    multi_id, ids = await set_up(api, service, clock, row(0.5), row(0.6))
+    built = await build(api, multi_id, houdiniIds=[ids[0]])
+    assert built["transactions"][0]["serviceIds"] == [ids[0]]
+
+
+async def test_orders_that_cannot_be_paid_by_a_bundle(
+    api: httpx.AsyncClient,
+    service: ServiceParts,
+    clock: ManualClock,
+    venue_list: list[PlainVenue],
+) -> None:
+    multi_id, ids = await set_up(api, service, clock, row(0.5), row(0.6))
+    _, foreign = await set_up(api, service, clock, row(0.7))
+    path = f"/exchanges/multi/{multi_id}/tx/build"
+
+    async def refused(**body: Any) -> dict[str, Any]:
+        answer = await api.post(path, json={"sender": OWNER.address, **body})
+        assert answer.status_code == 422, answer.text
+        fields: dict[str, Any] = answer.json()["fields"]
+        return fields
+
+    assert "no order of this group" in (await refused(serviceIds=foreign))["serviceIds"]["message"]
+    assert list(await refused(serviceIds=[UNKNOWN])) == ["serviceIds"]
+    for sender in (STRANGER.address[:-1] + "0", "0x" + "0" * 39, "nobody", "1" * 44):
+        answer = await api.post(path, json={"sender": sender})
+        assert (answer.status_code, list(answer.json()["fields"])) == (422, ["sender"])
+    venue_list[0].move(f"{ids[0]}:in", LegStatus.CONFIRMING)
+    clock.advance(10)
+    assert isinstance(service.worker, Worker)
+    await service.worker.step(clock.now())
+    assert "awaits no deposit" in (await refused(serviceIds=[ids[0]]))["serviceIds"]["message"]
+    assert (await build(api, multi_id))["transactions"][0]["serviceIds"] == [ids[1]]
+    clock.advance(timedelta(minutes=31).total_seconds())
+    assert list(await refused(serviceIds=[ids[1]])) == ["serviceIds"]
+    assert list(await refused()) == ["serviceIds"]
+
+
+async def test_expired_orders_are_not_submitted(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    multi_id, _ = await set_up(api, service, clock, row())
+    signatures = signed(await build(api, multi_id))
+    clock.advance(timedelta(minutes=31).total_seconds())
+    answer = await submit(api, multi_id, signatures)
+    assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_SWAP")
+    await service.bundles.step()
+    assert bundler.taken == []
+
+
+async def test_chains_without_bundles(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+) -> None:
+    bitcoin = {"from": BTC.id, "to": ETH.id, "amount": 0.5, "addressTo": OWNER.address}
+    multi_id, _ = await set_up(api, service, clock, bitcoin)
+    answer = await api.post(f"/exchanges/multi/{multi_id}/tx/build", json={"sender": OWNER.address})
+    assert (answer.status_code, list(answer.json()["fields"])) == (422, ["multiId"])
+    assert "bundleStatus" not in await status(api, multi_id)
+    multi_id, _ = await set_up(api, service, clock, row())
+    answer = await api.get(f"/exchanges/multi/{multi_id}/tx", params={"sender": OWNER.address})
+    assert (answer.status_code, list(answer.json()["fields"])) == (422, ["multiId"])
+
+
+async def test_an_account_that_is_funded_after_the_signatures(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    account = account_address(OWNER.address)
+    bundler.funded.clear()
+    multi_id, _ = await set_up(api, service, clock, row())
+    built = await build(api, multi_id)
+    assert built["depositNeeded"] == built["transactions"][0]["txData"]["value"] != "0"
+    await submit(api, multi_id, signed(built))
+    assert await service.bundles.step() == 1
+    assert (await status(api, multi_id))["bundleStatus"] == "submitted"
+    bundler.funded.add(account)
+    assert await service.bundles.step() == 0
+    assert (await status(api, multi_id))["bundleStatus"] == "confirmed"
+
+
+async def test_an_account_that_is_never_funded(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    bundler.funded.clear()
+    multi_id, _ = await set_up(api, service, clock, row())
+    await submit(api, multi_id, signed(await build(api, multi_id)))
+    clock.advance(timedelta(minutes=31).total_seconds())
+    assert await service.bundles.step() == 0
+    now = await status(api, multi_id)
+    assert now["bundleStatus"] == "failed"
+    assert "expired" in now["failureReason"]
+
+
+async def test_a_bundle_that_reverts_inside_may_be_built_again(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    bundler.reverting = "ERC20: transfer amount exceeds balance"
+    multi_id, ids = await set_up(api, service, clock, row())
+    await submit(api, multi_id, signed(await build(api, multi_id)))
+    await service.bundles.step()
+    now = await status(api, multi_id)
+    assert (now["bundleStatus"], now["txHash"]) == ("failed", None)
+    assert "exceeds balance" in now["failureReason"]
+    nothing = await submit(api, multi_id, ["0x" + "ab" * 65])
+    assert (nothing.status_code, nothing.json()["code"]) == (404, "NOT_FOUND")
+    bundler.reverting = None
+    built = await build(api, multi_id)
+    assert built["transactions"][0]["serviceIds"] == ids
+    assert (await submit(api, multi_id, signed(built))).status_code == 200
+    await service.bundles.step()
+    assert (await status(api, multi_id))["bundleStatus"] == "confirmed"
+
+
+async def test_what_was_paid_is_not_built_again(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    """Of two batches one is executed and the other is not."""
+    usdc = {**row(2000), "from": USDC.id}
+    multi_id, ids = await set_up(api, service, clock, row(), usdc)
+    bundler.mining = False
+    await submit(api, multi_id, signed(await build(api, multi_id)))
+    assert await service.bundles.step() == 1
+    coins, tokens = bundler.taken
+    bundler.taken = [coins]
+    bundler.mine()
+    bundler.reverting = "no such tokens"
+    bundler.taken.append(tokens)
+    bundler.mine()
+    assert await service.bundles.step() == 0
+    assert (await status(api, multi_id))["bundleStatus"] == "failed"
+    built = await build(api, multi_id)
+    assert [each["serviceIds"] for each in built["transactions"]] == [[ids[1]]]
+
+
+async def test_a_refusal_for_good_ends_the_bundle(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    bundler.refusing = BundleRefused(-32000, "the node is not available")
+    multi_id, _ = await set_up(api, service, clock, row())
+    await submit(api, multi_id, signed(await build(api, multi_id)))
+    assert await service.bundles.step() == 1, "this says nothing of the operation"
+    bundler.refusing = BundleRefused(-32500, "AA25 invalid account nonce")
+    assert await service.bundles.step() == 0
+    now = await status(api, multi_id)
+    assert now["bundleStatus"] == "failed"
+    assert "AA25" in now["failureReason"]
+
+
+async def test_a_bundler_that_is_silent_or_whose_answer_is_lost(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    multi_id, _ = await set_up(api, service, clock, row())
+    bundler.silent = True
+    path = f"/exchanges/multi/{multi_id}/tx/build"
+    answer = await api.post(path, json={"sender": OWNER.address})
+    assert (answer.status_code, answer.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
+    bundler.silent, bundler.deaf = False, True
+    await submit(api, multi_id, signed(await build(api, multi_id)))
+    bundler.silent = True
+    assert await service.bundles.step() == 1
+    bundler.silent = False
+    assert await service.bundles.step() == 1, "it was taken, but nobody heard so"
+    assert await service.bundles.step() == 0
+    assert len(bundler.taken) == 1
+
+
+async def test_what_a_crash_left_is_handed_in_from_the_row(
+    api: httpx.AsyncClient,
+    service: ServiceParts,
+    clock: ManualClock,
+    bundler: PlainBundler,
+    store: SqliteStore,
+) -> None:
+    multi_id, _ = await set_up(api, service, clock, row())
+    await submit(api, multi_id, signed(await build(api, multi_id)))
+    # The service ends here, before the bundler heard of anything.
+    again = BundleWatch(store, bundler, clock, nobody_intervenes)
+    assert await again.step() == 0
+    assert (await status(api, multi_id))["bundleStatus"] == "confirmed"
+    assert len(bundler.taken) == 1
+
+
+@pytest.mark.parametrize(
+    ("intervention", "ends"), [("fail", "failed"), ("withdraw", "withdrawn"), ("hold", "submitted")]
+)
+async def test_what_an_operator_does_with_a_bundle(
+    api: httpx.AsyncClient,
+    service: ServiceParts,
+    clock: ManualClock,
+    bundler: PlainBundler,
+    interventions: dict[str, Intervention],
+    intervention: Intervention,
+    ends: str,
+) -> None:
+    multi_id, _ = await set_up(api, service, clock, row())
+    interventions[multi_id] = intervention
+    await submit(api, multi_id, signed(await build(api, multi_id)))
+    await service.bundles.step()
+    now = await status(api, multi_id)
+    assert now["bundleStatus"] == ends
+    assert ("failureReason" in now) == (ends == "failed")
+    assert bundler.taken == []
+    interventions.clear()
+    await service.bundles.step()
+    assert len(bundler.taken) == (ends == "submitted")
+
+
+async def test_the_watch_works_in_the_background_once_something_is_submitted(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    multi_id, _ = await set_up(api, service, clock, row())
+    watching = asyncio.create_task(service.bundles.run())
+    try:
+        await submit(api, multi_id, signed(await build(api, multi_id)))
+        async with asyncio.timeout(10):
+            told = await status(api, multi_id)
+            while told["bundleStatus"] != "confirmed":
+                told = await status(api, multi_id)
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+async def test_a_foreign_group_is_no_group(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock, bundler: PlainBundler
+) -> None:
+    multi_id, ids = await set_up(api, service, clock, row())
+    signatures = signed(await build(api, multi_id))
+    calls: list[tuple[str, str, dict[str, Any]]] = [
+        ("POST", "/tx/build", {"json": {"sender": OWNER.address}}),
+        ("POST", "/tx/build", {"json": {"sender": OWNER.address, "serviceIds": ids}}),
+        ("POST", "/tx", {"json": {"signatures": signatures}}),
+        ("POST", "/tx", {"json": {"signatures": ["0x" + "ab" * 65]}}),
+        ("GET", "/tx", {"params": {"sender": OWNER.address}}),
+        ("GET", "", {}),
+    ]
+    for method, path, more in calls:
+        told = []
+        for group in (multi_id, UNKNOWN):
+            answer = await api.request(
+                method, f"/exchanges/multi/{group}{path}", headers=AS_SECOND, **more
+            )
+            body = {k: v for k, v in answer.json().items() if k != "requestId"}
+            told.append((answer.status_code, body))
+        assert told[0] == told[1]
+        assert told[0][0] == 404
+    await service.bundles.step()
+    assert bundler.taken == []
+    assert (await submit(api, multi_id, signatures)).status_code == 200
