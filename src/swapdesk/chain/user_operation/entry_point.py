@@ -17,6 +17,10 @@ GET_USER_OP_HASH = method(f"getUserOpHash({TUPLE})", "operation")
 GET_NONCE = method("getNonce(address,uint192)", "sender key")
 DEPOSIT_OF = method("balanceOf(address)", "account")
 DEPOSIT_TO = method("depositTo(address)", "account", payable=True)
+VALIDATE_USER_OP = method(
+    f"validateUserOp({TUPLE},bytes32,uint256)", "operation hash missingAccountFunds"
+)
+"""Of accounts; the EntryPoint alone may call it."""
 GET_SENDER_ADDRESS = method("getSenderAddress(bytes)", "initCode")
 
 
@@ -28,6 +32,7 @@ USER_OPERATION_EVENT = _topic(
     "UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)"
 )
 REVERT_REASON_EVENT = _topic("UserOperationRevertReason(bytes32,address,uint256,bytes)")
+BEFORE_EXECUTION_EVENT = _topic("BeforeExecution()")
 FAILED_OP = keccak(b"FailedOp(uint256,string)")[:4]
 FAILED_OP_WITH_REVERT = keccak(b"FailedOpWithRevert(uint256,string,bytes)")[:4]
 SENDER_ADDRESS_RESULT = keccak(b"SenderAddressResult(address)")[:4]

@@ -96,7 +96,7 @@ def world_contracts(chain: str, key: bytes) -> dict[bytes, Allocation]:
         )
         for place in _places(chain, parties, key)
     }
-    for address in (parties.treasury, parties.solver, parties.relayer):
+    for address in (parties.treasury, parties.solver, parties.relayer, parties.bundler):
         found[_octets(address)] = Allocation(balance=COINS)
     for wallet, units in _coins(chain).items():
         # What an exchange pays for gas is not of what it trades with.

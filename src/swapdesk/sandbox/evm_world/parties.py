@@ -13,6 +13,8 @@ SOLVER = "isthmus"
 """Settles orders of Isthmus out of its inventory."""
 RELAYER = "meridian"
 """Pays out what Meridian's portal took on another chain."""
+BUNDLER = "bundler"
+"""Sends bundles of UserOperations, and is paid back for their gas."""
 KEEPER = OPERATOR
 """Moves pools after the market."""
 
@@ -28,11 +30,12 @@ class Parties:
     solver: str
     relayer: str
     keeper: str
+    bundler: str
 
 
 def parties_of(key: bytes) -> Parties:
     """The accounts of the sandbox with this ``sandbox.key``."""
-    return Parties(*(_address(key, name) for name in (TREASURY, SOLVER, RELAYER, KEEPER)))
+    return Parties(*(_address(key, name) for name in (TREASURY, SOLVER, RELAYER, KEEPER, BUNDLER)))
 
 
 def _address(key: bytes, name: str) -> str:

@@ -37,7 +37,12 @@ class Payment:
 @dataclass(frozen=True)
 class FundingCall:
     """What the owner sends so that the account can pay: ``value`` in wei, ``token_amount`` the
-    units of a token where the call moves one."""
+    units of a token where the call moves one, 0 when the account holds enough of it.
+
+    Of a coin's operation the call sends ``Build.deposit_needed``, once for the whole bundle. A
+    bundle of tokens alone has no such call, and the wei for its gas are sent to the account
+    beside the tokens.
+    """
 
     to: str
     data: bytes

@@ -29,6 +29,7 @@ from swapdesk.sandbox.node.world_clock import WorldClock
 if TYPE_CHECKING:
     from swapdesk.sandbox.evm_world.keeper import Keeper
     from swapdesk.sandbox.market import Market
+    from swapdesk.sandbox.node.evm.bundler.bundlers import Bundlers
     from swapdesk.sandbox.node.evm.live_chain import LiveChain
     from swapdesk.sandbox.node.evm.methods import Methods
     from swapdesk.sandbox.node.evm.node import EvmNode
@@ -71,6 +72,7 @@ class Embedding:
         self._market = market
         self._keeper: Keeper | None = None
         self._keeping: asyncio.Task[None] | None = None
+        self._bundlers: Bundlers | None = None
         self._methods: dict[str, Methods] = {}
         self._opening: asyncio.Task[EvmNode] | None = None
         self._node: EvmNode | None = None
@@ -133,6 +135,8 @@ class Embedding:
         if self._keeping is not None:
             self._keeping.cancel()
             await asyncio.gather(self._keeping, return_exceptions=True)
+        if self._bundlers is not None:
+            await self._bundlers.close()
         if not isinstance(outcome, BaseException):
             await outcome.close()
 
@@ -147,6 +151,7 @@ class Embedding:
             )
         )
         self._imported.set()
+        from swapdesk.sandbox.node.evm.bundler.bundlers import Bundlers
         from swapdesk.sandbox.node.evm.methods import Methods
         from swapdesk.sandbox.node.evm.node import EvmNode
 
@@ -159,7 +164,10 @@ class Embedding:
             clock=self._clock,
             faults=self._faults,
         )
-        self._methods = {name: Methods(chain) for name, chain in node.chains.items()}
+        self._bundlers = bundlers = Bundlers(node, self._directory)
+        self._methods = {
+            name: Methods(chain, bundlers.methods(name)) for name, chain in node.chains.items()
+        }
         if self._market is not None:
             from swapdesk.sandbox.evm_world.keeper import Keeper
 
@@ -182,6 +190,7 @@ class Embedding:
 
 def _import() -> None:
     """Load py-evm and what stands on it."""
+    importlib.import_module("swapdesk.sandbox.node.evm.bundler.bundlers")
     importlib.import_module("swapdesk.sandbox.node.evm.methods")
     importlib.import_module("swapdesk.sandbox.node.evm.node")
     importlib.import_module("swapdesk.sandbox.evm_world.keeper")

@@ -5,7 +5,7 @@ What is not here is answered with -32601: no proofs, traces, filters or subscrip
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,9 +36,14 @@ class _Method:
 
 
 class Methods:
-    """Every method of one chain behind ``call``."""
+    """Every method of one chain behind ``call``; ``more`` are those of others by name, each with
+    the least and the most arguments it takes."""
 
-    def __init__(self, chain: LiveChain) -> None:
+    def __init__(
+        self,
+        chain: LiveChain,
+        more: Mapping[str, tuple[Callable[..., Awaitable[Any]], int, int]] | None = None,
+    ) -> None:
         self._chain = chain
         self._table = {
             "web3_clientVersion": _Method(self._client, 0, 0),
@@ -67,6 +72,7 @@ class Methods:
             "eth_feeHistory": _Method(self._fee_history, 2, 3),
             "eth_gasPrice": _Method(self._gas_price, 0, 0),
             "eth_maxPriorityFeePerGas": _Method(self._priority_fee, 0, 0),
+            **{name: _Method(*each) for name, each in (more or {}).items()},
         }
 
     async def call(self, name: Any, params: Any) -> Any:

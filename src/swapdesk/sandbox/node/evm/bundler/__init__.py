@@ -1,0 +1,16 @@
+"""The bundler of the embedded EVM chains (ERC-4337): takes signed UserOperations and puts them
+into blocks through the EntryPoint.
+
+It answers the bundler's JSON-RPC beside the chain's own, at the same address. ``rows`` is its
+database, in which an operation is taken once and sent once; ``validation`` executes an operation
+before it is taken; ``estimation`` says what gas it needs; ``submission`` sends bundles and
+follows them; ``sightings`` reads from the chain what became of one; ``methods`` is the JSON-RPC.
+
+What became of an operation is always read from the chain, by the EntryPoint's event: the
+transaction around it succeeds whether its calls did or not. An operation is never executed twice,
+because its nonce is in the EntryPoint; the rows keep the bundler itself from sending it twice.
+
+Bounds: at most ``MOST_OPERATIONS`` in a bundle, no paymasters, no aggregators, no delegated
+accounts (EIP-7702), and none of the rules about opcodes and storage (ERC-7562), which need
+traces.
+"""

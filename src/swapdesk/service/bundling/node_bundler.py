@@ -1,0 +1,242 @@
+"""The bundler over nodes that answer ERC-7769 beside the chain's own JSON-RPC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
+from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT_FACTORY
+from swapdesk.chain.rpc.evm import Call, EvmClient, balance_of, calling, code_at
+from swapdesk.chain.rpc.evm_answers import digest, fields, octets, quantity, read_receipt
+from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain
+from swapdesk.chain.rpc.reverts import revert_words
+from swapdesk.chain.user_operation.batch import encode_batch
+from swapdesk.chain.user_operation.entry_point import (
+    DEPOSIT_OF,
+    GET_NONCE,
+    read_outcome,
+)
+from swapdesk.chain.user_operation.hashing import user_operation_hash
+from swapdesk.chain.user_operation.nonces import nonce_key
+from swapdesk.chain.user_operation.operation import EntryPointVersion, UserOperation
+from swapdesk.chain.user_operation.rpc_form import FEE_FIELDS, GAS_FIELDS, operation_json
+from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
+from swapdesk.service.bundling.bundler import (
+    Build,
+    BuiltOperation,
+    BundleRefused,
+    BundlerUnreachable,
+    FundingCall,
+    Landed,
+    Payment,
+)
+from swapdesk.service.bundling.planning import Part, parts_of
+from swapdesk.service.venues.onchain.reader import ChainReader
+
+EXECUTION = -32521
+"""Code of calls inside that would fail as things are."""
+SALT = 0
+"""Of an owner's one account."""
+_PLENTY = 10**30
+"""Wei that an account is pretended to have while its gas is measured."""
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the chain says of an account: ``stands`` whether its code does, ``coins`` and
+    ``deposit`` (in the EntryPoint) in wei, ``nonces`` by part, ``held`` by token."""
+
+    stands: bool
+    coins: int
+    deposit: int
+    nonces: tuple[int, ...]
+    held: Mapping[str, int]
+
+
+class NodeBundler:
+    """As Bundler says, for the chains of ``readers`` by short name."""
+
+    def __init__(self, readers: Mapping[str, ChainReader]) -> None:
+        self._readers = readers
+
+    def serves(self, chain: str) -> bool:
+        return chain in self._readers
+
+    async def account_of(self, chain: str, owner: str) -> str:
+        return account_address(owner, SALT)
+
+    async def build(
+        self, chain: str, multi_id: str, owner: str, payments: Sequence[Payment]
+    ) -> Build:
+        reader, parts = self._readers[chain], parts_of(payments)
+        account = account_address(owner, SALT)
+        try:
+            seen = await _look(reader.client, account, multi_id, parts)
+            fees = await reader.client.fees()
+            drafts = [
+                UserOperation(
+                    sender=account,
+                    nonce=nonce,
+                    call_data=encode_batch(part.calls),
+                    call_gas_limit=0,
+                    verification_gas_limit=0,
+                    pre_verification_gas=0,
+                    max_fee_per_gas=fees.most,
+                    max_priority_fee_per_gas=fees.priority,
+                    factory=None if seen.stands else SANDBOX_ACCOUNT_FACTORY,
+                    factory_data=b"" if seen.stands else CREATE_ACCOUNT.call(owner, SALT),
+                )
+                for part, nonce in zip(parts, seen.nonces, strict=True)
+            ]
+            operations = []
+            for number, (part, draft) in enumerate(zip(parts, drafts, strict=True)):
+                whole = await _with_gas(reader.client, part, draft)
+                # One operation makes the account, and the others follow it.
+                if number:
+                    whole = replace(whole, factory=None, factory_data=b"")
+                operations.append(whole)
+        except EvmRefused as refused:
+            raise BundleRefused(refused.code, refused.words) from None
+        except EvmError as error:
+            raise BundlerUnreachable(str(error)) from error
+        coins = sum(part.units for part in parts if part.token is None)
+        prefund = sum(one.required_prefund for one in operations)
+        needed = max(0, coins + max(0, prefund - seen.deposit) - seen.coins)
+        chain_id = reader.place.chain_id
+        built = tuple(
+            BuiltOperation(
+                payments=part.places,
+                operation=operation,
+                hash=user_operation_hash(operation, ENTRY_POINT, chain_id),
+                entry_point=ENTRY_POINT,
+                version=EntryPointVersion.V07,
+                chain_id=chain_id,
+                funding=_funding(account, part, needed, seen.held),
+            )
+            for part, operation in zip(parts, operations, strict=True)
+        )
+        return Build(account, built, needed, seen.coins)
+
+    async def submit(self, chain: str, operation: UserOperation) -> str:
+        client = self._readers[chain].client
+        try:
+            return digest(
+                await client.ask("eth_sendUserOperation", operation_json(operation), ENTRY_POINT)
+            )
+        except EvmRefused as refused:
+            raise BundleRefused(refused.code, refused.words) from None
+        except EvmError as error:
+            raise BundlerUnreachable(str(error)) from error
+
+    async def landed(self, chain: str, operation_hash: str) -> Landed | None:
+        client = self._readers[chain].client
+        try:
+            told = await client.ask("eth_getUserOperationReceipt", operation_hash)
+            if told is None:
+                return None
+            return _read_landed(told, operation_hash, await client.height())
+        except EvmRefused as refused:
+            raise BundlerUnreachable(str(refused)) from refused
+        except EvmError as error:
+            raise BundlerUnreachable(str(error)) from error
+
+
+async def _look(client: EvmClient, account: str, multi_id: str, parts: Sequence[Part]) -> _Seen:
+    tokens = list(dict.fromkeys(part.token for part in parts if part.token is not None))
+    answers = await client.batch(
+        [
+            code_at(account),
+            balance_of(account),
+            calling(Call(ENTRY_POINT, DEPOSIT_OF.call(account))),
+            *(
+                calling(Call(ENTRY_POINT, GET_NONCE.call(account, _key(multi_id, part))))
+                for part in parts
+            ),
+            *(calling(Call(token, BALANCE_OF.call(account))) for token in tokens),
+        ]
+    )
+    for answer in answers:
+        if isinstance(answer, EvmRefused):
+            raise answer
+    code, coins, deposit, *numbers = answers
+    nonces, held = numbers[: len(parts)], numbers[len(parts) :]
+    return _Seen(
+        stands=bool(octets(code)),
+        coins=quantity(coins),
+        deposit=_number(deposit),
+        nonces=tuple(_number(one) for one in nonces),
+        held={token: _number(one) for token, one in zip(tokens, held, strict=True)},
+    )
+
+
+def _key(multi_id: str, part: Part) -> int:
+    return nonce_key(multi_id, part.token, part.number)
+
+
+async def _with_gas(client: EvmClient, part: Part, draft: UserOperation) -> UserOperation:
+    """The operation with the gas that the bundler says it needs. An account that holds no tokens
+    yet cannot make its calls: their gas is then a bound, and the rest is measured without them."""
+    try:
+        limits = await _estimated(client, draft)
+    except EvmRefused as refused:
+        if refused.code != EXECUTION:
+            raise
+        limits = await _estimated(client, replace(draft, call_data=b""))
+        data = draft.call_data
+        # Nothing was measured of bytes that were left out.
+        limits["preVerificationGas"] += 16 * len(data) * 102 // 100
+        limits["callGasLimit"] = part.call_gas
+    return replace(
+        draft,
+        call_gas_limit=limits["callGasLimit"],
+        verification_gas_limit=limits["verificationGasLimit"],
+        pre_verification_gas=limits["preVerificationGas"],
+    )
+
+
+async def _estimated(client: EvmClient, draft: UserOperation) -> dict[str, int]:
+    document = operation_json(draft, with_signature=False)
+    for name in (*GAS_FIELDS, *FEE_FIELDS):
+        del document[name]
+    pretended = {draft.sender: {"balance": hex(_PLENTY)}}
+    told = fields(
+        await client.ask("eth_estimateUserOperationGas", document, ENTRY_POINT, pretended)
+    )
+    return {name: quantity(told.get(name)) for name in GAS_FIELDS}
+
+
+def _funding(account: str, part: Part, needed: int, held: Mapping[str, int]) -> FundingCall:
+    if part.token is None:
+        return FundingCall(account, b"", needed)
+    missing = max(0, part.units - held[part.token])
+    token = checksummed(part.token)
+    return FundingCall(token, TRANSFER.call(account, missing), 0, missing)
+
+
+def _read_landed(told: Any, wanted: str, height: int) -> Landed:
+    """The event decides; what the bundler says beside it is not believed."""
+    answer = fields(told)
+    inner = fields(answer.get("receipt"))
+    receipt = read_receipt(inner, digest(inner.get("transactionHash")))
+    for log in receipt.logs:
+        if log.address != ENTRY_POINT:
+            continue
+        outcome = read_outcome(log.topics, log.data)
+        if outcome is None or "0x" + outcome.hash.hex() != wanted.lower():
+            continue
+        reason = ""
+        if not outcome.success and isinstance(answer.get("reason"), str):
+            reason = revert_words(octets(answer["reason"]))
+        confirmations = height - receipt.block + 1
+        return Landed(receipt.hash, receipt.block, confirmations, outcome.success, reason)
+    raise EvmUncertain("the bundler told a receipt without the operation's event")
+
+
+def _number(answer: Any) -> int:
+    data = octets(answer)
+    if len(data) != 32:
+        raise EvmUncertain("the node answered no number")
+    return int.from_bytes(data, "big")
