@@ -43,7 +43,7 @@ from swapdesk.agent.gate import rules
 from swapdesk.agent.gate.case import Rule
 from swapdesk.agent.gate.facts import GasPlan
 from swapdesk.agent.gate.memory import Signed
-from swapdesk.agent.gate.registry import RULES
+from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.calldata import erc20, permit2, venues
@@ -477,7 +477,7 @@ def test_every_rule_is_in_the_table_and_in_the_registry():
         for one in vars(importlib.import_module(f"{rules.__name__}.{module.name}")).values()
         if isinstance(one, Rule)
     }
-    assert written == {id(rule) for rule in RULES}
+    assert written == {id(rule) for rule in (*RULES, *BUNDLE_RULES)}
 
 
 MISSING = {

@@ -12,7 +12,13 @@ from typing import Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload, TypedDataPayload
+from swapdesk.wallet.payload import (
+    OperationPayload,
+    Payload,
+    SolanaPayload,
+    TransactionPayload,
+    TypedDataPayload,
+)
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 
 T = TypeVar("T")
@@ -22,6 +28,7 @@ _PAYLOADS: dict[str, type[Any]] = {
     "typed_data": TypedDataPayload,
     "transaction": TransactionPayload,
     "solana": SolanaPayload,
+    "operation": OperationPayload,
 }
 MAX_DOCUMENT = 256 << 10
 """Largest typed-data document, in bytes of its JSON."""

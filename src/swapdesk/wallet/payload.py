@@ -51,4 +51,19 @@ class SolanaPayload:
     last_valid_height: int | None = None
 
 
-Payload = TypedDataPayload | TransactionPayload | SolanaPayload
+@dataclass(frozen=True)
+class OperationPayload:
+    """A UserOperation of ERC-4337 as the service wrote it in JSON-RPC's form, unsigned.
+
+    It is hashed for ``entry_point`` (of the release ``version``, as "0.7") on the chain with
+    ``chain_id``; a hash that somebody tells beside it is not asked for.
+    """
+
+    purpose: Purpose
+    operation: dict[str, str]
+    entry_point: str
+    version: str
+    chain_id: int
+
+
+Payload = TypedDataPayload | TransactionPayload | SolanaPayload | OperationPayload

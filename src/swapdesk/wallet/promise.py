@@ -26,6 +26,8 @@ class Purpose(StrEnum):
     """An approval of nothing."""
     CANCEL = "cancel"
     """A payment of nothing to the account itself, on the nonce of a transaction that waits."""
+    BUNDLE = "bundle"
+    """A UserOperation by which the account's smart account pays deposits of a group."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,19 @@ class DepositPromise:
 
 
 @dataclass(frozen=True)
+class BundlePromise:
+    """The deposits that one operation of a group pays, in its order.
+
+    All of them are of the token that the promise sells. ``part`` counts the operations of that
+    token in the group from 0.
+    """
+
+    multi_id: str
+    part: int
+    deposits: tuple[DepositPromise, ...]
+
+
+@dataclass(frozen=True)
 class Promise:
     """One confirmed swap.
 
@@ -63,7 +78,9 @@ class Promise:
     ``unlimited`` records the typed consent to an approval without a bound. ``gas_units`` is the
     most that may be paid for gas by one transaction, in units of the native coin, and
     ``fee_units`` the most that a venue may take beside it in that coin (a bridge fee).
-    ``chain_out_id`` is the EVM id of ``chain_out``, None where it has none.
+    ``chain_out_id`` is the EVM id of ``chain_out``, None where it has none. ``bundle`` is what
+    an operation pays: ``sell_units`` is then the most of all of it, and ``gas_units`` bounds what
+    the EntryPoint may take for its gas.
     """
 
     intent_id: str
@@ -85,3 +102,4 @@ class Promise:
     unlimited: bool = False
     fee_units: int = 0
     chain_out_id: int | None = None
+    bundle: BundlePromise | None = None

@@ -8,11 +8,12 @@ from datetime import datetime
 from functools import lru_cache
 
 from swapdesk.agent.gate.policy import Policy
-from swapdesk.agent.shapes.claim import Claim, NonceKind
+from swapdesk.agent.shapes.claim import Act, Claim, NonceKind
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import Method, method
 from swapdesk.chain.deployments import PERMIT2
+from swapdesk.chain.user_operation.entry_point import GET_NONCE
 from swapdesk.wallet.promise import Promise
 from swapdesk.wallet.review import Simulation
 
@@ -89,6 +90,8 @@ def needed(claim: Claim, promise: Promise, policy: Policy) -> Needs:
     if claim.solana:
         hashes = [text for _, text in claim.texts(Meaning.LIFETIME)]
         return Needs(native=True, simulation=True, blockhash=hashes[0] if hashes else None)
+    if claim.act is Act.BUNDLE:
+        return _needed_of_bundle(claim)
     code = {text for _, text in claim.texts(Meaning.SPENDER)}
     code |= {text for _, text in claim.texts(Meaning.RECEIVER)}
     code |= {text for _, text in claim.texts(Meaning.PAYEE)}
@@ -103,6 +106,24 @@ def needed(claim: Claim, promise: Promise, policy: Policy) -> Needs:
         if token is not None
     }
     return Needs(frozenset(code), frozenset(reads), native=True, simulation=not claim.typed)
+
+
+def _needed_of_bundle(claim: Claim) -> Needs:
+    code = {text for _, text in claim.texts(Meaning.SMART_ACCOUNT)}
+    code |= {text for _, text in claim.texts(Meaning.PAYEE)}
+    if claim.contract is not None:
+        code.add(claim.contract)
+    read = operation_nonce_read(claim)
+    return Needs(frozenset(code), frozenset() if read is None else frozenset({read}), native=True)
+
+
+def operation_nonce_read(claim: Claim) -> Read | None:
+    """The call that tells the next nonce of an operation's key."""
+    nonces = [nonce for _, nonce in claim.numbers(Meaning.NONCE)]
+    senders = [sender for _, sender in claim.texts(Meaning.SMART_ACCOUNT)]
+    if claim.contract is None or len(nonces) != 1 or len(senders) != 1:
+        return None
+    return _read(claim.contract, GET_NONCE, senders[0], nonces[0] >> 64)
 
 
 @lru_cache(maxsize=1024)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
+from swapdesk.agent.gate.bundle_words import BUNDLE_WORDS
 from swapdesk.agent.gate.case import Case
-from swapdesk.agent.gate.registry import RULES
+from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES
 from swapdesk.agent.gate.words import LONGEST_TEXT, amount, moment, plain
 from swapdesk.agent.shapes.claim import Act, ClaimField, Target
 from swapdesk.agent.shapes.meaning import Meaning
@@ -23,6 +24,7 @@ Words = Callable[[Case, ClaimField], tuple[str, str]]
 
 BOUND = frozenset().union(*(rule.binds for rule in RULES))
 """Meanings that some rule holds to the promise."""
+BOUND_IN_BUNDLES = frozenset().union(*(rule.binds for rule in BUNDLE_RULES))
 
 _HARMLESS = frozenset({Meaning.LABEL, Meaning.ROUTE, Meaning.PROOF})
 """Unbound, and still no more than labels."""
@@ -42,14 +44,17 @@ def lines_of(case: Case, findings: Iterable[Finding]) -> tuple[ReviewLine, ...]:
 def _line(
     case: Case, field: ClaimField, refused: set[str | None], warned: Mapping[str | None, str]
 ) -> ReviewLine:
-    signed, promised = _WORDS.get(field.meaning, _unbound)(case, field)
+    bundle = case.claim.act is Act.BUNDLE
+    table = {**_WORDS, **BUNDLE_WORDS} if bundle else _WORDS
+    signed, promised = table.get(field.meaning, _unbound)(case, field)
     if field.label in refused:
         return ReviewLine(field.label, signed, promised, Match.DIFFERS, weight=True)
     if warned.get(field.label) in _LESS:
         return ReviewLine(field.label, signed, promised, Match.UNMATCHED)
     # What a document of unknown shape says is bound by nobody, its chain excepted.
     known = case.claim.act is not Act.UNKNOWN or field.meaning is Meaning.CHAIN
-    if field.meaning in BOUND and known and not _free_memo(case, field):
+    bound = BOUND_IN_BUNDLES if bundle else BOUND
+    if field.meaning in bound and known and not _free_memo(case, field):
         promised = f"{promised}, see below" if field.label in warned else promised
         return ReviewLine(field.label, signed, promised, Match.EQUAL)
     weight = field.meaning not in _HARMLESS and field.meaning is not Meaning.TAG

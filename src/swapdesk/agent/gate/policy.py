@@ -8,6 +8,15 @@ from swapdesk.chain.deployments import VenueContract
 
 
 @dataclass(frozen=True)
+class AccountFactory:
+    """Makes smart accounts: proxies of ``implementation`` at addresses that follow from their
+    owners."""
+
+    address: str
+    implementation: str
+
+
+@dataclass(frozen=True)
 class Policy:
     """One key on one chain of one profile.
 
@@ -16,7 +25,8 @@ class Policy:
     on Solana). ``venues`` are contracts by provider, ``makers`` the Solana keys of providers
     that sign their half of a swap; ``spenders`` come from the profile's configuration.
     ``known`` are addresses that were paid before. ``blind`` is the flag under which a document
-    of unknown shape may be signed once its digest is typed.
+    of unknown shape may be signed once its digest is typed. ``accounts`` makes the smart accounts
+    whose operations may be signed; none are without it.
     """
 
     account: str
@@ -27,6 +37,7 @@ class Policy:
     spenders: frozenset[str] = field(default_factory=frozenset)
     known: frozenset[str] = field(default_factory=frozenset)
     blind: bool = False
+    accounts: AccountFactory | None = None
 
     def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
         """The contracts of the provider of a quote; of none for none."""

@@ -6,6 +6,7 @@ from swapdesk.agent.gate.case import Rule
 from swapdesk.agent.gate.rules import (
     account,
     amounts,
+    bundle,
     cancel,
     chain,
     contract,
@@ -18,6 +19,7 @@ from swapdesk.agent.gate.rules import (
     steps,
     validity,
 )
+from swapdesk.agent.shapes.claim import Act, Claim
 
 RULES: tuple[Rule, ...] = (
     *chain.RULES,
@@ -34,3 +36,16 @@ RULES: tuple[Rule, ...] = (
     *gas.RULES,
     *simulation.RULES,
 )
+
+BUNDLE_RULES: tuple[Rule, ...] = (
+    *chain.RULES,
+    account.key_is_the_confirmed_account,
+    contract.act_is_what_was_asked_for,
+    contract.contract_has_code,
+    *bundle.RULES,
+)
+"""Those that judge a UserOperation: it is no transaction and no document, and pays many."""
+
+
+def rules_for(claim: Claim) -> tuple[Rule, ...]:
+    return BUNDLE_RULES if claim.act is Act.BUNDLE else RULES

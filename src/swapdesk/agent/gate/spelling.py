@@ -27,6 +27,10 @@ def spelled_promise(promise: Promise) -> Promise:
     if deposit is not None:
         refund = None if deposit.refund is None else spelled(deposit.refund)
         deposit = replace(deposit, address=spelled(deposit.address), refund=refund)
+    bundle = promise.bundle
+    if bundle is not None:
+        deposits = tuple(replace(one, address=spelled(one.address)) for one in bundle.deposits)
+        bundle = replace(bundle, deposits=deposits)
     return replace(
         promise,
         account=spelled(promise.account),
@@ -34,6 +38,7 @@ def spelled_promise(promise: Promise) -> Promise:
         buy=_asset(promise.buy),
         recipient=spelled(promise.recipient),
         deposit=deposit,
+        bundle=bundle,
     )
 
 

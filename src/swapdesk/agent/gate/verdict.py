@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.lines import lines_of
-from swapdesk.agent.gate.registry import RULES
+from swapdesk.agent.gate.registry import rules_for
 from swapdesk.agent.gate.spelling import spelled_policy, spelled_promise
 from swapdesk.agent.shapes.claim import Act, PayloadRefused
 from swapdesk.agent.shapes.meaning import Meaning
@@ -44,7 +44,7 @@ def judge(case: Case) -> Verdict:
     case = replace(case, promise=spelled_promise(case.promise), policy=spelled_policy(case.policy))
     findings = tuple(
         Finding(rule.code, rule.severity, said.words, said.field.label if said.field else None)
-        for rule in RULES
+        for rule in rules_for(case.claim)
         for said in rule(case)
     )
     lines = lines_of(case, findings)
@@ -68,6 +68,8 @@ def _valid_until(case: Case) -> datetime:
     deposit = case.promise.deposit
     if case.purpose is Purpose.DEPOSIT and deposit is not None:
         last = deposit.expires
+    elif case.purpose is Purpose.BUNDLE and case.promise.bundle is not None:
+        last = min((one.expires for one in case.promise.bundle.deposits), default=case.facts.now)
     elif case.purpose in (Purpose.REVOKE, Purpose.CANCEL):
         last = case.facts.now + timedelta(minutes=5)
     else:

@@ -9,6 +9,7 @@ from swapdesk.agent.process.looking import Looked, Subject
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.shapes.claim import Claim
+from swapdesk.agent.shapes.operations import nonce_of
 from swapdesk.agent.transactions.admission import (
     AlreadySigned,
     BadReplacement,
@@ -17,8 +18,15 @@ from swapdesk.agent.transactions.admission import (
 )
 from swapdesk.agent.transactions.entries import Draft, Given
 from swapdesk.agent.transactions.records import OtherChain, Records
+from swapdesk.chain.user_operation.hashing import signed_digest
+from swapdesk.chain.user_operation.operation import EntryPointVersion
 from swapdesk.clock import Clock
-from swapdesk.wallet.payload import SolanaPayload, TransactionPayload, TypedDataPayload
+from swapdesk.wallet.payload import (
+    OperationPayload,
+    SolanaPayload,
+    TransactionPayload,
+    TypedDataPayload,
+)
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import Signature, SignedTransaction
@@ -38,6 +46,8 @@ class Signing:
         payload = subject.payload
         if isinstance(payload, TypedDataPayload):
             return self._document(subject, payload, digest, looked)
+        if isinstance(payload, OperationPayload):
+            return self._operation(subject, payload, digest, looked)
         if isinstance(payload, TransactionPayload):
             return self._transaction(subject, payload, looked)
         return self._solana(subject, payload, looked)
@@ -67,6 +77,20 @@ class Signing:
             complete=step.complete,
         )
         # Written down before it leaves: what may be in the world is remembered.
+        self._records.write_given(subject.promise.intent_id, given, self._clock.now())
+        return Signature(digest, signature)
+
+    def _operation(
+        self, subject: Subject, payload: OperationPayload, digest: str, looked: Looked
+    ) -> Signature:
+        """The owner's signature over the hash that was computed here, as the release asks."""
+        claim = looked.claim
+        if claim is None or f"0x{claim.content.hex()}" != digest:
+            raise Refusal(Code.STALE_REVIEW, "the digest is not the one that was reviewed")
+        version = EntryPointVersion(payload.version)
+        signer = self._wallet.evm(subject.account.address)
+        signature = signer.sign_digest(signed_digest(claim.content, version))
+        given = replace(_given(claim, subject), key=nonce_of(claim), step=0, total=1)
         self._records.write_given(subject.promise.intent_id, given, self._clock.now())
         return Signature(digest, signature)
 

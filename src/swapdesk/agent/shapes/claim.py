@@ -31,6 +31,8 @@ class Act(StrEnum):
     """One token goes and another comes, at once."""
     PAY = "pay"
     """Tokens go to somebody."""
+    BUNDLE = "bundle"
+    """The smart account of the owner makes several payments, all or none."""
     NOTHING = "nothing"
     """A nonce is used up, and nothing moves but the gas."""
     UNKNOWN = "unknown"
@@ -46,6 +48,8 @@ class Target(StrEnum):
     """A contract of the venue of the quote, of one of the shape's roles."""
     PAYEE = "payee"
     """No contract: who is paid is called with no data."""
+    ENTRY_POINT = "entry point"
+    """The EntryPoint of ERC-4337, of the operation's release."""
     ANY = "any"
 
 
