@@ -1,0 +1,152 @@
+"""Groups of orders in a real sandbox: one bundle on an EVM chain pays every deposit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_defunct
+from eth_account.signers.local import LocalAccount
+
+from sandbox.running import Running, until
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.chain.user_operation.smart_account import account_address
+from swapdesk.sandbox.world import find_token
+
+ETH = find_token("ethereum", "ETH").token_id
+USDC = find_token("ethereum", "USDC").token_id
+BTC = find_token("bitcoin", "BTC").token_id
+PATIENCE = 60.0
+
+
+@pytest.fixture(scope="module")
+def api(running: Running) -> Iterator[httpx.Client]:
+    with running.api() as client:
+        yield client
+
+
+@pytest.fixture
+def control(running: Running) -> Iterator[httpx.Client]:
+    with running.control() as client:
+        yield client
+        client.delete("/faults")
+
+
+def owner(number: int) -> LocalAccount:
+    found: LocalAccount = Account.from_key(bytes([number]) * 32)
+    return found
+
+
+def row(place: int, amount: float, token: str = ETH) -> dict[str, Any]:
+    address = derive_address("bitcoin", bytes([place, 1]) * 16)
+    return {"from": token, "to": BTC, "amount": amount, "addressTo": address}
+
+
+def created(api: httpx.Client, *rows: dict[str, Any]) -> str:
+    answer = api.post("/exchanges/multi", json={"orders": list(rows)}, timeout=30)
+    assert answer.status_code == 200, answer.text
+    assert all("order" in each for each in answer.json()["orders"]), answer.text
+    found: str = answer.json()["multiId"]
+    return found
+
+
+def status(api: httpx.Client, multi_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = api.get(f"/exchanges/multi/{multi_id}").json()
+    return found
+
+
+def built(api: httpx.Client, multi_id: str, by: LocalAccount) -> dict[str, Any]:
+    path = f"/exchanges/multi/{multi_id}/tx/build"
+    answer = api.post(path, json={"sender": by.address}, timeout=30)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def funded(control: httpx.Client, by: LocalAccount, build: dict[str, Any]) -> None:
+    """Give the smart account what the build says it lacks."""
+    account = account_address(by.address)
+    gifts: list[dict[str, Any]] = []
+    if build["depositNeeded"] != "0":
+        # A little more: what gas costs changes between two builds.
+        gifts.append({"amount": -(-int(build["depositNeeded"]) // 10**12) / 10**6 + 0.02})
+    for each in build["transactions"]:
+        units = int(each["txData"].get("tokenAmount", "0"))
+        if units:
+            gifts.append({"token": each["txData"]["to"], "amount": units / 10**6})
+    for gift in gifts:
+        body = {"chain": "ethereum", "address": account, **gift}
+        answer = control.post("/faucet", json=body, timeout=30)
+        assert answer.status_code == 200, answer.text
+
+
+def signed(build: dict[str, Any], by: LocalAccount) -> list[str]:
+    hashes = [each["txData"]["userOpHash"] for each in build["transactions"]]
+    made = [by.sign_message(encode_defunct(hexstr=each)).signature.hex() for each in hashes]
+    return ["0x" + each.removeprefix("0x") for each in made]
+
+
+def submitted(api: httpx.Client, multi_id: str, signatures: list[str]) -> httpx.Response:
+    return api.post(f"/exchanges/multi/{multi_id}/tx", json={"signatures": signatures})
+
+
+def ended(api: httpx.Client, multi_id: str) -> dict[str, Any] | None:
+    told = status(api, multi_id)
+    return told if told["bundleStatus"] not in ("pending", "submitted") else None
+
+
+def test_one_bundle_pays_coins_and_tokens_and_every_order_is_paid_out(
+    api: httpx.Client, control: httpx.Client
+) -> None:
+    by = owner(11)
+    multi_id = created(api, row(1, 0.2), row(2, 900, USDC), row(3, 0.3), row(4, 1000, USDC))
+    build = built(api, multi_id, by)
+    assert [len(each["serviceIds"]) for each in build["transactions"]] == [2, 2]
+    funded(control, by, build)
+    again = built(api, multi_id, by)
+    assert again["depositNeeded"] == "0"
+    assert submitted(api, multi_id, signed(again, by)).status_code == 200
+    told = until(lambda: ended(api, multi_id), PATIENCE, "an outcome of the bundle")
+    assert told["bundleStatus"] == "confirmed", told
+    assert told["txHash"].startswith("0x")
+    assert submitted(api, multi_id, signed(again, by)).status_code == 409
+
+    def finished() -> list[dict[str, Any]] | None:
+        orders: list[dict[str, Any]] = status(api, multi_id)["orders"]
+        return orders if all(each["status"] == 4 for each in orders) else None
+
+    orders = until(finished, PATIENCE, "every payout")
+    assert len({each["inTransactionOutHash"] for each in orders}) == 4
+
+
+def test_ends_of_bundles_that_were_asked_for(api: httpx.Client, control: httpx.Client) -> None:
+    by = owner(12)
+    for fault, ends in (("bundle_fail", "failed"), ("bundle_withdraw", "withdrawn")):
+        multi_id = created(api, row(5, 0.2))
+        build = built(api, multi_id, by)
+        asked = {"multiId": multi_id, "fault": fault}
+        assert control.post("/faults", json=asked).status_code == 200
+        assert submitted(api, multi_id, signed(build, by)).status_code == 200
+        told = until(lambda: ended(api, multi_id), PATIENCE, ends)  # noqa: B023
+        assert told["bundleStatus"] == ends
+        assert ("failureReason" in told) == (ends == "failed")
+        assert told["orders"][0]["status"] == 0, "nothing was paid"
+
+
+def test_a_changed_operation_comes_with_a_hash_that_fits(
+    api: httpx.Client, control: httpx.Client
+) -> None:
+    by = owner(13)
+    multi_id = created(api, row(6, 0.2))
+    honest = built(api, multi_id, by)["transactions"][0]["txData"]
+    for part in ("recipient", "amount", "call", "nonce", "entry_point", "chain"):
+        asked = {"multiId": multi_id, "fault": "tamper_user_operation", "part": part}
+        assert control.post("/faults", json=asked).status_code == 200
+        changed = built(api, multi_id, by)["transactions"][0]["txData"]
+        assert changed["userOpHash"] != honest["userOpHash"]
+        assert (changed["to"], changed["data"]) == (honest["to"], honest["data"])
+    mended = built(api, multi_id, by)["transactions"][0]["txData"]
+    assert mended["entryPoint"] == honest["entryPoint"]
