@@ -31,6 +31,7 @@ from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
 from swapdesk.sandbox.world import object_id, rows_by_id
+from swapdesk.service.bundling.node_bundler import NodeBundler
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.dex.sightings import EvmSightings, Sightings, SolanaSightings
 from swapdesk.service.multi.funding import SolanaNode
@@ -104,7 +105,7 @@ def build_onchain(
         venues.append(Atoll(_provider("at"), SOLANA, client, seed, _priced(market, clock)))
         sightings[SOLANA] = SolanaSightings(client)
         nodes[SOLANA] = client
-    return Onchain(venues, readers, sightings, solana=nodes)
+    return Onchain(venues, readers, sightings, bundler=NodeBundler(readers), solana=nodes)
 
 
 def _priced(market: Market, clock: Clock) -> PriceOfToken:

@@ -11,7 +11,7 @@ from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.chain.rpc.evm import Call, EvmClient, balance_of, calling, code_at
 from swapdesk.chain.rpc.evm_answers import digest, fields, octets, quantity, read_receipt
-from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain
+from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain, EvmUnreachable
 from swapdesk.chain.rpc.reverts import revert_words
 from swapdesk.chain.user_operation.batch import encode_batch
 from swapdesk.chain.user_operation.entry_point import (
@@ -74,7 +74,12 @@ class NodeBundler:
         reader, parts = self._readers[chain], parts_of(payments)
         account = account_address(owner, SALT)
         try:
-            seen = await _look(reader.client, account, multi_id, parts)
+            try:
+                seen = await _look(reader.client, account, multi_id, parts)
+            except (EvmUnreachable, EvmUncertain):
+                # A node that opens its chain only now answers the next question; reading twice
+                # harms nobody.
+                seen = await _look(reader.client, account, multi_id, parts)
             fees = await reader.client.fees()
             drafts = [
                 UserOperation(
