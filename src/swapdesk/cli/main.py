@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "send": "swapdesk.cli.create_commands:send",
     "sign": "swapdesk.cli.sign_command:sign",
     "fund": "swapdesk.cli.fund_command:fund",
+    "batch": "swapdesk.cli.batch_commands:batch",
     "tokens": "swapdesk.cli.catalog_commands:tokens",
     "chains": "swapdesk.cli.catalog_commands:chains",
     "orders": "swapdesk.cli.orders_commands:orders",

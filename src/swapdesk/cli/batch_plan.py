@@ -1,0 +1,66 @@
+"""``batch template`` and ``batch plan``: a file to begin with, and a file judged."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from swapdesk.cli.batch_report import tell_plan
+from swapdesk.cli.call import Call
+from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.session import Session
+from swapdesk.flows.address_book import AddressBook
+from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.planner import BatchPlanner
+from swapdesk.flows.batch.reading import UnreadableFile, read_bytes
+from swapdesk.flows.batch.template import template
+from swapdesk.flows.order_export import write_export
+from swapdesk.wire.operations import RateClass
+
+
+def write_template(call: Call, out: Path | None) -> int:
+    settings = call.settings()
+    book = AddressBook.load(settings.places.address_book, sandbox=not settings.live)
+    content = template(book).encode()
+    if out is None:
+        if call.output.json:
+            call.output.document({"template": content.decode()})
+        else:
+            call.output.file(content)
+        return Exit.DONE
+    if out.exists():
+        raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out")
+    try:
+        written = write_export(out, content)
+    except OSError as error:
+        said = error.strerror or "it cannot be written"
+        raise bad_input("FILE", f"{out.name}: {said}.", field="out") from None
+    if call.output.json:
+        call.output.document({"file": str(written)})
+    else:
+        call.output.talk(f"Written: {written}.")
+    return Exit.DONE
+
+
+async def planned(session: Session, file: Path, sell: str) -> BatchPlan:
+    """The plan of a file with its limits. Exit 2 for a file that is none."""
+    try:
+        content = await asyncio.to_thread(read_bytes, file)
+        await session.load_catalog()
+        desk = session.desk
+        planner = BatchPlanner(desk.catalog, desk.book, desk.journal, desk.clock, sell)
+        sheet = await planner.read(file.name, content)
+    except UnreadableFile as error:
+        facts = {} if error.line is None else {"line": error.line}
+        raise bad_input(error.code, f"{error.reason} {error.do}", field="file", **facts) from None
+    plan = await planner.judged(sheet)
+    return await planner.with_limits(plan, session.link.api)
+
+
+async def show_plan(session: Session, file: Path, sell: str) -> int:
+    plan = await planned(session, file, sell)
+    await session.link.learn_rate_limits()
+    left = session.link.api.budget.left(RateClass.EXCHANGE)
+    tell_plan(session.call.output, plan, left)
+    return Exit.BAD_INPUT if plan.problems else Exit.DONE

@@ -1,0 +1,150 @@
+"""Planning a file without holding the screen up: read and judge in steps, then ask for limits.
+
+Rows are told as they are judged, so that the first problem is seen long before the last row is
+read. Limits are asked once for each pair; a pair without an answer keeps its rows from being
+created, because a plan promises that they were looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import TypeVar
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.errors import ApiError, ClientError
+from swapdesk.clock import Clock
+from swapdesk.flows.address_book import AddressBook
+from swapdesk.flows.batch.finding import Finding, problem
+from swapdesk.flows.batch.judging import RowJudge
+from swapdesk.flows.batch.limits import CODE, Pair, limit_finding
+from swapdesk.flows.batch.plan import BatchPlan, plan_of
+from swapdesk.flows.batch.planned import PlannedRow
+from swapdesk.flows.batch.reading import reading
+from swapdesk.flows.batch.sheet import Column, Sheet
+from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.payees import own_deposits, paid_addresses
+from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
+
+T = TypeVar("T")
+
+STEP = 10
+"""Rows judged between two rests."""
+
+AT_ONCE = 4
+"""Questions for limits at a time."""
+
+UNKNOWN_LIMITS = "LIMITS_UNKNOWN"
+
+
+class BatchPlanner:
+    """Plans files. ``sell`` is the token of rows that name none."""
+
+    def __init__(
+        self, catalog: Catalog, book: AddressBook, journal: Journal, clock: Clock, sell: str = ""
+    ) -> None:
+        self._catalog = catalog
+        self._book = book
+        self._journal = journal
+        self._clock = clock
+        self._sell = sell
+        self._limits: dict[Pair, PairLimits] = {}
+
+    async def read(self, name: str, content: bytes) -> Sheet:
+        """The sheet of a file. Raises UnreadableFile."""
+        return await self._in_steps(reading(name, content))
+
+    async def judged(
+        self, sheet: Sheet, on_rows: Callable[[Sequence[PlannedRow]], None] | None = None
+    ) -> BatchPlan:
+        """A plan without limits; ``on_rows`` gets the rows so far at every rest."""
+        judge = RowJudge(
+            self._catalog,
+            self._book,
+            paid_addresses(self._journal),
+            own_deposits(self._journal),
+            self._clock.now(),
+            self._sell,
+        )
+        rows: list[PlannedRow] = []
+        for row in sheet.rows:
+            rows.append(judge.judge(row))
+            if len(rows) % STEP == 0:
+                if on_rows is not None:
+                    on_rows(rows)
+                await self._clock.sleep(0)
+        return plan_of(sheet, rows, limits_known=False)
+
+    async def with_limits(self, plan: BatchPlan, api: PartnerApi) -> BatchPlan:
+        """The plan with every amount held against the limits of its pair, which are asked for
+        once. Raises nothing of the client: what could not be asked is a problem of its rows."""
+        pairs = list(dict.fromkeys(row.order.pair for row in plan.rows if _asks(row) and row.order))
+        failed = await self._learn([pair for pair in pairs if pair not in self._limits], api)
+        rows: list[PlannedRow] = []
+        for row in plan.rows:
+            rows.append(self._limited(row, failed))
+            if len(rows) % (5 * STEP) == 0:
+                await self._clock.sleep(0)
+        return plan_of(plan.sheet, _without_twins(rows), limits_known=True)
+
+    async def _learn(self, pairs: Sequence[Pair], api: PartnerApi) -> dict[Pair, Finding]:
+        failed: dict[Pair, Finding] = {}
+        waiting = list(reversed(pairs))
+
+        async def ask() -> None:
+            while waiting:
+                pair = waiting.pop()
+                query = PairLimitsQuery(token_id_from=pair[0], token_id_to=pair[1])
+                try:
+                    self._limits[pair] = await api.get_pair_limits(query)
+                except ApiError as error:
+                    code = error.code or f"HTTP_{error.status}"
+                    reason = f"The service tells no limits of this pair: {error.message} ({code})"
+                    failed[pair] = _unknown(reason, "Choose another token, or load it again.")
+                except ClientError as error:
+                    reason = f"The limits of this pair are not known: {error}."
+                    failed[pair] = _unknown(reason, "Load the file again when it answers.")
+
+        await asyncio.gather(*(ask() for _ in range(min(AT_ONCE, len(waiting)))))
+        return failed
+
+    def _limited(self, row: PlannedRow, failed: dict[Pair, Finding]) -> PlannedRow:
+        kept = PlannedRow(
+            row.row,
+            row.order,
+            tuple(one for one in row.findings if one.code not in (CODE, UNKNOWN_LIMITS)),
+        )
+        if row.order is None or not _asks(row):
+            return kept
+        found = failed.get(row.order.pair) or limit_finding(row.order, self._limits)
+        return kept.with_findings(found) if found is not None else kept
+
+    async def _in_steps(self, steps: Generator[None, None, T]) -> T:
+        while True:
+            try:
+                next(steps)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+            await self._clock.sleep(0)
+
+
+def _asks(row: PlannedRow) -> bool:
+    """Whether a row has limits: a token sold for itself has none that could be asked for."""
+    order = row.order
+    return order is not None and order.token_in.id != order.token_out.id
+
+
+def _unknown(reason: str, do: str) -> Finding:
+    return problem(UNKNOWN_LIMITS, Column.TOKEN, reason, do, "limits not known")
+
+
+def _without_twins(rows: Iterable[PlannedRow]) -> list[PlannedRow]:
+    """Twins are flagged anew by :func:`plan_of`."""
+    return [
+        PlannedRow(
+            row.row, row.order, tuple(one for one in row.findings if one.code != "DUPLICATE")
+        )
+        for row in rows
+    ]

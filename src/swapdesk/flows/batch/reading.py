@@ -1,0 +1,247 @@
+"""Bytes of a file to a sheet: encoding, separator, head, rows.
+
+Commas, semicolons and tabs separate; cells may be quoted and then hold separators and line
+breaks. A file that cannot be read whole is not read at all: a row that is missing is worse
+than a file that has to be saved again.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import stat
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
+
+from swapdesk.flows.batch.sheet import NEEDED, TEMPLATE, Column, InputRow, Separator, Sheet
+
+MOST_BYTES = 10 * 1024 * 1024
+MOST_ROWS = 10_000
+STEP_ROWS = 250
+"""Rows read between two rests."""
+
+_LOOKED_AT = 20
+_OTHER_MARKS = "|:^"
+_NAMES: dict[str, Column] = {
+    **{column.value: column for column in Column},
+    "recipient": Column.TO,
+    "address": Column.TO,
+    "addressto": Column.TO,
+    "value": Column.AMOUNT,
+    "buy": Column.TOKEN,
+    "buys": Column.TOKEN,
+    "symbol": Column.TOKEN,
+    "network": Column.CHAIN,
+    "tag": Column.MEMO,
+    "destinationtag": Column.MEMO,
+    "from": Column.SELL,
+    "refundaddress": Column.REFUND,
+}
+
+
+class UnreadableFile(Exception):
+    """The file is no batch. ``reason`` and ``do`` are sentences; ``line`` is in the file,
+    from 1, where one is at fault."""
+
+    def __init__(self, code: str, reason: str, do: str, line: int | None = None) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+        self.do = do
+        self.line = line
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a plain file of at most :data:`MOST_BYTES`. Raises UnreadableFile."""
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UnreadableFile(
+                    "NO_FILE", f"{path.name} is no plain file.", "Name a CSV file."
+                )
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        said = error.strerror or "it cannot be opened"
+        raise UnreadableFile(
+            "NO_FILE", f"{path.name} cannot be read: {said}.", "Name a CSV file."
+        ) from None
+    if len(content) > MOST_BYTES:
+        raise UnreadableFile(
+            "TOO_LARGE",
+            f"{path.name} is larger than {MOST_BYTES // 2**20} MB.",
+            f"Split it; one file has at most {MOST_ROWS:,} rows.",
+        )
+    return content
+
+
+def read_sheet(name: str, content: bytes) -> Sheet:
+    """The whole file at once. Raises UnreadableFile."""
+    steps = reading(name, content)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            sheet: Sheet = done.value
+            return sheet
+
+
+def reading(name: str, content: bytes) -> Generator[None, None, Sheet]:
+    """As :func:`read_sheet`, resting after every :data:`STEP_ROWS` rows."""
+    if len(content) > MOST_BYTES:
+        raise UnreadableFile("TOO_LARGE", f"{name} is larger than 10 MB.", "Split it.")
+    text = _text(name, content)
+    yield
+    separator = _separator(name, text)
+    records = _records(text, separator)
+    first = next(records, None)
+    if first is None:
+        raise _empty(name)
+    headed, columns, unused = _columns(name, first[1])
+    rows: list[InputRow] = []
+    if not headed:
+        rows.append(_row(1, first[0], columns, first[1]))
+    for line, cells in records:
+        if len(rows) == MOST_ROWS:
+            raise UnreadableFile(
+                "TOO_MANY_ROWS", f"{name} has more than {MOST_ROWS:,} rows.", "Split it.", line
+            )
+        rows.append(_row(len(rows) + 1, line, columns, cells))
+        if len(rows) % STEP_ROWS == 0:
+            yield
+    if not rows:
+        raise _empty(name)
+    named = tuple(column for column in columns if column is not None)
+    return Sheet(name, separator, headed, named, tuple(rows), unused)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    # A pipe that nobody writes to must not hold the desk up.
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _empty(name: str) -> UnreadableFile:
+    return UnreadableFile(
+        "EMPTY", f"{name} has no rows.", "Write one row for each recipient under the heads."
+    )
+
+
+def _text(name: str, content: bytes) -> str:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UnreadableFile("ENCODING", f"{name} is UTF-16.", "Save it as CSV in UTF-8.", 1)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UnreadableFile(
+            "ENCODING", f"Line {line} of {name} is no UTF-8.", "Save it as CSV in UTF-8.", line
+        ) from None
+    if "\x00" in text:
+        line = text.count("\n", 0, text.index("\x00")) + 1
+        raise UnreadableFile(
+            "ENCODING", f"Line {line} of {name} holds a zero byte.", "Name a CSV file.", line
+        )
+    if not text.strip():
+        raise _empty(name)
+    return text
+
+
+def _records(text: str, separator: Separator) -> Iterator[tuple[int, list[str]]]:
+    """Each record that is not blank, with the line it begins in."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator.value, strict=True)
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if "field limit" in str(error):
+                raise UnreadableFile(
+                    "CELL", f"Line {line} has a cell of more than 128 kB.", "Shorten it.", line
+                ) from None
+            raise UnreadableFile(
+                "QUOTES",
+                f"Line {line}: the quotes are not closed as they should be ({error}).",
+                'Put a cell in quotes as a whole and write " in it as "".',
+                line,
+            ) from None
+        if any(cell.strip() for cell in cells):
+            yield line, cells
+
+
+def _separator(name: str, text: str) -> Separator:
+    """The one that makes most of the heads, else of the first rows equally many cells."""
+    best = max(Separator, key=lambda one: _fitness(text, one))
+    if _fitness(text, best)[2] < 2:
+        mark = next((mark for mark in _OTHER_MARKS if mark in text.split("\n", 1)[0]), None)
+        found = f" It has {mark} in its first line." if mark else ""
+        raise UnreadableFile(
+            "SEPARATOR",
+            f"{name} has no columns that a comma, a semicolon or a tab separates.{found}",
+            "Save it with one of these.",
+            1,
+        )
+    return best
+
+
+def _fitness(text: str, separator: Separator) -> tuple[int, bool, int]:
+    """Heads that are known, whether the first rows are equally long, and how long the first."""
+    counts: list[int] = []
+    known = 0
+    try:
+        for _, cells in _records(text[: 64 * 1024], separator):
+            if not counts:
+                known = len({_NAMES[name] for cell in cells if (name := _head(cell)) in _NAMES})
+            counts.append(len(cells))
+            if len(counts) == _LOOKED_AT:
+                break
+    except UnreadableFile:
+        # Its quotes fit another separator, or it is refused where it is read.
+        pass
+    if not counts:
+        return known, False, 0
+    return known, len(set(counts)) == 1 and counts[0] > 1, counts[0]
+
+
+def _head(cell: str) -> str:
+    return cell.strip().lower().replace(" ", "").replace("_", "").replace("-", "")
+
+
+def _columns(
+    name: str, first: Sequence[str]
+) -> tuple[bool, tuple[Column | None, ...], tuple[str, ...]]:
+    """Whether the first record is a head, what each place says, and heads that say nothing."""
+    found = [_NAMES.get(_head(cell)) for cell in first]
+    known = [column for column in found if column is not None]
+    if not {Column.TO, Column.AMOUNT} & set(known):
+        return False, TEMPLATE, ()
+    twice = next((column for column in known if known.count(column) > 1), None)
+    if twice is not None:
+        raise UnreadableFile(
+            "COLUMN_TWICE", f"{name} has two columns {twice}.", "Keep one of them.", 1
+        )
+    missing = [column for column in NEEDED if column not in known]
+    if missing:
+        raise UnreadableFile(
+            "COLUMN_MISSING",
+            f"{name} has no column {missing[0]}.",
+            f"Name the columns {', '.join(TEMPLATE)}; swapdesk batch template writes them.",
+            1,
+        )
+    unused = tuple(
+        cell.strip()[:40]
+        for cell, column in zip(first, found, strict=True)
+        if column is None and cell.strip()
+    )
+    return True, tuple(found), unused
+
+
+def _row(
+    number: int, line: int, columns: Sequence[Column | None], cells: Sequence[str]
+) -> InputRow:
+    named = {
+        column: cell for column, cell in zip(columns, cells, strict=False) if column is not None
+    }
+    extra = tuple(cell for cell in cells[len(columns) :] if cell.strip())
+    return InputRow(number, line, named, extra)

@@ -1,0 +1,26 @@
+"""The file to begin with: heads, and a row for each kind of recipient."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from swapdesk.flows.address_book import AddressBook
+from swapdesk.flows.batch.sheet import TEMPLATE
+
+NAME = "batch-template.csv"
+
+_ROWS: tuple[tuple[str, ...], ...] = (
+    ("@bob", "0.5", "ETH", "base", "", "standard", "ETH.ethereum", ""),
+    ("@cold", "0.25", "BTC", "bitcoin", "", "private", "ETH.ethereum", ""),
+    ("@rita", "250", "XRP", "xrp", "20117", "standard", "USDC.ethereum", ""),
+)
+
+
+def template(book: AddressBook) -> str:
+    """CSV with the heads, and example rows as far as the address book has their names."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.value for column in TEMPLATE])
+    writer.writerows(row for row in _ROWS if book.entry(row[0]) is not None)
+    return out.getvalue()
