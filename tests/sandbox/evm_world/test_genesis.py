@@ -14,6 +14,7 @@ from swapdesk.chain.deployments import MULTICALL3, PERMIT2, SANDBOX_VENUES
 from swapdesk.sandbox.asset_rows import ASSETS
 from swapdesk.sandbox.contracts.artefact import artefact
 from swapdesk.sandbox.contracts.slots import entry
+from swapdesk.sandbox.dex_listing import quoted_by_maker
 from swapdesk.sandbox.evm_world.genesis import ARBITRAGE, funded_tokens, world_contracts
 from swapdesk.sandbox.evm_world.kinds import WRAPPED_NATIVE, Kind, contract_of
 from swapdesk.sandbox.evm_world.parties import COINS, parties_of
@@ -185,14 +186,15 @@ def test_kinds_of_well_known_tokens() -> None:
     assert {contract_of(token).kind for token in false} == {Kind.TOKEN}
 
 
-def test_the_catalogue_says_dex_exactly_of_what_stands_in_a_pool() -> None:
+def test_the_catalogue_says_dex_exactly_of_what_is_traded_on_a_chain() -> None:
     now = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
     pooled = {
         token.token_id for name in EVM_CHAINS for pool in pools_of(name) for token in pool.tokens
     }
     coins = {token.token_id for token in map(coin_of, EVM_CHAINS)}
+    made = {token.token_id for token in world_tokens().values() if quoted_by_maker(token.row)}
     said = {token.id for token in build_tokens(build_chains(), now) if token.has_dex}
-    assert said == pooled | coins
+    assert said == pooled | coins | made
     assert len(said) > 80
 
 
