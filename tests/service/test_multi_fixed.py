@@ -1,0 +1,50 @@
+"""Fixed rates in groups: kept to the last digit, with a way back, and without a second venue."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from service.orders_fixtures import BTC as BTC_ADDRESS
+from service.orders_fixtures import EVM
+from service.price_venue import PriceVenue
+from service.world import BTC, ETH, FIRST
+from swapdesk.clock import ManualClock
+from swapdesk.service.orders.lifecycle import Worker
+from swapdesk.service.parts import ServiceParts
+from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
+
+
+@pytest.fixture
+def venue_list(aa: PriceVenue) -> list[CentralizedVenue]:
+    """One venue with fixed rates, which refuses to open, and a better one without."""
+    return [aa, PriceVenue("kept", fee=Decimal("0.02"), traits=VenueTraits(fixed=True))]
+
+
+def row(**more: Any) -> dict[str, Any]:
+    return {"from": ETH.id, "to": BTC.id, "amount": 0.5, "addressTo": BTC_ADDRESS, **more}
+
+
+async def test_a_fixed_order_keeps_its_rate_and_its_way_back(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+) -> None:
+    rows = [row(fixed=True, refundAddress=EVM), row()]
+    answer = await api.post("/exchanges/multi", json={"orders": rows})
+    told = json.loads(answer.content, parse_float=Decimal)
+    fixed, floating = (each["order"] for each in told["orders"])
+    assert (fixed["fixed"], floating["fixed"]) == (True, False)
+    assert fixed["refundAddress"] == EVM
+    assert fixed["outAmount"] < floating["outAmount"]
+    stored, other = await service.store.orders_of_group(FIRST.partner_id, told["multiId"])
+    assert (stored.legs, other.legs) == (("kept",), ("aa",))
+    assert stored.fixed
+    assert stored.rates[0] is not None
+    assert other.rates == ()
+    assert isinstance(service.worker, Worker)
+    await service.worker.step(clock.now())
+    now = (await api.get(f"/exchanges/multi/{told['multiId']}")).json()
+    assert now["orders"][0]["status"] == 6, "a fixed order goes to nobody else"
