@@ -15,6 +15,7 @@ from swapdesk.client.errors import OutcomeUnknown, Unreachable
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock
 from swapdesk.flows.call_log import PAYMENT, PaidBefore
+from swapdesk.flows.deposit_ways import DepositWays
 from swapdesk.flows.funding import MAY_BE_PAID, SENT_BEFORE, Funded, NotFunded, SandboxFaucet
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import StepState
@@ -76,14 +77,18 @@ def state_of(journal: Journal) -> StepState | None:
     return found.state if found is not None else None
 
 
+def ways(journal: Journal, clock: ManualClock) -> DepositWays:
+    return DepositWays(lambda: (), lambda: None, clock, journal.calls, live=False)
+
+
 async def test_an_order_is_paid_once(journal: Journal, clock: ManualClock) -> None:
     async with Controlled(PAID) as server:
         faucet = SandboxFaucet(server.control, clock, journal.calls)
-        assert not faucet.has_paid(WAITING)
+        assert not ways(journal, clock).paid(WAITING)
         assert await faucet.pay(WAITING) == Funded("f" * 64)
         assert state_of(journal) is StepState.ACKED
         assert await faucet.pay(WAITING) == NotFunded(SENT_BEFORE)
-        assert faucet.has_paid(WAITING)
+        assert ways(journal, clock).paid(WAITING)
         assert faucet.refusal(WAITING) == SENT_BEFORE
         assert len(server.requests) == 1
 
@@ -116,7 +121,7 @@ async def test_a_crash_between_sending_and_the_answer_forbids_a_second_payment(
         faucet = SandboxFaucet(server.control, clock, journal.calls)
         assert await faucet.pay(WAITING) == NotFunded(MAY_BE_PAID)
         assert server.requests == []
-        assert not faucet.has_paid(WAITING)
+        assert not ways(journal, clock).paid(WAITING)
 
 
 async def test_the_payment_is_in_the_journal_before_it_leaves(

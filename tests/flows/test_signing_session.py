@@ -16,8 +16,9 @@ from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen
 from swapdesk.flows.dex_payment import Agreed, NotAgreed
 from swapdesk.flows.dex_plan import SwapPlan
 from swapdesk.flows.journal import Journal
-from swapdesk.flows.signing_session import SigningSession, Stage
+from swapdesk.flows.signing_session import Stage
 from swapdesk.flows.signing_steps import FlowStep, Mark, flow_steps
+from swapdesk.flows.swap_signing import SwapSigning
 from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
 from swapdesk.wallet.promise import Purpose
@@ -40,8 +41,8 @@ def journal(tmp_path: Path, clock: ManualClock) -> Iterator[Journal]:
 
 
 @pytest.fixture
-def session(journal: Journal, clock: ManualClock) -> SigningSession:
-    one = SigningSession(
+def session(journal: Journal, clock: ManualClock) -> SwapSigning:
+    one = SwapSigning(
         swap_intent(), journal, clock, lambda: None, fresh=True, wallet="trading", plan=PLAN,
         confirmations=2,
     )  # fmt: skip
@@ -49,12 +50,12 @@ def session(journal: Journal, clock: ManualClock) -> SigningSession:
     return one
 
 
-def line(session: SigningSession) -> str:
+def line(session: SwapSigning) -> str:
     marks = {Mark.DONE: "+", Mark.NOW: "~", Mark.AHEAD: "o", Mark.FAILED: "x"}
     return "  ".join(f"{marks[one.mark]} {one.name}" for one in session.steps)
 
 
-async def asked(session: SigningSession) -> asyncio.Task[Agreed | None]:
+async def asked(session: SwapSigning) -> asyncio.Task[Agreed | None]:
     """The flow at its question."""
     task = asyncio.create_task(session.look(review()))
     for _ in range(3):
@@ -63,7 +64,7 @@ async def asked(session: SigningSession) -> asyncio.Task[Agreed | None]:
     return task
 
 
-async def test_yes_counts_for_the_review_that_is_open(session: SigningSession) -> None:
+async def test_yes_counts_for_the_review_that_is_open(session: SwapSigning) -> None:
     task = await asked(session)
     assert session.stage is Stage.REVIEW
     assert session.waits
@@ -76,14 +77,14 @@ async def test_yes_counts_for_the_review_that_is_open(session: SigningSession) -
     assert not session.agree("r1")
 
 
-async def test_no_is_an_answer_too(session: SigningSession) -> None:
+async def test_no_is_an_answer_too(session: SwapSigning) -> None:
     task = await asked(session)
     assert session.refuse("r1")
     assert await task is None
 
 
 async def test_a_review_that_expires_ends_the_question(
-    session: SigningSession, clock: ManualClock
+    session: SwapSigning, clock: ManualClock
 ) -> None:
     task = await asked(session)
     assert session.left(clock.now()) == 600
@@ -98,7 +99,7 @@ async def test_a_review_that_expires_ends_the_question(
     assert not session.agree("r1")
 
 
-async def test_who_stops_asking_is_asked_no_more(session: SigningSession) -> None:
+async def test_who_stops_asking_is_asked_no_more(session: SwapSigning) -> None:
     task = await asked(session)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -107,7 +108,7 @@ async def test_who_stops_asking_is_asked_no_more(session: SigningSession) -> Non
     assert session.stage is Stage.WORKING
 
 
-async def test_a_pass_phrase_is_handed_over_once_and_kept_nowhere(session: SigningSession) -> None:
+async def test_a_pass_phrase_is_handed_over_once_and_kept_nowhere(session: SwapSigning) -> None:
     task = asyncio.create_task(session.passphrase("No key opened."))
     await asyncio.sleep(0)
     assert session.stage is Stage.LOCKED
@@ -119,7 +120,7 @@ async def test_a_pass_phrase_is_handed_over_once_and_kept_nowhere(session: Signi
     assert "sesame" not in repr(vars(session))
 
 
-def test_the_line_of_steps_follows_the_journal(session: SigningSession, journal: Journal) -> None:
+def test_the_line_of_steps_follows_the_journal(session: SwapSigning, journal: Journal) -> None:
     swaps, it = journal.swaps, session.id
     assert line(session) == "~ allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
     first = swaps.begin(it, "sign order 0", "")
@@ -137,7 +138,7 @@ def test_the_line_of_steps_follows_the_journal(session: SigningSession, journal:
     assert line(session) == "+ allowance  + sign 1 permit  + sign 2 order  + settle  + confirm"
 
 
-def test_an_end_marks_the_step_it_ended_at(session: SigningSession, journal: Journal) -> None:
+def test_an_end_marks_the_step_it_ended_at(session: SwapSigning, journal: Journal) -> None:
     seq = journal.swaps.begin(session.id, "approve", "")
     journal.swaps.refused(session.id, seq, "SPENDER_UNKNOWN")
     session.ended(SwapEnded(FAILURE, "SPENDER_UNKNOWN"))
@@ -153,7 +154,7 @@ def test_without_a_plan_the_steps_are_those_that_were_seen(journal: Journal) -> 
     )
 
 
-def test_what_is_reviewed_names_its_place(session: SigningSession) -> None:
+def test_what_is_reviewed_names_its_place(session: SwapSigning) -> None:
     session.reviewed(document(0, 2, "Permit"), review())
     assert session.place == (1, 2)
     session.reviewed(document(1, 2), review())
@@ -170,7 +171,7 @@ def sent(state: TransactionState, confirmations: int = 0) -> SignedTransaction:
     )
 
 
-def test_what_goes_on_is_told(session: SigningSession) -> None:
+def test_what_goes_on_is_told(session: SwapSigning) -> None:
     assert session.doing == "The desk asks the service what comes next."
     session.seen(sent(TransactionState.SENT))
     assert session.doing == "Sent. Ethereum has not executed it yet."
@@ -180,7 +181,7 @@ def test_what_goes_on_is_told(session: SigningSession) -> None:
     assert session.transaction is None
 
 
-def test_what_stopped_can_be_gone_on_with(session: SigningSession) -> None:
+def test_what_stopped_can_be_gone_on_with(session: SwapSigning) -> None:
     session.ended(SwapOpen(FAILURE, "WALLET", session.id))
     assert session.stage is Stage.STOPPED
     assert not session.over
@@ -195,7 +196,7 @@ def test_the_plan_in_words() -> None:
     assert SwapPlan(0, ("permit",)).words == ("allowance ok", "sign 1/1 permit", "send", "confirm")
 
 
-def test_a_deadline_is_told_in_seconds(session: SigningSession, clock: ManualClock) -> None:
+def test_a_deadline_is_told_in_seconds(session: SwapSigning, clock: ManualClock) -> None:
     assert session.left(clock.now()) is None
     session.review = review(clock.now() + timedelta(seconds=48))
     assert session.left(clock.now()) == 48

@@ -194,6 +194,8 @@ class Market:
     network: FaultyNetwork
     started: int = 0
     start_errors: list[Exception] = field(default_factory=list)
+    chains: list[dict[str, Any]] = field(default_factory=list)
+    """What the ready line says of the chains that the sandbox runs itself."""
 
     async def start(self) -> Mapping[str, Any]:
         """What the commands hand to the desk; raises what stands in ``start_errors``."""
@@ -204,6 +206,7 @@ class Market:
             "url": "http://127.0.0.1:9/v2",
             "control": "http://127.0.0.1:9/sandbox",
             "controlToken": "no-control-here",
+            "chains": self.chains,
             "partners": [
                 {
                     "partnerId": "partner-first",

@@ -63,6 +63,17 @@ class DeskWindow(TerminalWindow):
         self.press("f")
         self.until(lambda: "left, until" not in self.text, "the deposit to be seen")
 
+    def fund_from_wallet(self) -> None:
+        """Two keys: one that funds, one that signs."""
+        self.read_until("f fund from wallet")
+        self.read_until_quiet(STILL)
+        self.press("f")
+        self.until(lambda: "sign or refuse in" in self.text, "the review", seconds=90)
+        self.read_until_quiet(STILL)
+        self.press("s")
+        self.until(lambda: "Deposit" in self.text.split("\n")[0], "the card", seconds=60)
+        self.until(lambda: "left, until" not in self.text, "the deposit to be seen")
+
     def order_id(self) -> str:
         """The short id in the context of the frame."""
         found = re.search(r"order (\w{6})", self.text)
@@ -150,7 +161,7 @@ def test_a_private_send_reaches_bob(sandbox: Sandbox, windows: list[DeskWindow])
     desk.to_deposit("0.5 eth @bob", "", private=False)
     assert desk.keys <= MOST_KEYS
     order = desk.order_id()
-    desk.fund()
+    desk.fund_from_wallet()
     desk.completed(order)
     assert "private" in desk.row_of(order)
     desk.press(ENTER)

@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from flows.signing import DIGEST, ORDER, document, review
 from swapdesk.flows.dex_payment import Agreed
-from swapdesk.flows.signing_session import SigningSession
+from swapdesk.flows.swap_signing import SwapSigning
 from swapdesk.secret import Secret
 from swapdesk.tui.screens.sign import SignScreen
 from swapdesk.tui.screens.swap import SwapScreen
@@ -24,7 +24,7 @@ LONG = tuple(replace(ORDER[0], field=f"Field {at}") for at in range(40))
 class Asked:
     """The flow at its question, and what it was answered."""
 
-    def __init__(self, run: DeskRun, signing: SigningSession) -> None:
+    def __init__(self, run: DeskRun, signing: SwapSigning) -> None:
         self.run, self.signing = run, signing
         self.answers: list[Agreed | None] = []
 

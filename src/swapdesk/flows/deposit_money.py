@@ -26,14 +26,20 @@ class DepositMoney:
     urgent: bool = False
 
 
-def deposit_money(tracked: TrackedOrder, now: datetime, *, sent: bool) -> DepositMoney:
-    """``sent``: the deposit left the wallet; the service says so only once it has seen it."""
+def deposit_money(
+    tracked: TrackedOrder, now: datetime, *, sent: bool, begun: bool = False
+) -> DepositMoney:
+    """``sent``: the deposit left the wallet; the service says so only once it has seen it.
+    ``begun``: the wallet began to pay it, and nobody is to pay it a second time by hand."""
     order = tracked.order
     state = tracked.state(now)
     if sent and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
         seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value}
         moving = describe(order.model_copy(update=seen), now=now)
         return _said(moving.money, f"{moving.actor}: {moving.next}")
+    if begun and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
+        where = "in your wallet, or on its way to the deposit address"
+        return _said(where, "you: f opens the payment; do not pay it by hand", "you: f opens it")
     left = (state.deadline - now).total_seconds() if state.deadline is not None else None
     if tracked.withheld is not None and not state.ended:
         if not tracked.being_confirmed:

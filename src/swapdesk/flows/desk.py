@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import httpx
 
     from swapdesk.flows.connection import Connection
+    from swapdesk.flows.deposit_ways import DepositWays
     from swapdesk.flows.link import Link
     from swapdesk.flows.local_wallet import LocalWallet
     from swapdesk.flows.resume import ResumeReport
@@ -52,6 +53,7 @@ class Desk:
         self._transport = transport
         self._link: Link | None = None
         self._wallet: LocalWallet | None = None
+        self._ways: DepositWays | None = None
         self._running: set[str] = set()
 
     @classmethod
@@ -97,18 +99,33 @@ class Desk:
             self._wallet = LocalWallet(
                 self.settings,
                 self.clock,
-                self._chain_links(),
+                self.chain_links(),
                 self.catalog,
                 makers=self._makers(),
             )
         return self._wallet
 
-    def _chain_links(self) -> tuple[ChainLink, ...]:
+    def chain_links(self) -> tuple[ChainLink, ...]:
         from swapdesk.flows.chain_links import live_links
 
         if self.settings.live:
             return live_links(self.settings, self.catalog)[0]
         return self._link.connection.chains if self._link is not None else ()
+
+    @property
+    def deposit_ways(self) -> DepositWays:
+        """Who can pay deposits from here; asking it starts no agent."""
+        from swapdesk.flows.deposit_ways import DepositWays
+
+        if self._ways is None:
+            self._ways = DepositWays(
+                self.chain_links,
+                lambda: self._link.faucet if self._link is not None else None,
+                self.clock,
+                self.journal.calls,
+                live=self.settings.live,
+            )
+        return self._ways
 
     def _makers(self) -> tuple[tuple[str, str], ...]:
         return self._link.connection.makers if self._link is not None else ()
@@ -133,12 +150,12 @@ class Desk:
         await link.tracker.load_in_steps()
         self._link = link
         if self._wallet is not None and (self._wallet.links, self._wallet.makers) != (
-            self._chain_links(),
+            self.chain_links(),
             self._makers(),
         ):
             # The chains answer elsewhere now: the agent that knows the old places ends.
             await self._wallet.close()
-            self._wallet.links, self._wallet.makers = self._chain_links(), self._makers()
+            self._wallet.links, self._wallet.makers = self.chain_links(), self._makers()
         if follow:
             link.follow()
 

@@ -61,15 +61,6 @@ class SandboxFaucet:
             return NO_JOURNAL.cause
         return _said(before.state) if before is not None else None
 
-    def has_paid(self, tracked: TrackedOrder) -> bool:
-        """Whether the sandbox said that the deposit of this order left."""
-        try:
-            paid = self._calls.payment_of(tracked.service_id)
-        except JournalUnavailable as error:
-            log.warning("it is not known whether %s was paid: %s", tracked.short_id, error)
-            return False
-        return paid is not None and paid.state is StepState.ACKED
-
     async def pay(self, tracked: TrackedOrder) -> Funded | NotFunded:
         """Send exactly ``inAmount`` with the deposit memo to the deposit address."""
         reason = self.refusal(tracked)

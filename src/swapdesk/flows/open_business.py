@@ -22,19 +22,25 @@ from swapdesk.wire.orders import DisplayStatus
 
 
 def quit_warning(
-    orders: Iterable[TrackedOrder], now: datetime, *, creating: bool = False, signing: int = 0
+    orders: Iterable[TrackedOrder],
+    now: datetime,
+    *,
+    creating: bool = False,
+    signing: int = 0,
+    paying: int = 0,
 ) -> str | None:
     """What to say before the desk is left; None when nothing is open. ``signing``: so many swaps
-    on chains are being signed or carried out."""
+    on chains are being signed or carried out, ``paying``: so many deposits."""
     if creating:
         return (
             "An order is being created and the service has not answered yet."
             " The desk looks for it at its next start. q quits."
         )
-    if signing:
-        swaps = "A swap is" if signing == 1 else f"{signing} swaps are"
-        them = "it" if signing == 1 else "them"
-        return f"{swaps} under way. The desk goes on with {them} at its next start. q quits."
+    if count := signing + paying:
+        what = "deposit" if not signing else "swap" if not paying else "payment"
+        begun = f"A {what} is" if count == 1 else f"{count} {what}s are"
+        them = "it" if count == 1 else "them"
+        return f"{begun} under way. The desk goes on with {them} at its next start. q quits."
     running = [one for one in orders if not ended(display_of(one.order))]
     yours = sum(waits_for_you(one, now) for one in running)
     if not running:

@@ -107,13 +107,14 @@ def _named(text: str, names: Names) -> str:
     return text
 
 
-def match_count(review: Review) -> str:
-    """``10 of 11 fields match the quote, 1 is not in it: App data. None contradicts it.``"""
+def match_count(review: Review, promise: str = "quote") -> str:
+    """``10 of 11 fields match the quote, 1 is not in it: App data. None contradicts it.``
+    ``promise`` is what it was compared with, in one word."""
     total = len(review.lines)
     equal = sum(one.match is Match.EQUAL for one in review.lines)
     missing = sum(one.match is Match.UNMATCHED for one in review.lines)
     against = [one.field for one in review.lines if one.match is Match.DIFFERS]
-    said = f"{equal} of {total} {_fields(total)} match{'es' if total == 1 else ''} the quote"
+    said = f"{equal} of {total} {_fields(total)} match{'es' if total == 1 else ''} the {promise}"
     if missing:
         names = ", ".join(unmatched(review))
         said += f", {missing} {'is' if missing == 1 else 'are'} not in it: {names}"

@@ -17,16 +17,15 @@ from swapdesk.flows.dex_promise import NoDexSwap
 from swapdesk.flows.dex_swap import DexSwapFlow
 from swapdesk.flows.dex_words import AGAIN, goes_on
 from swapdesk.flows.intent import Intent
-from swapdesk.flows.signing_session import SigningSession
+from swapdesk.flows.signing_keys import is_shut, open_keys
+from swapdesk.flows.swap_signing import SwapSigning
 from swapdesk.flows.wallet_words import failure_of_wallet
 from swapdesk.flows.wording import NOTHING_SENT, Failure
-from swapdesk.wallet.errors import WalletError, WrongPassphrase
+from swapdesk.wallet.errors import WalletError
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
-
-WRONG = "No key opened with that pass phrase."
 
 
 class RunningSwaps:
@@ -35,29 +34,29 @@ class RunningSwaps:
     def __init__(self, desk: Desk, changed: Callable[[str], None]) -> None:
         self._desk = desk
         self._changed = changed
-        self._sessions: dict[str, SigningSession] = {}
+        self._sessions: dict[str, SwapSigning] = {}
         self._working: set[str] = set()
 
-    def get(self, intent_id: str) -> SigningSession | None:
+    def get(self, intent_id: str) -> SwapSigning | None:
         return self._sessions.get(intent_id)
 
     @property
-    def open(self) -> list[SigningSession]:
+    def open(self) -> list[SwapSigning]:
         """Those that are not over, oldest first."""
         return [one for one in self._sessions.values() if not one.over]
 
     @property
-    def waiting(self) -> list[SigningSession]:
+    def waiting(self) -> list[SwapSigning]:
         """Those on which nothing goes on without the trader, oldest first."""
         return [one for one in self.open if one.waits]
 
     def begin(
         self, intent: Intent, *, wallet: str = "", plan: SwapPlan | None = None
-    ) -> SigningSession:
+    ) -> SwapSigning:
         """The session of a swap that was just confirmed; :meth:`run` does the work."""
         return self._session(intent, fresh=True, wallet=wallet, plan=plan)
 
-    def left_open(self) -> list[SigningSession]:
+    def left_open(self) -> list[SwapSigning]:
         """Sessions for what the journal has open and nobody here works on. Raises
         JournalUnavailable."""
         found = self._desk.journal.swaps.open_swaps()
@@ -65,10 +64,10 @@ class RunningSwaps:
 
     def _session(
         self, intent: Intent, *, fresh: bool, wallet: str = "", plan: SwapPlan | None = None
-    ) -> SigningSession:
+    ) -> SwapSigning:
         link = self._desk.wallet.link(intent.token_in.chain)
         coin = native_coin(self._desk.catalog, intent.token_in.chain)
-        session = SigningSession(
+        session = SwapSigning(
             intent,
             self._desk.journal,
             self._desk.clock,
@@ -82,7 +81,7 @@ class RunningSwaps:
         self._sessions[intent.id] = session
         return session
 
-    async def run(self, session: SigningSession) -> DexOutcome | None:
+    async def run(self, session: SwapSigning) -> DexOutcome | None:
         """Do the work, or go on with it, up to its end; None while another desk does it.
 
         A run that is cancelled leaves the swap as the journal has it."""
@@ -106,7 +105,7 @@ class RunningSwaps:
         session.ended(outcome)
         return outcome
 
-    async def _worked(self, session: SigningSession) -> DexOutcome | None:
+    async def _worked(self, session: SwapSigning) -> DexOutcome | None:
         await self._name_account(session)
         if session.fresh or not self._desk.wallet.live:
             await self._open_keys(session)
@@ -118,7 +117,7 @@ class RunningSwaps:
             outcome = await self._once(session)
         return outcome
 
-    async def _once(self, session: SigningSession) -> DexOutcome | None:
+    async def _once(self, session: SwapSigning) -> DexOutcome | None:
         desk, link = self._desk, self._desk.link
         flow = DexSwapFlow(
             link.api,
@@ -134,7 +133,7 @@ class RunningSwaps:
         session.fresh = False
         return await flow.swap(session.intent)
 
-    def _not_asked(self, session: SigningSession, error: WalletError) -> DexOutcome:
+    def _not_asked(self, session: SwapSigning, error: WalletError) -> DexOutcome:
         """The wallet could not be asked before the flow began."""
         failure = failure_of_wallet(error)
         if session.fresh:
@@ -142,7 +141,7 @@ class RunningSwaps:
         said = goes_on(failure.cause, "as it was left", failure.next)
         return SwapOpen(said, failure.code, session.id, session.order_id)
 
-    async def _name_account(self, session: SigningSession) -> None:
+    async def _name_account(self, session: SwapSigning) -> None:
         terms = session.intent.dex
         if session.wallet or terms is None:
             return
@@ -150,25 +149,10 @@ class RunningSwaps:
         found = next((one for one in accounts if one.address == terms.sender), None)
         session.wallet = found.name if found is not None else ""
 
-    async def _shut(self, session: SigningSession) -> bool:
-        accounts = await self._desk.wallet.accounts()
+    async def _shut(self, session: SwapSigning) -> bool:
         terms = session.intent.dex
-        return terms is not None and terms.sender not in accounts.unlocked
+        return terms is not None and await is_shut(self._desk.wallet, terms.sender)
 
-    async def _open_keys(self, session: SigningSession) -> None:
-        """Unlock the wallet. In the sandbox once, whatever comes of it; live until it is open."""
-        wallet = self._desk.wallet
-        if not await self._shut(session):
-            return
-        if not wallet.live:
-            await wallet.unlock()
-            return
-        said = ""
-        while await self._shut(session):
-            phrase = await session.passphrase(said)
-            try:
-                closed = await wallet.unlock(phrase)
-            except WrongPassphrase:
-                said = WRONG
-            else:
-                said = " ".join(f"{one.file} stays closed: {one.reason}." for one in closed)
+    async def _open_keys(self, session: SwapSigning) -> None:
+        if session.intent.dex is not None:
+            await open_keys(self._desk.wallet, session.intent.dex.sender, session)

@@ -1,31 +1,30 @@
-"""One swap on chains while it is signed: what is shown, and what the trader says to it.
+"""Something of one order while it is signed: what is shown, and what the trader says to it.
 
-The flow asks through :meth:`SigningSession.look` and goes on with the answer; who shows the
+The work asks through :meth:`SigningSession.look` and goes on with the answer; who shows the
 session may come and go meanwhile. Nothing here signs: the answer names the review it is for.
 """
 
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import Enum
+from typing import ClassVar
 
 from swapdesk.clock import Clock
-from swapdesk.flows.dex_outcome import DexOutcome, SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.dex_payment import Agreed, NotAgreed
-from swapdesk.flows.dex_plan import ORDER, PERMIT, SwapPlan, is_permit
 from swapdesk.flows.dex_watch import Watch
 from swapdesk.flows.intent import Intent
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_records import StepState
-from swapdesk.flows.signing_steps import FlowStep, flow_steps
+from swapdesk.flows.signing_steps import FlowStep
+from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
 from swapdesk.wallet.payload import Payload, TypedDataPayload
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import FINAL, SignedTransaction
-
-EXPIRED = "The quote ended before you signed."
 
 
 class Stage(Enum):
@@ -43,31 +42,46 @@ class Stage(Enum):
     """Nothing: it is over."""
 
 
-class SigningSession(Watch):
-    """``changed`` is called after everything that is to be shown. ``fresh``: its intent is not
-    in the journal yet; an earlier run left it open otherwise.
+@dataclass(frozen=True)
+class Ending:
+    """How the work ended, or where it stopped. ``failure`` None: all of it was done. ``open``:
+    it can be gone on with. ``hash`` is of what was sent."""
+
+    failure: Failure | None = None
+    code: str = ""
+    open: bool = False
+    order_id: str | None = None
+    hash: str | None = None
+
+
+class SigningSession(Watch, ABC):
+    """``changed`` is called after everything that is to be shown.
 
     ``wallet`` names the account and ``coin`` the coin of its chain; ``confirmations`` is how many
     count there."""
 
+    NOUN: ClassVar[str]
+    """What goes on, in one word."""
+    PROMISE: ClassVar[str]
+    """What a review is compared with, in one word."""
+    EXPIRED: ClassVar[str]
+    """The code of an end because the trader said nothing in time."""
+    DONE: ClassVar[str]
+    """The sentence once all is done."""
+
     def __init__(
         self,
         intent: Intent,
-        journal: Journal,
         clock: Clock,
         changed: Callable[[], None],
         *,
-        fresh: bool,
         wallet: str = "",
         coin: str = "",
-        plan: SwapPlan | None = None,
         confirmations: int = 0,
     ) -> None:
         self.intent = intent
-        self.fresh = fresh
         self.wallet = wallet
         self.coin = coin
-        self.plan = plan
         self.confirmations = confirmations
         self.review: Review | None = None
         """What waits for an answer."""
@@ -77,24 +91,61 @@ class SigningSession(Watch):
         """What the newest review is about."""
         self.transaction: SignedTransaction | None = None
         """The newest one that was sent and is not final."""
-        self.outcome: DexOutcome | None = None
+        self.ending: Ending | None = None
         self.said = ""
         """Why the pass phrase is asked for again."""
-        self._journal = journal
         self._clock = clock
         self._changed = changed
-        self._kinds: dict[int, str] = {}
         self._answer: asyncio.Future[Agreed | None] | None = None
         self._phrase: asyncio.Future[Secret] | None = None
 
+    # What is signed for
+
     @property
-    def id(self) -> str:
-        return self.intent.id
+    @abstractmethod
+    def id(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def amount(self) -> Decimal:
+        """What is paid, in whole tokens."""
+
+    @property
+    @abstractmethod
+    def against(self) -> str:
+        """What it is paid for, in few words."""
+
+    @property
+    @abstractmethod
+    def order_id(self) -> str | None:
+        """The order, once there is one."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> tuple[FlowStep, ...]:
+        """The line of steps. Raises JournalUnavailable."""
+
+    @property
+    @abstractmethod
+    def doing(self) -> str:
+        """What goes on while nobody is asked anything. Raises JournalUnavailable."""
+
+    @property
+    @abstractmethod
+    def whereabouts(self) -> str:
+        """Where the money is as far as is known, without a point. Raises JournalUnavailable."""
+
+    @property
+    def brief(self) -> str | None:
+        """The same in few words; None for in the wallet."""
+        return None
+
+    # How it stands
 
     @property
     def stage(self) -> Stage:
-        if self.outcome is not None:
-            return Stage.STOPPED if isinstance(self.outcome, SwapOpen) else Stage.ENDED
+        if self.ending is not None:
+            return Stage.STOPPED if self.ending.open else Stage.ENDED
         if self._phrase is not None:
             return Stage.LOCKED
         return Stage.REVIEW if self.review is not None else Stage.WORKING
@@ -109,13 +160,6 @@ class SigningSession(Watch):
         return self.stage is Stage.ENDED
 
     @property
-    def steps(self) -> tuple[FlowStep, ...]:
-        """The line of steps, from the journal."""
-        ended = isinstance(self.outcome, SwapEnded)
-        steps = self._journal.swaps.steps(self.id)
-        return flow_steps(steps, self.plan, self._kinds, ended=ended)
-
-    @property
     def place(self) -> tuple[int, int] | None:
         """Which signature of how many the open review is; None for a transaction."""
         payload = self.payload
@@ -123,23 +167,8 @@ class SigningSession(Watch):
             return None
         return payload.step.step + 1, payload.step.total
 
-    @property
-    def doing(self) -> str:
-        """What goes on while nobody is asked anything."""
-        sent = self.transaction
-        if sent is not None:
-            return self._following(sent)
-        steps = self._journal.swaps.steps(self.id)
-        last = steps[-1] if steps else None
-        if last is None or last.name == "permission" or last.state is StepState.ACKED:
-            return "The desk asks the service what comes next."
-        if last.name == "create":
-            return "The service creates the order."
-        if last.name == "confirm":
-            return "The desk tells the service of the swap."
-        return "The wallet reads the chain and looks at what is to be signed."
-
-    def _following(self, sent: SignedTransaction) -> str:
+    def following(self, sent: SignedTransaction) -> str:
+        """How a transaction stands on its chain, in a sentence."""
         said = f"{sent.confirmations} of {self.confirmations} confirmations"
         if not self.confirmations or sent.confirmations > self.confirmations:
             said = f"{sent.confirmations} confirmations"
@@ -149,11 +178,17 @@ class SigningSession(Watch):
             return f"Sent. {where} has not executed it yet.{problem}"
         return f"Executed on {where}, {said}.{problem}"
 
-    # What the flow says
+    def left(self, now: datetime) -> float | None:
+        """Seconds in which the open review can be answered; None without one."""
+        if self.review is None:
+            return None
+        return max(0.0, (self.review.valid_until - now).total_seconds())
+
+    # What the work says
 
     def started(self) -> None:
-        """A run over the swap begins, the first one or one more."""
-        self.outcome, self.said = None, ""
+        """A run begins, the first one or one more."""
+        self.ending, self.said = None, ""
         self._changed()
 
     async def look(self, review: Review) -> Agreed | None:
@@ -167,7 +202,7 @@ class SigningSession(Watch):
         try:
             await asyncio.wait({answer})
             if answer.cancelled():
-                raise NotAgreed(EXPIRED, "QUOTE_EXPIRED")
+                raise NotAgreed(f"The {self.PROMISE} ended before you signed.", self.EXPIRED)
             return answer.result()
         finally:
             over.cancel()
@@ -176,9 +211,6 @@ class SigningSession(Watch):
 
     def reviewed(self, payload: Payload, review: Review) -> None:
         self.payload, self.transaction = payload, None
-        if isinstance(payload, TypedDataPayload):
-            permit = is_permit(payload.document.get("primaryType"))
-            self._kinds[payload.step.step] = PERMIT if permit else ORDER
         if review.refused:
             self.refused = review
         self._changed()
@@ -187,9 +219,9 @@ class SigningSession(Watch):
         self.transaction = None if signed.state in FINAL else signed
         self._changed()
 
-    def ended(self, outcome: DexOutcome) -> None:
+    def finish(self, ending: Ending) -> None:
         """The run came to this."""
-        self.outcome, self.transaction, self.fresh = outcome, None, False
+        self.ending, self.transaction = ending, None
         self._changed()
 
     # What the trader says
@@ -199,7 +231,7 @@ class SigningSession(Watch):
         return self._say(review_id, Agreed(phrase))
 
     def refuse(self, review_id: str) -> bool:
-        """No to this review: the swap ends, nothing of it is signed."""
+        """No to this review: it ends here, nothing of it is signed."""
         return self._say(review_id, None)
 
     def _say(self, review_id: str, answer: Agreed | None) -> bool:
@@ -229,18 +261,3 @@ class SigningSession(Watch):
             return False
         self._phrase.set_result(phrase)
         return True
-
-    def left(self, now: datetime) -> float | None:
-        """Seconds in which the open review can be answered; None without one."""
-        if self.review is None:
-            return None
-        return max(0.0, (self.review.valid_until - now).total_seconds())
-
-    @property
-    def order_id(self) -> str | None:
-        """The order, once there is one."""
-        if isinstance(self.outcome, Swapped):
-            return self.outcome.order.service_id
-        if self.outcome is not None and self.outcome.order_id is not None:
-            return self.outcome.order_id
-        return self._journal.swaps.order_of(self.id)

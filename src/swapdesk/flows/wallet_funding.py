@@ -92,7 +92,7 @@ class WalletFunding:
         the payment that was begun. Raises WalletError for what happened before a signature."""
         try:
             earlier = self._journal.calls.payment_of(tracked.service_id)
-            kept = await self._kept(tracked)
+            kept = await self.kept(tracked)
             done = kept is not None and kept.state is TransactionState.SUCCEEDED
             if kept is not None and done and earlier is not None and _settled(earlier):
                 return NotPaid("PAID_BEFORE", _said(earlier), kept.hash)
@@ -107,8 +107,8 @@ class WalletFunding:
         except PaidBefore as before:
             return NotPaid("PAID_BEFORE", _said(before.call))
 
-    async def _kept(self, tracked: TrackedOrder) -> SignedTransaction | None:
-        """The transaction that pays this order or may still."""
+    async def kept(self, tracked: TrackedOrder) -> SignedTransaction | None:
+        """The transaction that pays this order or may still. Raises WalletError."""
         if tracked.intent is None:
             return None
         signed = await self._client.transactions(tracked.intent.id)
@@ -201,6 +201,7 @@ class WalletFunding:
         """Send the bytes while the order waits for them, and wait for their end."""
         ends, problem = self._clock.monotonic() + self._pace.patience, signed.problem
         hash_ = signed.hash
+        self._watch.seen(signed)
         while True:
             try:
                 reason = self._refusal(tracked)

@@ -125,7 +125,7 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
         self._ends.begin(self.session.desk.link.tracker.orders())
         self.run_worker(self._follow_orders(), group="orders", exclusive=True, exit_on_error=False)
         self._tell_unfinished()
-        self.take_on_swaps()
+        self.take_on_signings()
         self.tell_problems(self._start_problems())
 
     def _tell_unfinished(self) -> None:
@@ -250,7 +250,10 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
 
         now, creating = self.session.now_clock.now(), self.creating is not None
         signing = len(self.swaps.open) if self.swaps is not None else 0
-        return quit_warning(link.tracker.running(), now, creating=creating, signing=signing)
+        paying = len(self.deposits.open) if self.deposits is not None else 0
+        return quit_warning(
+            link.tracker.running(), now, creating=creating, signing=signing, paying=paying
+        )
 
 
 def run_desk(settings: Settings, start_sandbox: StartSandbox | None) -> int:

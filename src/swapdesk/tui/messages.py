@@ -10,6 +10,7 @@ from textual.message import Message
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.create_outcome import CreateOutcome
+    from swapdesk.flows.deposit_signing import DepositSigning
     from swapdesk.flows.funding import Funded, NotFunded
     from swapdesk.flows.quoting import QuoteBoard
     from swapdesk.wire.pair_limits import PairLimits
@@ -66,10 +67,11 @@ class CreateEnded(Message):
 
 
 @dataclass
-class SwapMoved(Message):
-    """Something is to be shown of a swap on chains: a step, a review, a confirmation."""
+class SigningMoved(Message):
+    """Something is to be shown of a swap on chains or of a deposit: a step, a review, a
+    confirmation. ``signing_id`` is that of its intent, or of its order."""
 
-    intent_id: str
+    signing_id: str
 
 
 @dataclass
@@ -77,6 +79,13 @@ class SwapFinished(Message):
     """The work on a swap on chains ended or stopped; its session says how."""
 
     intent_id: str
+
+
+@dataclass
+class DepositEnded(Message):
+    """The work on a deposit from the wallet ended or stopped; its session says how."""
+
+    signing: DepositSigning
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Swaps on chains of the running desk: their work goes on whatever page is in view."""
+"""What the running desk signs, swaps on chains and deposits: it goes on whatever is in view."""
 
 from __future__ import annotations
 
@@ -8,38 +8,68 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.app import App
 
-from swapdesk.tui.messages import SwapFinished, SwapMoved
+from swapdesk.tui.messages import DepositEnded, SigningMoved, SwapFinished
 from swapdesk.tui.session import Session
 
 if TYPE_CHECKING:
     from swapdesk.flows.dex_plan import SwapPlan
     from swapdesk.flows.intent import Intent
+    from swapdesk.flows.running_deposits import RunningDeposits
     from swapdesk.flows.running_swaps import RunningSwaps
     from swapdesk.flows.signing_session import SigningSession
+    from swapdesk.flows.tracked_order import TrackedOrder
 
 log = logging.getLogger(__name__)
 
 
 class Signing(App[int]):
-    """The half of the application that keeps swaps going; the wallet starts with the first."""
+    """The half of the application that keeps what is signed going; the wallet starts with the
+    first."""
 
     session: Session
     _swaps: RunningSwaps | None = None
+    _deposits: RunningDeposits | None = None
 
     @property
     def swaps(self) -> RunningSwaps | None:
         """None as long as there was none."""
         return self._swaps
 
+    @property
+    def deposits(self) -> RunningDeposits | None:
+        """None as long as there was none."""
+        return self._deposits
+
+    @property
+    def signings(self) -> list[SigningSession]:
+        """All that is not over, swaps first."""
+        swaps = self._swaps.open if self._swaps is not None else []
+        deposits = self._deposits.open if self._deposits is not None else []
+        return [*swaps, *deposits]
+
     def _begun_swaps(self) -> RunningSwaps:
         from swapdesk.flows.running_swaps import RunningSwaps
 
-        def moved(intent_id: str) -> None:
-            self.post_message(SwapMoved(intent_id))
-
         if self._swaps is None:
-            self._swaps = RunningSwaps(self.session.desk, moved)
+            self._swaps = RunningSwaps(self.session.desk, self._moved)
         return self._swaps
+
+    def _begun_deposits(self) -> RunningDeposits:
+        from swapdesk.flows.running_deposits import RunningDeposits
+
+        if self._deposits is None:
+            self._deposits = RunningDeposits(self.session.desk, self._moved)
+        return self._deposits
+
+    def _moved(self, id_: str) -> None:
+        self.post_message(SigningMoved(id_))
+
+    def pay_from_wallet(self, tracked: TrackedOrder) -> None:
+        """Pay the deposit of an order that was confirmed here, and show what is to be signed;
+        or show the payment that was begun."""
+        signing = self._begun_deposits().begin(tracked)
+        self.go_on_signing(signing)
+        self.open_signing(signing)
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
         """Begin a swap that was confirmed, and show what is to be signed."""
@@ -53,8 +83,15 @@ class Signing(App[int]):
         self.run_worker(self._work(signing), group="swap", exit_on_error=False)
 
     async def _work(self, signing: SigningSession) -> None:
-        outcome = await self._begun_swaps().run(signing)
-        if outcome is not None:
+        from swapdesk.flows.deposit_signing import DepositSigning
+        from swapdesk.flows.swap_signing import SwapSigning
+
+        if isinstance(signing, DepositSigning):
+            if await self._begun_deposits().run(signing) is not None:
+                self.post_message(DepositEnded(signing))
+            return
+        assert isinstance(signing, SwapSigning)
+        if await self._begun_swaps().run(signing) is not None:
             self.post_message(SwapFinished(signing.id))
 
     def open_signing(self, signing: SigningSession) -> None:
@@ -62,7 +99,7 @@ class Signing(App[int]):
 
         self.push_screen(SignScreen(self.session, signing))
 
-    def take_on_swaps(self) -> None:
+    def take_on_signings(self) -> None:
         """Go on with what an earlier run left open, and with what stopped when the service or
         the wallet was gone."""
         from swapdesk.flows.journal_file import JournalUnavailable
@@ -72,19 +109,20 @@ class Signing(App[int]):
         if desk.link.connection.read_only:
             return
         try:
-            if self._swaps is None and not desk.journal.swaps.open_swaps():
-                return
-            swaps = self._begun_swaps()
-            swaps.left_open()
+            if self._swaps is not None or desk.journal.swaps.open_swaps():
+                self._begun_swaps().left_open()
+            paying = any(one.by_wallet for one in desk.journal.calls.unresolved())
+            if self._deposits is not None or paying:
+                self._begun_deposits().left_open()
         except JournalUnavailable as error:
-            log.warning("open swaps were not read: %s", error)
+            log.warning("what was being signed was not read: %s", error)
             return
-        for one in swaps.open:
+        for one in self.signings:
             if one.stage in (Stage.WORKING, Stage.STOPPED):
                 self.go_on_signing(one)
 
-    @on(SwapMoved)
-    def _swap_moved(self) -> None:
+    @on(SigningMoved)
+    def _signing_moved(self) -> None:
         page = getattr(self, "page", None)
         if page is not None and page.is_mounted:
             page.swaps_changed()
@@ -93,7 +131,7 @@ class Signing(App[int]):
     async def _swap_finished(self, event: SwapFinished) -> None:
         from swapdesk.flows.dex_outcome import Swapped
         from swapdesk.tui.screens.sign import SignScreen
-        from swapdesk.tui.screens.sign_facts import swap_words
+        from swapdesk.tui.screens.sign_facts import subject_of
 
         signing = self._swaps.get(event.intent_id) if self._swaps is not None else None
         if signing is None or signing.outcome is None:
@@ -108,12 +146,33 @@ class Signing(App[int]):
             if shown:
                 await self._show_order(outcome.order.service_id)
             venue = signing.intent.provider_name or "the venue"
-            self.notify(f"{swap_words(signing)} is signed and sent. Next: {venue} pays out.")
+            self.notify(f"{subject_of(signing)} is signed and sent. Next: {venue} pays out.")
         elif not shown:
             said = outcome.failure
-            self.notify(f"{swap_words(signing)}: {said.cause}", severity="warning")
+            self.notify(f"{subject_of(signing)}: {said.cause}", severity="warning")
         page = getattr(self, "page", None)
         if page is not None:
+            page.swaps_changed()
+
+    @on(DepositEnded)
+    async def _deposit_ended(self, event: DepositEnded) -> None:
+        from swapdesk.flows.funding import Funded
+        from swapdesk.tui.screens.sign import SignScreen
+        from swapdesk.tui.screens.sign_facts import subject_of
+
+        signing = event.signing
+        shown = isinstance(self.screen, SignScreen) and self.screen.signing is signing
+        failure = signing.ending.failure if signing.ending is not None else None
+        if isinstance(signing.outcome, Funded):
+            if shown:
+                await self.pop_screen()
+            self.notify(f"{subject_of(signing)} is paid. Next: the venue counts confirmations.")
+        elif failure is not None and not shown:
+            self.notify(f"{subject_of(signing)}: {failure.cause}", severity="warning")
+        page = getattr(self, "page", None)
+        if page is not None:
+            page.refresh_frame()
+            page.orders_changed(frozenset({signing.id}))
             page.swaps_changed()
 
     async def _show_order(self, service_id: str) -> None:

@@ -11,7 +11,7 @@ from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen
 from swapdesk.flows.dex_plan import SwapPlan
 from swapdesk.flows.dex_words import ended, goes_on
 from swapdesk.flows.running_swaps import RunningSwaps
-from swapdesk.flows.signing_session import SigningSession
+from swapdesk.flows.swap_signing import SwapSigning
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Match, Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
@@ -21,12 +21,12 @@ from tui.scenes import scene
 MONEY = "in your wallet; nothing was swapped"
 
 
-async def opened(run: DeskRun) -> SigningSession:
+async def opened(run: DeskRun) -> SwapSigning:
     """A swap whose permit is signed, in the journal as it would be, on the screen."""
     await run.ready()
     desk: Any = run.app.session.desk
     app = run.app
-    app._swaps = RunningSwaps(desk, lambda _: app.call_later(app._swap_moved))
+    app._swaps = RunningSwaps(desk, lambda _: app.call_later(app._signing_moved))
     plan = SwapPlan(0, ("permit", "order"))
     signing = app._swaps.begin(swap_intent(), wallet="trading", plan=plan)
     signing.confirmations = 2
@@ -37,7 +37,7 @@ async def opened(run: DeskRun) -> SigningSession:
     return signing
 
 
-async def asks(run: DeskRun, signing: SigningSession, asked: Review) -> None:
+async def asks(run: DeskRun, signing: SwapSigning, asked: Review) -> None:
     """The flow at its question."""
     signing.reviewed(document(), asked)
     run.app.run_worker(signing.look(asked), group="swap", exit_on_error=False)

@@ -6,10 +6,10 @@ from swapdesk.tui.commands.command import Command
 
 
 class Fund(Command):
-    """Pay this deposit from the sandbox's faucet, exactly once."""
+    """Pay this deposit exactly once: from your wallet, or from the sandbox's faucet."""
 
     KEY = "f"
-    VERB = "fund from the faucet"
+    VERB = "fund"
     MONEY = True
 
 

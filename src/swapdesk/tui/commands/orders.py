@@ -20,7 +20,7 @@ class CopyAddress(Command):
 
 
 class Fund(Command):
-    """Pay this deposit from the sandbox's faucet, exactly once."""
+    """Pay this deposit exactly once: from your wallet, or from the sandbox's faucet."""
 
     KEY = "f"
     VERB = "fund"

@@ -14,7 +14,7 @@ class Sign(Command):
 
 
 class Refuse(Command):
-    """Sign nothing of this and end the swap."""
+    """Sign nothing of this and end it here."""
 
     KEY = "x"
     VERB = "refuse"
@@ -22,7 +22,7 @@ class Refuse(Command):
 
 
 class GoOn(Command):
-    """Go on with the swap from the step where it stopped."""
+    """Go on from the step where it stopped."""
 
     KEY = "r"
     VERB = "go on"
@@ -67,7 +67,7 @@ class Unlock(Command):
 
 
 class Back(Command):
-    """Back; the swap waits and is shown on the first screen."""
+    """Back; it waits, and is shown on the first screen."""
 
     KEY = "escape"
     SHOWN_KEY = "esc"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
@@ -25,11 +26,14 @@ from swapdesk.tui.commands.deposit import (
 from swapdesk.tui.reading import BodyReading
 from swapdesk.tui.screens.deposit_facts import code_caption, deposit_state
 from swapdesk.tui.screens.deposit_page import DepositPage
-from swapdesk.tui.screens.funding import NOT_THIS_ONE, fund_standing
+from swapdesk.tui.screens.funding import begin_funding, fund_standing
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.code_panel import CodePanel, CodePanelState
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
+
+if TYPE_CHECKING:
+    from swapdesk.flows.deposit_ways import PayBy
 
 ACCEPT = "accept"
 
@@ -45,6 +49,7 @@ class DepositScreen(DepositPage):
     def __init__(self, session: Session, service_id: str) -> None:
         super().__init__(session, service_id)
         self._funding = False
+        self._payer: PayBy | None = None
         self._card = DepositCard(DepositState(DepositPhase.HIDDEN, ""))
         self._code = CodePanel(classes="beside")
 
@@ -82,11 +87,17 @@ class DepositScreen(DepositPage):
         if tracked is None:
             self.set_money("in your wallet.", "the desk: it connects to the service")
             return
-        state = deposit_state(tracked, self.now())
+        ways = self.desk.deposit_ways
+        state = deposit_state(
+            tracked, self.now(), simulated=ways.simulated(tracked), lack=ways.lack_of(tracked)
+        )
         before = self._card.state
         self._card.show(state)
         self.settle_notice(state.phase)
-        if state.phase is not before.phase or state.payment != before.payment:
+        payer = ways.of(tracked)
+        same = payer is self._payer and state.payment == before.payment
+        if state.phase is not before.phase or not same:
+            self._payer = payer
             self.step_changed(self._step())
         captions = [CodePanelState(one.text, *code_caption(one, tracked)) for one in self.codes()]
         self._code.show(captions, self.app.size)
@@ -96,7 +107,8 @@ class DepositScreen(DepositPage):
     def _step(self) -> str:
         """What a money key of this card acts on."""
         payment = self._card.state.payment
-        return f"{self._card.state.phase.value} {payment.address if payment else ''}"
+        payer = self._payer.value if self._payer is not None else ""
+        return f"{self._card.state.phase.value} {payment.address if payment else ''} {payer}"
 
     # keys
 
@@ -105,8 +117,15 @@ class DepositScreen(DepositPage):
             lower = lower_output(self.tracked)
             return READY if lower is not None else HIDDEN
         if verb is Fund:
-            payable = self.payment() is not None
-            return fund_standing(self.link, self.tracked, payable=payable, paying=self._funding)
+            if self.link is None:
+                return HIDDEN
+            return fund_standing(
+                self.desk.deposit_ways,
+                self.link,
+                self.tracked,
+                payable=self.payment() is not None,
+                paying=self._funding,
+            )
         if verb is ReadOn:
             return self._reading.below
         if verb is ReadBack:
@@ -116,13 +135,9 @@ class DepositScreen(DepositPage):
         return self.copy_standing(verb)
 
     def do_fund(self) -> None:
-        tracked = self.tracked
-        pay = getattr(self.app, "pay", None)
-        if tracked is None or pay is None or not pay(tracked):
-            self.show_notice(NOT_THIS_ONE, "warning")
-            return
-        self._funding = True
-        self.step_changed("funding")
+        if begin_funding(self, self.desk.deposit_ways, self.tracked):
+            self._funding = True
+            self.step_changed("funding")
 
     @property
     def _reading(self) -> BodyReading:

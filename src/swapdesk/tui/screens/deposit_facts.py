@@ -53,7 +53,7 @@ CODE_LABEL = 10
 """Cells for the facts beside a code and for their labels."""
 
 
-def payment_of(tracked: TrackedOrder, now: datetime) -> Payment | None:
+def payment_of(tracked: TrackedOrder, now: datetime, *, simulated: bool = False) -> Payment | None:
     """What to pay and where; None unless the card may show it."""
     order = tracked.order
     if deposit_phase(tracked, now) is not DepositPhase.WAITING:
@@ -69,6 +69,7 @@ def payment_of(tracked: TrackedOrder, now: datetime) -> Payment | None:
         memo_label=memo_label_of(tracked),
         exact=payable.exact,
         note=payable.note or "",
+        simulated=simulated,
     )
 
 
@@ -84,7 +85,11 @@ def network_of(tracked: TrackedOrder) -> str:
     return token.chain_name if token is not None else "?"
 
 
-def deposit_state(tracked: TrackedOrder, now: datetime) -> DepositState:
+def deposit_state(
+    tracked: TrackedOrder, now: datetime, *, simulated: bool = False, lack: str | None = None
+) -> DepositState:
+    """``simulated``: the chain exists in the sandbox's ledger alone. ``lack``: why the wallet
+    cannot pay it."""
     phase = deposit_phase(tracked, now)
     state = tracked.state(now)
     order = tracked.order
@@ -106,7 +111,9 @@ def deposit_state(tracked: TrackedOrder, now: datetime) -> DepositState:
         return DepositState(phase, head, facts=facts, matches=verdict)
     if phase is DepositPhase.SEEN:
         return DepositState(phase, _seen_head(state), facts=facts)
-    payment = payment_of(tracked, now)
+    payment = payment_of(tracked, now, simulated=simulated)
+    if lack is not None:
+        facts = (Fact("Wallet", Span(lack, "status-waiting")), *facts)
     created = f"created {clock_time(order.created)}" if order.created is not None else ""
     compared = Check(Verdict.VALID, COMPARED) if tracked.intent is not None else None
     return DepositState(

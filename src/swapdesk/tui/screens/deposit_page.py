@@ -51,9 +51,9 @@ class DepositPage(Page):
 
     def say_money(self, tracked: TrackedOrder) -> None:
         """Where the money is and who acts next."""
-        faucet = self.link.faucet if self.link is not None else None
-        sent = faucet is not None and faucet.has_paid(tracked)
-        money = deposit_money(tracked, self.now(), sent=sent)
+        ways = self.desk.deposit_ways
+        sent, begun = ways.paid(tracked), ways.under_way(tracked)
+        money = deposit_money(tracked, self.now(), sent=sent, begun=begun)
         next_ = money.brief if self.app.size.width < NARROW else money.next
         self.set_money(money.where, next_, urgent=money.urgent)
 

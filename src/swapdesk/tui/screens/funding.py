@@ -1,25 +1,66 @@
-"""The key that pays a deposit from the sandbox's faucet, alike on every screen that has it."""
+"""The key that pays a deposit, from the wallet or from the sandbox's faucet, alike everywhere."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from swapdesk.tui.commands.command import HIDDEN, READY, Standing
 
 if TYPE_CHECKING:
+    from swapdesk.flows.deposit_ways import DepositWays
     from swapdesk.flows.link import Link
     from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.tui.base_screen import DeskScreen
 
 NOT_THIS_ONE = "A deposit is being paid. This one was not."
+FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "open the payment"
 
 
 def fund_standing(
-    link: Link | None, tracked: TrackedOrder | None, *, payable: bool, paying: bool
+    ways: DepositWays,
+    link: Link | None,
+    tracked: TrackedOrder | None,
+    *,
+    payable: bool,
+    paying: bool,
+    brief: bool = False,
 ) -> Standing:
-    """``payable``: the order may be paid now; ``paying``: it is being paid from here."""
-    if not payable or tracked is None or link is None or link.faucet is None:
+    """``payable``: the order may be paid now; ``paying``: the faucet pays it from here;
+    ``brief``: where the footer has no room to say who pays."""
+    from swapdesk.flows.deposit_ways import PayBy
+
+    if tracked is None or link is None:
+        return HIDDEN
+    if ways.under_way(tracked):
+        return READY if brief else Standing(verb=GO_ON)
+    if not payable:
         return HIDDEN
     if paying:
         return Standing(locked="on its way")
-    refusal = link.faucet.refusal(tracked)
-    return READY if refusal is None else Standing(locked=refusal.rstrip(".").lower())
+    by = ways.of(tracked)
+    if by is None:
+        missing = ways.missing(tracked)
+        return HIDDEN if missing is None else Standing(locked=missing)
+    faucet = link.faucet if by is PayBy.FAUCET else None
+    refusal = ways.refusal(tracked) if faucet is None else faucet.refusal(tracked)
+    if refusal is not None:
+        return Standing(locked=refusal.rstrip(".").lower())
+    if brief:
+        return READY
+    return Standing(verb=FROM_WALLET if by is PayBy.WALLET else FROM_FAUCET)
+
+
+def begin_funding(screen: DeskScreen, ways: DepositWays, tracked: TrackedOrder | None) -> bool:
+    """Whether the faucet pays now. From the wallet nothing is paid yet: the screen that signs
+    opens."""
+    from swapdesk.flows.deposit_ways import PayBy
+
+    app: Any = screen.app
+    if tracked is not None and (ways.under_way(tracked) or ways.of(tracked) is PayBy.WALLET):
+        if hasattr(app, "pay_from_wallet"):
+            app.pay_from_wallet(tracked)
+        return False
+    if tracked is None or not hasattr(app, "pay") or not app.pay(tracked):
+        screen.show_notice(NOT_THIS_ONE, "warning")
+        return False
+    return True

@@ -22,7 +22,7 @@ from swapdesk.tui.commands.order import (
     RawJson,
     Refresh,
 )
-from swapdesk.tui.screens.funding import NOT_THIS_ONE, fund_standing
+from swapdesk.tui.screens.funding import begin_funding, fund_standing
 from swapdesk.tui.screens.order_view import OrderView
 from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.diagnosis_overlay import DiagnosisOverlay
@@ -57,7 +57,14 @@ class OrderScreen(OrderView):
         if verb is DepositCard:
             shown = summary.payable or (tracked.withheld is not None and not summary.ended)
             return READY if shown else HIDDEN
-        return fund_standing(link, tracked, payable=summary.payable, paying=self._paying)
+        return fund_standing(
+            self.desk.deposit_ways,
+            link,
+            tracked,
+            payable=summary.payable,
+            paying=self._paying,
+            brief=True,
+        )
 
     def _copied(self) -> tuple[str, str] | None:
         """Label and value of the fact under the cursor; the id when it has none to copy."""
@@ -104,13 +111,9 @@ class OrderScreen(OrderView):
         self.app.push_screen(OrderHistoryScreen(self.session, self.service_id))
 
     def do_fund(self) -> None:
-        tracked = self.tracked
-        pay = getattr(self.app, "pay", None)
-        if tracked is None or pay is None or not pay(tracked):
-            self.show_notice(NOT_THIS_ONE, "warning")
-            return
-        self._paying = True
-        self.step_changed("funding")
+        if begin_funding(self, self.desk.deposit_ways, self.tracked):
+            self._paying = True
+            self.step_changed("funding")
 
     def do_deposit_card(self) -> None:
         from swapdesk.tui.screens.deposit import DepositScreen

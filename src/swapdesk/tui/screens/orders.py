@@ -27,7 +27,7 @@ from swapdesk.tui.commands.orders import (
 from swapdesk.tui.glyphs import UNKNOWN
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.order_taking import ask_export
-from swapdesk.tui.screens.funding import NOT_THIS_ONE, fund_standing
+from swapdesk.tui.screens.funding import begin_funding, fund_standing
 from swapdesk.tui.screens.orders_list import CONTEXT, OrdersList
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.line_table import LineTable
@@ -93,7 +93,10 @@ class OrdersScreen(OrdersList):
         if verb is CopyAddress:
             return READY if payable else HIDDEN
         paying = self._table.cursor_key in self._paying
-        return fund_standing(self.link, self.current, payable=payable, paying=paying)
+        ways = self.desk.deposit_ways
+        return fund_standing(
+            ways, self.link, self.current, payable=payable, paying=paying, brief=True
+        )
 
     @on(LineTable.Chosen)
     def do_open_order(self) -> None:
@@ -111,12 +114,9 @@ class OrdersScreen(OrdersList):
 
     def do_fund(self) -> None:
         tracked = self.current
-        pay = getattr(self.app, "pay", None)
-        if tracked is None or pay is None or not pay(tracked):
-            self.show_notice(NOT_THIS_ONE, "warning")
-            return
-        self._paying.add(tracked.service_id)
-        self.step_changed("funding")
+        if begin_funding(self, self.desk.deposit_ways, tracked) and tracked is not None:
+            self._paying.add(tracked.service_id)
+            self.step_changed("funding")
 
     def do_say_row(self) -> None:
         tracked = self.current

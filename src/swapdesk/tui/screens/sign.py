@@ -11,7 +11,6 @@ from textual import on
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
-from swapdesk.flows.dex_ending import DexEnding
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
 from swapdesk.flows.raw_json import raw_lines
@@ -37,7 +36,7 @@ from swapdesk.tui.screens.sign_facts import (
     money_of,
     phrase_question,
     sign_lines,
-    swap_words,
+    subject_of,
 )
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line
@@ -68,7 +67,7 @@ class SignView(LinesView):
 
 
 class SignScreen(Page):
-    """One swap on chains, from its confirmation to the turn of the venue."""
+    """One swap on chains or one deposit, from the key that began it to the turn of the venue."""
 
     NAME = "Sign"
     SPENDS = "exchange"
@@ -163,7 +162,7 @@ class SignScreen(Page):
     def _say_steps(self) -> None:
         try:
             self._steps.show(self.signing.steps)
-            where = DexEnding(self.signing.intent, self.desk.journal).whereabouts()
+            where = self.signing.whereabouts
         except JournalUnavailable as error:
             self.show_notice(f"{error}.", "error")
             return
@@ -241,7 +240,8 @@ class SignScreen(Page):
             if yes:
                 self.signing.agree(review.id, phrase)
 
-        asked = Question("Not all of this is in the quote", phrase_question(review), phrase, "sign")
+        heading = f"Not all of this is in the {self.signing.PROMISE}"
+        asked = Question(heading, phrase_question(self.signing, review), phrase, "sign")
         self.app.push_screen(TypedConfirm(asked), typed)
 
     def do_refuse(self) -> None:
@@ -277,7 +277,7 @@ class SignScreen(Page):
     def do_raw_fields(self) -> None:
         from swapdesk.tui.screens.raw_payload import RawPayloadScreen
 
-        screen = RawPayloadScreen(self.session, swap_words(self.signing), self.raw_lines())
+        screen = RawPayloadScreen(self.session, subject_of(self.signing), self.raw_lines())
         self.app.push_screen(screen)
 
     def do_copy_digest(self) -> None:

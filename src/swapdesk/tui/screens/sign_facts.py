@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen
 from swapdesk.flows.dex_terms import COIN_DECIMALS
 from swapdesk.flows.notation import countdown, exact_amount, grouped_address
 from swapdesk.flows.review_words import (
@@ -20,7 +19,7 @@ from swapdesk.flows.review_words import (
     moved,
     objections,
 )
-from swapdesk.flows.signing_session import SigningSession, Stage
+from swapdesk.flows.signing_session import Ending, SigningSession, Stage
 from swapdesk.tui.glyphs import BECOMES, DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, ruled, wrapped
 from swapdesk.tui.widgets.match_lines import LEAST_LABEL, match_table
@@ -46,15 +45,16 @@ def context_of(session: SigningSession) -> str:
     """``2 of 2 · 1,000 USDC → WETH``, with the chain of what is bought where it is another."""
     place = session.place
     which = "" if place is None else f"{place[0]} of {place[1]} {DOT} "
-    return which + swap_words(session)
+    return which + subject_of(session)
 
 
-def swap_words(session: SigningSession) -> str:
-    intent = session.intent
-    sold = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
-    other = intent.token_out.chain != intent.token_in.chain
-    where = f" on {intent.token_out.chain_name}" if other else ""
-    return f"{sold} {BECOMES} {intent.token_out.symbol}{where}"
+def subject_of(session: SigningSession) -> str:
+    """``1,000 USDC → WETH`` of a swap, ``1,000 USDC → order m1Xc7D`` of a deposit."""
+    return f"{_paid(session)} {BECOMES} {session.against}"
+
+
+def _paid(session: SigningSession) -> str:
+    return f"{exact_amount(session.amount)} {session.intent.token_in.symbol}"
 
 
 def sign_lines(state: SignState, width: int) -> list[Line]:
@@ -63,8 +63,8 @@ def sign_lines(state: SignState, width: int) -> list[Line]:
     review = session.review
     if review is not None:
         return _fitting(session, review, width, state)
-    if session.outcome is not None:
-        return _end_lines(session, width, short=state.short)
+    if session.ending is not None:
+        return _end_lines(session, session.ending, width, short=state.short)
     if session.stage is Stage.LOCKED:
         return _locked_lines(session, width)
     return wrapped(Span(session.doing), width)
@@ -92,9 +92,11 @@ def review_lines(
     if head:
         title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
         rows += [*wrapped(title, width), *gap]
-    rows += match_table(match_rows(review, names_of(session)), width, head=head)
+    rows += match_table(
+        match_rows(review, names_of(session)), width, head=head, promised=_promised(session)
+    )
     rows += [*gap, *_objections(review, width), *_happens(session, review, width)]
-    rows += [*_labelled("Match", _matched(review), width), *gap]
+    rows += [*_labelled("Match", _matched(session, review), width), *gap]
     return rows + _digest(review, width, one_row=not head)
 
 
@@ -175,8 +177,12 @@ def _role(amount: Decimal) -> str:
     return "amount-down" if amount < 0 else "amount-up"
 
 
-def _matched(review: Review) -> Line:
-    said = match_count(review)
+def _promised(session: SigningSession) -> str:
+    return f"The {session.PROMISE} promised" if session.PROMISE == "quote" else "The order asks for"
+
+
+def _matched(session: SigningSession, review: Review) -> Line:
+    said = match_count(review, session.PROMISE)
     if any(one.match is Match.DIFFERS for one in review.lines) or review.refused:
         return [Span(f"{REFUSED} {said}", "status-trouble")]
     return [Span(f"{VALID} ", "status-done"), Span(said)]
@@ -207,26 +213,29 @@ def _locked_lines(session: SigningSession, width: int) -> list[Line]:
     return rows
 
 
-def _end_lines(session: SigningSession, width: int, *, short: bool) -> list[Line]:
-    outcome = session.outcome
-    if not isinstance(outcome, SwapEnded | SwapOpen):
-        return wrapped(Span("The swap is done by you. The venue acts next."), width)
-    over = isinstance(outcome, SwapEnded)
-    glyph, role = (REFUSED, "status-trouble") if over else (TROUBLE, "status-waiting")
-    failure = outcome.failure
+def _end_lines(session: SigningSession, ending: Ending, width: int, *, short: bool) -> list[Line]:
+    failure = ending.failure
+    if failure is None:
+        return wrapped(Span(session.DONE), width)
+    glyph, role = (TROUBLE, "status-waiting") if ending.open else (REFUSED, "status-trouble")
     rows = wrapped(Span(f"{glyph} {failure.cause}", role), width, indent=2)
     rows += [] if short else [[]]
     rows += _labelled("Funds", _sentence(failure.money), width)
     rows += _labelled("Next", _sentence(failure.next), width)
-    if outcome.order_id is not None:
-        rows += _labelled("Order", outcome.order_id, width)
-    if outcome.hash is not None:
-        rows += _labelled("Transaction", outcome.hash, width)
-    rows += _labelled("Code", outcome.code, width)
+    if ending.order_id is not None:
+        rows += _labelled("Order", ending.order_id, width)
+    if ending.hash is not None:
+        rows += _labelled("Transaction", ending.hash, width)
+    rows += _labelled("Code", ending.code, width)
     refused = session.refused
     if refused is not None:
         rows += [[], [Span(NOTHING_SIGNED, bold=True)], []]
-        rows += match_table(match_rows(refused, names_of(session)), width, head=not short)
+        rows += match_table(
+            match_rows(refused, names_of(session)),
+            width,
+            head=not short,
+            promised=_promised(session),
+        )
         rows += [[], *_objections(refused, width)]
     return rows
 
@@ -237,19 +246,21 @@ def _sentence(text: str) -> str:
 
 
 def money_of(session: SigningSession, where: str, now: datetime) -> MoneyState:
-    """Where the money is and who acts next. ``where``: as the journal has it, without a point."""
-    intent = session.intent
+    """Where the money is and who acts next. ``where``: as the session has it, without a point."""
     account = f" in wallet {session.wallet}" if session.wallet else " in your wallet"
-    funds = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}{account}."
+    at = account if session.brief is None else f" {session.brief}"
+    funds = f"{_paid(session)}{at}."
     plain = where.partition(";")[0] == "in your wallet" and "may still" not in where
     whole = funds if plain and "signature" not in where else f"{where}."
-    outcome = session.outcome
-    if isinstance(outcome, SwapEnded | SwapOpen):
-        return MoneyState(f"{outcome.failure.money}.", outcome.failure.next, funds)
+    failure = session.ending.failure if session.ending is not None else None
+    if failure is not None:
+        return MoneyState(f"{failure.money}.", failure.next, funds)
+    if session.over:
+        return MoneyState(f"{where}.", "the venue", funds)
     left = session.left(now)
     if left is not None:
         if left <= 0:
-            return MoneyState(whole, "the desk: the quote ended", funds)
+            return MoneyState(whole, f"the desk: the {session.PROMISE} ended", funds)
         return MoneyState(
             whole, f"you: sign or refuse in {countdown(left)}", funds, left < URGENT_SECONDS
         )
@@ -260,11 +271,11 @@ def money_of(session: SigningSession, where: str, now: datetime) -> MoneyState:
     return MoneyState(whole, "the desk: it goes on by itself", funds)
 
 
-def phrase_question(review: Review) -> Sequence[str]:
-    """The sentences before a phrase is typed: what stands in no quote."""
+def phrase_question(session: SigningSession, review: Review) -> Sequence[str]:
+    """The sentences before a phrase is typed: what nobody promised."""
     heavy = [one for one in review.lines if one.match is Match.UNMATCHED and one.weight]
     return [
         f"{review.title}.",
-        *(f"{one.field}: {one.signed}. It is not in the quote." for one in heavy),
+        *(f"{one.field}: {one.signed}. It is not in the {session.PROMISE}." for one in heavy),
         *objections(review, Severity.WARN),
     ]

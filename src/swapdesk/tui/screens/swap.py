@@ -44,7 +44,7 @@ class SwapScreen(SwapView):
             signing = None if self.line.value else self.signing
             if signing is None:
                 return HIDDEN
-            return READY if signing.waits else Standing(verb="open swap")
+            return READY if signing.waits else Standing(verb=f"open {signing.NOUN}")
         if verb is AskQuotes:
             if self.session.ready and self._read.complete:
                 both = self._options.fixed and self._options.floating

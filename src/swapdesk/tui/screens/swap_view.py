@@ -23,7 +23,6 @@ from swapdesk.tui.widgets.text_rows import TextRows
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from swapdesk.flows.running_swaps import RunningSwaps
     from swapdesk.flows.signing_session import SigningSession
 
 
@@ -71,18 +70,18 @@ class SwapView(Page):
 
     @property
     def signing(self) -> SigningSession | None:
-        """The swap on chains that is to be looked at first: one that waits for the trader."""
-        swaps: RunningSwaps | None = getattr(self.app, "swaps", None)
-        if swaps is None:
-            return None
-        return next(iter(swaps.waiting or swaps.open), None)
+        """What is to be looked at first of all that is signed: what waits for the trader."""
+        signings = self._signings()
+        return next(iter([one for one in signings if one.waits] or signings), None)
+
+    def _signings(self) -> list[SigningSession]:
+        return list(getattr(self.app, "signings", ()))
 
     def swaps_changed(self) -> None:
-        """Say which swaps are under way, in a row of their own."""
+        """Say which swaps and payments are under way, in a row each."""
         from swapdesk.tui.screens.swaps_under_way import under_way
 
-        swaps: RunningSwaps | None = getattr(self.app, "swaps", None)
-        rows = under_way(swaps.open if swaps is not None else [])
+        rows = under_way(self._signings())
         self._waiting.show(rows)
         self.set_class(bool(rows), "-signing")
         self._say_money()

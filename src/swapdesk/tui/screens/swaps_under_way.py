@@ -1,4 +1,4 @@
-"""Swaps on chains that are not over, as rows of the first screen; pure."""
+"""Swaps on chains and deposits that are not over, as rows of the first screen; pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from swapdesk.flows.signing_session import SigningSession, Stage
 from swapdesk.tui.glyphs import MOVING, TROUBLE, WAITING
-from swapdesk.tui.screens.sign_facts import swap_words
+from swapdesk.tui.screens.sign_facts import subject_of
 from swapdesk.tui.spans import LineLike, Span
 
 MOST = 3
@@ -25,7 +25,7 @@ def under_way(sessions: Sequence[SigningSession]) -> list[LineLike]:
     for one in found[:MOST]:
         glyph, role, said = _SAID[one.stage]
         rows.append(
-            [Span(f"{glyph} ", role), Span(swap_words(one), bold=True), Span(f"  {said}", role)]
+            [Span(f"{glyph} ", role), Span(subject_of(one), bold=True), Span(f"  {said}", role)]
         )
     if len(found) > MOST:
         rows.append(Span(f"  and {len(found) - MOST} more", "muted"))

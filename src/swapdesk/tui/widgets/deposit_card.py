@@ -25,7 +25,8 @@ LEAST = 8
 @dataclass(frozen=True, slots=True)
 class Payment:
     """``amount`` is ``exact`` with its symbol, ``memo`` None if unused. ``note`` is a sentence
-    where the service's own writing of the amount is another one."""
+    where the service's own writing of the amount is another one. ``simulated``: a chain that the
+    sandbox keeps in its ledger."""
 
     network: str
     amount: str
@@ -34,6 +35,7 @@ class Payment:
     memo_label: str = "Memo"
     exact: Decimal = Decimal(0)
     note: str = ""
+    simulated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,8 @@ def _payment_lines(
     rows += [*(_remark(payment.note, width) if payment.note else []), *gap]
     address = [[Span(row, "foreground", True)] for row in wrapped_address(payment.address, room)]
     rows += _numbered(number + 1, "Address", address, address_key, width)
-    network = Fact("Network", payment.network, bold=True)
+    ledger = [Span("  simulated chain", "muted")] if payment.simulated else []
+    network = Fact("Network", [Span(payment.network, bold=True), *ledger])
     rows += [*gap, *(_indented(line) for line in fact_lines(network, width - INDENT, LABEL))]
     rows += _remark("not a token of the same name on another chain", width)
     if payment.memo is None:

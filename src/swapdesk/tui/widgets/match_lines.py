@@ -1,4 +1,4 @@
-"""The match table: a field, what is signed, the mark, what the quote promised.
+"""The match table: a field, what is signed, the mark, what was promised.
 
 Addresses are never cut: where both sides have no room in one row, the promise goes below.
 """
@@ -29,8 +29,10 @@ LEAST_BESIDE = 24
 STRONG = ("You sell", "You get")
 
 
-def match_table(rows: Sequence[MatchRow], width: int, *, head: bool) -> list[Line]:
-    """All rows at this width."""
+def match_table(
+    rows: Sequence[MatchRow], width: int, *, head: bool, promised: str = "The quote promised"
+) -> list[Line]:
+    """All rows at this width; ``promised`` heads what they are compared with."""
     label = max([len(one.field) for one in rows] or [0])
     most = MOST_LABEL if width >= ROOMY else NARROW_LABEL
     label = max(LEAST_LABEL, min(most, label)) + GAP
@@ -40,7 +42,7 @@ def match_table(rows: Sequence[MatchRow], width: int, *, head: bool) -> list[Lin
     if head:
         first = [*fill(Span("Field", "muted"), label), Span("You sign", "muted")]
         if beside >= LEAST_BESIDE:
-            first = [*fill(first, label + signed + 5), Span("The quote promised", "muted")]
+            first = [*fill(first, label + signed + 5), Span(promised, "muted")]
         lines += [first, rule(width)]
     for row in rows:
         lines += _row(row, label, signed, beside)

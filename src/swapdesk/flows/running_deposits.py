@@ -1,0 +1,169 @@
+"""Deposits that this run of the desk pays from the wallet: new ones, and those left open.
+
+Each has a session that whoever shows it looks at; the work goes on without anybody looking, up
+to the next question. What became of a payment is decided by the journal and the wallet's records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from swapdesk.flows.coin_price import coin_price, native_coin
+from swapdesk.flows.deposit_account import OTHER_DESK, lack_of
+from swapdesk.flows.deposit_promise import kind_of
+from swapdesk.flows.deposit_signing import DepositSigning
+from swapdesk.flows.deposit_words import NOT_ENOUGH
+from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.signing_keys import open_keys
+from swapdesk.flows.swap_account import NoSwapAccount, SwapAccount, find_account
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.wallet_funding import FundingOutcome, NotPaid, PaymentOpen, WalletFunding
+from swapdesk.flows.wallet_words import MISSING, failure_of_wallet
+from swapdesk.flows.wording import NO_JOURNAL
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.errors import WalletError
+
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk
+
+_LACKING = frozenset({NOT_ENOUGH, MISSING})
+"""Ends after which somebody else has to pay."""
+
+
+class RunningDeposits:
+    """``changed`` is called with the id of an order after everything that is to be shown."""
+
+    def __init__(self, desk: Desk, changed: Callable[[str], None]) -> None:
+        self._desk = desk
+        self._changed = changed
+        self._sessions: dict[str, DepositSigning] = {}
+        self._working: set[str] = set()
+
+    def get(self, service_id: str) -> DepositSigning | None:
+        return self._sessions.get(service_id)
+
+    @property
+    def open(self) -> list[DepositSigning]:
+        """Those that are not over, oldest first."""
+        return [one for one in self._sessions.values() if not one.over]
+
+    def begin(self, tracked: TrackedOrder) -> DepositSigning:
+        """The session of a payment that was asked for, the one there is while it is not over;
+        :meth:`run` does the work. ValueError for an order that was not confirmed here."""
+        known = self._sessions.get(tracked.service_id)
+        if known is not None and not known.over:
+            known.asked = True
+            return known
+        return self._session(tracked, asked=True)
+
+    def left_open(self) -> list[DepositSigning]:
+        """Sessions for payments that the journal has open and nobody here works on. Raises
+        JournalUnavailable."""
+        found = []
+        for call in self._desk.journal.calls.unresolved():
+            if not call.by_wallet or call.service_id is None or call.service_id in self._sessions:
+                continue
+            tracked = self._desk.link.tracker.get(call.service_id)
+            if tracked is not None and tracked.intent is not None:
+                found.append(self._session(tracked, asked=False))
+        return found
+
+    def _session(self, tracked: TrackedOrder, *, asked: bool) -> DepositSigning:
+        desk, service_id = self._desk, tracked.service_id
+        chain = "" if tracked.intent is None else tracked.intent.token_in.chain
+        node, coin = desk.deposit_ways.node(tracked), native_coin(desk.catalog, chain)
+        session = DepositSigning(
+            tracked,
+            desk.clock,
+            lambda: self._changed(service_id),
+            asked=asked,
+            faucet=desk.link.faucet is not None,
+            coin=coin.symbol if coin is not None else "",
+            confirmations=node.confirmations if node is not None else 0,
+        )
+        self._sessions[service_id] = session
+        return session
+
+    async def run(self, session: DepositSigning) -> FundingOutcome | None:
+        """Do the work, or go on with it, up to its end; None while another desk does it.
+
+        A run that is cancelled leaves the payment as the journal has it."""
+        if session.id in self._working or session.over:
+            return session.outcome
+        self._working.add(session.id)
+        session.started()
+        try:
+            outcome = await self._worked(session)
+        except WalletError as error:
+            outcome = self._not_asked(session, error)
+        except JournalUnavailable:
+            outcome = NotPaid("NO_JOURNAL", NO_JOURNAL.cause)
+        except NoSwapAccount as error:
+            outcome = NotPaid(NOT_ENOUGH, str(error))
+        finally:
+            self._working.discard(session.id)
+        if outcome is None:
+            del self._sessions[session.id]
+            self._changed(session.id)
+            return None
+        if isinstance(outcome, NotPaid) and outcome.code in _LACKING:
+            self._desk.deposit_ways.lacks(session.id, outcome.reason)
+        session.ended(outcome)
+        return outcome
+
+    async def _worked(self, session: DepositSigning) -> FundingOutcome | None:
+        desk = self._desk
+        tracked = desk.link.tracker.get(session.id) or session.tracked
+        session.tracked = tracked
+        accounts = await desk.wallet.accounts()
+        if accounts.read_only and not session.asked:
+            return None
+        begun = desk.journal.calls.payment_of(session.id) is not None
+        if begun:
+            found = next((one for one in accounts.accounts if one.kind is kind_of(tracked)), None)
+            if found is None:
+                return NotPaid(NOT_ENOUGH, "This wallet has no account of the chain.")
+            account = found
+            session.account(account.name or account.address)
+        else:
+            looked = await self._looked_into(session, tracked)
+            if isinstance(looked, NotPaid):
+                return looked
+            account = looked
+        funding = WalletFunding(
+            await desk.wallet.client(),
+            desk.journal,
+            desk.clock,
+            session.look,
+            desk.link.tracker.get,
+            watch=session,
+        )
+        if not await funding.kept(tracked):
+            await open_keys(desk.wallet, account.address, session)
+        price = coin_price(desk.catalog, session.intent.token_in.chain)
+        return await funding.fund(tracked, account, price)
+
+    async def _looked_into(
+        self, session: DepositSigning, tracked: TrackedOrder
+    ) -> Account | NotPaid:
+        """The account that pays, or what it lacks."""
+        token = self._desk.catalog.token(session.intent.token_in.id)
+        if token is None:
+            return NotPaid(NOT_ENOUGH, "The token of the order is not in the desk's list.")
+        found: SwapAccount | None = None
+        async for found in find_account(self._desk, token, token):
+            session.account(found.name, filling=token.symbol if found.filling else "")
+        assert found is not None  # it yields once, or raises
+        if found.read_only:
+            return NotPaid("READ_ONLY", OTHER_DESK)
+        lack = lack_of(found, tracked, session.coin)
+        return found.account if lack is None else NotPaid(NOT_ENOUGH, lack)
+
+    def _not_asked(self, session: DepositSigning, error: WalletError) -> FundingOutcome:
+        """The wallet did not answer, or said no before anything was signed."""
+        failure = failure_of_wallet(error)
+        payment = self._desk.deposit_ways.payment(session.id)
+        if payment is None:
+            return NotPaid(failure.code, failure.cause)
+        return PaymentOpen(failure.code, failure.cause)

@@ -1,0 +1,134 @@
+"""A deposit from the wallet: its card, the review, what goes on, what is missing."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from flows.deposits import (
+    PAYLOAD,
+    deposit_intent,
+    deposit_order,
+    deposit_review,
+    refused_deposit,
+    signed,
+)
+from swapdesk.clock import ManualClock
+from swapdesk.flows.deposit_account import lack_of
+from swapdesk.flows.deposit_signing import DepositSigning
+from swapdesk.flows.running_deposits import RunningDeposits
+from swapdesk.flows.swap_account import SwapAccount
+from swapdesk.flows.wallet_funding import NotPaid, PaymentOpen
+from swapdesk.tui.screens.deposit import DepositScreen
+from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.transactions import TransactionState
+from tui.desk_run import DeskRun, Market
+from tui.known_orders import HALF_HOUR, Known, ago, prepare
+from tui.scenes import scene
+
+ORDER = "q5Zt8JxKcVbNmAsDfGhJkL"
+NODE = {
+    "shortName": "ethereum",
+    "kind": "evm",
+    "chainId": 1_337_000_001,
+    "rpc": "http://127.0.0.1:9/evm/ethereum",
+}
+
+
+def known(clock: ManualClock) -> Known:
+    """1,000 USDC to bitcoin, two minutes after it was created."""
+    confirmed = deposit_intent(id="6e" * 16)
+    created = ago(clock, minutes=2)
+    made = deposit_order(confirmed, service_id=ORDER, created=created, expires=created + HALF_HOUR)
+    return Known([made], confirmed)
+
+
+def embedded(market: Market) -> None:
+    """The order, in a sandbox that runs its chain."""
+    market.chains.append(NODE)
+    prepare(market, [known(market.clock)])
+
+
+async def begun(run: DeskRun) -> DepositSigning:
+    """The payment as ``f`` begins it; what the wallet says is put beside it."""
+    await run.ready()
+    desk: Any = run.app.session.desk
+    app = run.app
+    app._deposits = RunningDeposits(desk, lambda _: app.call_later(app._signing_moved))
+    tracked = desk.link.tracker.get(ORDER)
+    assert tracked is not None
+    return app._deposits.begin(tracked)
+
+
+@scene("deposit-wallet", prepare=embedded, decides=True, keys=False)
+async def card(run: DeskRun) -> None:
+    await run.ready()
+    run.app.push_screen(DepositScreen(run.app.session, ORDER))
+    await run.see("Send this, once, on Ethereum")
+
+
+@scene("sign-deposit", prepare=embedded, decides=True)
+async def review(run: DeskRun) -> None:
+    signing = await begun(run)
+    signing.account("trading")
+    signing.reviewed(PAYLOAD, deposit_review())
+    run.app.run_worker(signing.look(deposit_review()), group="swap", exit_on_error=False)
+    await run.settle(lambda: signing.review is not None, "the question")
+    run.app.open_signing(signing)
+    await run.see("sign or refuse in")
+
+
+@scene("sign-deposit-refused", prepare=embedded, decides=True)
+async def refused(run: DeskRun) -> None:
+    signing = await begun(run)
+    signing.account("trading")
+    signing.reviewed(PAYLOAD, refused_deposit())
+    said = " ".join(f"{one.words} Rule {one.code}." for one in refused_deposit().findings)
+    signing.ended(NotPaid("GATE", said))
+    run.app.open_signing(signing)
+    await run.see("Your wallet refuses")
+
+
+@scene("sign-deposit-lacking", prepare=embedded)
+async def lacking(run: DeskRun) -> None:
+    """f on the card pays from the faucet from here on."""
+    signing = await begun(run)
+    signing.account("trading")
+    trader = Account(
+        "0x" + "7" * 40, Kind.EVM, "trading", "sandbox", Origin.CREATED, None, run_now(run)
+    )
+    held = SwapAccount(
+        trader, trader, (trader,), read_only=False, balance=Decimal("412.5"), coin=Decimal(1)
+    )
+    lack = lack_of(held, signing.tracked, "ETH")
+    assert lack is not None
+    signing.ended(NotPaid("NOT_ENOUGH", lack))
+    run.app.open_signing(signing)
+    await run.see("is short of")
+
+
+def run_now(run: DeskRun) -> Any:
+    return run.app.session.now_clock.now()
+
+
+@scene("sign-deposit-sent", prepare=embedded)
+async def sent(run: DeskRun) -> None:
+    signing = await begun(run)
+    signing.account("trading")
+    signing.reviewed(PAYLOAD, deposit_review())
+    signing.seen(signed(TransactionState.MINED, 1))
+    run.app.open_signing(signing)
+    await run.see("1 of 2 confirmations")
+
+
+@scene("sign-deposit-stopped", prepare=embedded, keys=False)
+async def stopped(run: DeskRun) -> None:
+    signing = await begun(run)
+    signing.account("trading")
+    signing.reviewed(PAYLOAD, deposit_review())
+    signing.seen(signed(TransactionState.SENT))
+    signing.ended(
+        PaymentOpen("AGENT_GONE", "The wallet agent ended.", signed(TransactionState.SENT).hash)
+    )
+    run.app.open_signing(signing)
+    await run.see("r go on")
