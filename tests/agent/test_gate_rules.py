@@ -43,14 +43,19 @@ from swapdesk.agent.gate import rules
 from swapdesk.agent.gate.case import Rule
 from swapdesk.agent.gate.facts import GasPlan
 from swapdesk.agent.gate.memory import Signed
+from swapdesk.agent.gate.policy import AccountFactory
 from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.calldata import erc20, permit2, venues
+from swapdesk.chain.deployments import SANDBOX_ACCOUNT, SANDBOX_ACCOUNT_FACTORY
+from swapdesk.chain.user_operation.smart_account import account_address
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Match, Severity, Simulation
 
+ACCOUNTS = AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
+SMART_ACCOUNT = account_address(ALICE)
 UNKNOWN_DOCUMENT = {
     "types": {"Vote": [{"name": "who", "type": "address"}]},
     "primaryType": "Vote",
@@ -169,6 +174,13 @@ def sol(name: str = "buy tokens") -> Scene:
 
 def pay() -> Scene:
     return Scene("transfer")
+
+
+def fund(to: str = SMART_ACCOUNT, units: int = SELL) -> Scene:
+    """What a bundle needs, sent to the account's own smart account."""
+    scene = pay().promised(deposit=None).holding(accounts=ACCOUNTS)
+    scene = scene.call(erc20.TRANSFER.call(to, units)).sent(purpose=Purpose.FUND)
+    return scene.on(simulation=moved((to, USDC, units), bought=0))
 
 
 def given(name: str, **fields: Any) -> Signed:
@@ -336,6 +348,8 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: Scene("send").promised(chain_out_id=None),
         lambda: Scene("send"),
     ),
+    "FUNDING_PAYEE_DIFFERS": (lambda: fund(MALLORY), fund),
+    "FUNDING_ABOVE": (lambda: fund(units=SELL + 1), fund),
     "DEPOSIT_MISSING": (lambda: pay().promised(deposit=None), pay),
     "DEPOSIT_ADDRESS_DIFFERS": (lambda: pay().deposit(address=BOB), pay),
     "DEPOSIT_AMOUNT_DIFFERS": (
@@ -459,6 +473,15 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: swap().on(simulation=moved(bought=LEAST)),
     ),
 }
+
+
+def test_the_own_smart_account_is_funded_and_nobody_else():
+    assert fund().codes() == set()
+    assert fund().code(SMART_ACCOUNT, b"\x60").verdict().phrase is None
+    assert "FUNDING_PAYEE_DIFFERS" in fund(account_address(BOB)).codes()
+    assert "FUNDING_PAYEE_DIFFERS" in fund().holding(accounts=None).codes()
+    # As a deposit the same transfer pays no order.
+    assert "DEPOSIT_MISSING" in fund().sent(purpose=Purpose.DEPOSIT).codes()
 
 
 @pytest.mark.parametrize("code", TABLE)

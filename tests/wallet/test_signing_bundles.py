@@ -20,14 +20,15 @@ from swapdesk.chain.user_operation.batch import InnerCall, decode_batch, encode_
 from swapdesk.chain.user_operation.operation import UserOperation
 from swapdesk.chain.user_operation.rpc_form import operation_json, read_operation
 from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
+from swapdesk.sandbox.operation_tampering import Part, tampered_operations
 from swapdesk.service.bundling.bundler import BuiltOperation, Payment
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
-from swapdesk.wallet.payload import OperationPayload
+from swapdesk.wallet.payload import OperationPayload, TransactionPayload
 from swapdesk.wallet.promise import BundlePromise, DepositPromise, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Match, Severity
-from swapdesk.wallet.transactions import Signature
+from swapdesk.wallet.transactions import Signature, SignedTransaction
 from wallet.chains import Chains, served
 from wallet.signing import CHAIN, CHAIN_ID, ETH, USDC, Trader, trader
 
@@ -386,3 +387,86 @@ async def test_bundles_of_coins_are_signed_too(
     read = read_operation(payload_of(one).operation, signed=False)
     assert [call.value for call in decode_batch(read.call_data)] == list(UNITS)
     assert one.entry_point == ENTRY_POINT
+
+
+TAMPERED = {
+    Part.RECIPIENT: "BUNDLE_RECIPIENT_DIFFERS",
+    Part.AMOUNT: "BUNDLE_AMOUNT_DIFFERS",
+    Part.CALL: "BUNDLE_CALLS_DIFFER",
+    Part.NONCE: "OPERATION_NONCE",
+    Part.ENTRY_POINT: "ENTRY_POINT_UNKNOWN",
+    Part.CHAIN: "CHAIN_ID_DIFFERS",
+}
+
+
+@pytest.mark.parametrize("token", [USDC.contract, None], ids=["tokens", "coins"])
+@pytest.mark.parametrize("part", Part)
+async def test_a_dishonest_service_obtains_no_signature(
+    here: Bundling,
+    someone: Trader,
+    agent: WalletClient,
+    intent: str,
+    part: Part,
+    token: str | None,
+) -> None:
+    """The answer of a service that lies, with a hash that fits the lie."""
+    one = await built(here, someone, "lied", first=400, token=token)
+    answer = {
+        "transactions": [
+            {
+                "txData": {
+                    "userOpHash": "0x" + one.hash.hex(),
+                    "chainId": one.chain_id,
+                    "entryPoint": one.entry_point,
+                    "entryPointVersion": one.version.value,
+                    "userOperation": operation_json(one.operation, with_signature=False),
+                }
+            }
+        ]
+    }
+    lied = tampered_operations(part, answer)
+    assert lied is not None
+    told = lied["transactions"][0]["txData"]
+    payload = OperationPayload(
+        Purpose.BUNDLE,
+        told["userOperation"],
+        told["entryPoint"],
+        told["entryPointVersion"],
+        told["chainId"],
+    )
+    promise = promised(someone, intent, "lied", first=400, sell=USDC if token is not None else ETH)
+    assert TAMPERED[part] in await refusals(agent, payload, promise)
+
+
+async def test_the_own_smart_account_is_funded_and_no_other(
+    here: Bundling, someone: Trader, agent: WalletClient
+) -> None:
+    account = account_address(someone.address)
+    assert USDC.contract is not None
+    coins = TransactionPayload(Purpose.FUND, account, "0x", 10**15)
+    dollars = TransactionPayload(
+        Purpose.FUND, USDC.contract, "0x" + TRANSFER.call(account, 10**6).hex(), 0
+    )
+    stranger = replace(coins, to=STRANGER)
+    before = await here.coins(account)
+    for name, payload, sell, units in (
+        ("coins", coins, ETH, 10**15),
+        ("dollars", dollars, USDC, 10**6),
+    ):
+        promise = someone.promise(f"fund {name}", sell=sell, sell_units=units, venue=None)
+        review = await agent.review(payload, promise)
+        assert not review.refused, review.findings
+        assert review.phrase is None
+        signed = await agent.sign(review)
+        assert isinstance(signed, SignedTransaction)
+        await agent.broadcast(signed.hash)
+        await here.world.node.confirmed(CHAIN, bytes.fromhex(signed.hash[2:]))
+        # The same funding again is the one that was signed.
+        with pytest.raises(Refused):
+            await agent.sign(await agent.review(payload, promise))
+    assert await here.coins(account) == before + 10**15
+    promise = someone.promise("fund a stranger", sell=ETH, sell_units=10**15, venue=None)
+    review = await agent.review(stranger, promise)
+    assert "FUNDING_PAYEE_DIFFERS" in {one.code for one in review.findings}
+    more = await agent.review(replace(coins, value=10**15 + 1), promise)
+    assert "FUNDING_ABOVE" in {one.code for one in more.findings}

@@ -26,6 +26,8 @@ class Purpose(StrEnum):
     """An approval of nothing."""
     CANCEL = "cancel"
     """A payment of nothing to the account itself, on the nonce of a transaction that waits."""
+    FUND = "fund"
+    """A plain transfer to the account's own smart account, which pays a bundle out of it."""
     BUNDLE = "bundle"
     """A UserOperation by which the account's smart account pays deposits of a group."""
 

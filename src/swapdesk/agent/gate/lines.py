@@ -199,6 +199,8 @@ def _receiver(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _payee(case: Case, field: ClaimField) -> tuple[str, str]:
+    if case.purpose is Purpose.FUND:
+        return plain(field.value), f"the smart account of {grouped(case.promise.account)}"
     deposit = case.promise.deposit
     return plain(field.value), grouped(deposit.address) if deposit else "no order"
 

@@ -19,6 +19,7 @@ ACTS = {
     Purpose.SWAP: frozenset({Act.SWAP}),
     Purpose.DEPOSIT: frozenset({Act.PAY}),
     Purpose.CANCEL: frozenset({Act.NOTHING}),
+    Purpose.FUND: frozenset({Act.PAY}),
     Purpose.BUNDLE: frozenset({Act.BUNDLE}),
 }
 

@@ -13,6 +13,8 @@ from swapdesk.wallet.promise import Purpose
 
 
 def _pays(case: Case) -> bool:
+    if case.purpose is Purpose.FUND:
+        return False
     return case.purpose is Purpose.DEPOSIT or case.claim.act is Act.PAY
 
 

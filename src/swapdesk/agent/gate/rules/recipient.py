@@ -8,6 +8,7 @@ from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.lookalike import looks_like
 from swapdesk.chain.addresses.verdict import AddressProblem
+from swapdesk.wallet.promise import Purpose
 
 
 def _crosses(case: Case) -> bool:
@@ -61,7 +62,7 @@ def chain_out_is_the_confirmed_one(case: Case) -> Objections:
 @warns("RECIPIENT_HAS_CODE", Meaning.RECEIVER, Meaning.PAYEE)
 def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
     """A contract may exist on one chain only, and keep for ever what it gets on another."""
-    if case.claim.solana:
+    if case.claim.solana or case.purpose is Purpose.FUND:
         return
     for meaning in (Meaning.RECEIVER, Meaning.PAYEE):
         for field, receiver in case.claim.texts(meaning):
