@@ -29,18 +29,23 @@ def write_template(call: Call, out: Path | None) -> int:
         else:
             call.output.file(content)
         return Exit.DONE
-    if out.exists():
-        raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out")
-    try:
-        written = write_export(out, content)
-    except OSError as error:
-        said = error.strerror or "it cannot be written"
-        raise bad_input("FILE", f"{out.name}: {said}.", field="out") from None
+    written = new_file(out, content)
     if call.output.json:
         call.output.document({"file": str(written)})
     else:
         call.output.talk(f"Written: {written}.")
     return Exit.DONE
+
+
+def new_file(out: Path, content: bytes) -> Path:
+    """Write a file of this very name. Exit 2 when there is one, or it cannot be written."""
+    if out.exists():
+        raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out")
+    try:
+        return write_export(out, content)
+    except OSError as error:
+        said = error.strerror or "it cannot be written"
+        raise bad_input("FILE", f"{out.name}: {said}.", field="out") from None
 
 
 async def planned(session: Session, file: Path, sell: str) -> BatchPlan:

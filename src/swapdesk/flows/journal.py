@@ -1,8 +1,9 @@
 """The write-ahead log of the desk: intents before their side effect, outcomes before they show.
 
 ``journal.intents`` holds what was confirmed and how each request ended, ``journal.orders``
-every order this desk knows, ``journal.swaps`` the steps of swaps on chains and
-``journal.calls`` writing calls made without an intent. All live
+every order this desk knows, ``journal.swaps`` the steps of swaps on chains, ``journal.batches``
+files of recipients and what became of every row, and ``journal.calls`` writing calls made
+without an intent. All live
 in one file, so that an order and the end of its intent are one commit.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from swapdesk.clock import Clock
+from swapdesk.flows.batch_log import BatchLog
 from swapdesk.flows.call_log import CallLog
 from swapdesk.flows.dex_log import DexLog
 from swapdesk.flows.intent_log import IntentLog
@@ -28,6 +30,7 @@ class Journal:
         self.orders = OrderLog(file, clock)
         self.intents = IntentLog(file, clock, self.orders)
         self.swaps = DexLog(file, clock)
+        self.batches = BatchLog(file, clock)
         self.calls = CallLog(file, clock, self.orders)
 
     @classmethod

@@ -75,5 +75,46 @@ CREATE TABLE IF NOT EXISTS call (
     service_id   TEXT
 ) STRICT;
 
+CREATE TABLE IF NOT EXISTS batch (
+    id           TEXT PRIMARY KEY,
+    created      TEXT NOT NULL,
+    file         TEXT NOT NULL,
+    digest       TEXT NOT NULL,
+    owner_pid    INTEGER NOT NULL,
+    owner_start  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS batch_by_digest ON batch (digest);
+
+CREATE TABLE IF NOT EXISTS batch_group (
+    batch_id     TEXT NOT NULL REFERENCES batch (id),
+    number       INTEGER NOT NULL,
+    chain        TEXT NOT NULL,
+    paid         TEXT NOT NULL,
+    body         TEXT NOT NULL,
+    state        TEXT NOT NULL,
+    multi_id     TEXT UNIQUE,
+    sent_at      TEXT,
+    server_at    TEXT,
+    status       INTEGER,
+    request_id   TEXT,
+    code         TEXT,
+    PRIMARY KEY (batch_id, number)
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS batch_row (
+    batch_id     TEXT NOT NULL REFERENCES batch (id),
+    number       INTEGER NOT NULL,
+    line         INTEGER NOT NULL,
+    group_number INTEGER NOT NULL,
+    place        INTEGER NOT NULL,
+    cells        TEXT NOT NULL,
+    state        TEXT NOT NULL,
+    service_id   TEXT,
+    code         TEXT,
+    reason       TEXT,
+    PRIMARY KEY (batch_id, number),
+    UNIQUE (batch_id, group_number, place)
+) STRICT;
+
 CREATE INDEX IF NOT EXISTS event_by_order ON event (service_id, id);
 """

@@ -106,7 +106,7 @@ async def find_order(
     for wait in looks:
         await clock.sleep(wait)
         try:
-            listed, whole = await _list_since(api, since)
+            listed, whole = await list_since(api, since)
             fresh = [order for order in listed if order.service_id not in known]
             judged = [await _judge(api, intent, order, since) for order in fresh]
         except ClientError:
@@ -126,7 +126,7 @@ async def orders_since(
     """Every order since a create was sent that may be of ``intent``, read in full, and whether
     these are all of them. ``sent_at`` is by the service's clock. Raises ClientError."""
     since = sent_at - SKEW
-    listed, whole = await _list_since(api, since)
+    listed, whole = await list_since(api, since)
     judged = [
         await _judge(api, intent, one, since) for one in listed if one.service_id not in known
     ]
@@ -145,7 +145,7 @@ async def _judge(
     return order, verdict
 
 
-async def _list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bool]:
+async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bool]:
     """Orders since a time, and whether these are all of them."""
     orders: list[Order] = []
     skipped = 0

@@ -1,0 +1,175 @@
+"""Batches created against a real service: journaled first, never twice, every row told."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from flows.faulty_network import FaultyNetwork, lose_answer, refuse_connection
+from flows.marketplace import api as plain_api
+from flows.marketplace import book, catalog, clock, service, venues
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
+from swapdesk.client.errors import Unreachable
+from swapdesk.clock import ManualClock
+from swapdesk.flows.address_book import AddressBook
+from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
+from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.planner import BatchPlanner
+from swapdesk.flows.batch.results import ENDS, HEADS, result_rows, results_csv
+from swapdesk.flows.batch_log import BatchCreatedBefore, RowState
+from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal_records import StepState
+from swapdesk.service.app import build_service
+from swapdesk.service.parts import ServiceParts
+
+__all__ = ["api", "book", "catalog", "clock", "service", "venues"]
+
+api = plain_api
+HEAD = "to,amount,token,chain,memo,route,sell\n"
+CLEAN = ("@bob,100,ETH,base,,,USDC.ethereum", "@rita,200,XRP,xrp,,,USDC.ethereum")
+
+
+@dataclass
+class Desk:
+    clock: ManualClock
+    network: FaultyNetwork
+    api: PartnerApi
+    journal: Journal
+    planner: BatchPlanner
+
+    @property
+    def creation(self) -> BatchCreation:
+        return BatchCreation(self.api, self.journal, self.clock, looks=(0.0,))
+
+    async def plan(self, *rows: str) -> BatchPlan:
+        content = (HEAD + "\n".join(rows) + "\n").encode()
+        plan = await self.planner.judged(await self.planner.read("payout.csv", content))
+        return await self.planner.with_limits(plan, self.api)
+
+    async def groups(self) -> set[str | None]:
+        """Groups the service has."""
+        return {order.multi_id for order in (await self.api.list_orders()).orders}
+
+
+@pytest.fixture
+async def desk(
+    service: ServiceParts,
+    catalog: Catalog,
+    book: AddressBook,
+    clock: ManualClock,
+    tmp_path: Path,
+) -> AsyncIterator[Desk]:
+    network = FaultyNetwork(httpx.ASGITransport(app=build_service(service)))
+    journal = Journal.open(tmp_path / "journal.db", clock)
+    credentials = Credentials.of_key("first-key", "first-secret")
+    async with PartnerApi(
+        "http://127.0.0.1/v2", credentials, clock=clock, transport=network
+    ) as opened:
+        yield Desk(clock, network, opened, journal, BatchPlanner(catalog, book, journal, clock))
+    journal.close()
+
+
+async def test_a_clean_file_becomes_a_group_with_an_order_a_row(desk: Desk) -> None:
+    plan = await desk.plan(*CLEAN)
+    batch_id = desk.creation.write(plan)
+    written = desk.journal.batches.get(batch_id)
+    assert written is not None
+    assert [group.state for group in written.groups] == [StepState.PREPARED]
+    (outcome,) = await desk.creation.run(batch_id)
+    assert outcome.error is None
+    assert outcome.group.state is StepState.ACKED
+    assert [row.state for row in outcome.group.rows] == [RowState.CREATED] * 2
+    status = await desk.api.get_multi_exchange(str(outcome.group.multi_id))
+    assert [order.service_id for order in status.orders] == [
+        row.service_id for row in outcome.group.rows
+    ]
+    assert await desk.creation.run(batch_id) == []
+    assert await desk.groups() == {outcome.group.multi_id}
+
+
+async def test_the_same_rows_are_created_again_only_on_purpose(desk: Desk) -> None:
+    plan = await desk.plan(*CLEAN)
+    first = desk.creation.write(plan)
+    with pytest.raises(BatchCreatedBefore):
+        desk.creation.write(plan, again=True)  # the first one has not left yet
+    await desk.creation.run(first)
+    with pytest.raises(BatchCreatedBefore) as caught:
+        desk.creation.write(plan)
+    assert caught.value.batch_id == first
+    second = desk.creation.write(plan, again=True)
+    await desk.creation.run(second)
+    assert len(await desk.groups()) == 2
+
+
+async def test_a_plan_with_problems_is_never_written(desk: Desk) -> None:
+    plan = await desk.plan(*CLEAN, "@bob,0.0001,ETH,base,,,USDC.ethereum")
+    with pytest.raises(NotCreatable):
+        desk.creation.write(plan)
+    unlimited = await desk.planner.judged(plan.sheet)
+    with pytest.raises(NotCreatable):
+        desk.creation.write(unlimited)
+    assert desk.journal.batches.newest() == []
+
+
+async def test_a_lost_answer_is_found_and_never_sent_again(desk: Desk) -> None:
+    batch_id = desk.creation.write(await desk.plan(*CLEAN))
+    desk.network.after = lose_answer
+    (outcome,) = await desk.creation.run(batch_id)
+    assert outcome.error is None
+    assert outcome.group.state is StepState.RESOLVED_YES
+    assert [row.state for row in outcome.group.rows] == [RowState.CREATED] * 2
+    assert await desk.groups() == {outcome.group.multi_id}
+
+
+async def test_a_desk_that_died_after_sending_looks_before_anything_else(desk: Desk) -> None:
+    batch_id = desk.creation.write(await desk.plan(*CLEAN))
+    batch = desk.journal.batches.get(batch_id)
+    assert batch is not None
+    desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
+    (outcome,) = await desk.creation.run(batch_id)
+    assert outcome.group.state is StepState.RESOLVED_NO
+    assert [row.state for row in outcome.group.rows] == [RowState.FAILED] * 2
+    assert await desk.groups() == set()
+    assert not desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
+
+
+async def test_what_never_left_may_leave_later(desk: Desk) -> None:
+    batch_id = desk.creation.write(await desk.plan(*CLEAN))
+    desk.network.before = refuse_connection
+    (outcome,) = await desk.creation.run(batch_id)
+    assert isinstance(outcome.error, Unreachable)
+    assert outcome.group.state is StepState.PREPARED
+    assert {row.state for row in outcome.group.rows} == {RowState.PLANNED}
+    desk.network.before = None
+    (outcome,) = await desk.creation.run(batch_id)
+    assert outcome.group.state is StepState.ACKED
+
+
+async def test_an_order_of_somebody_else_is_not_taken(desk: Desk) -> None:
+    other = await desk.plan("@bob,101,ETH,base,,,USDC.ethereum")
+    mine = desk.creation.write(await desk.plan(*CLEAN))
+    theirs = desk.creation.write(other)
+    await desk.creation.run(theirs)
+    desk.journal.batches.mark_sent(mine, 1, desk.api.server_now())
+    (outcome,) = await desk.creation.run(mine)
+    assert outcome.group.multi_id is None
+
+
+async def test_results_have_one_line_for_each_line_of_the_file(desk: Desk) -> None:
+    batch_id = desk.creation.write(await desk.plan(*CLEAN))
+    await desk.creation.run(batch_id)
+    batch = desk.journal.batches.get(batch_id[:8])
+    assert batch is not None
+    read = list(csv.reader(io.StringIO(results_csv(result_rows(batch, {})).decode())))
+    assert read[0] == [*HEADS, *ENDS]
+    assert [row[:2] for row in read[1:]] == [["1", "2"], ["2", "3"]]
+    assert read[1][2] == "'@bob"
+    assert {row[read[0].index("state")] for row in read[1:]} == {"created"}
