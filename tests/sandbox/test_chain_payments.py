@@ -258,6 +258,9 @@ def test_a_node_killed_at_any_moment_pays_everything_once(
 
     def over() -> bool:
         answer = api.get("/orders")
+        if answer.status_code == 429:
+            # Looked at so often that the reads of this window are used up.
+            return False
         found = {one["serviceId"]: one for one in json.loads(answer.text)["orders"]}
         return all(found[each]["status"] == 4 for each in orders)
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from swapdesk.sandbox.node.account_rows import AccountRows
 from swapdesk.sandbox.node.chain_wallets import Arrival, ChainWallets
+from swapdesk.sandbox.node.crediting import Crediting
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.ledger import Ledger
 from swapdesk.sandbox.node.outgoing import FINAL_DEPTH, Payment
-from swapdesk.sandbox.node.settlement import Settlement
+from swapdesk.sandbox.node.payment_ends import PaymentEnds
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
 from swapdesk.sandbox.world import chains_by_name, world_tokens
 from swapdesk.wire.orders import LegStatus
@@ -45,13 +46,14 @@ class ChainBooks:
         ledger: Ledger,
         clock: WorldClock,
         rows: AccountRows,
-        settlement: Settlement,
+        crediting: Crediting,
     ) -> None:
         self._database = database
         self._ledger = ledger
         self._clock = clock
         self._rows = rows
-        self._settlement = settlement
+        self._crediting = crediting
+        self._ends = PaymentEnds(rows)
         self._read: dict[str, _Read] = {}
 
     def resume(self) -> None:
@@ -155,7 +157,7 @@ class ChainBooks:
         if booked is not None:
             # A node that was down reads what came in time, though it reads it late.
             at = Moment(min(here.now, arrival.seconds * 1000), here.world)
-            self._settlement.credit(booked, at, name)
+            self._crediting.credit(booked, at, name)
 
     def _confirm(self, name: str, height: int) -> None:
         needed = chains_by_name()[name].confirmations
@@ -182,7 +184,7 @@ class ChainBooks:
             row = self._rows.by_id(deposit["account"])
             if row is not None:
                 self._ledger.vanish(row["venue"], _cause(name, deposit["id"]))
-                self._settlement.vanished(row, deposit)
+                self._crediting.vanished(row, deposit)
 
     # Payments
 
@@ -200,10 +202,10 @@ class ChainBooks:
         if found is None or payment.height is not None:
             return
         if found.succeeded:
-            self._settlement.arrived(payment.cause, self._clock.moment())
+            self._ends.arrived(payment.cause, self._clock.moment())
             return
         logger.warning("the payment %s on %s moved nothing", payment.hash, payment.chain)
-        self._settlement.bounced(payment.cause)
+        self._ends.bounced(payment.cause)
         self._ledger.bounce(payment.cause)
 
 

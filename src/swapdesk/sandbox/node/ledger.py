@@ -10,14 +10,14 @@ transaction that books it; what comes in is booked when it is read in a block.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from swapdesk.chain.addresses.derive import derive_transaction_hash
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.chain_wallets import Arrival, ChainWallets
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.outgoing import Outgoing
-from swapdesk.sandbox.node.world_clock import Moment, WorldClock
+from swapdesk.sandbox.node.transfers import Transfer, Transfers
+from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
 from swapdesk.sandbox.reserves import (
     FAUCET_DOLLARS,
     PAYER,
@@ -31,21 +31,6 @@ from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, trade
 
 class LedgerRefusal(Exception):
     """The ledger says no; nothing was moved."""
-
-
-@dataclass(frozen=True)
-class Transfer:
-    """One payment. ``units`` are base units; ``height`` the block that includes it, 0 where
-    only the embedded chain knows it."""
-
-    hash: str
-    chain: str
-    token: str
-    sender: str
-    receiver: str
-    tag: str | None
-    units: int
-    height: int
 
 
 class Ledger:
@@ -64,6 +49,7 @@ class Ledger:
         self.embedded = embedded or {}
         """Wallets of the chains that are real, by short name; all others are kept here."""
         self.outgoing = Outgoing(database)
+        self.transfers = Transfers(database)
         self._names: dict[tuple[str, str], str] = {}
         self._wallets: dict[tuple[object, ...], str] = {}
         self.on_arrival: Callable[[Transfer, Moment], None] = lambda transfer, at: None
@@ -130,7 +116,7 @@ class Ledger:
         at: Moment,
     ) -> Transfer:
         """Move units; the same cause moves once. Raises LedgerRefusal."""
-        done = self._find("cause", cause)
+        done = self.transfers.of_cause(cause)
         if done is not None:
             asked = (token.token_id, receiver, tag, units)
             if (done.token, done.receiver, done.tag, done.units) != asked:
@@ -152,7 +138,7 @@ class Ledger:
             units,
             self._clock.height(chain, at) + 1,
         )
-        self._note(moved, cause)
+        self.transfers.note(moved, cause)
         self.on_arrival(moved, at)
         return moved
 
@@ -176,14 +162,14 @@ class Ledger:
         name = chain.short_name
         self.outgoing.add(cause, name, wallet, number, signed.hash, signed.raw)
         paid = Transfer(signed.hash, name, token.token_id, sender, receiver, tag, units, 0)
-        self._note(paid, cause)
+        self.transfers.note(paid, cause)
         return paid
 
     def arrive(
         self, token: WorldToken, venue: str, arrival: Arrival, cause: str
     ) -> Transfer | None:
         """Book what was read in a block for a wallet of an exchange; None when it was before."""
-        if self._find("cause", cause) is not None:
+        if self.transfers.of_cause(cause) is not None:
             return None
         chain = token.chain
         self._move(token, self.faucet(chain), self.hot_wallet(venue, chain), arrival.units)
@@ -197,23 +183,23 @@ class Ledger:
             arrival.units,
             arrival.height,
         )
-        self._note(arrived, cause)
+        self.transfers.note(arrived, cause)
         return arrived
 
     def vanish(self, venue: str, cause: str) -> None:
         """What had arrived is in no block any more."""
-        arrived = self._find("cause", cause)
+        arrived = self.transfers.of_cause(cause)
         if arrived is None:
             return
         token = world_tokens()[arrived.token]
         chain = token.chain
         self._move(token, self.hot_wallet(venue, chain), self.faucet(chain), arrived.units)
-        self._database.connection.execute("DELETE FROM transfers WHERE cause = ?", (cause,))
+        self.transfers.forget(cause)
 
     def bounce(self, cause: str) -> None:
         """A payment was executed and moved nothing: it is booked back, and its cause may be paid
         for again."""
-        paid = self._find("cause", cause)
+        paid = self.transfers.of_cause(cause)
         if paid is None:
             return
         token = world_tokens()[paid.token]
@@ -233,49 +219,19 @@ class Ledger:
         self._set(token.token_id, sender, held - units)
         self._set(token.token_id, receiver, self.balance(token.token_id, receiver) + units)
 
-    def _note(self, moved: Transfer, cause: str) -> None:
-        self._database.connection.execute(
-            "INSERT INTO transfers"
-            " (cause, hash, chain, token, sender, receiver, tag, units, height)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                cause,
-                moved.hash,
-                moved.chain,
-                moved.token,
-                moved.sender,
-                moved.receiver,
-                moved.tag,
-                str(moved.units),
-                moved.height,
-            ),
-        )
-
-    def _find(self, column: str, value: str) -> Transfer | None:
-        query = {
-            "cause": "SELECT * FROM transfers WHERE cause = ?",
-            "hash": "SELECT * FROM transfers WHERE hash = ? ORDER BY cause LIMIT 1",
-        }[column]
-        row = self._database.connection.execute(query, (value,)).fetchone()
-        if row is None:
-            return None
-        return Transfer(
-            row["hash"],
-            row["chain"],
-            row["token"],
-            row["sender"],
-            row["receiver"],
-            row["tag"],
-            int(row["units"]),
-            row["height"],
-        )
-
     def by_cause(self, cause: str) -> Transfer | None:
         """The payment that was made for a cause."""
-        return self._find("cause", cause)
+        return self.transfers.of_cause(cause)
 
     def find(self, transaction_hash: str) -> Transfer | None:
-        return self._find("hash", transaction_hash)
+        return self.transfers.of_hash(transaction_hash)
+
+    def due(self, transfer: Transfer, confirmations: int) -> Due:
+        """When the transfer counts; on an embedded chain its blocks say so (chain_books)."""
+        if transfer.chain in self.embedded:
+            return Due()
+        chain = chains_by_name()[transfer.chain]
+        return self._clock.confirmed(chain, transfer.height, confirmations)
 
     def confirmations(self, transfer: Transfer) -> int:
         chain = chains_by_name()[transfer.chain]

@@ -13,7 +13,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.chain_faults import StoredChainFaults, require_embedded
 from swapdesk.sandbox.node.chain_wallets import ChainWallets
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal
 from swapdesk.sandbox.node.outages import Outages
 from swapdesk.sandbox.node.params import (
     AccountOf,
@@ -29,6 +29,7 @@ from swapdesk.sandbox.node.params import (
     SolanaFund,
     TransferOf,
 )
+from swapdesk.sandbox.node.transfers import Transfer
 from swapdesk.sandbox.node.venue_accounts import VenueAccounts
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.world import WorldToken, world_tokens

@@ -1,4 +1,4 @@
-"""What happens to the money of a leg: credited, swapped, paid out, given back or sent on.
+"""What happens to the money of a leg that arrived: swapped, paid out, given back or sent on.
 
 Every method runs inside one transaction of the caller and moves each sum at most once. What
 a venue keeps of a refund goes to its own wallet, so that every unit stays accounted for.
@@ -11,26 +11,23 @@ from decimal import ROUND_DOWN
 
 from swapdesk.sandbox.node.account_rows import AccountRows, faults_of
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
-from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal
+from swapdesk.sandbox.node.transfers import Transfer
+from swapdesk.sandbox.node.world_clock import Moment
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.venues.pricing import PAYOUT_CONFIRMATIONS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, world_tokens
 from swapdesk.wire.orders import LegStatus
 
 _VENUES = {row.code: row for row in VENUE_ROWS}
-_TAKES_DEPOSITS = (LegStatus.WAITING, LegStatus.CONFIRMING)
 
 
 class Settlement:
     """The steps of a leg from its deposit to its end."""
 
-    def __init__(
-        self, database: Database, ledger: Ledger, clock: WorldClock, rows: AccountRows
-    ) -> None:
+    def __init__(self, database: Database, ledger: Ledger, rows: AccountRows) -> None:
         self._database = database
         self._ledger = ledger
-        self._clock = clock
         self._rows = rows
 
     # Steps that time makes
@@ -198,7 +195,7 @@ class Settlement:
             cause=f"payout:{row['id']}",
             at=at,
         )
-        due = self._due(payout, PAYOUT_CONFIRMATIONS)
+        due = self._ledger.due(payout, PAYOUT_CONFIRMATIONS)
         self._rows.settle(
             row,
             status=LegStatus.SENDING,
@@ -221,54 +218,7 @@ class Settlement:
                 return number, wallet
         return None
 
-    # Deposits
-
-    def credit(self, transfer: Transfer, at: Moment, deposit: str | None = None) -> None:
-        """A transfer reached a deposit address. Without the right tag nobody is credited.
-
-        ``deposit`` tells several payments of one transaction apart.
-        """
-        row = self._rows.by_deposit(transfer.chain, transfer.receiver, transfer.tag)
-        if row is None or row["token_in"] != transfer.token:
-            return
-        chain = chains_by_name()[transfer.chain]
-        due = self._due(transfer, chain.confirmations)
-        late = row["status"] not in _TAKES_DEPOSITS or (
-            row["status"] == LegStatus.WAITING and row["expires"] <= at.now
-        )
-        self._database.connection.execute(
-            "INSERT INTO deposits (id, account, units, late, due_world, due_now, chain, height)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                deposit or transfer.hash,
-                row["id"],
-                str(transfer.units),
-                late,
-                due.world if late else None,
-                due.now if late else None,
-                transfer.chain,
-                transfer.height if transfer.chain in self._ledger.embedded else None,
-            ),
-        )
-        if late:
-            if row["deposit_hash"] is None:
-                self._rows.change(row, deposit_hash=transfer.hash, included=transfer.height)
-            return
-        self._rows.settle(
-            row,
-            status=LegStatus.CONFIRMING,
-            deposit_hash=row["deposit_hash"] or transfer.hash,
-            included=transfer.height,
-            due_world=due.world,
-            due_now=due.now,
-        )
-
-    def _due(self, transfer: Transfer, confirmations: int) -> Due:
-        """When the transfer counts; on an embedded chain its blocks say so (chain_books)."""
-        if transfer.chain in self._ledger.embedded:
-            return Due()
-        chain = chains_by_name()[transfer.chain]
-        return self._clock.confirmed(chain, transfer.height, confirmations)
+    # Deposits after the deadline
 
     def return_late(self, deposit: sqlite3.Row, at: Moment) -> None:
         """A deposit after the deadline goes back when somebody said where to, else it is held."""
@@ -295,55 +245,6 @@ class Settlement:
                 refund_hash=refund.hash,
                 refunded=str(refund.units),
             )
-
-    # What embedded chains tell
-
-    def vanished(self, row: sqlite3.Row, deposit: sqlite3.Row) -> None:
-        """A deposit that did not count yet is in no block any more."""
-        self._rows.drop_deposit(deposit)
-        if deposit["late"]:
-            if row["status"] not in _TAKES_DEPOSITS:
-                self._rows.change(row, deposit_hash=None, included=None)
-            return
-        left = self._rows.deposits_in_time(row["id"])
-        if row["status"] != LegStatus.CONFIRMING:
-            return
-        if left:
-            self._rows.change(row, deposit_hash=left[0].partition("#")[0])
-        else:
-            self._rows.settle(
-                row,
-                status=LegStatus.WAITING,
-                deposit_hash=None,
-                included=None,
-                due_now=row["expires"],
-            )
-
-    def arrived(self, cause: str, at: Moment) -> None:
-        """A payment is in a block: a payout is done."""
-        kind, _, name = cause.partition(":")
-        row = self._rows.by_id(int(name)) if kind == "payout" else None
-        if row is not None and row["status"] == LegStatus.SENDING:
-            self._rows.change(row, due_world=at.world)
-
-    def bounced(self, cause: str) -> None:
-        """A payment moved nothing: the venue holds what it was to pay, and somebody decides."""
-        kind, _, name = cause.partition(":")
-        if kind == "late":
-            row = self._rows.of_deposit(name)
-        elif kind in ("payout", "refund", "send on", "excess"):
-            row = self._rows.by_id(int(name))
-        else:
-            return
-        if row is None:
-            return
-        if kind == "payout":
-            self._rows.settle(row, status=LegStatus.FAILED, declined=1, payout_hash=None)
-        elif kind == "excess":
-            self._rows.change(row, refund_hash=None, refunded=None)
-        elif row["status"] == LegStatus.REFUNDED:
-            held = LegStatus.EXPIRED if kind == "late" else LegStatus.FAILED
-            self._rows.settle(row, status=held, refund_hash=None, refunded=None)
 
 
 def _swapped(row: sqlite3.Row, arrived: int) -> tuple[int, int]:

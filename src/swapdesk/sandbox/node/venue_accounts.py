@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.account_rows import AccountRows, due_of, written
 from swapdesk.sandbox.node.chain_books import ChainBooks
+from swapdesk.sandbox.node.crediting import Crediting
 from swapdesk.sandbox.node.database import Database
 from swapdesk.sandbox.node.deposits import deposit_place
-from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal, Transfer
+from swapdesk.sandbox.node.ledger import Ledger, LedgerRefusal
 from swapdesk.sandbox.node.leg_faults import LegFaults
 from swapdesk.sandbox.node.params import OpenLeg
 from swapdesk.sandbox.node.settlement import Settlement
+from swapdesk.sandbox.node.transfers import Transfer
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, trades, world_tokens
@@ -57,10 +59,11 @@ class VenueAccounts:
         self._ledger = ledger
         self._clock = clock
         self.rows = self._rows = AccountRows(database, clock)
-        self._settlement = Settlement(database, ledger, clock, self._rows)
-        self.chains = ChainBooks(database, ledger, clock, self._rows, self._settlement)
+        self._settlement = Settlement(database, ledger, self._rows)
+        crediting = Crediting(database, ledger, self._rows)
+        self.chains = ChainBooks(database, ledger, clock, self._rows, crediting)
         self.faults = LegFaults(database, self._rows, self._settlement, clock)
-        ledger.on_arrival = self._settlement.credit
+        ledger.on_arrival = crediting.credit
 
     # What clients ask
 
