@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
+from swapdesk.chain.rpc.evm_errors import EvmUncertain
+from swapdesk.chain.rpc.solana_errors import SolanaUncertain
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.quoting.fanout import STEPS, Steps, gather
@@ -35,8 +37,12 @@ from swapdesk.wire.tokens import Token
 PERMISSION_VALID = timedelta(seconds=600)
 """A quote that needs an approval first is executable for so long (wire decisions 6)."""
 
-_FIRST: Steps = ((10.0, 100),)
+_FIRST: Steps = ((15.0, 100),)
 """The patience of the first question to a chain: embedded chains open when they are asked."""
+_ASK_AGAIN = 0.5
+"""Seconds until a chain that does not answer yet is asked again meanwhile."""
+_SILENT = Unavailable("the chain does not answer at present")
+_LATE = Unavailable("the chain does not answer in time")
 
 _USD_DECIMALS = 6
 
@@ -81,10 +87,10 @@ class DexQuoting:
             for venue in self._trading(question)
             if asked.swaps is None or venue.provider.short_name in asked.swaps
         ]
+        steps = self._patience(question)
+        ask = self._insist if steps is _FIRST else self._ask
         gathered = await gather(
-            self._clock,
-            [self._ask(venue, question) for venue in venues],
-            steps=self._patience(question),
+            self._clock, [ask(venue, question) for venue in venues], steps=steps
         )
         offers = []
         for venue, answer in zip(venues, gathered.answers, strict=True):
@@ -128,7 +134,12 @@ class DexQuoting:
             return await venue.quote(question)
         except CHAIN_ERRORS as error:
             log.info("%s: %s", venue.provider.short_name, error)
-            return Unavailable("the chain does not answer at present")
+            return _LATE if isinstance(error, (EvmUncertain, SolanaUncertain)) else _SILENT
+
+    async def _insist(self, venue: DexVenue, question: DexQuestion) -> DexPrice | Unavailable:
+        while (answer := await self._ask(venue, question)) is _LATE:
+            await self._clock.sleep(_ASK_AGAIN)
+        return answer
 
     def _offer(self, venue: DexVenue, price: DexPrice, asked: DexAsked) -> DexOffer:
         question, plan = asked.question, price.plan
