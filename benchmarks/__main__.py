@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks import (
     agent,
+    bundles,
     evm,
     fanout,
     groups,
@@ -34,6 +35,7 @@ CASES: dict[str, Callable[[Any], list[Case]]] = {
     "evm": lambda chosen: evm.run(chosen.rounds),
     "agent": lambda chosen: agent.run(chosen.rounds),
     "groups": lambda chosen: groups.run(min(3, chosen.rounds)),
+    "bundles": lambda chosen: bundles.run(min(3, chosen.rounds)),
     "fanout": lambda chosen: fanout.run(chosen.rounds),
     "live": lambda chosen: live.run(10 * chosen.seconds),
     "service": lambda chosen: service.run(chosen.prism),
