@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from swapdesk.cli.amount_argument import read_amount
 from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
@@ -18,6 +17,7 @@ from swapdesk.cli.token_argument import find_token
 from swapdesk.cli.wallet_session import account_named, make_ready, of_wallet_error, unlock
 from swapdesk.flows.chain_links import KINDS
 from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.coin_price import coin_price
 from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.dex_payment import Agreed
 from swapdesk.flows.dex_promise import NoDexSwap, promise_of
@@ -142,7 +142,8 @@ class DexCreation(Creation):
     def _frozen(
         self, board: QuoteBoard, row: RankedQuote, payees: Payees, account: Account
     ) -> Intent:
-        price, asked = self._coin_price(board.token_in), board.wish.on_chain.slippage
+        price = coin_price(self._desk.catalog, board.token_in.chain_data.short_name)
+        asked = board.wish.on_chain.slippage
         try:
             intent = freeze(
                 IntentKind.EXCHANGE,
@@ -164,15 +165,6 @@ class DexCreation(Creation):
         except (NotFreezable, NoDexSwap, NumberError) as error:
             raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
         return intent
-
-    def _coin_price(self, token: Token) -> Decimal | None:
-        """Dollars for the native coin of the chain of a token."""
-        catalog, chain = self._desk.catalog, token.chain_data.short_name
-        for at in catalog.rows.chains.equal(chain.lower()):
-            found = catalog.token(catalog.rows[at].id)
-            if found is not None and found.address is None and not found.unverified:
-                return found.price
-        return None
 
     async def _look(self, review: Review) -> Agreed | None:
         """With ``--yes`` what needs no typed phrase is signed; else a person reads it."""
