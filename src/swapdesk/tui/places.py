@@ -39,6 +39,8 @@ class Places(App[int]):
             self.open_address_book()
         elif verb is everywhere.Wallets:
             self.open_wallets()
+        elif verb is everywhere.Batch:
+            self.open_batch()
         elif verb is everywhere.Requests:
             self.open_requests()
 
@@ -76,6 +78,11 @@ class Places(App[int]):
         from swapdesk.tui.screens.wallets import WalletsScreen
 
         self.push_screen(WalletsScreen(self.session))
+
+    def open_batch(self) -> None:
+        from swapdesk.tui.screens.batch import BatchScreen
+
+        self.push_screen(BatchScreen(self.session))
 
     def open_requests(self) -> None:
         from swapdesk.tui.screens.request_log import RequestLogScreen

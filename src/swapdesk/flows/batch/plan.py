@@ -86,8 +86,8 @@ class BatchPlan:
 
     @property
     def routes(self) -> dict[str, int]:
-        """Orders by route."""
-        return dict(Counter(row.order.route for row in self.rows if row.order is not None))
+        """Orders of the groups by route."""
+        return dict(Counter(order.route for group in self.groups for order in group.orders))
 
 
 def plan_of(sheet: Sheet, rows: Iterable[PlannedRow], *, limits_known: bool) -> BatchPlan:

@@ -26,6 +26,13 @@ class PrivateSend(_Everywhere):
     VERB = "private send"
 
 
+class Batch(_Everywhere):
+    """Many recipients from one file."""
+
+    KEY = "b"
+    VERB = "batch"
+
+
 class Tokens(_Everywhere):
     """Look for a token."""
 
@@ -110,6 +117,7 @@ class Quit(_Everywhere):
 EVERYWHERE: tuple[type[Command], ...] = (
     NewSwap,
     PrivateSend,
+    Batch,
     Tokens,
     Orders,
     AddressBook,

@@ -1,0 +1,73 @@
+"""Verbs of the batch."""
+
+from __future__ import annotations
+
+from swapdesk.tui.commands.command import Command
+
+
+class LoadFile(Command):
+    """Load a file of recipients."""
+
+    KEY = "l"
+    VERB = "load a file"
+
+
+class NextProblem(Command):
+    """The next row with a problem, else the next one to look at."""
+
+    KEY = "right_square_bracket"
+    SHOWN_KEY = "]"
+    VERB = "next problem"
+
+
+class PreviousProblem(Command):
+    """The row with a problem before this one."""
+
+    KEY = "left_square_bracket"
+    SHOWN_KEY = "["
+    VERB = "problem before"
+    FOOTER = False
+
+
+class EditRow(Command):
+    """Write a cell of this row anew; tab takes another column."""
+
+    KEY = "enter"
+    VERB = "edit row"
+
+
+class CreateBatch(Command):
+    """Create an order for every row. Nothing is paid by it."""
+
+    KEY = "c"
+    VERB = "create"
+    MONEY = True
+
+
+class ExportBatch(Command):
+    """Write the results, one line for each line of the file; before them a template."""
+
+    KEY = "x"
+    VERB = "export"
+
+
+class TakeCell(Command):
+    """Take what is written."""
+
+    KEY = "enter"
+    VERB = "take"
+
+
+class OtherColumn(Command):
+    """Another column of this row."""
+
+    KEY = "tab"
+    VERB = "other column"
+
+
+class LeaveCell(Command):
+    """Leave the cell as it was."""
+
+    KEY = "escape"
+    SHOWN_KEY = "esc"
+    VERB = "leave"

@@ -1,0 +1,67 @@
+"""The batch planner in use: problems walked and put right in place, one group made once."""
+
+from __future__ import annotations
+
+from swapdesk.flows.batch_log import RowState
+from swapdesk.flows.journal_records import StepState
+from tui.desk_run import Market
+from tui.scenes.batch import CLEAN, FAULTY, loaded, opened
+
+
+async def test_problems_are_walked_put_right_and_created(market: Market) -> None:
+    async with market.desk() as run:
+        screen = await loaded(run, FAULTY)
+        walked = []
+        for _ in range(4):
+            await run.press("right_square_bracket")
+            walked.append(screen._table.cursor_key)
+        assert walked == ["2", "3", "6", "2"]
+        for row, value in (
+            ("2", "500"),
+            ("3", "@bob"),
+            ("6", "15"),
+        ):
+            assert screen._table.cursor_key == row
+            await run.press("enter", "ctrl+a", "ctrl+k")
+            await run.type(value)
+            plan = screen.plan
+            await run.press("enter")
+            await run.settle(
+                lambda before=plan: (
+                    screen.plan is not before
+                    and screen.plan is not None
+                    and screen.plan.limits_known
+                    and not screen.busy
+                ),
+                "the plan anew",
+            )
+            await run.press("right_square_bracket")
+        assert screen.plan is not None
+        assert screen.plan.creatable
+        await run.still()
+        await run.press("c")
+        await run.see("created, not funded")
+        (batch,) = run.app.session.desk.journal.batches.newest()
+        assert [group.state for group in batch.groups] == [StepState.ACKED]
+        assert [row.state for row in batch.rows] == [RowState.CREATED] * 6
+        assert market.network.posts() == 1
+
+
+async def test_the_same_file_is_not_created_twice(market: Market) -> None:
+    async with market.desk() as run:
+        for _ in range(2):
+            await loaded(run, CLEAN)
+            await run.still()
+            await run.press("c")
+            await run.settle(lambda: "created" in run.text, "an end")
+            await run.press("escape")
+        assert market.network.posts() == 1
+
+
+async def test_a_file_that_is_none_says_why(market: Market) -> None:
+    async with market.desk() as run:
+        await opened(run)
+        await run.press("l")
+        await run.type("/nowhere/payout.csv")
+        await run.press("enter")
+        await run.see("cannot be read")
