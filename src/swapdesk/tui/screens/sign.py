@@ -172,7 +172,11 @@ class SignScreen(Page):
     def _see_end(self) -> None:
         """The end of a review was on the screen: it may be signed from now on."""
         review, reading = self.signing.review, self._reading
-        if review is None or not self.is_mounted or review.id in self._read:
+        if not self.is_mounted:
+            return
+        if review is None or review.id in self._read:
+            # Whether there is more to read is known once it is laid out.
+            self.refresh_keys()
             return
         height = self._view.size.height
         if height and reading.scroll_y + reading.size.height >= height:
