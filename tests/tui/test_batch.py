@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch_log import RowState
 from swapdesk.flows.journal_records import StepState
+from swapdesk.tui.screens.batch import BatchScreen
 from tui.desk_run import Market
 from tui.scenes.batch import CLEAN, FAULTY, loaded, opened
+
+
+def planned_anew(screen: BatchScreen, before: BatchPlan | None) -> bool:
+    plan = screen.plan
+    return plan is not before and plan is not None and plan.limits_known and not screen.busy
 
 
 async def test_problems_are_walked_put_right_and_created(market: Market) -> None:
@@ -26,15 +35,7 @@ async def test_problems_are_walked_put_right_and_created(market: Market) -> None
             await run.type(value)
             plan = screen.plan
             await run.press("enter")
-            await run.settle(
-                lambda before=plan: (
-                    screen.plan is not before
-                    and screen.plan is not None
-                    and screen.plan.limits_known
-                    and not screen.busy
-                ),
-                "the plan anew",
-            )
+            await run.settle(partial(planned_anew, screen, plan), "the plan anew")
             await run.press("right_square_bracket")
         assert screen.plan is not None
         assert screen.plan.creatable
