@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks import (
     agent,
+    batch,
     bundles,
     evm,
     fanout,
@@ -36,6 +37,7 @@ CASES: dict[str, Callable[[Any], list[Case]]] = {
     "agent": lambda chosen: agent.run(chosen.rounds),
     "groups": lambda chosen: groups.run(min(3, chosen.rounds)),
     "bundles": lambda chosen: bundles.run(min(3, chosen.rounds)),
+    "batch": lambda chosen: batch.run(min(5, chosen.rounds)),
     "fanout": lambda chosen: fanout.run(chosen.rounds),
     "live": lambda chosen: live.run(10 * chosen.seconds),
     "service": lambda chosen: service.run(chosen.prism),
