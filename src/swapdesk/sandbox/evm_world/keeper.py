@@ -32,7 +32,8 @@ EVERY_SECONDS = 5.0
 IDLE_SECONDS = 120.0
 """After the last request to a chain its pools are left alone."""
 WAKING_SECONDS = 3.0
-"""For at most so long a request to a chain that was left alone waits for its pools."""
+"""For so long after its first request a chain that was left alone may let requests wait for its
+pools; where blocks are slower they are answered as the pools stand."""
 _GAS, _STEP_GAS = 100_000, 160_000
 """Bounds of one transaction; what it does not need is not paid."""
 
@@ -51,6 +52,7 @@ class _Watched:
     root: bytes = b""
     stepping: asyncio.Lock = field(default_factory=asyncio.Lock)
     waking: asyncio.Task[None] | None = None
+    patient_until: float = float("-inf")
     states: list[PoolState] = field(default_factory=list)
     held: dict[str, int] = field(default_factory=dict)
 
@@ -77,13 +79,15 @@ class Keeper:
         """``look``; and where a chain was left alone, wait until its pools are at the market
         again: what is quoted from them must still hold a moment later."""
         watched = self._chains[chain]
-        if not _busy(watched, self._clock.monotonic()):
+        now = self._clock.monotonic()
+        if not _busy(watched, now):
             watched.waking = asyncio.create_task(self._woke(chain))
+            watched.patient_until = now + WAKING_SECONDS
         self.look(chain)
-        waking = watched.waking
-        if waking is None:
+        waking, left = watched.waking, watched.patient_until - now
+        if waking is None or left <= 0:
             return
-        late = asyncio.ensure_future(self._clock.sleep(WAKING_SECONDS))
+        late = asyncio.ensure_future(self._clock.sleep(left))
         await asyncio.wait((waking, late), return_when=asyncio.FIRST_COMPLETED)
         late.cancel()
 
