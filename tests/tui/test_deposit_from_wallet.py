@@ -96,6 +96,7 @@ def test_a_deposit_is_funded_and_signed_in_two_keys(
     desk.completed(order)
 
 
+@pytest.mark.long
 def test_what_is_refused_stays_in_the_wallet_and_can_be_asked_for_again(
     sandbox: Sandbox, windows: list[DeskWindow]
 ) -> None:
@@ -133,7 +134,9 @@ def flat(desk: DeskWindow) -> str:
     return " ".join(desk.text.split())
 
 
-@pytest.mark.parametrize("at", ["the question", "the payment"])
+@pytest.mark.parametrize(
+    "at", ["the payment", pytest.param("the question", marks=pytest.mark.long)]
+)
 def test_a_killed_desk_goes_on_with_the_payment_and_pays_once(
     sandbox: Sandbox, windows: list[DeskWindow], at: str
 ) -> None:
