@@ -32,6 +32,9 @@ def looks_like(candidate: str, known: str) -> bool:
     Compared without prefix and without case. A pair that differs only in case looks alike
     too, except where case means nothing (EVM, bech32).
     """
+    if candidate[-END:].lower() != known[-END:].lower():
+        # Nearly every pair of a book ends here, before prefixes are looked for.
+        return False
     one, other = _body(candidate), _body(known)
     if min(len(one), len(other)) < 2 * END or _spelling(candidate) == _spelling(known):
         return False
