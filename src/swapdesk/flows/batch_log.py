@@ -145,7 +145,7 @@ class BatchLog:
         marks = ", ".join("?" * len(blocking))
         with self._file.write() as db:
             twin = db.execute(
-                "SELECT batch.id FROM batch JOIN batch_group ON batch_id = batch.id"
+                "SELECT batch.id FROM batch JOIN batch_group ON batch_id = batch.id"  # noqa: S608
                 f" WHERE digest = ? AND state IN ({marks}) LIMIT 1",
                 (digest, *blocking),
             ).fetchone()
