@@ -24,7 +24,7 @@ from swapdesk.flows.batch.sheet import TEMPLATE, Column, Separator, edited
 
 HEAD = b"to,amount,token,sell\n"
 TEXT = st.text(
-    st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), min_size=0, max_size=12
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=0, max_size=12
 )
 
 
