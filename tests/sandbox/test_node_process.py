@@ -247,6 +247,7 @@ async def test_it_ends_with_its_starter(node: NodeProcess) -> None:
     node.collect()
 
 
+@pytest.mark.timeout(180)
 async def test_killed_at_any_moment_no_unit_is_lost(node: NodeProcess) -> None:
     """Opens, payments and steps go on while the node is killed again and again."""
     rng = random.Random(3)
@@ -256,7 +257,7 @@ async def test_killed_at_any_moment_no_unit_is_lost(node: NodeProcess) -> None:
             work = asyncio.create_task(_work(ledger, rng, opened, cycle))
             # Two cycles die at once, the others in the middle of some legs.
             wanted = 0 if cycle % 4 == 3 else len(opened) + rng.randint(4, 9)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while len(opened) < wanted:
                     await asyncio.wait({work}, timeout=0.005)
             await asyncio.wait({work}, timeout=rng.uniform(0, 0.05))

@@ -167,6 +167,7 @@ async def test_a_swap_from_n_to_completed_in_at_most_twenty_keys(
         assert "0.5 btc eth" in run.text
 
 
+@pytest.mark.timeout(150)
 async def test_a_private_send_reaches_its_recipient(sandbox: Sandbox, tmp_path: Path) -> None:
     async with sandbox_desk(sandbox, tmp_path, (80, 24)) as run:
         await run.ready()
@@ -182,6 +183,9 @@ async def test_a_private_send_reaches_its_recipient(sandbox: Sandbox, tmp_path: 
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         await run.still()
         await run.press("f")
+        await run.see("s sign and send", seconds=40)
+        await run.still()
+        await run.press("s")
         await run.see("The payout arrived", seconds=55)
         assert "private" in run.text
 

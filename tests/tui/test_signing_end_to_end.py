@@ -22,8 +22,9 @@ MOST_KEYS = 25
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 BALANCE_OF = "0x70a08231"
-WAYS = {"Basalt AMM": 2, "Fathom AMM": 2, "Isthmus": 2}
-"""Signatures on each way: approval and swap, permit and swap, permit and order."""
+WAYS = {"Isthmus": 2, "Fathom AMM": 2, "Basalt AMM": 2}
+"""Signatures on each way: permit and order, which has the most keys and the fresh sandbox, permit
+and swap, approval and swap."""
 
 
 class Trader:
@@ -153,7 +154,7 @@ def test_a_swap_is_signed_to_its_end_in_few_keys(trader: Trader, venue: str) -> 
     assert trader.holds(USDC, owner) == had - 1_000 * 10**6
     arrived = Decimal(trader.holds(WETH, owner) - got).scaleb(-18)
     assert Decimal("0.2") < arrived < Decimal("0.5")
-    told = f"Funds {arrived.normalize():f} WETH arrived"
+    told = f"Funds {arrived:f} WETH arrived"
     trader.desk.until(lambda: told in trader.desk.text, told)
 
 

@@ -60,7 +60,7 @@ async def test_a_wrong_line_says_what_and_asks_nothing(
         ("-1 btc eth", "An amount has no sign."),
         ("+1 btc eth", "An amount has no sign."),
         (".5 btc eth", ""),
-        ("btc eth", ""),
+        ("usdt eth", ""),
         ("１ btc eth", ""),
     ],
 )

@@ -218,4 +218,9 @@ async def test_every_signing_fault_is_told_here() -> None:
     told: dict[F, set[str]] = {}
     for lie in LIES:
         told.setdefault(lie.fault, set()).add(lie.operation)
-    assert told == {fault: set(operations) for fault, operations in SIGNING_FAULTS.items()}
+    # What is signed for groups is told with the bundles.
+    alone = {
+        fault: {one for one in operations if "multi" not in one}
+        for fault, operations in SIGNING_FAULTS.items()
+    }
+    assert told == {fault: operations for fault, operations in alone.items() if operations}
