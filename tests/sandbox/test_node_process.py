@@ -247,7 +247,6 @@ async def test_it_ends_with_its_starter(node: NodeProcess) -> None:
     node.collect()
 
 
-@pytest.mark.timeout(180)
 async def test_killed_at_any_moment_no_unit_is_lost(node: NodeProcess) -> None:
     """Opens, payments and steps go on while the node is killed again and again."""
     rng = random.Random(3)
@@ -257,7 +256,7 @@ async def test_killed_at_any_moment_no_unit_is_lost(node: NodeProcess) -> None:
             work = asyncio.create_task(_work(ledger, rng, opened, cycle))
             # Two cycles die at once, the others in the middle of some legs.
             wanted = 0 if cycle % 4 == 3 else len(opened) + rng.randint(4, 9)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(20):
                 while len(opened) < wanted:
                     await asyncio.wait({work}, timeout=0.005)
             await asyncio.wait({work}, timeout=rng.uniform(0, 0.05))
@@ -287,7 +286,8 @@ async def _work(
     ledger: LedgerClient, rng: random.Random, opened: dict[str, Any], cycle: int
 ) -> None:
     for number in range(10_000):
-        row = rng.choice([row for row in VENUE_ROWS if row.enabled])
+        # One that closes at times would end the work, whatever the node does.
+        row = rng.choice([row for row in VENUE_ROWS if row.enabled and row.outage is None])
         known = [
             t
             for t in world_tokens().values()
