@@ -7,9 +7,8 @@ import os
 import random
 import signal
 import sqlite3
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from decimal import Decimal
 from typing import Any
 
@@ -257,7 +256,8 @@ def test_a_node_killed_at_any_moment_pays_everything_once(
     with ThreadPoolExecutor(3) as together:
         paying = [together.submit(paid, each) for each in orders]
         for _ in range(3):
-            time.sleep(rng.uniform(0.1, 1.2))  # the moment of the next kill
+            # Until all is paid or, before that, the moment of the next kill.
+            wait(paying, timeout=rng.uniform(0.1, 1.2))
             os.kill(running.child("swapdesk.sandbox.node"), signal.SIGKILL)
         for each in paying:
             each.result()

@@ -33,7 +33,8 @@ from swapdesk.service.venues.onchain.atoll_terms import (
     UNITS,
     offered,
 )
-from swapdesk.wire.dex import GivenSignature, SignatureRequirement
+from swapdesk.service.venues.onchain.unsigned import Unsigned
+from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
@@ -49,7 +50,7 @@ _FINAL_AFTER = 32
 _LAST_HEIGHT = "lastValidBlockHeight"
 
 
-class Atoll:
+class Atoll(Unsigned):
     """``seed`` is that of the maker's key, which holds both sides of what it trades."""
 
     def __init__(
@@ -119,11 +120,6 @@ class Atoll:
     async def allowed(self, deal: Deal, owner: str) -> bool:
         return True
 
-    async def next_signature(
-        self, deal: Deal, owner: str, given: GivenSignature, step: int
-    ) -> list[SignatureRequirement]:
-        raise DexRefused("this route asks for no signatures", "signatureKey")
-
     async def prepare(
         self,
         deal: Deal,
@@ -132,8 +128,7 @@ class Atoll:
         signatures: Sequence[GivenSignature],
         now: datetime,
     ) -> Prepared:
-        if signatures:
-            raise DexRefused("this route asks for no signatures", "signatures")
+        self.refuse(signatures)
         newest, height = await asyncio.gather(
             self._client.latest_blockhash(), self._client.block_height()
         )

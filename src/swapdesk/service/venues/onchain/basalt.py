@@ -14,7 +14,6 @@ from swapdesk.service.venues.onchain.adapter import (
     Deal,
     DexPrice,
     DexQuestion,
-    DexRefused,
     Execution,
     Permission,
     Prepared,
@@ -28,7 +27,8 @@ from swapdesk.service.venues.onchain.pool_venue import (
 )
 from swapdesk.service.venues.onchain.reader import ChainReader
 from swapdesk.service.venues.onchain.spending import Spender
-from swapdesk.wire.dex import GivenSignature, SignatureRequirement
+from swapdesk.service.venues.onchain.unsigned import Unsigned
+from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
@@ -36,7 +36,7 @@ _GAS, _GAS_A_HOP = 70_000, 75_000
 _MINUTES = Decimal("0.5")
 
 
-class Basalt:
+class Basalt(Unsigned):
     """``router`` stands at the same address on every chain."""
 
     def __init__(self, provider: SwapProvider, router: str, pools: Pools) -> None:
@@ -72,11 +72,6 @@ class Basalt:
             return True
         return await self._spender.may_take(self._reader(deal), deal, owner)
 
-    async def next_signature(
-        self, deal: Deal, owner: str, given: GivenSignature, step: int
-    ) -> list[SignatureRequirement]:
-        raise DexRefused("this route asks for no signatures", "signatureKey")
-
     async def prepare(
         self,
         deal: Deal,
@@ -85,8 +80,7 @@ class Basalt:
         signatures: Sequence[GivenSignature],
         now: datetime,
     ) -> Prepared:
-        if signatures:
-            raise DexRefused("this route asks for no signatures", "signatures")
+        self.refuse(signatures)
         deadline = now + timedelta(seconds=CALLDATA_SECONDS)
         plan, ends = deal.plan, int(deadline.timestamp())
         path = list(plan.path)

@@ -23,7 +23,6 @@ from swapdesk.service.venues.onchain.adapter import (
     Deal,
     DexPrice,
     DexQuestion,
-    DexRefused,
     Execution,
     Permission,
     Plan,
@@ -36,7 +35,8 @@ from swapdesk.service.venues.onchain.own_transaction import looked_up
 from swapdesk.service.venues.onchain.pool_venue import tried, watched
 from swapdesk.service.venues.onchain.reader import ChainReader
 from swapdesk.service.venues.onchain.spending import Spender
-from swapdesk.wire.dex import GivenSignature, SignatureRequirement
+from swapdesk.service.venues.onchain.unsigned import Unsigned
+from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.providers import SwapProvider
@@ -60,7 +60,7 @@ PriceOfCoin = Callable[[str], Decimal | None]
 """Dollars for a chain's native coin, by short name."""
 
 
-class Meridian:
+class Meridian(Unsigned):
     """``assets`` names what each contract is, by chain; the relayer holds all of them."""
 
     def __init__(
@@ -135,11 +135,6 @@ class Meridian:
     async def allowed(self, deal: Deal, owner: str) -> bool:
         return await self._spender.may_take(self._source(deal), deal, owner)
 
-    async def next_signature(
-        self, deal: Deal, owner: str, given: GivenSignature, step: int
-    ) -> list[SignatureRequirement]:
-        raise DexRefused("this route asks for no signatures", "signatureKey")
-
     async def prepare(
         self,
         deal: Deal,
@@ -148,8 +143,7 @@ class Meridian:
         signatures: Sequence[GivenSignature],
         now: datetime,
     ) -> Prepared:
-        if signatures:
-            raise DexRefused("this route asks for no signatures", "signatures")
+        self.refuse(signatures)
         deadline = now + timedelta(seconds=CALLDATA_SECONDS)
         plan = deal.plan
         data = SEND.call(
