@@ -108,6 +108,14 @@ class Keeper:
 
     async def run(self) -> None:
         """Until cancelled."""
+        try:
+            await self._round()
+        finally:
+            for each in self._chains.values():
+                if each.waking is not None:
+                    each.waking.cancel()
+
+    async def _round(self) -> None:
         while True:
             now = self._clock.monotonic()
             busy = [name for name, each in self._chains.items() if _busy(each, now)]
