@@ -42,9 +42,16 @@ class DepositSigning(SigningSession):
         coin: str = "",
         confirmations: int = 0,
     ) -> None:
+        intent = _intent_of(tracked)
         super().__init__(
-            _intent_of(tracked), clock, changed, coin=coin, confirmations=confirmations
+            intent.token_in,
+            clock,
+            changed,
+            provider=(intent.provider, intent.provider_name),
+            coin=coin,
+            confirmations=confirmations,
         )
+        self.intent = intent
         self.tracked = tracked
         self.asked = asked
         self.outcome: FundingOutcome | None = None

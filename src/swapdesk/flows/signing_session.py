@@ -1,4 +1,4 @@
-"""Something of one order while it is signed: what is shown, and what the trader says to it.
+"""Something while it is signed: what is shown, and what the trader says to it.
 
 The work asks through :meth:`SigningSession.look` and goes on with the answer; who shows the
 session may come and go meanwhile. Nothing here signs: the answer names the review it is for.
@@ -18,7 +18,7 @@ from typing import ClassVar
 from swapdesk.clock import Clock
 from swapdesk.flows.dex_payment import Agreed, NotAgreed
 from swapdesk.flows.dex_watch import Watch
-from swapdesk.flows.intent import Intent
+from swapdesk.flows.intent import TokenFacts
 from swapdesk.flows.signing_steps import FlowStep
 from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
@@ -57,8 +57,9 @@ class Ending:
 class SigningSession(Watch, ABC):
     """``changed`` is called after everything that is to be shown.
 
-    ``wallet`` names the account and ``coin`` the coin of its chain; ``confirmations`` is how many
-    count there."""
+    ``token`` is what is paid with, ``provider`` who is paid for it, by code and name, None for
+    no one venue. ``wallet`` names the account and ``coin`` the coin of its chain;
+    ``confirmations`` is how many count there."""
 
     NOUN: ClassVar[str]
     """What goes on, in one word."""
@@ -71,15 +72,17 @@ class SigningSession(Watch, ABC):
 
     def __init__(
         self,
-        intent: Intent,
+        token: TokenFacts,
         clock: Clock,
         changed: Callable[[], None],
         *,
+        provider: tuple[str | None, str | None] = (None, None),
         wallet: str = "",
         coin: str = "",
         confirmations: int = 0,
     ) -> None:
-        self.intent = intent
+        self.token = token
+        self.provider = provider
         self.wallet = wallet
         self.coin = coin
         self.confirmations = confirmations
@@ -172,7 +175,7 @@ class SigningSession(Watch, ABC):
         said = f"{sent.confirmations} of {self.confirmations} confirmations"
         if not self.confirmations or sent.confirmations > self.confirmations:
             said = f"{sent.confirmations} confirmations"
-        where = self.intent.token_in.chain_name
+        where = self.token.chain_name
         problem = f" The node says: {sent.problem}." if sent.problem else ""
         if not sent.confirmations:
             return f"Sent. {where} has not executed it yet.{problem}"

@@ -40,8 +40,15 @@ class SwapSigning(SigningSession):
         confirmations: int = 0,
     ) -> None:
         super().__init__(
-            intent, clock, changed, wallet=wallet, coin=coin, confirmations=confirmations
+            intent.token_in,
+            clock,
+            changed,
+            provider=(intent.provider, intent.provider_name),
+            wallet=wallet,
+            coin=coin,
+            confirmations=confirmations,
         )
+        self.intent = intent
         self.fresh = fresh
         self.plan = plan
         self.outcome: DexOutcome | None = None

@@ -54,7 +54,7 @@ def subject_of(session: SigningSession) -> str:
 
 
 def _paid(session: SigningSession) -> str:
-    return f"{exact_amount(session.amount)} {session.intent.token_in.symbol}"
+    return f"{exact_amount(session.amount)} {session.token.symbol}"
 
 
 def sign_lines(state: SignState, width: int) -> list[Line]:
@@ -101,21 +101,21 @@ def review_lines(
 
 
 def names_of(session: SigningSession) -> Names:
-    intent = session.intent
+    provider, provider_name = session.provider
     return Names(
         session.wallet,
-        intent.provider,
-        intent.provider_name,
+        provider,
+        provider_name,
         session.coin,
-        intent.token_in.chain_name,
-        COIN_DECIMALS.get(intent.token_in.kind, 18),
+        session.token.chain_name,
+        COIN_DECIMALS.get(session.token.kind, 18),
     )
 
 
 def _kind(session: SigningSession) -> str:
     payload = session.payload
     if isinstance(payload, TransactionPayload | SolanaPayload):
-        return f"a transaction on {session.intent.token_in.chain_name}, costs gas"
+        return f"a transaction on {session.token.chain_name}, costs gas"
     return "typed data, EIP-712, signed off chain, costs no gas"
 
 
