@@ -2,9 +2,9 @@
 
 ``journal.intents`` holds what was confirmed and how each request ended, ``journal.orders``
 every order this desk knows, ``journal.swaps`` the steps of swaps on chains, ``journal.batches``
-files of recipients and what became of every row, and ``journal.calls`` writing calls made
-without an intent. All live
-in one file, so that an order and the end of its intent are one commit.
+files of recipients and what became of every row, ``journal.bundles`` how their groups are paid,
+and ``journal.calls`` writing calls made without an intent. All live in one file, so that an order
+and the end of its intent are one commit.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from swapdesk.clock import Clock
 from swapdesk.flows.batch_log import BatchLog
+from swapdesk.flows.bundle_log import BundleLog
 from swapdesk.flows.call_log import CallLog
 from swapdesk.flows.dex_log import DexLog
 from swapdesk.flows.intent_log import IntentLog
@@ -31,6 +32,7 @@ class Journal:
         self.intents = IntentLog(file, clock, self.orders)
         self.swaps = DexLog(file, clock)
         self.batches = BatchLog(file, clock)
+        self.bundles = BundleLog(file, clock)
         self.calls = CallLog(file, clock, self.orders)
 
     @classmethod

@@ -116,5 +116,44 @@ CREATE TABLE IF NOT EXISTS batch_row (
     UNIQUE (batch_id, group_number, place)
 ) STRICT;
 
+CREATE TABLE IF NOT EXISTS bundle (
+    batch_id     TEXT NOT NULL REFERENCES batch (id),
+    group_number INTEGER NOT NULL,
+    number       INTEGER NOT NULL,
+    built        TEXT NOT NULL,
+    state        TEXT NOT NULL,
+    created      TEXT NOT NULL,
+    signatures   TEXT,
+    sent_at      TEXT,
+    server_at    TEXT,
+    tx_hash      TEXT,
+    code         TEXT,
+    reason       TEXT,
+    PRIMARY KEY (batch_id, group_number, number)
+) STRICT;
+CREATE INDEX IF NOT EXISTS bundle_by_state ON bundle (state);
+
+CREATE TABLE IF NOT EXISTS bundle_payment (
+    batch_id     TEXT NOT NULL REFERENCES batch (id),
+    group_number INTEGER NOT NULL,
+    number       INTEGER NOT NULL,
+    paying       TEXT NOT NULL,
+    intent_id    TEXT NOT NULL,
+    place        INTEGER,
+    symbol       TEXT NOT NULL,
+    decimals     INTEGER NOT NULL,
+    contract     TEXT,
+    units        TEXT NOT NULL,
+    state        TEXT NOT NULL,
+    hash         TEXT,
+    code         TEXT,
+    PRIMARY KEY (batch_id, group_number, number)
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS batch_payer (
+    batch_id     TEXT PRIMARY KEY REFERENCES batch (id),
+    account      TEXT NOT NULL
+) STRICT;
+
 CREATE INDEX IF NOT EXISTS event_by_order ON event (service_id, id);
 """

@@ -1,0 +1,330 @@
+"""How the groups of batches are paid, in the journal: each step committed before what it does.
+
+A group has bundles, each of them built from one answer of the service; the newest counts. On an
+EVM chain a bundle is signed as a whole and then submitted once. On Solana it is a fixed
+partition of the deposits, and each part is a transaction of the wallet. Transactions of the
+wallet, those that fund a smart account and the parts on Solana, stand beside it by the intent
+under which the wallet's own records have them.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from swapdesk.clock import Clock
+from swapdesk.flows.bundle_records import (
+    UNDER_WAY,
+    Built,
+    BundleDeposit,
+    BundleItem,
+    BundleState,
+    FundingNeed,
+    JournaledBundle,
+    Paying,
+    WalletPayment,
+)
+from swapdesk.flows.journal_file import JournalFile
+from swapdesk.flows.journal_records import StepState
+from swapdesk.wire.encoding.codec import rfc3339
+
+
+class BundleLog:
+    """Writes raise JournalUnavailable; then nothing with a side effect may be done."""
+
+    def __init__(self, file: JournalFile, clock: Clock) -> None:
+        self._file = file
+        self._clock = clock
+
+    # Bundles
+
+    def add(self, batch_id: str, group: int, built: Built) -> JournaledBundle:
+        """Commit what was built in place of what was built before and has not left.
+
+        Raises ValueError while an earlier one is on its way.
+        """
+        with self._file.write() as db:
+            last = _newest(db, batch_id, group)
+            if last is not None and last["state"] in UNDER_WAY:
+                raise ValueError(f"bundle {last['number']} of the group is on its way")
+            number = 1 if last is None else int(last["number"]) + 1
+            db.execute(
+                "UPDATE bundle SET state = ? WHERE batch_id = ? AND group_number = ?"
+                " AND state IN (?, ?)",
+                (BundleState.REPLACED, batch_id, group, BundleState.BUILT, BundleState.SIGNED),
+            )
+            db.execute(
+                "INSERT INTO bundle (batch_id, group_number, number, built, state, created)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    batch_id,
+                    group,
+                    number,
+                    json.dumps(_plain(asdict(built))),
+                    BundleState.BUILT,
+                    rfc3339(self._clock.now()),
+                ),
+            )
+        return JournaledBundle(
+            batch_id, group, number, built, BundleState.BUILT, (), None, None, None, None
+        )
+
+    def newest(self, batch_id: str, group: int) -> JournaledBundle | None:
+        rows = self._file.read(
+            "SELECT * FROM bundle WHERE batch_id = ? AND group_number = ?"
+            " ORDER BY number DESC LIMIT 1",
+            (batch_id, group),
+        )
+        return _bundle_of(rows[0]) if rows else None
+
+    def under_way(self) -> list[JournaledBundle]:
+        """Those that are not over although something of them was signed, oldest first."""
+        rows = self._file.read(
+            "SELECT * FROM bundle WHERE state IN (?, ?, ?, ?) ORDER BY rowid",
+            (*sorted(UNDER_WAY), BundleState.SIGNED),
+        )
+        return [_bundle_of(row) for row in rows]
+
+    def signed(self, bundle: JournaledBundle, signatures: Sequence[str]) -> None:
+        """Commit all signatures before any of them is shown to anybody."""
+        self._move(
+            bundle,
+            BundleState.SIGNED,
+            (BundleState.BUILT, BundleState.SIGNED),
+            signatures=json.dumps(list(signatures)),
+        )
+
+    def sent(self, bundle: JournaledBundle, server_at: datetime) -> bool:
+        """Commit that the signatures leave now; False where another run was first, or they left
+        before: then they must not leave."""
+        return self._try(
+            bundle,
+            BundleState.SENT,
+            (BundleState.SIGNED,),
+            sent_at=rfc3339(self._clock.now()),
+            server_at=rfc3339(server_at),
+        )
+
+    def again(self, bundle: JournaledBundle) -> bool:
+        """Commit that the service does not have them for certain: the same ones may leave again."""
+        return self._try(bundle, BundleState.SIGNED, (BundleState.SENT, BundleState.UNKNOWN))
+
+    def unknown(self, bundle: JournaledBundle, code: str) -> None:
+        self._move(bundle, BundleState.UNKNOWN, (BundleState.SENT, BundleState.UNKNOWN), code=code)
+
+    def submitted(self, bundle: JournaledBundle) -> None:
+        """Commit that the service has them; on Solana that every part has left."""
+        self._move(bundle, BundleState.SUBMITTED, (*UNDER_WAY, BundleState.SIGNED))
+
+    def ended(
+        self,
+        bundle: JournaledBundle,
+        state: BundleState,
+        *,
+        tx_hash: str | None = None,
+        code: str | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Commit its outcome before it is shown."""
+        found = (BundleState.BUILT, BundleState.SIGNED, *UNDER_WAY)
+        self._move(bundle, state, found, tx_hash=tx_hash, code=code, reason=reason)
+
+    def _move(
+        self,
+        bundle: JournaledBundle,
+        state: BundleState,
+        before: Sequence[BundleState],
+        **values: Any,
+    ) -> None:
+        if not self._try(bundle, state, before, **values):
+            raise sqlite3.IntegrityError(
+                f"bundle {bundle.number} of batch {bundle.batch_id} cannot become {state}"
+            )
+
+    def _try(
+        self,
+        bundle: JournaledBundle,
+        state: BundleState,
+        before: Sequence[BundleState],
+        **values: Any,
+    ) -> bool:
+        columns = "".join(f", {name} = ?" for name in values)
+        marks = ", ".join("?" * len(before))
+        with self._file.write() as db:
+            changed = db.execute(
+                f"UPDATE bundle SET state = ?{columns}"  # noqa: S608
+                f" WHERE batch_id = ? AND group_number = ? AND number = ? AND state IN ({marks})",
+                (
+                    state,
+                    *values.values(),
+                    bundle.batch_id,
+                    bundle.group,
+                    bundle.number,
+                    *before,
+                ),
+            )
+            return changed.rowcount == 1
+
+    # Transactions of the wallet
+
+    def begin(
+        self,
+        batch_id: str,
+        group: int,
+        paying: Paying,
+        need: FundingNeed,
+        intent_id: str,
+        place: int | None = None,
+    ) -> WalletPayment:
+        """Commit a transaction before it is signed."""
+        with self._file.write() as db:
+            (last,) = db.execute(
+                "SELECT coalesce(max(number), 0) FROM bundle_payment"
+                " WHERE batch_id = ? AND group_number = ?",
+                (batch_id, group),
+            ).fetchone()
+            number = int(last) + 1
+            db.execute(
+                "INSERT INTO bundle_payment (batch_id, group_number, number, paying, intent_id,"
+                " place, symbol, decimals, contract, units, state)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    batch_id,
+                    group,
+                    number,
+                    paying,
+                    intent_id,
+                    place,
+                    need.symbol,
+                    need.decimals,
+                    need.contract,
+                    str(need.units),
+                    StepState.PREPARED,
+                ),
+            )
+        return WalletPayment(
+            number,
+            paying,
+            intent_id,
+            place,
+            need.symbol,
+            need.decimals,
+            need.contract,
+            need.units,
+            StepState.PREPARED,
+            None,
+            None,
+        )
+
+    def payments(self, batch_id: str, group: int) -> list[WalletPayment]:
+        """In the order in which they were begun."""
+        rows = self._file.read(
+            "SELECT * FROM bundle_payment WHERE batch_id = ? AND group_number = ? ORDER BY number",
+            (batch_id, group),
+        )
+        return [_payment_of(row) for row in rows]
+
+    def set_payment(
+        self,
+        batch_id: str,
+        group: int,
+        payment: WalletPayment,
+        state: StepState,
+        *,
+        hash_: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        with self._file.write() as db:
+            db.execute(
+                "UPDATE bundle_payment SET state = ?, hash = coalesce(?, hash), code = ?"
+                " WHERE batch_id = ? AND group_number = ? AND number = ?",
+                (state, hash_, code, batch_id, group, payment.number),
+            )
+
+    # Batches that are to be paid as a whole
+
+    def pay(self, batch_id: str, account: str) -> None:
+        """Commit that all groups of a batch are to be paid, one after another, from the accounts
+        of this name or address; empty for the first of each chain."""
+        with self._file.write() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO batch_payer (batch_id, account) VALUES (?, ?)",
+                (batch_id, account),
+            )
+
+    def payer(self, batch_id: str) -> str | None:
+        """Which account pays the batch as a whole; None where that was never asked for."""
+        rows = self._file.read("SELECT account FROM batch_payer WHERE batch_id = ?", (batch_id,))
+        return str(rows[0]["account"]) if rows else None
+
+
+def _newest(db: sqlite3.Connection, batch_id: str, group: int) -> sqlite3.Row | None:
+    row: sqlite3.Row | None = db.execute(
+        "SELECT * FROM bundle WHERE batch_id = ? AND group_number = ? ORDER BY number DESC LIMIT 1",
+        (batch_id, group),
+    ).fetchone()
+    return row
+
+
+def _plain(value: Any) -> Any:
+    """As JSON keeps it, where whole numbers have any size; moments in RFC 3339."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    return value
+
+
+def _built_of(text: str) -> Built:
+    told = json.loads(text)
+    items = tuple(
+        BundleItem(
+            **{
+                **one,
+                "deposits": tuple(
+                    BundleDeposit(**{**each, "expires": datetime.fromisoformat(each["expires"])})
+                    for each in one["deposits"]
+                ),
+            }
+        )
+        for one in told["items"]
+    )
+    needs = tuple(FundingNeed(**one) for one in told["needs"])
+    return Built(**{**told, "items": items, "needs": needs})
+
+
+def _bundle_of(row: sqlite3.Row) -> JournaledBundle:
+    return JournaledBundle(
+        row["batch_id"],
+        row["group_number"],
+        row["number"],
+        _built_of(row["built"]),
+        BundleState(row["state"]),
+        tuple(json.loads(row["signatures"])) if row["signatures"] else (),
+        datetime.fromisoformat(row["server_at"]) if row["server_at"] else None,
+        row["tx_hash"],
+        row["code"],
+        row["reason"],
+    )
+
+
+def _payment_of(row: sqlite3.Row) -> WalletPayment:
+    return WalletPayment(
+        row["number"],
+        Paying(row["paying"]),
+        row["intent_id"],
+        row["place"],
+        row["symbol"],
+        row["decimals"],
+        row["contract"],
+        int(row["units"]),
+        StepState(row["state"]),
+        row["hash"],
+        row["code"],
+    )
