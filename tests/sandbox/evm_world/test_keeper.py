@@ -87,13 +87,15 @@ def octets(address: str) -> bytes:
 
 
 @asynccontextmanager
-async def opened(directory: Path, market: Market | None = None) -> AsyncIterator[World]:
+async def opened(
+    directory: Path, market: Market | None = None, *, speed: Decimal = Decimal(10_000)
+) -> AsyncIterator[World]:
     clock, faults = SystemClock(), HeldFaults()
     embedding = Embedding(
         directory,
         KEY,
         ids="sandbox",
-        world=WorldClock(clock, None, Decimal(10_000)),
+        world=WorldClock(clock, None, speed),
         clock=clock,
         faults=faults,
         market=market,
@@ -197,6 +199,15 @@ async def test_a_chain_that_was_left_alone_answers_when_its_pools_are_at_the_mar
     assert world.furthest() <= BAND
     assert world.node.account(CHAIN, KEEPER).next_nonce() == 1
     await keeper.attend(CHAIN)
+
+
+async def test_the_first_question_to_a_new_chain_waits_for_no_beat(tmp_path: Path) -> None:
+    # Blocks of this chain are 200 s apart, and nobody moves the clock that ends the patience.
+    async with opened(tmp_path, speed=Decimal("0.01")) as world:
+        assert world.furthest() > BAND
+        await world.keeper.attend(CHAIN)
+        assert world.furthest() <= BAND
+        assert world.node.chains[CHAIN].head.number == 1
 
 
 async def test_a_request_wakes_the_keeper_of_the_node(tmp_path: Path) -> None:

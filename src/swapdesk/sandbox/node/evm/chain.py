@@ -179,7 +179,8 @@ class Chain:
             extra_data=genesis.mark,
         )
         header = empty.copy(state_root=state_root(genesis.accounts, self.state))
-        block = seal(header, (), self.terms.chain_id, slot=beat.slot, awaited=0)
+        # Block 0 is of the slot before, so that the first block need not wait for the next one.
+        block = seal(header, (), self.terms.chain_id, slot=beat.slot - 1, awaited=0)
         self._store.begin(block, {"chain_id": str(self.terms.chain_id), "genesis": genesis.digest})
         return Head(block.header, block.slot, block.awaited)
 
