@@ -275,6 +275,16 @@ class BatchLog:
                 (RowState.FAILED, batch_id, group),
             )
 
+    def mark_differs(self, batch_id: str, row: int, reason: str) -> None:
+        """Commit that the order of a row turned out to be another one than was asked for."""
+        said = f"{reason[:1].upper()}{reason[1:]}. Do not pay it."
+        with self._file.write() as db:
+            db.execute(
+                "UPDATE batch_row SET state = ?, code = 'ORDER_DIFFERS', reason = ?"
+                " WHERE batch_id = ? AND number = ? AND state = ?",
+                (RowState.DIFFERS, said, batch_id, row, RowState.CREATED),
+            )
+
     def adopt(self, batch_id: str) -> bool:
         """Take over a batch whose owner is dead; False while another owner lives."""
         with self._file.write() as db:

@@ -18,6 +18,7 @@ from typing import Any
 
 from swapdesk.clock import Clock
 from swapdesk.flows.bundle_records import (
+    OVER,
     UNDER_WAY,
     Built,
     BundleDeposit,
@@ -81,11 +82,12 @@ class BundleLog:
         )
         return _bundle_of(rows[0]) if rows else None
 
-    def under_way(self) -> list[JournaledBundle]:
-        """Those that are not over although something of them was signed, oldest first."""
+    def open(self) -> list[JournaledBundle]:
+        """Those that are not over, oldest first."""
+        marks = ", ".join("?" * len(OVER))
         rows = self._file.read(
-            "SELECT * FROM bundle WHERE state IN (?, ?, ?, ?) ORDER BY rowid",
-            (*sorted(UNDER_WAY), BundleState.SIGNED),
+            f"SELECT * FROM bundle WHERE state NOT IN ({marks}) ORDER BY rowid",  # noqa: S608
+            tuple(sorted(OVER)),
         )
         return [_bundle_of(row) for row in rows]
 
@@ -178,7 +180,7 @@ class BundleLog:
         paying: Paying,
         need: FundingNeed,
         intent_id: str,
-        place: int | None = None,
+        service_ids: Sequence[str] = (),
     ) -> WalletPayment:
         """Commit a transaction before it is signed."""
         with self._file.write() as db:
@@ -190,7 +192,7 @@ class BundleLog:
             number = int(last) + 1
             db.execute(
                 "INSERT INTO bundle_payment (batch_id, group_number, number, paying, intent_id,"
-                " place, symbol, decimals, contract, units, state)"
+                " service_ids, symbol, decimals, contract, units, state)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     batch_id,
@@ -198,7 +200,7 @@ class BundleLog:
                     number,
                     paying,
                     intent_id,
-                    place,
+                    json.dumps(list(service_ids)),
                     need.symbol,
                     need.decimals,
                     need.contract,
@@ -210,7 +212,7 @@ class BundleLog:
             number,
             paying,
             intent_id,
-            place,
+            tuple(service_ids),
             need.symbol,
             need.decimals,
             need.contract,
@@ -319,7 +321,7 @@ def _payment_of(row: sqlite3.Row) -> WalletPayment:
         row["number"],
         Paying(row["paying"]),
         row["intent_id"],
-        row["place"],
+        tuple(json.loads(row["service_ids"])),
         row["symbol"],
         row["decimals"],
         row["contract"],

@@ -63,8 +63,9 @@ class BundleItem:
     """What is signed once: deposits of one token, in the order in which they are paid.
 
     ``contract`` (mint on Solana) is None for the chain's coin. ``part`` counts the items of a
-    token from 0. ``document`` is what the service gave for it: the operation with its EntryPoint,
-    release and chain id; empty on Solana, where it is fetched anew each time.
+    token from 0. ``confirmed`` is what the rows asked to pay, in base units; orders may ask for
+    one part in ten thousand more. ``document`` is what the service gave for it: the operation
+    with its EntryPoint, release and chain id; empty on Solana, where it is fetched anew each time.
     """
 
     token_id: str
@@ -73,6 +74,7 @@ class BundleItem:
     contract: str | None
     part: int
     deposits: tuple[BundleDeposit, ...]
+    confirmed: int
     document: dict[str, Any]
 
     @property
@@ -100,11 +102,13 @@ class FundingNeed:
 
 @dataclass(frozen=True)
 class Built:
-    """A bundle as it was built and compared with the group. ``account`` is the wallet's, its
-    ``sender`` the smart account that pays (on Solana the account itself); ``gas_units`` is what
-    gas may cost at most, ``held`` the coin that the smart account has, both in base units."""
+    """A bundle as it was built and compared with the group. ``chain`` is its short name,
+    ``account`` the wallet's, its ``sender`` the smart account that pays (on Solana the account
+    itself); ``gas_units`` is what gas may cost at most, ``held`` the coin that the smart account
+    has, both in base units."""
 
     kind: BundleKind
+    chain: str
     account: str
     sender: str
     items: tuple[BundleItem, ...]
@@ -158,7 +162,8 @@ class Paying(StrEnum):
 
 @dataclass(frozen=True)
 class WalletPayment:
-    """One transaction that the wallet signs for a group. ``place`` is that of its item on Solana.
+    """One transaction that the wallet signs for a group. ``service_ids`` are the orders whose
+    deposits it pays itself.
 
     PREPARED before it is signed, SENT with its hash before a byte leaves, then ACKED, or REFUSED
     when nothing can come of it."""
@@ -166,7 +171,7 @@ class WalletPayment:
     number: int
     paying: Paying
     intent_id: str
-    place: int | None
+    service_ids: tuple[str, ...]
     symbol: str
     decimals: int
     contract: str | None

@@ -139,7 +139,7 @@ CREATE TABLE IF NOT EXISTS bundle_payment (
     number       INTEGER NOT NULL,
     paying       TEXT NOT NULL,
     intent_id    TEXT NOT NULL,
-    place        INTEGER,
+    service_ids  TEXT NOT NULL,
     symbol       TEXT NOT NULL,
     decimals     INTEGER NOT NULL,
     contract     TEXT,

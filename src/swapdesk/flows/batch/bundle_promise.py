@@ -1,0 +1,135 @@
+"""A bundle in the words of the wallet agent: what may be paid, to whom, out of which account.
+
+Made of the bundle as it stands in the journal; the amounts that bound it are those of the rows
+as they were confirmed, never those of the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from swapdesk.flows.bundle_records import Built, BundleItem, FundingNeed
+from swapdesk.flows.dex_terms import gas_bound
+from swapdesk.wallet.payload import OperationPayload, SolanaPayload, TransactionPayload
+from swapdesk.wallet.promise import Asset, BundlePromise, DepositPromise, Promise, Purpose
+
+_TRANSFER = "0xa9059cbb"
+"""``transfer(address,uint256)``; the agent decodes what was made of it."""
+
+
+@dataclass(frozen=True)
+class Payer:
+    """Who pays a group where: ``chain`` is its short name, ``coin`` its coin, ``price`` that of
+    the coin in dollars, None where nobody says."""
+
+    multi_id: str
+    chain: str
+    chain_id: int | None
+    coin: Asset
+    price: Decimal | None
+
+
+def item_intent(payer: Payer, item: BundleItem) -> str:
+    """The same however often the item is built: whatever was signed under it pays these once."""
+    return f"{payer.multi_id} {item.contract or 'coin'} {item.part}"
+
+
+def part_intent(payer: Payer, item: BundleItem, number: int) -> str:
+    """Of a transaction on Solana, which stands for one partition: that of bundle ``number``."""
+    return f"{item_intent(payer, item)} {number}"
+
+
+def funding_intent(payer: Payer, need: FundingNeed, number: int) -> str:
+    """Of what bundle ``number`` of the group needs, which is sent once."""
+    return f"{payer.multi_id} fund {number} {need.contract or 'coin'}"
+
+
+def item_promise(payer: Payer, built: Built, item: BundleItem, intent_id: str) -> Promise:
+    """What one signature may do: pay exactly these deposits."""
+    sold = Asset(item.symbol, item.decimals, item.contract)
+    deposits = tuple(
+        DepositPromise(one.service_id, one.address, None, one.units, one.expires)
+        for one in item.deposits
+    )
+    return _promise(
+        payer,
+        built,
+        intent_id,
+        sold,
+        item.confirmed,
+        built.gas_units,
+        BundlePromise(payer.multi_id, item.part, deposits),
+    )
+
+
+def funding_promise(payer: Payer, built: Built, need: FundingNeed, intent_id: str) -> Promise:
+    """What may be sent to the smart account: no more than deposits and their gas can need."""
+    sold = Asset(need.symbol, need.decimals, need.contract)
+    bound = sum(item.confirmed for item in built.items if item.contract == need.contract)
+    bound += bound // 10_000
+    if need.contract is None:
+        bound += built.gas_units
+    gas = gas_bound(payer.price, "evm")
+    return _promise(payer, built, intent_id, sold, bound, gas, None)
+
+
+def following_promise(payer: Payer, built: Built, need: FundingNeed, intent_id: str) -> Promise:
+    """Names a transaction that was begun; nothing is ever signed under it."""
+    sold = Asset(need.symbol, need.decimals, need.contract)
+    return _promise(payer, built, intent_id, sold, 0, 0, None)
+
+
+def operation_payload(item: BundleItem) -> OperationPayload:
+    told = item.document
+    return OperationPayload(
+        Purpose.BUNDLE,
+        dict(told["userOperation"]),
+        str(told["entryPoint"]),
+        str(told["entryPointVersion"]),
+        told["chainId"],
+    )
+
+
+def funding_payload(built: Built, need: FundingNeed) -> TransactionPayload:
+    """A plain transfer to the smart account."""
+    if need.contract is None:
+        return TransactionPayload(Purpose.FUND, built.sender, "0x", need.units)
+    payee = built.sender[2:].lower().rjust(64, "0")
+    data = f"{_TRANSFER}{payee}{need.units:064x}"
+    return TransactionPayload(Purpose.FUND, need.contract, data, 0)
+
+
+def part_payload(transaction: str) -> SolanaPayload:
+    return SolanaPayload(Purpose.BUNDLE, transaction)
+
+
+def _promise(
+    payer: Payer,
+    built: Built,
+    intent_id: str,
+    sold: Asset,
+    units: int,
+    gas_units: int,
+    bundle: BundlePromise | None,
+) -> Promise:
+    return Promise(
+        intent_id=intent_id,
+        account=built.account,
+        chain=payer.chain,
+        chain_id=payer.chain_id,
+        sell=sold,
+        sell_units=units,
+        # Deposits buy nothing by themselves; what each order buys stands in the order.
+        buy=sold,
+        chain_out=payer.chain,
+        chain_out_id=payer.chain_id,
+        least_units=0,
+        quoted_units=0,
+        recipient=built.account,
+        venue=None,
+        quote_id=None,
+        valid_until=built.expires,
+        gas_units=gas_units,
+        bundle=bundle,
+    )

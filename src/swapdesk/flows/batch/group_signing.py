@@ -1,0 +1,197 @@
+"""One group while its deposits are paid: build, fund, sign, submit, paid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+from swapdesk.clock import Clock
+from swapdesk.flows.batch.group_watch import GroupWatch, Turn
+from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
+from swapdesk.flows.batch_log import JournaledGroup
+from swapdesk.flows.bundle_records import BundleState
+from swapdesk.flows.intent import TokenFacts
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.signing_session import SigningSession
+from swapdesk.flows.signing_steps import FlowStep, Mark
+from swapdesk.wallet.review import Review
+from swapdesk.wallet.transactions import TransactionState
+
+_BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
+_AT = {
+    BundleState.BUILT: _SIGN,
+    BundleState.SIGNED: _SUBMIT,
+    BundleState.SENT: _SUBMIT,
+    BundleState.UNKNOWN: _SUBMIT,
+    BundleState.SUBMITTED: _PAID,
+    BundleState.CONFIRMED: _PAID + 1,
+    BundleState.FAILED: _PAID,
+    BundleState.WITHDRAWN: _PAID,
+    BundleState.REFUSED: _SUBMIT,
+    BundleState.REPLACED: _BUILD,
+}
+
+
+class GroupSigning(SigningSession, GroupWatch):
+    """``token`` is what the review in hand pays with; before there is one, what the group sells
+    first. ``account`` is whom the trader named, empty for the first of the chain."""
+
+    NOUN = "bundle"
+    PROMISE = "group"
+    EXPIRED = "ORDERS_EXPIRED"
+    DONE = "The deposits of the group are paid. The exchanges act next."
+
+    def __init__(
+        self,
+        batch_id: str,
+        group: JournaledGroup,
+        token: TokenFacts,
+        journal: Journal,
+        clock: Clock,
+        changed: Callable[[], None],
+        *,
+        account: str = "",
+        coin: str = "",
+        confirmations: int = 0,
+    ) -> None:
+        super().__init__(token, clock, changed, coin=coin, confirmations=confirmations)
+        self.batch_id = batch_id
+        self.group = group
+        self.account = account
+        self.until = Until.BUILT
+        """How far the run that goes on, or the last one, was asked to go."""
+        self.turn: Turn | None = None
+        self._first = token
+        self._journal = journal
+        self._agreed: Review | None = None
+
+    @property
+    def id(self) -> str:
+        return group_id(self.batch_id, self.group.number)
+
+    @property
+    def standing(self) -> GroupStanding:
+        """Raises JournalUnavailable."""
+        return group_standing(self._journal, self.batch_id, self.group)
+
+    @property
+    def amount(self) -> Decimal:
+        """What the review in hand pays, else what the group sells of its first token."""
+        if self.turn is not None:
+            return self.turn.need.amount
+        amounts = self.standing.amounts
+        return amounts[0][0] if amounts else Decimal(0)
+
+    @property
+    def against(self) -> str:
+        """Who is paid: so many deposits, or the own smart account."""
+        if self.turn is not None and self.turn.funding:
+            return "your smart account"
+        bundle = self.standing.bundle
+        deposits = len(bundle.built.deposits) if bundle is not None else self.standing.created
+        count = self.turn.payees if self.turn is not None else deposits
+        return f"{count} deposit{'' if count == 1 else 's'}"
+
+    @property
+    def order_id(self) -> str | None:
+        return None
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        turn = self.turn
+        return None if turn is None or turn.total < 2 else (turn.number, turn.total)
+
+    @property
+    def steps(self) -> tuple[FlowStep, ...]:
+        """From the journal. On Solana nothing is funded, and what is signed is sent."""
+        standing = self.standing
+        at, failed = self._at(standing), self.ending is not None and not self.ending.open
+        names = (
+            ("build", "sign and send", "paid")
+            if standing.solana
+            else ("build", "fund", "sign", "submit", "paid")
+        )
+        now = Mark.FAILED if failed else Mark.NOW
+        return tuple(
+            FlowStep(name, Mark.DONE if place < at else now if place == at else Mark.AHEAD)
+            for place, name in enumerate(names)
+        )
+
+    def _at(self, standing: GroupStanding) -> int:
+        """The step that goes on."""
+        bundle = standing.bundle
+        if bundle is None:
+            return _BUILD
+        if standing.solana:
+            return {BundleState.CONFIRMED: 3, BundleState.REPLACED: 0}.get(bundle.state, 1)
+        if bundle.state is BundleState.BUILT and (self.turn is None or self.turn.funding):
+            acked = {one.contract for one in standing.fundings if one.code is None and one.hash}
+            lacking = any(one.contract not in acked for one in bundle.built.needs)
+            return _FUND if lacking or self.transaction is not None else _SIGN
+        return _AT[bundle.state]
+
+    @property
+    def doing(self) -> str:
+        sent = self.transaction
+        if sent is not None and sent.state is TransactionState.SIGNED:
+            return "Signed and written down. The desk sends it."
+        if sent is not None:
+            return self.following(sent)
+        if self._agreed is not None:
+            return "The wallet looks once more, and signs."
+        bundle = self.standing.bundle
+        if bundle is None:
+            return "The desk asks the service what is to be signed."
+        if bundle.under_way:
+            return "The desk asks the service what became of the bundle."
+        if self.turn is None:
+            return "The desk compares the bundle with the orders of the group."
+        return "The wallet reads the chain and looks at what is to be signed."
+
+    @property
+    def whereabouts(self) -> str:
+        return self.standing.whereabouts
+
+    @property
+    def brief(self) -> str | None:
+        standing = self.standing
+        bundle = standing.bundle
+        if bundle is None or (not standing.funded and not standing.paid and bundle.state in _HOME):
+            return None
+        if bundle.state is BundleState.CONFIRMED:
+            return "at the deposit addresses"
+        if bundle.under_way or standing.solana:
+            return "on its way"
+        return "in your smart account"
+
+    # What the work says
+
+    def started(self) -> None:
+        self._agreed = None
+        super().started()
+
+    def moved(self) -> None:
+        self._changed()
+
+    def turns_to(self, turn: Turn) -> None:
+        need = turn.need
+        self.turn = turn
+        self._agreed = None
+        self.token = replace(
+            self._first, symbol=need.symbol, decimals=need.decimals, contract=need.contract
+        )
+        self._changed()
+
+    def signing(self, review: Review) -> None:
+        self._agreed = review
+        self._changed()
+
+
+_HOME = frozenset({BundleState.BUILT, BundleState.REPLACED})
+"""States in which nothing has left the wallet by the bundle itself."""
+
+
+def group_id(batch_id: str, group: int) -> str:
+    """``BATCH:1``."""
+    return f"{batch_id}:{group}"

@@ -1,0 +1,166 @@
+"""Transactions of the wallet for one group: each in the journal before it is signed, once.
+
+What was signed stands in the wallet's own records before a byte leaves, by its intent. They
+decide: a transaction found there is sent on as it is, and no other one is signed beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+from swapdesk.clock import Clock
+from swapdesk.flows.batch.payable import LEAST_LEFT
+from swapdesk.flows.bundle_records import FundingNeed, Paying, WalletPayment
+from swapdesk.flows.dex_payment import DexPayment, Look, NotAgreed, NotSignable, Pace
+from swapdesk.flows.dex_watch import Watch
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal_records import StepState
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.errors import AgentGone, Refused
+from swapdesk.wallet.payload import Payload
+from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.transactions import FINAL, HARMLESS, SignedTransaction, TransactionState
+
+MakePayload = Callable[[], Awaitable[Payload]]
+"""What is to be signed, made when nothing was signed before. Raises what its maker raises."""
+
+_PURPOSES = {Paying.FUND: Purpose.FUND, Paying.PART: Purpose.BUNDLE}
+_STEP = "send"
+
+
+class GroupPayments:
+    """Of one group. Methods raise WalletError, StillOpen and JournalUnavailable."""
+
+    def __init__(
+        self,
+        client: WalletClient,
+        journal: Journal,
+        clock: Clock,
+        look: Look,
+        pace: Pace,
+        watch: Watch,
+        batch_id: str,
+        group: int,
+    ) -> None:
+        self._client = client
+        self._journal = journal
+        self._log = journal.bundles
+        self._clock = clock
+        self._look = look
+        self._pace = pace
+        self._watch = watch
+        self._batch_id = batch_id
+        self._group = group
+
+    @property
+    def all(self) -> list[WalletPayment]:
+        return self._log.payments(self._batch_id, self._group)
+
+    def of(self, intent_id: str) -> WalletPayment | None:
+        """The newest payment under an intent."""
+        return next((one for one in reversed(self.all) if one.intent_id == intent_id), None)
+
+    async def pay(
+        self,
+        paying: Paying,
+        need: FundingNeed,
+        promise: Promise,
+        make: MakePayload,
+        service_ids: Sequence[str] = (),
+    ) -> SignedTransaction:
+        """The transaction of an intent, signed now or before, once it is final.
+
+        Raises NotAgreed and NotSignable; then nothing was signed."""
+        payment = self._payment(promise)
+        kept = await self._kept(payment, _PURPOSES[paying])
+        entry = self.of(promise.intent_id)
+        if kept is None:
+            payload = await make()
+            if entry is None or not entry.open:
+                entry = self._log.begin(
+                    self._batch_id, self._group, paying, need, promise.intent_id, service_ids
+                )
+            kept = await self._signed(payment, payload, entry)
+        elif entry is None:
+            entry = self._log.begin(
+                self._batch_id, self._group, paying, need, promise.intent_id, service_ids
+            )
+        return await self._settled(payment, entry, kept, promise.valid_until)
+
+    async def follow(self, entry: WalletPayment, promise: Promise) -> SignedTransaction | None:
+        """Go on with what was begun, signing nothing: its end, or None where nothing was signed,
+        which is committed."""
+        payment = self._payment(promise)
+        kept = await self._kept(payment, _PURPOSES[entry.paying])
+        if kept is None:
+            self._set(entry, StepState.REFUSED, code="NOT_SIGNED")
+            return None
+        return await self._settled(payment, entry, kept, promise.valid_until)
+
+    def _payment(self, promise: Promise) -> DexPayment:
+        return DexPayment(
+            self._client,
+            self._journal,
+            self._clock,
+            promise,
+            self._look,
+            self._pace,
+            self._watch,
+        )
+
+    async def _kept(self, payment: DexPayment, purpose: Purpose) -> SignedTransaction | None:
+        """The one that pays, or may still; what never left a wallet counts as well."""
+        signed = [one for one in await payment.of(purpose) if one.state not in HARMLESS]
+        return signed[-1] if signed else None
+
+    async def _signed(
+        self, payment: DexPayment, payload: Payload, entry: WalletPayment
+    ) -> SignedTransaction:
+        try:
+            signed = await payment.sign(payload)
+        except NotAgreed as said_no:
+            self._set(entry, StepState.REFUSED, code=said_no.code)
+            raise
+        except NotSignable as refused:
+            self._set(entry, StepState.REFUSED, code=refused.code)
+            raise
+        except AgentGone:
+            # Whether it was signed stands in the wallet's records.
+            raise
+        except Refused as refused:
+            self._set(entry, StepState.REFUSED, code=refused.code.upper())
+            raise
+        assert isinstance(signed, SignedTransaction)
+        self._set(entry, StepState.SENT, hash_=signed.hash)
+        return signed
+
+    async def _settled(
+        self,
+        payment: DexPayment,
+        entry: WalletPayment,
+        signed: SignedTransaction,
+        until: datetime,
+    ) -> SignedTransaction:
+        if self._clock.now() >= until - LEAST_LEFT:
+            # What never left pays no order any more.
+            signed = await payment.give_up_unsent(signed)
+        self._watch.seen(signed)
+        if entry.state is StepState.PREPARED or entry.hash != signed.hash:
+            self._set(entry, StepState.SENT, hash_=signed.hash)
+        found = signed if signed.state in FINAL else await payment.settle(signed.hash, _STEP)
+        if found.state is TransactionState.SUCCEEDED:
+            self._set(entry, StepState.ACKED, hash_=found.hash)
+        else:
+            self._set(entry, StepState.REFUSED, code=found.state.value.upper())
+        return found
+
+    def _set(
+        self,
+        entry: WalletPayment,
+        state: StepState,
+        *,
+        hash_: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        self._log.set_payment(self._batch_id, self._group, entry, state, hash_=hash_, code=code)

@@ -1,0 +1,98 @@
+"""What is said when the payment of a group stops: the cause, where the money is, who acts next."""
+
+from __future__ import annotations
+
+from swapdesk.client.errors import ApiError, ClientError
+from swapdesk.flows.batch.standing import GroupStanding
+from swapdesk.flows.bundle_records import BundleState, JournaledBundle
+from swapdesk.flows.dex_payment import NotAgreed, NotSignable, StillOpen
+from swapdesk.flows.signing_session import Ending
+from swapdesk.flows.wallet_words import failure_of_wallet
+from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
+from swapdesk.wallet.errors import WalletError
+from swapdesk.wire.errors import ErrorCode
+
+BUILD_AGAIN = "you: build the bundle again"
+SIGN_AGAIN = "you: sign again"
+SUBMIT_AGAIN = "you: submit again; the same signatures are sent"
+GOES_ON = "the desk: it goes on when it is started again"
+LOOK = "you: look at the orders of the group"
+PAY_OTHERWISE = "you: create the rows that were not paid again, or pay their deposits one by one"
+SERVICE = "the service: it carries the bundle out"
+
+
+class Stopped(Exception):
+    """Ends the work on a group from wherever it stands. ``open``: it can be gone on with."""
+
+    def __init__(
+        self, code: str, cause: str, next_: str, *, open_: bool = True, hash_: str | None = None
+    ) -> None:
+        super().__init__(cause)
+        self.code = code
+        self.cause = cause
+        self.next = next_
+        self.open = open_
+        self.hash = hash_
+
+
+Stop = Stopped | StillOpen | NotAgreed | NotSignable | WalletError | ClientError
+
+
+def ending_of(stop: Stop, standing: GroupStanding) -> Ending:
+    """``standing``: as the journal has the group now."""
+    money = standing.whereabouts
+    match stop:
+        case Stopped():
+            failure = Failure(stop.cause, money, stop.next)
+            return Ending(failure, stop.code, stop.open, hash=stop.hash)
+        case StillOpen():
+            cause = f"A transaction is not final yet: {stop}."
+            return Ending(Failure(cause, money, GOES_ON), "NOT_FINAL", True, hash=stop.hash)
+        case NotAgreed():
+            return Ending(Failure(str(stop), money, SIGN_AGAIN), stop.code, True)
+        case NotSignable():
+            rules = " ".join(f"{one.words} Rule {one.code}." for one in stop.findings)
+            cause = f"Your wallet refuses to sign this: {rules}"
+            return Ending(Failure(cause, money, BUILD_AGAIN), stop.code, True)
+        case WalletError():
+            said = failure_of_wallet(stop)
+            return Ending(Failure(said.cause, money, said.next), said.code, True)
+        case ClientError():
+            return _service_said(stop, money)
+
+
+def _service_said(error: ClientError, money: str) -> Ending:
+    if not isinstance(error, ApiError):
+        failure = Failure(UNREACHABLE.cause, money, "you: try again")
+        return Ending(failure, "NOT_REACHABLE", True)
+    code = error.code or f"HTTP_{error.status}"
+    said = failure_of(error.code or "", error.status).cause
+    if error.code == ErrorCode.NOT_FOUND:
+        said = "The service does not know this group, or it is older than 48 hours."
+    problems = [f"{name}: {one.message}" for name, one in error.fields.items()]
+    reason = "; ".join(problems) or error.message
+    cause = f"{said} It says: {reason}." if reason else said
+    return Ending(Failure(cause.replace("..", "."), money, "you: try again"), code, True)
+
+
+def outcome_of(bundle: JournaledBundle, standing: GroupStanding) -> Ending:
+    """The end of a bundle that the service decided, or that was refused."""
+    money, reason = standing.whereabouts, _reason(bundle)
+    match bundle.state:
+        case BundleState.CONFIRMED:
+            return Ending(hash=bundle.tx_hash)
+        case BundleState.WITHDRAWN:
+            cause = f"The service called the bundle off.{reason}"
+            return Ending(Failure(cause, money, BUILD_AGAIN), "WITHDRAWN", True)
+        case BundleState.FAILED:
+            cause = f"The bundle failed.{reason}"
+            next_ = f"{BUILD_AGAIN}, or create the rows that were not paid again"
+            return Ending(Failure(cause, money, next_), "BUNDLE_FAILED", True)
+        case _:
+            cause = f"The bundle was not taken.{reason}"
+            code = bundle.code or "REFUSED"
+            return Ending(Failure(cause, money, BUILD_AGAIN), code, True)
+
+
+def _reason(bundle: JournaledBundle) -> str:
+    return f" The service says: {bundle.reason.rstrip('.')}." if bundle.reason else ""

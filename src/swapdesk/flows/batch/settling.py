@@ -1,0 +1,377 @@
+"""The payment of one group, from wherever it stands to where it is asked to go.
+
+Build, fund the smart account where it lacks something, wait for that, sign every operation,
+submit once, follow to the outcome; on Solana each part is signed and sent by itself. Every step
+is in the journal before what it does, so that :meth:`GroupSettling.advance` goes on after any
+crash, and what may have left is looked for and never made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.errors import ClientError
+from swapdesk.clock import Clock
+from swapdesk.flows.batch import bundle_promise as promises
+from swapdesk.flows.batch.building import NotBuilt, build_operations, part_of, partition
+from swapdesk.flows.batch.bundle_promise import Payer
+from swapdesk.flows.batch.group_watch import GroupWatch, Turn
+from swapdesk.flows.batch.payable import LEAST_LEFT, Payables, changed, payables
+from swapdesk.flows.batch.paying import GroupPayments
+from swapdesk.flows.batch.settle_words import (
+    BUILD_AGAIN,
+    LOOK,
+    PAY_OTHERWISE,
+    SIGN_AGAIN,
+    Stopped,
+    ending_of,
+    outcome_of,
+)
+from swapdesk.flows.batch.standing import GroupStanding, Until, blocking, group_standing
+from swapdesk.flows.batch.submitting import Submission
+from swapdesk.flows.batch_log import JournaledGroup
+from swapdesk.flows.bundle_records import (
+    Built,
+    BundleItem,
+    BundleState,
+    FundingNeed,
+    JournaledBundle,
+    Paying,
+)
+from swapdesk.flows.dex_payment import (
+    DexPayment,
+    Look,
+    NotAgreed,
+    NotSignable,
+    Pace,
+    StillOpen,
+)
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.signing_session import Ending
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.errors import WalletError
+from swapdesk.wallet.payload import Payload
+from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.transactions import Signature, TransactionState
+from swapdesk.wire.multi import MultiExchangeStatus
+from swapdesk.wire.tokens import Token
+
+SET_UP_SECONDS = 60.0
+"""How long orders may take until they say where to pay."""
+
+
+@dataclass(frozen=True)
+class GroupChain:
+    """The chain that a group is paid on: its ``coin``, and what that costs in dollars."""
+
+    coin: Token
+    price: Decimal | None
+
+
+class GroupSettling:
+    """Of one group. ``token_of`` finds a token of the desk's list; ``look`` shows each review and
+    hears what the trader says; ``watch`` hears how it goes."""
+
+    def __init__(
+        self,
+        api: PartnerApi,
+        journal: Journal,
+        clock: Clock,
+        client: WalletClient,
+        token_of: Callable[[str], Token | None],
+        chain: GroupChain,
+        batch_id: str,
+        group: JournaledGroup,
+        account: Account,
+        look: Look,
+        *,
+        pace: Pace = Pace(),  # noqa: B008 - it is frozen
+        watch: GroupWatch | None = None,
+    ) -> None:
+        if group.multi_id is None:
+            raise ValueError("the group was not created")
+        data = chain.coin.chain_data
+        kind = data.kind
+        self._api = api
+        self._journal = journal
+        self._clock = clock
+        self._client = client
+        self._token_of = token_of
+        self._chain = chain
+        self._batch_id = batch_id
+        self._group = group
+        self._account = account
+        self._look = look
+        self._pace = pace
+        self._watch = watch or GroupWatch()
+        self._multi_id = group.multi_id
+        self._payer = Payer(
+            group.multi_id,
+            data.short_name,
+            data.chain_id if kind == "evm" else None,
+            Asset(chain.coin.symbol, chain.coin.decimals, None),
+            chain.price,
+        )
+        self._payments = GroupPayments(
+            client, journal, clock, look, pace, self._watch, batch_id, group.number
+        )
+        self._submission = Submission(api, journal, clock, group.multi_id, pace)
+
+    @property
+    def standing(self) -> GroupStanding:
+        """Raises JournalUnavailable."""
+        return group_standing(self._journal, self._batch_id, self._group)
+
+    async def advance(self, until: Until) -> Ending:
+        """Go on to ``until``; the ending without a failure says that it stands there.
+
+        Asked to build what is over without having paid, it builds anew. Raises
+        JournalUnavailable; nothing leaves without the journal.
+        """
+        try:
+            await self._advance(until)
+        except NotBuilt as wrong:
+            said = f"The service built no bundle of these deposits: {wrong}."
+            stop = Stopped("BUILD_DIFFERS", said, BUILD_AGAIN)
+            return ending_of(stop, self.standing)
+        except (Stopped, StillOpen, NotAgreed, NotSignable, WalletError, ClientError) as stop:
+            return ending_of(stop, self.standing)
+        standing = self.standing
+        bundle = standing.bundle
+        if bundle is not None and bundle.over:
+            return outcome_of(bundle, standing)
+        return Ending()
+
+    async def _advance(self, until: Until) -> None:
+        await self._settle_open()
+        bundle = self._newest()
+        if bundle is None or (until is Until.BUILT and self._may_build(bundle)):
+            bundle = await self._build()
+        if until is Until.BUILT or bundle.over:
+            return
+        if bundle.built.kind == "solana":
+            await self._send_parts(bundle)
+            return
+        if bundle.state is BundleState.BUILT:
+            await self._sign(bundle)
+            bundle = self._current()
+        if until is Until.SIGNED:
+            return
+        if bundle.state is BundleState.SIGNED:
+            await self._submit(bundle)
+            bundle = self._current()
+        if bundle.state in (BundleState.SENT, BundleState.UNKNOWN):
+            await self._submission.look(bundle)
+            self._watch.moved()
+            bundle = self._current()
+        if until is Until.SETTLED and bundle.state is BundleState.SUBMITTED:
+            await self._submission.follow(bundle)
+            self._watch.moved()
+
+    def _newest(self) -> JournaledBundle | None:
+        return self._journal.bundles.newest(self._batch_id, self._group.number)
+
+    def _current(self) -> JournaledBundle:
+        bundle = self._newest()
+        if bundle is None:
+            raise LookupError("the bundle is not in the journal")
+        return bundle
+
+    def _may_build(self, bundle: JournaledBundle) -> bool:
+        if bundle.state is BundleState.CONFIRMED or bundle.under_way:
+            return False
+        return bundle.state is not BundleState.SIGNED or self._late(bundle)
+
+    def _late(self, bundle: JournaledBundle) -> bool:
+        return bundle.built.expires - self._clock.now() <= LEAST_LEFT
+
+    # What an earlier run left open
+
+    async def _settle_open(self) -> None:
+        """Follow every transaction that was begun: nothing is built or signed beside it."""
+        bundle = self._newest()
+        if bundle is None:
+            return
+        for entry in self._payments.all:
+            if not entry.open:
+                continue
+            need = FundingNeed(entry.symbol, entry.decimals, entry.contract, entry.units)
+            promise = promises.following_promise(self._payer, bundle.built, need, entry.intent_id)
+            await self._payments.follow(entry, promise)
+            self._watch.moved()
+
+    # Building
+
+    async def _build(self) -> JournaledBundle:
+        """Ask what is to be signed, compare it with the group, and write it down."""
+        solana = self._group.paid == "solana"
+        if not solana:
+            self._refuse_beside_another()
+        found = await self._payables()
+        if not found.rows:
+            reasons = "; ".join(f"row {one.row}: {one.reason}" for one in found.unpayable[:3])
+            said = f"No row of this group awaits a deposit. {reasons}".strip().rstrip(".")
+            raise Stopped("NOT_PAYABLE", f"{said}.", LOOK, open_=False)
+        for one in found.unpayable:
+            if one.wrong:
+                self._journal.batches.mark_differs(self._batch_id, one.row, one.reason)
+        account, price = self._account.address, self._chain.price
+        if solana:
+            built = await partition(self._api, self._multi_id, account, found.rows, price)
+        else:
+            built = await build_operations(
+                self._api, self._multi_id, account, found.rows, self._chain.coin, price
+            )
+        # What is paid has to be told twice.
+        await self._refuse_changes(built)
+        bundle = self._journal.bundles.add(self._batch_id, self._group.number, built)
+        self._watch.moved()
+        return bundle
+
+    def _refuse_beside_another(self) -> None:
+        other = blocking(
+            self._journal,
+            self._batch_id,
+            self._group.number,
+            self._account.address,
+            self._payer.chain,
+            self._clock.now(),
+        )
+        if other is not None:
+            name = f"group {other.group} of batch {other.batch_id[:8]}"
+            raise Stopped(
+                "OTHER_UNDER_WAY",
+                f"What the smart account holds is for {name}, which is {other.state}.",
+                f"you: let {name} end first",
+            )
+
+    async def _payables(self) -> Payables:
+        """The rows to pay, once no order is being set up any more."""
+        ends = self._clock.monotonic() + SET_UP_SECONDS
+        while True:
+            found = self._read(await self._api.get_multi_exchange(self._multi_id))
+            if not found.pending or self._clock.monotonic() >= ends:
+                return found
+            await self._clock.sleep(self._pace.look)
+
+    def _read(self, status: MultiExchangeStatus) -> Payables:
+        paid = set(self.standing.paid)
+        for row in self._group.rows:
+            if row.service_id is not None and self._journal.calls.payment_of(row.service_id):
+                paid.add(row.service_id)
+        return payables(self._group, status, self._token_of, self._clock.now(), paid)
+
+    async def _refuse_changes(self, built: Built) -> None:
+        """Raises Stopped where the orders say otherwise than when they were first looked at."""
+        now = self._read(await self._api.get_multi_exchange(self._multi_id))
+        differs = changed(built.deposits, now)
+        if differs is not None:
+            said = f"The group is not what it was when it was built: {differs}."
+            raise Stopped("GROUP_CHANGED", said, BUILD_AGAIN)
+
+    # Signing on EVM chains
+
+    async def _sign(self, bundle: JournaledBundle) -> None:
+        if self._late(bundle):
+            raise Stopped("ORDERS_EXPIRED", "An order of the bundle has expired.", BUILD_AGAIN)
+        await self._refuse_changes(bundle.built)
+        needs, items = bundle.built.needs, bundle.built.items
+        for number, need in enumerate(needs, start=1):
+            self._watch.turns_to(Turn(need, 0, number, len(needs)))
+            await self._fund(bundle, need)
+            self._watch.moved()
+        signatures = []
+        for number, item in enumerate(items, start=1):
+            self._watch.turns_to(_turn(item, number, len(items)))
+            signed = await self._signature(bundle.built, item)
+            signatures.append(signed.signature)
+        self._journal.bundles.signed(bundle, signatures)
+        self._watch.moved()
+
+    async def _fund(self, bundle: JournaledBundle, need: FundingNeed) -> None:
+        intent = promises.funding_intent(self._payer, need, bundle.number)
+        promise = promises.funding_promise(self._payer, bundle.built, need, intent)
+
+        async def make() -> Payload:
+            return promises.funding_payload(bundle.built, need)
+
+        found = await self._payments.pay(Paying.FUND, need, promise, make)
+        if found.state is not TransactionState.SUCCEEDED:
+            said = f"The transaction {found.hash} that fills the smart account is {found.state}."
+            raise Stopped("FUNDING_FAILED", said, BUILD_AGAIN, hash_=found.hash)
+
+    async def _signature(self, built: Built, item: BundleItem) -> Signature:
+        intent = promises.item_intent(self._payer, item)
+        payment = DexPayment(
+            self._client,
+            self._journal,
+            self._clock,
+            promises.item_promise(self._payer, built, item, intent),
+            self._look,
+            self._pace,
+            self._watch,
+        )
+        signed = await payment.sign(promises.operation_payload(item))
+        assert isinstance(signed, Signature)
+        return signed
+
+    async def _submit(self, bundle: JournaledBundle) -> None:
+        if self._late(bundle):
+            raise Stopped("ORDERS_EXPIRED", "An order of the bundle has expired.", BUILD_AGAIN)
+        await self._refuse_changes(bundle.built)
+        await self._submission.submit(bundle)
+        self._watch.moved()
+
+    # Paying on Solana
+
+    async def _send_parts(self, bundle: JournaledBundle) -> None:
+        """Sign and send each part that was not paid yet, one after another."""
+        items = bundle.built.items
+        for number, item in enumerate(items, start=1):
+            self._watch.turns_to(_turn(item, number, len(items)))
+            intent = promises.part_intent(self._payer, item, bundle.number)
+            known = self._payments.of(intent)
+            if known is not None and known.hash is not None and not known.open:
+                if known.code is None:
+                    continue
+                if known.code != "LOST":
+                    said = f"The transaction {known.hash} is {known.code.lower()} and paid nobody."
+                    raise Stopped("PART_FAILED", said, PAY_OTHERWISE, open_=False)
+            await self._send_part(bundle, item, intent)
+            self._watch.moved()
+        self._end_parts(bundle)
+
+    async def _send_part(self, bundle: JournaledBundle, item: BundleItem, intent: str) -> None:
+        late = min(one.expires for one in item.deposits) - self._clock.now() <= LEAST_LEFT
+        if late:
+            raise Stopped("ORDERS_EXPIRED", "An order of the group has expired.", BUILD_AGAIN)
+        need = _turn(item, 0, 0).need
+        promise = promises.item_promise(self._payer, bundle.built, item, intent)
+
+        async def make() -> Payload:
+            """Fetched when it is shown: its blockhash lives for a minute."""
+            account = self._account.address
+            return promises.part_payload(await part_of(self._api, self._multi_id, account, item))
+
+        ids = [one.service_id for one in item.deposits]
+        found = await self._payments.pay(Paying.PART, need, promise, make, ids)
+        if found.state is TransactionState.LOST:
+            said = "The transaction was not executed in time; it paid nobody."
+            raise Stopped("LOST", said, SIGN_AGAIN, hash_=found.hash)
+        if found.state is not TransactionState.SUCCEEDED:
+            said = f"The transaction {found.hash} is {found.state} and paid nobody."
+            raise Stopped("PART_FAILED", said, PAY_OTHERWISE, open_=False, hash_=found.hash)
+
+    def _end_parts(self, bundle: JournaledBundle) -> None:
+        last = next(one for one in reversed(self._payments.all) if one.hash is not None)
+        self._journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash=last.hash)
+        self._watch.moved()
+
+
+def _turn(item: BundleItem, number: int, total: int) -> Turn:
+    need = FundingNeed(item.symbol, item.decimals, item.contract, item.units)
+    return Turn(need, len(item.deposits), number, total)

@@ -1,0 +1,268 @@
+"""How far the payment of a group is, where its money is, and what can be done next: by the
+journal alone, so that whoever comes back reads the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import IntEnum
+
+from swapdesk.flows.batch_log import JournaledGroup, RowState
+from swapdesk.flows.bundle_records import Built, BundleState, JournaledBundle, Paying, WalletPayment
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.wording import IN_WALLET
+
+
+class Until(IntEnum):
+    """How far the work on a group goes. Each step includes the ones before."""
+
+    BUILT = 1
+    SIGNED = 2
+    SUBMITTED = 3
+    SETTLED = 4
+
+
+_WORDS = {
+    BundleState.BUILT: "built",
+    BundleState.SIGNED: "signed",
+    BundleState.SENT: "outcome unknown",
+    BundleState.UNKNOWN: "outcome unknown",
+    BundleState.SUBMITTED: "submitted",
+    BundleState.CONFIRMED: "paid",
+    BundleState.FAILED: "failed",
+    BundleState.WITHDRAWN: "withdrawn",
+    BundleState.REFUSED: "refused",
+    BundleState.REPLACED: "created, not funded",
+}
+
+
+@dataclass(frozen=True)
+class GroupStanding:
+    """One group of a batch. ``bundle`` is its newest, None before it was built; ``payments`` are
+    the transactions of the wallet for it, in their order."""
+
+    batch_id: str
+    group: JournaledGroup
+    bundle: JournaledBundle | None
+    payments: tuple[WalletPayment, ...]
+
+    @property
+    def created(self) -> int:
+        """Rows that became orders as they were asked for."""
+        return sum(row.state is RowState.CREATED for row in self.group.rows)
+
+    @property
+    def solana(self) -> bool:
+        return self.group.paid == "solana"
+
+    @property
+    def word(self) -> str:
+        """How far it is, in few words."""
+        if self.group.multi_id is None:
+            return "not created"
+        if self.bundle is None:
+            return "created, not funded"
+        state = self.bundle.state
+        if self.solana and state is BundleState.BUILT and self.paid:
+            return "being sent"
+        if state is BundleState.BUILT and self.funded:
+            return "funded"
+        return _WORDS[state]
+
+    @property
+    def next(self) -> Until | None:
+        """What the trader does next; None for nothing, because it is over, or goes on by itself."""
+        if self.group.multi_id is None or self.group.paid == "one by one" or not self.created:
+            return None
+        if self.bundle is None:
+            return Until.BUILT
+        match self.bundle.state:
+            case BundleState.BUILT:
+                return Until.SIGNED
+            case BundleState.SIGNED:
+                return Until.SETTLED
+            case BundleState.CONFIRMED:
+                return None
+            case BundleState.SENT | BundleState.UNKNOWN | BundleState.SUBMITTED:
+                return Until.SETTLED
+            case _:
+                return Until.BUILT
+
+    @property
+    def over(self) -> bool:
+        return self.bundle is not None and self.bundle.state is BundleState.CONFIRMED
+
+    @property
+    def begun(self) -> bool:
+        """Whether something of it was signed and is not over: an earlier run is gone on with."""
+        if self.bundle is not None and self.bundle.under_way:
+            return True
+        if any(one.open for one in self.payments):
+            return True
+        return self.bundle is not None and (
+            self.bundle.state is BundleState.SIGNED
+            or (self.bundle.state is BundleState.BUILT and (self.funded or bool(self.paid)))
+        )
+
+    @property
+    def paid(self) -> frozenset[str]:
+        """Orders whose deposit left the wallet by itself (on Solana), or may have."""
+        return frozenset(
+            service_id
+            for one in self.parts
+            if one.state in (StepState.SENT, StepState.ACKED)
+            for service_id in one.service_ids
+        )
+
+    @property
+    def parts(self) -> tuple[WalletPayment, ...]:
+        """Transactions that pay deposits themselves."""
+        return tuple(one for one in self.payments if one.paying is Paying.PART)
+
+    @property
+    def left_out(self) -> int:
+        """Created rows that are in no bundle, because their orders await no deposit."""
+        if self.bundle is None:
+            return 0
+        return max(0, self.created - len(self.paid | _ids(self.bundle)))
+
+    @property
+    def fundings(self) -> tuple[WalletPayment, ...]:
+        return tuple(one for one in self.payments if one.paying is Paying.FUND)
+
+    @property
+    def funded(self) -> bool:
+        """Whether the smart account was filled for it."""
+        return any(one.state is StepState.ACKED for one in self.fundings)
+
+    @property
+    def amounts(self) -> tuple[tuple[Decimal, str], ...]:
+        """What its deposits are together, by token; of the rows that are in its bundle."""
+        sums: dict[str, tuple[int, Decimal, str]] = {}
+        for place, item in enumerate(self.bundle.built.items if self.bundle else ()):
+            _, before, _ = sums.get(item.token_id, (place, Decimal(0), item.symbol))
+            sums[item.token_id] = (place, before + item.amount, item.symbol)
+        return tuple((amount, symbol) for _, amount, symbol in sums.values())
+
+    @property
+    def plan(self) -> str:
+        """What was built: ``1 bundle of 20 transfers; the smart account needs 0.004 ETH``."""
+        if self.bundle is None:
+            return ""
+        said = self._plan(self.bundle.built)
+        out = self.left_out
+        return f"{said}; {out} row{'' if out == 1 else 's'} left out" if out else said
+
+    def _plan(self, built: Built) -> str:
+        count, signed = len(built.deposits), len(built.items)
+        transfers = f"{count} transfer{'' if count == 1 else 's'}"
+        if built.kind == "solana":
+            return f"{signed} transaction{'' if signed == 1 else 's'} of {transfers} in all"
+        whole = f"1 bundle of {transfers}, "
+        whole += "signed once" if signed == 1 else f"{signed} signatures"
+        if not built.needs:
+            return f"{whole}; the smart account has what it needs"
+        needs = " and ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in built.needs)
+        return f"{whole}; the smart account needs {needs}"
+
+    @property
+    def whereabouts(self) -> str:
+        """Where the money is as far as is known, without a point."""
+        if self.bundle is None:
+            return f"{IN_WALLET}; no deposit was paid"
+        if self.solana:
+            return self._on_solana(self.bundle)
+        return self._by_bundle(self.bundle)
+
+    def _by_bundle(self, bundle: JournaledBundle) -> str:
+        count, sender = len(bundle.built.deposits), bundle.built.sender
+        account = f"in your smart account {sender}"
+        several = len(bundle.built.items) > 1
+        match bundle.state:
+            case BundleState.SENT | BundleState.UNKNOWN:
+                return f"{account}, or on its way to the deposit addresses"
+            case BundleState.SUBMITTED:
+                return f"on its way from your smart account to {_places(count)}"
+            case BundleState.CONFIRMED:
+                return f"at {_places(count)}, by transaction {bundle.tx_hash}"
+            case BundleState.FAILED if several:
+                return f"{account}, or at the deposit addresses of the part that was paid"
+            case BundleState.FAILED:
+                return f"{account}; this bundle paid nobody"
+            case BundleState.WITHDRAWN:
+                return f"{account}, or back in your wallet; this bundle paid nobody"
+            case BundleState.SIGNED:
+                return f"{account}; nothing was submitted"
+        if any(one.state is StepState.SENT for one in self.fundings):
+            return f"on its way to your own smart account {sender}, or still in your wallet"
+        if self.funded:
+            return f"{account}; nothing was submitted"
+        return f"{IN_WALLET}; no deposit was paid"
+
+    def _on_solana(self, bundle: JournaledBundle) -> str:
+        done = [one for one in self.parts if one.state is StepState.ACKED]
+        open_ = [one for one in self.parts if one.state is StepState.SENT]
+        total = len(bundle.built.items)
+        if bundle.state is BundleState.CONFIRMED:
+            return f"at {_places(len(bundle.built.deposits))}, by {_times(total)}"
+        if open_:
+            return (
+                f"{len(done)} of {_times(total)} paid; one is on its way, or still in your wallet:"
+                f" {open_[-1].hash}"
+            )
+        if done:
+            return f"{len(done)} of {_times(total)} paid; the rest is in your wallet"
+        return f"{IN_WALLET}; no deposit was paid"
+
+
+def group_standing(journal: Journal, batch_id: str, group: JournaledGroup) -> GroupStanding:
+    """Raises JournalUnavailable."""
+    log = journal.bundles
+    return GroupStanding(
+        batch_id,
+        group,
+        log.newest(batch_id, group.number),
+        tuple(log.payments(batch_id, group.number)),
+    )
+
+
+def standings(journal: Journal, batch_id: str) -> tuple[GroupStanding, ...]:
+    """Of every group of a batch, in their order. Raises KeyError and JournalUnavailable."""
+    batch = journal.batches.get(batch_id)
+    if batch is None:
+        raise KeyError(batch_id)
+    return tuple(group_standing(journal, batch.id, group) for group in batch.groups)
+
+
+def blocking(
+    journal: Journal, batch_id: str, group: int, account: str, chain: str, now: datetime
+) -> JournaledBundle | None:
+    """The bundle of another group that counts on what the smart account of the same account
+    holds on this chain."""
+    for one in journal.bundles.open():
+        if (one.batch_id, one.group) == (batch_id, group) or one.built.kind != "evm":
+            continue
+        if (one.built.account, one.built.chain) != (account, chain):
+            continue
+        if one.under_way:
+            return one
+        payments = journal.bundles.payments(one.batch_id, one.group)
+        counts_on_it = one.state is BundleState.SIGNED or bool(payments)
+        if counts_on_it and one.built.expires > now:
+            return one
+    return None
+
+
+def _ids(bundle: JournaledBundle) -> frozenset[str]:
+    return frozenset(one.service_id for one in bundle.built.deposits)
+
+
+def _places(count: int) -> str:
+    return f"{count} deposit address{'' if count == 1 else 'es'}"
+
+
+def _times(count: int) -> str:
+    return f"{count} transaction{'' if count == 1 else 's'}"
