@@ -9,12 +9,15 @@ from typing import Any
 
 import httpx
 
-from sandbox.running import Running
+from sandbox.running import Running, until
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.sandbox.evm_world.parties import COINS
 from swapdesk.sandbox.node.evm.sandbox_keys import sandbox_key
 from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.node.solana.first_state import sandbox_keypair
+from swapdesk.sandbox.node.solana.genesis import WALLET_LAMPORTS
+from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.partner_keys import load_key
 from swapdesk.sandbox.reserves import hot_wallet_name, reserves_of
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS
@@ -48,6 +51,14 @@ class Chain:
         found: dict[str, Any] | None = self("eth_getTransactionReceipt", hash_)
         return found
 
+    def cost_of(self, hash_: str, sent: int) -> int:
+        """Wei of its sender that did not arrive anywhere; ``sent`` did."""
+        return self.gas_of(hash_)
+
+    def payments_of(self, address: str) -> int:
+        """How many transactions of this sender were executed."""
+        return int(self("eth_getTransactionCount", address, "latest"), 16)
+
     def gas_of(self, hash_: str) -> int:
         """Wei that a mined transaction took from its sender beside what it sent."""
         receipt = self.receipt(hash_)
@@ -55,12 +66,59 @@ class Chain:
         return int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
 
 
+@dataclass(frozen=True)
+class SolanaChain(Chain):
+    """The embedded Solana chain over its JSON-RPC."""
+
+    def balance(self, token: WorldToken, address: str) -> int:
+        if token.address is None:
+            return int(self("getBalance", address)["value"])
+        options = {"encoding": "jsonParsed"}
+        found = self("getTokenAccountsByOwner", address, {"mint": token.address}, options)
+        held = [one["account"]["data"]["parsed"]["info"] for one in found["value"]]
+        return sum(int(one["tokenAmount"]["amount"]) for one in held)
+
+    def executed(self, signature: str) -> dict[str, Any] | None:
+        options = {"commitment": "confirmed", "maxSupportedTransactionVersion": 0}
+        found: dict[str, Any] | None = self("getTransaction", signature, options)
+        return found
+
+    def cost_of(self, hash_: str, sent: int) -> int:
+        """Lamports: the fee, and the rent of what it opened."""
+        found = until(lambda: self.executed(hash_), 10, hash_)
+        assert found is not None
+        meta = found["meta"]
+        gone = meta["preBalances"][0] - meta["postBalances"][0]
+        return int(gone - (sent if meta["err"] is None else 0))
+
+    def history(self, address: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self(
+            "getSignaturesForAddress", address, {"commitment": "confirmed"}
+        )
+        return found
+
+    def payments_of(self, address: str) -> int:
+        """Each is numbered in its memo; one that were executed twice would stand there twice."""
+        found = [self.executed(one["signature"]) for one in self.history(address)]
+        keys = [each["transaction"]["message"]["accountKeys"][0] for each in found if each]
+        return keys.count(address)
+
+
 def chain_of(running: Running, name: str) -> Chain:
-    return Chain(next(c["rpc"] for c in running.ready.chains if c["shortName"] == name))
+    url = next(c["rpc"] for c in running.ready.chains if c["shortName"] == name)
+    return SolanaChain(url) if name == SOLANA else Chain(url)
 
 
-def wallet(running: Running, name: str) -> str:
+def solana_of(running: Running) -> SolanaChain:
+    chain = chain_of(running, SOLANA)
+    assert isinstance(chain, SolanaChain)
+    return chain
+
+
+def wallet(running: Running, name: str, chain: str = "base") -> str:
     """Address of one of the sandbox's own wallets."""
+    if chain == SOLANA:
+        return str(sandbox_keypair(load_key(running.data), name).pubkey())
     return checksummed("0x" + sandbox_key(load_key(running.data), name).address.hex())
 
 
@@ -79,7 +137,9 @@ def sums(running: Running) -> Iterator[Sums]:
     with sqlite3.connect(f"file:{running.data / 'node.db'}?mode=ro", uri=True) as file:
         file.row_factory = sqlite3.Row
         accounts = file.execute("SELECT * FROM accounts").fetchall()
-        outgoing = file.execute("SELECT * FROM outgoing").fetchall()
+        outgoing = file.execute(
+            "SELECT outgoing.*, token, units FROM outgoing JOIN transfers USING (chain, hash)"
+        ).fetchall()
         booked = {
             (row["token"], row["address"]): int(row["units"])
             for row in file.execute("SELECT * FROM balances")
@@ -90,7 +150,7 @@ def sums(running: Running) -> Iterator[Sums]:
         (row[side], row["venue"])
         for row in accounts
         for side in ("token_in", "token_out")
-        if tokens[row[side]].row.chain in EVM_CHAINS
+        if tokens[row[side]].row.chain in (*EVM_CHAINS, SOLANA)
     }
     for token_id, venue in sorted(met):
         token = tokens[token_id]
@@ -99,12 +159,15 @@ def sums(running: Running) -> Iterator[Sums]:
         book = on_chain = 0
         for number in range(PAYOUT_WALLETS):
             name = hot_wallet_name(venue, number)
-            address = wallet(running, name)
+            address = wallet(running, name, token.row.chain)
             book += booked.get((token_id, address), 0) - began[name]
             on_chain += chain.balance(token, address) - began[name]
             if token.address is None:
                 paid = [r for r in outgoing if (r["chain"], r["wallet"]) == (token.row.chain, name)]
-                on_chain += sum(chain.gas_of(row["hash"]) for row in paid) - COINS
+                for row in paid:
+                    sent = int(row["units"]) if row["token"] == token_id else 0
+                    on_chain += chain.cost_of(row["hash"], sent)
+                on_chain -= WALLET_LAMPORTS if token.row.chain == SOLANA else COINS
         places = {
             r["address"] for r in accounts if (r["token_in"], r["venue"]) == (token_id, venue)
         }
@@ -120,5 +183,10 @@ def paid_once(running: Running) -> None:
     file.close()
     assert counts
     for chain, name, count in counts:
-        used = chain_of(running, chain)("eth_getTransactionCount", wallet(running, name), "latest")
-        assert int(used, 16) == count, (chain, name)
+        address = wallet(running, name, chain)
+        used = until(
+            lambda chain=chain, address=address: chain_of(running, chain).payments_of(address),
+            10,
+            f"payments of {name}",
+        )
+        assert used == count, (chain, name)

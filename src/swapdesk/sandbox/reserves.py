@@ -1,5 +1,6 @@
 """What the exchanges and the faucet hold before anything is traded, and what their wallets on the
-embedded chains are called: a name makes a key (``evm.sandbox_keys``), and a key an address."""
+embedded chains are called: a name makes a key (``evm.sandbox_keys``, ``solana.genesis``), and a key
+an address."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from swapdesk.sandbox.world import WorldToken, trades
 VENUE_DOLLARS = 5_000_000_000
 FAUCET_DOLLARS = 500_000_000_000
 """What each hot wallet and each faucet holds of a token at genesis, in US dollars."""
+
+_MOST_ON_SOLANA = (1 << 63) // (len(VENUE_ROWS) * PAYOUT_WALLETS + 1)
 
 PAYER = "payer of deposits"
 """Pays deposits on the embedded chains in place of a trader."""
@@ -38,8 +41,15 @@ def reserves_of(token: WorldToken) -> Iterator[tuple[str, int]]:
     for venue in VENUE_ROWS:
         if trades(venue, token):
             for number in range(PAYOUT_WALLETS):
-                yield hot_wallet_name(venue.code, number), units_worth(token, VENUE_DOLLARS)
-    yield PAYER, units_worth(token, FAUCET_DOLLARS)
+                yield hot_wallet_name(venue.code, number), reserve_units(token, VENUE_DOLLARS)
+    yield PAYER, reserve_units(token, FAUCET_DOLLARS)
+
+
+def reserve_units(token: WorldToken, dollars: int) -> int:
+    """Base units of a wallet at genesis. Tokens on Solana are counted in 64 bits, and half of them
+    are for these wallets. Raises ValueError without a price."""
+    units = units_worth(token, dollars)
+    return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
 
 
 def units_worth(token: WorldToken, dollars: int) -> int:

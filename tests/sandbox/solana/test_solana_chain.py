@@ -388,7 +388,7 @@ async def test_the_catalogue_and_what_else_is_made_survive(tmp_path: Path) -> No
             assert info["type"] == "mint"
             assert info["info"]["decimals"] == first.decimals
             made = 5 if address == str(USDC) else 0
-            assert info["info"]["supply"] == str(first.held + made)
+            assert info["info"]["supply"] == str(first.supply + made)
         # A token account that is closed is gone for good.
         close = Instruction(
             TOKEN,

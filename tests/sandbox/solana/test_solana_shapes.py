@@ -171,6 +171,14 @@ async def test_transactions(world: World) -> None:
         assert meta.fee == 5_000
         assert found.value.slot == status.slot
         assert {each.owner for each in meta.post_token_balances} == {owner.pubkey(), receiver}
+    asked = [str(receiver), {"limit": 5}]
+    history = await read(
+        world, responses.GetSignaturesForAddressResp, "getSignaturesForAddress", *asked
+    )
+    (named,) = history.value
+    assert (named.signature, named.slot, named.err) == (signature.value, status.slot, None)
+    assert (named.memo, named.block_time) == ("[5] order", found.value.block_time)
+    assert named.confirmation_status == TransactionConfirmationStatus.Finalized
     missing = await read(
         world, responses.GetTransactionResp, "getTransaction", str(Keypair().sign_message(b"x"))
     )

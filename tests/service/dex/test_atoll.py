@@ -136,6 +136,30 @@ async def test_a_half_ends_with_its_blockhash(floor: SolanaFloor) -> None:
     assert await someone.holds(usdc) == 40 * 10**6
 
 
+async def test_what_was_executed_and_told_nobody_ends_as_the_chain_says(
+    floor: SolanaFloor,
+) -> None:
+    """Other transactions of the owner are not the order's."""
+    someone = SolanaTrader(floor)
+    await someone.fund("1", USDC="100")
+    usdc, sol = floor.coins()
+    orders = []
+    for _ in range(2):
+        row = (await someone.quotes(usdc, sol, "50"))["at"]
+        orders.append(await someone.create(row["quoteId"]))
+    told, untold = orders
+    sent = await someone.execute(untold["metadata"])
+    floor.clock.advance_to(floor.clock.offset + 1_900)
+    ended = await floor.final(untold["serviceId"])
+    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    assert ended["inTransactionOutHash"] == sent
+    # Who tells of it later is told that it is known.
+    assert await someone.confirm(untold["serviceId"], sent) is True
+    unsent = await floor.until(told["serviceId"], lambda told: told["status"] >= 4)
+    assert unsent["displayStatus"] == "EXPIRED"
+    assert "inTransactionOutHash" not in unsent
+
+
 async def test_a_swap_that_fails_on_the_chain_ends_its_order(floor: SolanaFloor) -> None:
     someone = SolanaTrader(floor)
     await someone.fund("1", USDC="40")

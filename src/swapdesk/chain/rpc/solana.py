@@ -28,6 +28,7 @@ from swapdesk.chain.rpc.solana_answers import (
     read_executed,
     read_holdings,
     read_refusal,
+    read_signatures,
     read_simulation,
     read_status,
     require_int,
@@ -175,6 +176,16 @@ class SolanaClient:
         }
         found = await self._call("getTransaction", signature, options)
         return None if found is None else read_executed(found)
+
+    async def signatures(self, address: str, most: int = 1_000) -> list[str]:
+        """Of the newest transactions that name an address, newest first; also of those that
+        failed."""
+        asked = self._options["commitment"]
+        options = {
+            "commitment": "confirmed" if asked == "processed" else asked,
+            "limit": most,
+        }
+        return read_signatures(await self._call("getSignaturesForAddress", address, options))
 
     async def call(self, method: str, *params: Any) -> Any:
         """The result of any method as plain JSON values. Raises SolanaError."""

@@ -170,6 +170,11 @@ def read_status(value: Any) -> Status | None:
     return Status(require_int(found.get("slot")), level, found.get("err"))
 
 
+def read_signatures(value: Any) -> list[str]:
+    """Of an answer to ``getSignaturesForAddress``."""
+    return [_text(_object(each).get("signature")) for each in _array(value)]
+
+
 def read_executed(value: Any) -> Executed:
     value = _object(value)
     meta = _object(value.get("meta"))

@@ -30,6 +30,7 @@ from swapdesk.sandbox.node.evm.wallets import EvmWallets
 from swapdesk.sandbox.node.node import Node, OtherSeed
 from swapdesk.sandbox.node.server import NodeApp
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
+from swapdesk.sandbox.node.solana.wallets import SolanaWallets
 from swapdesk.sandbox.partner_keys import KeyRefused, load_key
 
 TICK_SECONDS = 0.1
@@ -50,12 +51,13 @@ async def _run(orders: dict[str, Any]) -> int:
     try:
         key = load_key(Path(orders["data"]))
         wallets = {name: EvmWallets(name, key) for name in EVM_CHAINS}
+        solana_wallets = SolanaWallets(key)
         node = Node(
             Path(orders["data"]) / DATABASE,
             clock,
             seed=orders.get("seed"),
             speed=None if speed is None else Decimal(str(speed)),
-            embedded=wallets,
+            embedded={**wallets, solana_wallets.name: solana_wallets},
         )
     except (OtherSeed, OtherRelease, KeyRefused) as other:
         announce({"refused": str(other)})
@@ -80,6 +82,7 @@ async def _run(orders: dict[str, Any]) -> int:
     node.chains, node.solana = chains, solana
     for each in wallets.values():
         each.embedding = chains
+    solana_wallets.embedding = solana
     node.accounts.chains.resume()
     server = build_server(NodeApp(node, orders["token"], ChainDoors(chains.door, solana.door)))
     listener = socket.socket(fileno=orders["fd"])

@@ -2,7 +2,8 @@
 became of payments.
 
 Nothing is remembered but how far a chain was read: what is read twice is booked once, what was
-unwound is booked back, and a payment that no block has is handed in again, the same bytes.
+unwound is booked back, and a payment that no block has is handed in again, the same bytes; one
+that expired in no block is signed anew.
 """
 
 from __future__ import annotations
@@ -21,9 +22,6 @@ from swapdesk.sandbox.node.payment_ends import PaymentEnds
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
 from swapdesk.sandbox.world import chains_by_name, world_tokens
 from swapdesk.wire.orders import LegStatus
-
-AT_ONCE = 500
-"""Blocks that are read at a time; so often it is noted how far a chain was read."""
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +69,21 @@ class ChainBooks:
             read = self._read.get(name) or self._begin(name, wallets)
             if wallets.height != read.height or wallets.mark(read.height) != read.mark:
                 self._catch_up(name, wallets, read)
-            for payment in self._ledger.outgoing.waiting(name):
+            self._send(name, wallets, read.height)
+
+    def send(self) -> None:
+        """Hand in what was signed since the chains were followed."""
+        for name, read in self._read.items():
+            wallets = self._ledger.embedded[name]
+            if wallets.is_open:
+                self._send(name, wallets, read.height)
+
+    def _send(self, name: str, wallets: ChainWallets, height: int) -> None:
+        for payment in self._ledger.outgoing.waiting(name):
+            # What has expired is in the blocks that were read, or never will be.
+            if payment.expires is not None and payment.expires < height:
+                self._expired(payment, wallets)
+            else:
                 wallets.submit(payment.raw)
 
     def missing(self, row: sqlite3.Row) -> bool:
@@ -93,7 +105,7 @@ class ChainBooks:
             last, _, mark = stored.partition(" ")
             read = _Read(int(last), mark, int(last))
         else:
-            height = 0 if self._rows.any_on(name) else wallets.height
+            height = wallets.began if self._rows.any_on(name) else wallets.height
             read = _Read(height, wallets.mark(height), height)
         self._read[name] = read
         return read
@@ -103,7 +115,7 @@ class ChainBooks:
         first = max(1, read.height - FINAL_DEPTH) if unwound else read.height + 1
         height = wallets.height
         while True:
-            last = min(height, first + AT_ONCE - 1)
+            last = min(height, first + wallets.at_once - 1)
             found = [
                 (row, arrival)
                 for arrival in wallets.arrivals(first, last)
@@ -122,7 +134,7 @@ class ChainBooks:
                         self._place(payment, wallets, last)
                     payments.finish(name, last - FINAL_DEPTH)
                     self._note(name, wallets, read, last)
-            elif last - read.noted >= AT_ONCE:
+            elif last - read.noted >= wallets.at_once:
                 with self._database.transaction():
                     self._note(name, wallets, read, last)
             read.height, read.mark = last, wallets.mark(last)
@@ -205,6 +217,26 @@ class ChainBooks:
             self._ends.arrived(payment.cause, self._clock.moment())
             return
         logger.warning("the payment %s on %s moved nothing", payment.hash, payment.chain)
+        self._bounce(payment)
+
+    def _expired(self, payment: Payment, wallets: ChainWallets) -> None:
+        """Its last height has passed: in no block it can never be executed, so that another
+        signature pays once. What the chain would not execute is not asked of it again."""
+        if wallets.mined(payment.hash) is not None:
+            # It failed, and is given up once its block counts.
+            return
+        refused = wallets.refusal(payment.hash)
+        with self._database.transaction():
+            if refused is None:
+                renewed = self._ledger.renew(payment)
+                if renewed is not None:
+                    self._ends.renewed(payment.cause, payment.hash, renewed)
+                return
+            self._ledger.outgoing.give_up(payment)
+            self._bounce(payment)
+        logger.warning("%s does not execute the payment %s", payment.chain, payment.hash)
+
+    def _bounce(self, payment: Payment) -> None:
         self._ends.bounced(payment.cause)
         self._ledger.bounce(payment.cause)
 

@@ -15,16 +15,18 @@ class ChainClosed(Exception):
 
 @dataclass(frozen=True)
 class SignedPayment:
-    """``raw`` is written down before anybody else sees it; ``hash`` as the chain spells it."""
+    """``raw`` is written down before anybody else sees it; ``hash`` as the chain spells it.
+    ``expires`` is the last height at which it may be executed, None where it waits for ever."""
 
     raw: bytes
     hash: str
+    expires: int | None = None
 
 
 @dataclass(frozen=True)
 class Arrival:
     """A payment in a block. ``position`` tells payments of one transaction apart; ``token`` is
-    the contract, None for the coin; ``seconds`` is the block's time."""
+    the contract (mint on Solana), None for the coin; ``seconds`` is the block's time."""
 
     hash: str
     position: int
@@ -48,6 +50,10 @@ class ChainWallets(Protocol):
     """One embedded chain. All but ``address``, ``touched`` and ``wake`` need it to be open."""
 
     name: str
+    began: int
+    """Height before the first block in which anybody can have paid."""
+    at_once: int
+    """Blocks that are read at a time; so often it is noted how far the chain was read."""
 
     @property
     def touched(self) -> bool:
@@ -76,12 +82,15 @@ class ChainWallets(Protocol):
     def mined(self, transaction_hash: str) -> Mined | None:
         """None while it is in no block."""
 
+    def refusal(self, transaction_hash: str) -> str | None:
+        """Why the chain does not execute a payment that was submitted, where it says so."""
+
     def balance(self, token: WorldToken, address: str) -> int:
         """Base units at the newest block."""
 
     @property
     def height(self) -> int:
-        """Of the newest block."""
+        """Of the newest block to which nothing more is added."""
 
     def mark(self, height: int) -> str:
         """What tells a block from another one of the same height; empty when there is none."""

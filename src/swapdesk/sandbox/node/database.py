@@ -11,7 +11,7 @@ from pathlib import Path
 
 from swapdesk.sandbox.node.world_clock import Moment, Pace
 
-VERSION = 3
+VERSION = 4
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -28,7 +28,8 @@ CREATE TABLE IF NOT EXISTS transfers (
 CREATE INDEX IF NOT EXISTS transfer_hash ON transfers (hash);
 CREATE TABLE IF NOT EXISTS outgoing (
   id INTEGER PRIMARY KEY, cause TEXT NOT NULL UNIQUE, chain TEXT NOT NULL, wallet TEXT NOT NULL,
-  number INTEGER NOT NULL, hash TEXT NOT NULL, raw BLOB NOT NULL, height INTEGER,
+  number INTEGER NOT NULL, hash TEXT NOT NULL, raw BLOB NOT NULL, expires INTEGER,
+  height INTEGER,
   succeeded INTEGER NOT NULL DEFAULT 0, final INTEGER NOT NULL DEFAULT 0,
   UNIQUE (chain, wallet, number)
 );

@@ -15,7 +15,7 @@ from swapdesk.chain.addresses.derive import derive_transaction_hash
 from swapdesk.sandbox.chain_rows import ChainRow
 from swapdesk.sandbox.node.chain_wallets import Arrival, ChainWallets
 from swapdesk.sandbox.node.database import Database
-from swapdesk.sandbox.node.outgoing import Outgoing
+from swapdesk.sandbox.node.outgoing import Outgoing, Payment
 from swapdesk.sandbox.node.transfers import Transfer, Transfers
 from swapdesk.sandbox.node.world_clock import Due, Moment, WorldClock
 from swapdesk.sandbox.reserves import (
@@ -23,7 +23,7 @@ from swapdesk.sandbox.reserves import (
     PAYER,
     VENUE_DOLLARS,
     hot_wallet_name,
-    units_worth,
+    reserve_units,
 )
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.world import WorldToken, chains_by_name, seed_bytes, trades, world_tokens
@@ -87,7 +87,7 @@ class Ledger:
                 if trades(venue, token)
                 for number in range(PAYOUT_WALLETS)
             ]
-            units = [(owner, units_worth(token, dollars)) for owner, dollars in owners]
+            units = [(owner, reserve_units(token, dollars)) for owner, dollars in owners]
             balances += [(token.token_id, owner, str(held)) for owner, held in units]
             issued.append((token.token_id, str(sum(held for _, held in units))))
         self._database.connection.executemany("INSERT INTO balances VALUES (?, ?, ?)", balances)
@@ -160,7 +160,7 @@ class Ledger:
         number = self.outgoing.next_number(chain.short_name, wallet)
         signed = self.embedded[chain.short_name].sign(wallet, number, token, receiver, units)
         name = chain.short_name
-        self.outgoing.add(cause, name, wallet, number, signed.hash, signed.raw)
+        self.outgoing.add(cause, name, wallet, number, signed)
         paid = Transfer(signed.hash, name, token.token_id, sender, receiver, tag, units, 0)
         self.transfers.note(paid, cause)
         return paid
@@ -195,6 +195,23 @@ class Ledger:
         chain = token.chain
         self._move(token, self.hot_wallet(venue, chain), self.faucet(chain), arrived.units)
         self.transfers.forget(cause)
+
+    def renew(self, payment: Payment) -> str | None:
+        """Sign a payment anew that has expired unseen; its new hash. The books stay as they are.
+        Raises ChainClosed."""
+        paid = self.transfers.of_cause(payment.cause)
+        if paid is None:
+            return None
+        signed = self.embedded[payment.chain].sign(
+            payment.wallet,
+            payment.number,
+            world_tokens()[paid.token],
+            paid.receiver,
+            paid.units,
+        )
+        self.outgoing.renew(payment, signed)
+        self.transfers.rename(payment.cause, signed.hash)
+        return signed.hash
 
     def bounce(self, cause: str) -> None:
         """A payment was executed and moved nothing: it is booked back, and its cause may be paid

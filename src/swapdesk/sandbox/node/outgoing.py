@@ -2,7 +2,8 @@
 
 A payment is signed in the transaction of the books that moves its money, with the next number of
 its wallet, and its bytes are handed in until they are in a block: a node that is killed at any
-moment sends the same bytes again and never signs another payment for the same cause.
+moment sends the same bytes again and never signs another payment for the same cause. Only bytes
+that can never be executed any more, because they have expired unseen, are signed anew.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from swapdesk.sandbox.node.chain_wallets import Mined
+from swapdesk.sandbox.node.chain_wallets import Mined, SignedPayment
 from swapdesk.sandbox.node.database import Database
 
 FINAL_DEPTH = 64
@@ -19,12 +20,17 @@ FINAL_DEPTH = 64
 
 @dataclass(frozen=True)
 class Payment:
-    """``height`` is None while it is in no block; ``succeeded`` what became of it there."""
+    """``number`` counts those of its ``wallet``. ``expires`` is the last height at which it may be
+    executed, None for ever. ``height`` is None while it is in no block; ``succeeded`` what became
+    of it there."""
 
     cause: str
     chain: str
+    wallet: str
+    number: int
     hash: str
     raw: bytes
+    expires: int | None
     height: int | None
     succeeded: bool
 
@@ -41,12 +47,23 @@ class Outgoing:
         (count,) = self._connection.execute(query, (chain, wallet)).fetchone()
         return int(count)
 
-    def add(self, cause: str, chain: str, wallet: str, number: int, hash_: str, raw: bytes) -> None:
+    def add(self, cause: str, chain: str, wallet: str, number: int, signed: SignedPayment) -> None:
         self._connection.execute(
-            "INSERT INTO outgoing (cause, chain, wallet, number, hash, raw)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (cause, chain, wallet, number, hash_, raw),
+            "INSERT INTO outgoing (cause, chain, wallet, number, hash, raw, expires)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (cause, chain, wallet, number, signed.hash, signed.raw, signed.expires),
         )
+
+    def renew(self, payment: Payment, signed: SignedPayment) -> None:
+        """Other bytes in the place of those that have expired."""
+        self._connection.execute(
+            "UPDATE outgoing SET hash = ?, raw = ?, expires = ? WHERE cause = ? AND height IS NULL",
+            (signed.hash, signed.raw, signed.expires, payment.cause),
+        )
+
+    def give_up(self, payment: Payment) -> None:
+        """It has expired and is made no more."""
+        self._connection.execute("UPDATE outgoing SET final = 1 WHERE cause = ?", (payment.cause,))
 
     def unfinished(self, chain: str) -> list[Payment]:
         """Payments that are in no block or may be unwound, in the order in which they were
@@ -84,8 +101,11 @@ def _payment(row: sqlite3.Row) -> Payment:
     return Payment(
         row["cause"],
         row["chain"],
+        row["wallet"],
+        row["number"],
         row["hash"],
         row["raw"],
+        row["expires"],
         row["height"],
         bool(row["succeeded"]),
     )

@@ -49,6 +49,12 @@ class Transfers:
     def forget(self, cause: str) -> None:
         self._database.connection.execute("DELETE FROM transfers WHERE cause = ?", (cause,))
 
+    def rename(self, cause: str, transaction_hash: str) -> None:
+        """The payment that was made for a cause is another transaction now."""
+        self._database.connection.execute(
+            "UPDATE transfers SET hash = ? WHERE cause = ?", (transaction_hash, cause)
+        )
+
     def of_cause(self, cause: str) -> Transfer | None:
         """The payment that was made for a cause."""
         return self._find("cause", cause)

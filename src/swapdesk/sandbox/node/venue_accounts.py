@@ -191,8 +191,11 @@ class VenueAccounts:
                 with self._database.transaction():
                     self._settlement.return_late(late, self._clock.at(due_of(late)))
             else:
-                return steps
+                break
             steps += 1
+        if steps:
+            self.chains.send()
+        return steps
 
     def _next(
         self, table: str, here: Moment, waiting: dict[str, list[object]]

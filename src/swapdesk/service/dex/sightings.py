@@ -104,7 +104,12 @@ class SolanaSightings:
         return await self._client.status(sent) is not None
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
-        return []
+        """By the payer, whose signature names the transaction: the order's is told apart by it."""
+        from swapdesk.service.venues.onchain.atoll_half import signed_by_payer
+
+        message = bytes.fromhex(str(metadata_of(order)["data"]))
+        found = await self._client.signatures(str(order.detail[OWNER]))
+        return [one for one in reversed(found) if signed_by_payer(message, one)]
 
     async def warm(self) -> None:
         await self._client.block_height()

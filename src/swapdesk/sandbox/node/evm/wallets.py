@@ -35,6 +35,8 @@ _TIP = 10**9
 _FEE_ROOM = 20
 """So many times the base fee may rise until a payment waits."""
 _KNOWN = 4_096
+AT_ONCE = 500
+"""Blocks that the books read at a time."""
 
 _TRANSFER = "0x" + keccak(b"Transfer(address,address,uint256)").hex()
 
@@ -44,6 +46,8 @@ class EvmWallets:
 
     def __init__(self, name: str, key: bytes) -> None:
         self.name = name
+        self.began = 0
+        self.at_once = AT_ONCE
         self.embedding: Embedding | None = None
         """Set once the process carries the chains."""
         self._secret = key
@@ -115,6 +119,10 @@ class EvmWallets:
         if found is None or found[0] > chain.head.number:
             return None
         return Mined(found[0], json.loads(found[1])["status"] == "0x1")
+
+    def refusal(self, transaction_hash: str) -> str | None:
+        """None: a payment waits in the mempool until it is in a block, and fails there."""
+        return None
 
     @property
     def height(self) -> int:

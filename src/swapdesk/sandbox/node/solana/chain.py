@@ -72,7 +72,10 @@ class Chain:
     def execute(self, transaction: VersionedTransaction) -> Outcome | Refusal:
         """Execute a transaction once; durable when this returns. One that could not pay, or is
         not signed, leaves nothing behind."""
-        at = self.slots.now()
+        with self.slots.executing() as at:
+            return self._execute(transaction, at)
+
+    def _execute(self, transaction: VersionedTransaction, at: Instant) -> Outcome | Refusal:
         refusal = self.refusal(transaction, at)
         if refusal is not None:
             return refusal
@@ -112,7 +115,7 @@ class Chain:
                 gone.append(bytes(address))
             else:
                 changed.append(_stored(address, after))
-        self.store.append(record, changed, gone)
+        self.store.append(record, map(bytes, keys), changed, gone)
 
     def _loaded(self) -> Machine:
         machine = Machine()

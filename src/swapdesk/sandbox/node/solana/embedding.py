@@ -38,13 +38,29 @@ class SolanaEmbedding:
         self._faults = faults
         self._lane = Lane("solana", MOST_WAITING)
         self._opening: asyncio.Task[SolanaNode] | None = None
+        self._node: SolanaNode | None = None
         self.door = Door(self._call, faults, {PATH: CHAIN})
 
     async def node(self) -> SolanaNode:
         """The node, opened when this is called first. Raises OSError, sqlite3.Error."""
+        self.wake()
+        assert self._opening is not None
+        return await asyncio.shield(self._opening)
+
+    @property
+    def live(self) -> SolanaNode | None:
+        """The node, once it is open."""
+        return self._node
+
+    @property
+    def touched(self) -> bool:
+        """Whether the chain has begun, or is about to: nobody was paid on one that has not."""
+        return self._opening is not None or self.path.exists()
+
+    def wake(self) -> None:
+        """Begin to open the chain, if nobody has. Needs a running loop."""
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
-        return await asyncio.shield(self._opening)
 
     async def fund(self, address: str, units: int, mint: str | None = None) -> dict[str, object]:
         """Lamports from the faucet, or tokens of a mint; ``{"signature"}``. Raises
@@ -60,6 +76,7 @@ class SolanaEmbedding:
     async def close(self) -> None:
         if self._opening is not None:
             (outcome,) = await asyncio.gather(self._opening, return_exceptions=True)
+            self._node = None
             if not isinstance(outcome, BaseException):
                 await outcome.close()
         await asyncio.to_thread(self._lane.close)
@@ -68,7 +85,10 @@ class SolanaEmbedding:
         await self._lane.run(importlib.import_module, "swapdesk.sandbox.node.solana.node")
         from swapdesk.sandbox.node.solana.node import SolanaNode
 
-        return await SolanaNode.open(self._lane, self.path, self._key, self._now_ms, self._faults)
+        self._node = await SolanaNode.open(
+            self._lane, self.path, self._key, self._now_ms, self._faults
+        )
+        return self._node
 
     async def _call(self, chain: str, method: str, params: Any) -> Any:
         try:

@@ -17,6 +17,7 @@ from swapdesk.sandbox.node.solana.genesis import (
     MINTER,
     catalogue_mints,
     key_seed,
+    wallet_lamports,
 )
 from swapdesk.sandbox.node.solana.machine import Machine
 
@@ -27,21 +28,29 @@ def sandbox_keypair(key: bytes, name: str) -> Keypair:
 
 
 def first_accounts(machine: Machine, key: bytes) -> dict[Pubkey, Account]:
-    """Coins of the faucet and the maker, and the catalogue's mints; the maker alone holds some
-    of them."""
+    """Coins of the faucet, the maker and the exchanges, and the catalogue's mints with what maker
+    and exchanges hold of them."""
     minter, maker = (sandbox_keypair(key, name).pubkey() for name in (MINTER, MAKER))
+    lamports = wallet_lamports()
+    wallets = {name: sandbox_keypair(key, name).pubkey() for name in lamports}
     rent, holding = (machine.rent_exempt(size) for size in (MINT_BYTES, TOKEN_ACCOUNT_BYTES))
     accounts = {
         sandbox_keypair(key, FAUCET).pubkey(): Account(FAUCET_LAMPORTS, b"", SYSTEM),
         maker: Account(MAKER_LAMPORTS, b"", SYSTEM),
+        **{wallets[name]: Account(held, b"", SYSTEM) for name, held in lamports.items()},
     }
     for each in catalogue_mints():
         address = Pubkey.from_string(each.address)
-        mint = Mint(minter, each.held, each.decimals, True)
+        mint = Mint(minter, each.supply, each.decimals, True)
         accounts[address] = Account(rent, bytes(mint), TOKEN)
-        if each.held:
-            held = TokenAccount(
-                address, maker, each.held, None, TokenAccountState.Initialized, None, 0
-            )
-            accounts[token_account(maker, address)] = Account(holding, bytes(held), TOKEN)
+        holders = [(maker, each.held), *((wallets[name], units) for name, units in each.reserves)]
+        for holder, units in holders:
+            if units:
+                accounts[token_account(holder, address)] = Account(
+                    holding, bytes(_held(address, holder, units)), TOKEN
+                )
     return accounts
+
+
+def _held(mint: Pubkey, holder: Pubkey, units: int) -> TokenAccount:
+    return TokenAccount(mint, holder, units, None, TokenAccountState.Initialized, None, 0)

@@ -1,4 +1,5 @@
-"""How the chain begins: the catalogue's mints at their own addresses, and SOL for the faucet."""
+"""How the chain begins: the catalogue's mints at their own addresses, SOL for the faucet, and what
+the exchanges trade with."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from fractions import Fraction
 from swapdesk.chain.addresses import base58
 from swapdesk.sandbox.dex_listing import quoted_by_maker
 from swapdesk.sandbox.node.solana.terms import CHAIN
+from swapdesk.sandbox.reserves import reserves_of
 from swapdesk.sandbox.world import WorldToken, world_tokens
 
 FAUCET = "faucet"
@@ -24,6 +26,8 @@ FAUCET_LAMPORTS = 500_000_000 * 10**9
 MAKER_LAMPORTS = 1_000_000 * 10**9
 MAKER_DOLLARS = 50_000_000
 """What the maker holds of each token, at its base price."""
+WALLET_LAMPORTS = 10_000 * 10**9
+"""For fees and rent, beside what an exchange's wallet trades with."""
 _MOST_UNITS = 1 << 62
 """A quarter of what a token account can count, so that more can always be made."""
 NATIVE_MINT = "So11111111111111111111111111111111111111112"
@@ -32,17 +36,23 @@ NATIVE_MINT = "So11111111111111111111111111111111111111112"
 
 @dataclass(frozen=True)
 class FirstMint:
-    """A mint that stands on the chain from the beginning; ``held`` units are the maker's."""
+    """A mint that stands on the chain from the beginning; ``held`` units are the maker's, and
+    ``reserves`` those of the exchanges' wallets by name."""
 
     address: str
     decimals: int
     held: int = 0
+    reserves: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def supply(self) -> int:
+        return self.held + sum(units for _, units in self.reserves)
 
 
 def catalogue_mints() -> list[FirstMint]:
     """Every token of the catalogue that has a contract on this chain."""
     return [
-        FirstMint(token.address, token.row.decimals, _held(token))
+        FirstMint(token.address, token.row.decimals, _held(token), tuple(reserves_of(token)))
         for token in world_tokens().values()
         if token.row.chain == CHAIN
         and token.address is not None
@@ -59,6 +69,18 @@ def _held(token: WorldToken) -> int:
     return min(int(units), _MOST_UNITS)
 
 
+def wallet_lamports() -> dict[str, int]:
+    """What the exchanges' wallets hold in SOL, by name."""
+    (coin,) = (
+        token for token in world_tokens().values() if token.row.chain == CHAIN and token.row.native
+    )
+    names = {name for mint in catalogue_mints() for name, _ in mint.reserves}
+    lamports = dict.fromkeys(sorted(names), WALLET_LAMPORTS)
+    for name, units in reserves_of(coin):
+        lamports[name] = WALLET_LAMPORTS + units
+    return lamports
+
+
 def key_seed(key: bytes, name: str) -> bytes:
     """32 bytes for the account ``name`` of the sandbox with this ``sandbox.key``."""
     return hmac.new(key, b"solana account\0" + name.encode(), hashlib.sha256).digest()
@@ -66,8 +88,11 @@ def key_seed(key: bytes, name: str) -> bytes:
 
 def genesis_hash(key: bytes) -> bytes:
     """Another one for every sandbox, and for other first accounts."""
-    mints = "".join(f"{each.address} {each.decimals} {each.held}\n" for each in catalogue_mints())
-    first = f"solana genesis\0{FAUCET_LAMPORTS} {MAKER_LAMPORTS}\n{mints}"
+    mints = "".join(
+        f"{each.address} {each.decimals} {each.held} {each.reserves}\n"
+        for each in catalogue_mints()
+    )
+    first = f"solana genesis\0{FAUCET_LAMPORTS} {MAKER_LAMPORTS} {wallet_lamports()}\n{mints}"
     return hmac.new(key, first.encode(), hashlib.sha256).digest()
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from swapdesk.sandbox.node.solana import account_methods, chain_methods, transaction_methods
+from swapdesk.sandbox.node.solana import (
+    account_methods,
+    chain_methods,
+    history_methods,
+    transaction_methods,
+)
 from swapdesk.sandbox.node.solana.chain import Chain
 from swapdesk.sandbox.node.solana.problem import Code, Problem
 
@@ -26,6 +31,7 @@ METHODS: dict[str, Callable[[Chain, Any], Any]] = {
     "simulateTransaction": transaction_methods.simulate_transaction,
     "getSignatureStatuses": transaction_methods.signature_statuses,
     "getTransaction": transaction_methods.transaction,
+    "getSignaturesForAddress": history_methods.signatures_for_address,
 }
 
 

@@ -8,11 +8,14 @@ from typing import Any, TypeVar
 
 from solders.keypair import Keypair
 
+from swapdesk.chain.solana.transaction import read_transaction
 from swapdesk.sandbox.node.evm.faults import ChainFaults
 from swapdesk.sandbox.node.evm.lanes import Lane
-from swapdesk.sandbox.node.solana.chain import Chain
+from swapdesk.sandbox.node.solana.book import Book
+from swapdesk.sandbox.node.solana.chain import Chain, Refusal
 from swapdesk.sandbox.node.solana.faucet import Faucet
 from swapdesk.sandbox.node.solana.first_state import sandbox_keypair
+from swapdesk.sandbox.node.solana.machine import Outcome
 from swapdesk.sandbox.node.solana.methods import answer
 from swapdesk.sandbox.node.solana.params import as_pubkey
 from swapdesk.sandbox.node.solana.problem import Problem
@@ -31,6 +34,7 @@ class SolanaNode:
         self._key = key
         self._faults = faults
         self._faucet = Faucet(chain, key)
+        self.book = Book(chain)
 
     @classmethod
     async def open(
@@ -62,7 +66,13 @@ class SolanaNode:
         """The sandbox's own account of this name."""
         return sandbox_keypair(self._key, name)
 
+    async def execute(self, raw: bytes) -> Outcome | Refusal:
+        """Execute a transaction of the sandbox's own, which no fault meets. Raises Problem when
+        too much waits."""
+        return await self._run(self._chain.execute, read_transaction(raw))
+
     async def close(self) -> None:
+        self.book.close()
         await self._run(self._chain.close)
 
     async def _run(self, work: Callable[..., T], *values: Any) -> T:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from swapdesk.sandbox.node.solana.terms import SKIPPED_SLOTS, SLOT_MS, WINDOW
@@ -22,7 +24,8 @@ class Instant:
 class Slots:
     """``now_ms`` is sandbox time; the chain began at ``began_ms`` with block ``first``.
 
-    Never runs backward, also not below ``reached``, the height that was stored last.
+    Never runs backward, also not below ``reached``, the height that was stored last. May be
+    asked by any thread.
     """
 
     def __init__(
@@ -32,8 +35,34 @@ class Slots:
         self._began_ms = began_ms
         self._first = first
         self._reached = max(first, reached)
+        self._executing: int | None = None
+        self._lock = threading.Lock()
 
     def now(self) -> Instant:
+        with self._lock:
+            return self._now()
+
+    @contextmanager
+    def executing(self) -> Iterator[Instant]:
+        """The block of a transaction, to which something is added until this ends. By one thread
+        alone."""
+        with self._lock:
+            at = self._now()
+            self._executing = at.height
+        try:
+            yield at
+        finally:
+            with self._lock:
+                self._executing = None
+
+    @property
+    def sealed(self) -> int:
+        """The newest block to which nothing is added any more."""
+        with self._lock:
+            height = self._now().height
+            return (height if self._executing is None else self._executing) - 1
+
+    def _now(self) -> Instant:
         now = self._now_ms()
         self._reached = max(self._reached, self._first + (now - self._began_ms) // SLOT_MS)
         return Instant(self._reached, self._reached + SKIPPED_SLOTS, now // 1000)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from swapdesk.sandbox.node.evm.schema import OtherChain
 
-VERSION = 1
+VERSION = 2
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -24,6 +24,10 @@ CREATE TABLE IF NOT EXISTS transactions (
   id INTEGER PRIMARY KEY, signature BLOB NOT NULL UNIQUE, message BLOB NOT NULL UNIQUE,
   height INTEGER NOT NULL, seconds INTEGER NOT NULL, raw BLOB NOT NULL, meta TEXT NOT NULL
 );
+CREATE INDEX IF NOT EXISTS executed_at ON transactions (height);
+CREATE TABLE IF NOT EXISTS named (
+  address BLOB NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (address, id)
+) WITHOUT ROWID;
 """
 
 
@@ -77,11 +81,44 @@ def _refused(path: Path, problem: str) -> str:
     return f"{path} {problem}; choose another data directory, or remove it to begin a new world"
 
 
-class Store:
+_RECORD = "signature, message, height, seconds, raw, meta"
+
+
+class StoreReader:
+    """What stands in the file; used by one thread, also beside the one that writes."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+
+    def find(self, signature: bytes) -> Record | None:
+        query = f"SELECT {_RECORD} FROM transactions WHERE signature = ?"  # noqa: S608 (ours)
+        row = self._connection.execute(query, (signature,)).fetchone()
+        return None if row is None else Record(*row)
+
+    def between(self, first: int, last: int) -> list[Record]:
+        """What was executed from one height to another, in that order."""
+        query = (
+            f"SELECT {_RECORD} FROM transactions"  # noqa: S608 (ours)
+            " WHERE height BETWEEN ? AND ? ORDER BY height, id"
+        )
+        return [Record(*row) for row in self._connection.execute(query, (first, last))]
+
+    def account(self, address: bytes) -> bytes | None:
+        """Serialized, as it is now."""
+        query = "SELECT account FROM accounts WHERE address = ?"
+        row = self._connection.execute(query, (address,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Store(StoreReader):
     """Opens the file with mode 0600; used by one thread. Every commit is durable."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path = path
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         self._connection = sqlite3.connect(path, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode=WAL")
@@ -104,11 +141,16 @@ class Store:
         yield from self._connection.execute("SELECT address, account FROM accounts")
 
     def append(
-        self, record: Record, changed: Iterable[StoredAccount], gone: Iterable[bytes]
+        self,
+        record: Record,
+        named: Iterable[bytes],
+        changed: Iterable[StoredAccount],
+        gone: Iterable[bytes],
     ) -> None:
-        """A transaction with everything it did. Raises sqlite3.Error, and then nothing is kept."""
+        """A transaction with the addresses it names and everything it did. Raises sqlite3.Error,
+        and then nothing is kept."""
         with self._transaction():
-            self._connection.execute(
+            added = self._connection.execute(
                 "INSERT INTO transactions (signature, message, height, seconds, raw, meta)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
                 (
@@ -120,6 +162,10 @@ class Store:
                     record.meta,
                 ),
             )
+            self._connection.executemany(
+                "INSERT OR IGNORE INTO named VALUES (?, ?)",
+                [(address, added.lastrowid) for address in named],
+            )
             self._put(changed)
             self._connection.executemany(
                 "DELETE FROM accounts WHERE address = ?", [(address,) for address in gone]
@@ -129,14 +175,6 @@ class Store:
         """Whether this message was ever executed, under this signature or another one."""
         query = "SELECT 1 FROM transactions WHERE signature = ? OR message = ?"
         return self._connection.execute(query, (signature, message)).fetchone() is not None
-
-    def find(self, signature: bytes) -> Record | None:
-        query = (
-            "SELECT signature, message, height, seconds, raw, meta FROM transactions"
-            " WHERE signature = ?"
-        )
-        row = self._connection.execute(query, (signature,)).fetchone()
-        return None if row is None else Record(*row)
 
     def reached(self) -> int:
         """Height of the newest transaction, 0 when there is none."""
@@ -155,8 +193,22 @@ class Store:
         )
         return self._connection.execute(query, (holder, mint, program)).fetchall()
 
-    def close(self) -> None:
-        self._connection.close()
+    def naming(
+        self, address: bytes, *, at_most: int, before: bytes | None, until: bytes | None, limit: int
+    ) -> list[Record]:
+        """The newest transactions that name an address, newest first: not above a height, older
+        than ``before``, newer than ``until`` (signatures; one that is unknown bounds nothing)."""
+        query = (
+            f"SELECT {_RECORD} FROM named JOIN transactions USING (id)"  # noqa: S608 (ours)
+            " WHERE address = ? AND id < ? AND id > ? AND height <= ? ORDER BY id DESC LIMIT ?"
+        )
+        bounds = (self._place(before, (1 << 63) - 1), self._place(until, 0), at_most, limit)
+        return [Record(*row) for row in self._connection.execute(query, (address, *bounds))]
+
+    def _place(self, signature: bytes | None, otherwise: int) -> int:
+        query = "SELECT id FROM transactions WHERE signature = ?"
+        row = self._connection.execute(query, (signature,)).fetchone()
+        return otherwise if row is None else int(row[0])
 
     def _put(self, accounts: Iterable[StoredAccount]) -> None:
         self._connection.executemany(

@@ -229,17 +229,19 @@ def _asked_accounts(
     return shown
 
 
-def _status(record: Record, height: int) -> dict[str, Any]:
+def level_of(record: Record, height: int) -> str:
+    """How safe a transaction is at a height."""
     depth = height - record.height
-    error = json.loads(record.meta)["err"]
-    level = "processed"
     if depth >= FINALIZED_AFTER:
-        level = "finalized"
-    elif depth >= CONFIRMED_AFTER:
-        level = "confirmed"
+        return "finalized"
+    return "confirmed" if depth >= CONFIRMED_AFTER else "processed"
+
+
+def _status(record: Record, height: int) -> dict[str, Any]:
+    error, level = json.loads(record.meta)["err"], level_of(record, height)
     return {
         "slot": record.height + SKIPPED_SLOTS,
-        "confirmations": None if level == "finalized" else depth,
+        "confirmations": None if level == "finalized" else height - record.height,
         "err": error,
         "status": status_of(error),
         "confirmationStatus": level,

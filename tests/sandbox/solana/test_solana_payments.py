@@ -1,0 +1,281 @@
+"""Payments of the exchanges on Solana: signed once, sent until they are executed, and signed anew
+only when the bytes before can never be executed any more."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+
+from sandbox.solana.solana_world import KEY, SOL, USDC, signed
+from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.solana.instructions import Transfer
+from swapdesk.chain.solana.programs import token_account
+from swapdesk.clock import SystemClock
+from swapdesk.sandbox.node.node import Node
+from swapdesk.sandbox.node.params import AccountOf, FaucetPay, NoParams, OpenLeg
+from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
+from swapdesk.sandbox.node.solana.node import SolanaNode
+from swapdesk.sandbox.node.solana.terms import SLOT_MS, WINDOW
+from swapdesk.sandbox.node.solana.wallets import SolanaWallets
+from swapdesk.sandbox.reserves import PAYER, hot_wallet_name
+from swapdesk.sandbox.world import WorldToken, find_token, world_tokens
+from swapdesk.wire.orders import LegStatus
+
+BTC, SOLANA = find_token("bitcoin", "BTC"), find_token("solana", "SOL")
+DOLLARS = find_token("solana", "USDC")
+EXPIRY = (WINDOW + 2) * SLOT_MS
+VENUE = "cb"
+
+
+@dataclass
+class Books:
+    """A node in this process that carries the Solana chain, at speed 1."""
+
+    node: Node
+    chain: SolanaNode
+    embedding: SolanaEmbedding
+
+    def open(self, key: str, token_in: WorldToken, token_out: WorldToken, **more: Any) -> Any:
+        values = {
+            "venue": VENUE,
+            "key": f"{key}:in",
+            "token_in": token_in.token_id,
+            "token_out": token_out.token_id,
+            "units_in": "50000000",
+            "units_out": "14000000",
+            "minimum": "100000",
+            "expires": self.node._clock.now() + timedelta(hours=1),
+            "exchange_seconds": 0,
+            **more,
+        }
+        return self.node.call(Method.VENUE_OPEN, OpenLeg(**values))
+
+    def pay(self, key: str, token: WorldToken, to: dict[str, Any], units: int = 50_000_000) -> Any:
+        asked = FaucetPay(
+            key=key, token=token.token_id, address=to["address"], tag=to["tag"], units=str(units)
+        )
+        return self.node.call(Method.FAUCET_PAY, asked)
+
+    def report(self, key: str) -> Any:
+        return self.node.call(Method.VENUE_REPORT, AccountOf(venue=VENUE, key=f"{key}:in"))
+
+    def advance(self, milliseconds: int) -> None:
+        self.node.clock.advance(milliseconds)
+
+    async def until(self, key: str, status: LegStatus, *, blocks: int = 400) -> Any:
+        """The report once the leg has come so far; every look is a block later."""
+        for _ in range(blocks):
+            told = self.report(key)
+            if told["status"] == status:
+                return told
+            self.advance(SLOT_MS)
+            # What was handed in is executed by another thread.
+            await self.chain.call("getHealth", [])
+        raise AssertionError(f"{key} is {told}")
+
+    async def signed_payout(self, key: str, token: WorldToken, **more: Any) -> str:
+        """A leg that is paid out: signed, and nothing of it has left this process."""
+        to = self.open(key, BTC, token, **more)
+        self.pay(f"pay {key}", BTC, to)
+        self.advance(200_000)
+        # One turn confirms the deposit, and the next one, without the loop between, signs.
+        self.node.step()
+        self.advance(1_000)
+        self.node.step()
+        (row,) = self.outgoing()
+        return str(row["hash"])
+
+    def outgoing(self) -> list[sqlite3.Row]:
+        return self.node.database.connection.execute("SELECT * FROM outgoing").fetchall()
+
+    async def history(self, address: str) -> list[dict[str, Any]]:
+        """What names an address and was executed, newest first."""
+        self.advance(3 * SLOT_MS)
+        options = {"commitment": "confirmed"}
+        found: list[dict[str, Any]] = await self.chain.call(
+            "getSignaturesForAddress", [address, options]
+        )
+        return found
+
+    def wallet(self, number: int = 0) -> str:
+        return str(self.chain.keypair(hot_wallet_name(VENUE, number)).pubkey())
+
+    @property
+    def sound(self) -> bool:
+        return self.node.call(Method.AUDIT, NoParams()) == []
+
+
+@asynccontextmanager
+async def books_in(directory: Path) -> AsyncIterator[Books]:
+    wallets = SolanaWallets(KEY)
+    node = Node(
+        directory / "node.db",
+        SystemClock(),
+        seed=7,
+        speed=Decimal(1),
+        embedded={wallets.name: wallets},
+    )
+    embedding = SolanaEmbedding(directory, KEY, now_ms=node.clock.now_ms, faults=node.chain_faults)
+    wallets.embedding = embedding
+    try:
+        yield Books(node, await embedding.node(), embedding)
+    finally:
+        await embedding.close()
+        node.close()
+
+
+async def test_what_expired_unseen_is_signed_anew_and_executed_once(tmp_path: Path) -> None:
+    payee = Keypair().pubkey()
+    async with books_in(tmp_path) as books:
+        first = await books.signed_payout("a", DOLLARS, payout_address=str(payee))
+        assert books.report("a")["payoutHash"] == first
+        # The bytes wait for their thread while their blockhash runs out.
+        books.advance(EXPIRY)
+        told = await books.until("a", LegStatus.FINISHED)
+        (row,) = books.outgoing()
+        assert row["hash"] == told["payoutHash"] != first
+        assert books.chain.book.units(payee, USDC) == 14_000_000
+        (executed,) = await books.history(str(payee))
+        assert executed["signature"] == told["payoutHash"]
+        assert executed["memo"].endswith(f"payment {row['number']}")
+        paid = books.node.ledger.find(told["payoutHash"])
+        assert paid is not None
+        assert (paid.receiver, paid.units) == (str(payee), 14_000_000)
+        assert books.node.ledger.find(first) is None
+        assert books.sound
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["in time", "expired"])
+async def test_what_was_executed_unknown_to_the_books_is_never_paid_again(
+    tmp_path: Path, late: bool
+) -> None:
+    """The node ends between the execution and the look at it."""
+    payee = Keypair().pubkey()
+    async with books_in(tmp_path) as books:
+        first = await books.signed_payout("a", DOLLARS, payout_address=str(payee))
+        (row,) = books.outgoing()
+        await books.chain.execute(row["raw"])
+        assert row["height"] is None
+    async with books_in(tmp_path) as books:
+        books.advance(EXPIRY if late else SLOT_MS)
+        told = await books.until("a", LegStatus.FINISHED)
+        assert told["payoutHash"] == first
+        assert len(await books.history(str(payee))) == 1
+        assert books.chain.book.units(payee, USDC) == 14_000_000
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["in time", "expired"])
+async def test_what_was_signed_and_never_left_is_sent_after_a_restart(
+    tmp_path: Path, late: bool
+) -> None:
+    payee = Keypair().pubkey()
+    async with books_in(tmp_path) as books:
+        first = await books.signed_payout("a", SOLANA, payout_address=str(payee))
+        # Nothing ran since it was signed, so that no thread has the bytes yet.
+        for task in list(books.node.ledger.embedded["solana"]._going.values()):  # type: ignore[attr-defined]
+            task.cancel()
+        assert not books.chain.book.lamports(payee)
+    async with books_in(tmp_path) as books:
+        if late:
+            books.advance(EXPIRY)
+        told = await books.until("a", LegStatus.FINISHED)
+        assert (told["payoutHash"] == first) is not late
+        assert books.chain.book.lamports(payee) == 14_000_000
+        assert len(await books.history(str(payee))) == 1
+
+
+@pytest.mark.parametrize("kind", ["below the rent", "another token"])
+async def test_what_the_chain_does_not_execute_stays_with_the_exchange(
+    tmp_path: Path, kind: str
+) -> None:
+    """Too few coins for an account that is not there, and a payee that holds another token."""
+    async with books_in(tmp_path) as books:
+        if kind == "below the rent":
+            payee, token, units = str(Keypair().pubkey()), SOLANA, "20000"
+        else:
+            owner = Keypair().pubkey()
+            usdt = Pubkey.from_string(str(find_token("solana", "USDT").address))
+            await books.chain.mint(str(owner), str(usdt), 5)
+            payee, token, units = str(token_account(owner, usdt)), DOLLARS, "14000000"
+        held = books.node.ledger.balance(token.token_id, books.wallet())
+        await books.signed_payout("a", token, payout_address=payee, units_out=units)
+        told = await books.until("a", LegStatus.FAILED)
+        assert told["payoutHash"] is None
+        assert told["declined"]
+        assert books.node.ledger.balance(token.token_id, books.wallet()) == held
+        assert books.chain.book.lamports(Pubkey.from_string(payee)) in (0, 2_039_280)
+        assert books.sound
+        # Nothing waits to be sent any more.
+        assert books.node.ledger.outgoing.waiting("solana") == []
+
+
+async def test_deposits_are_read_in_blocks_and_counted(tmp_path: Path) -> None:
+    """Of the right token, by anybody, also two in one transaction; of another one none."""
+    async with books_in(tmp_path) as books:
+        coins = books.open(
+            "coins", SOLANA, BTC, payout_address="x", units_in=str(SOL), units_out="10"
+        )
+        tokens = books.open("tokens", DOLLARS, BTC, payout_address="x", units_out="10")
+        rich = Keypair()
+        await books.chain.fund(str(rich.pubkey()), 10 * SOL)
+        await books.chain.mint(tokens["address"], str(find_token("solana", "USDT").address), 7)
+        blockhash = await books.chain.call("getLatestBlockhash", [{"commitment": "processed"}])
+        place = Pubkey.from_string(coins["address"])
+        halves = [Transfer(rich.pubkey(), place, SOL // 2).build() for _ in range(2)]
+        sent = signed(blockhash["value"]["blockhash"], [rich], *halves)
+        await books.chain.execute(bytes(sent))
+        paid = books.pay("pay tokens", DOLLARS, tokens)
+        told = await books.until("coins", LegStatus.CONFIRMING)
+        assert told["depositHash"] == str(sent.signatures[0])
+        assert told["unitsIn"] == str(SOL)
+        told = await books.until("tokens", LegStatus.CONFIRMING)
+        assert (told["depositHash"], told["unitsIn"]) == (paid["hash"], "50000000")
+        again = books.pay("pay tokens", DOLLARS, tokens)
+        assert again["hash"] == paid["hash"]
+        for key in ("coins", "tokens"):
+            await books.until(key, LegStatus.FINISHED)
+        place = Pubkey.from_string(tokens["address"])
+        assert books.chain.book.units(place, USDC) == 50_000_000
+        payer = str(books.chain.keypair(PAYER).pubkey())
+        assert len(await books.history(payer)) == 1
+        assert books.sound
+
+
+async def test_a_block_is_read_once_nothing_is_added_to_it(tmp_path: Path) -> None:
+    """Neither the newest one, nor one to which a transaction is being added."""
+    async with books_in(tmp_path) as books:
+        book, slots = books.chain.book, books.chain._chain.slots
+        assert book.height == slots.now().height - 1
+        with slots.executing() as at:
+            books.advance(10 * SLOT_MS)
+            assert book.height == at.height - 1
+        assert book.height == slots.now().height - 1
+
+
+async def test_everything_that_is_traded_can_be_paid(tmp_path: Path) -> None:
+    """What the books say that a wallet holds it holds, and the tokens were made for it."""
+    async with books_in(tmp_path) as books:
+        traded = [t for t in world_tokens().values() if t.row.chain == "solana" and t.asset]
+        wallet = Pubkey.from_string(books.wallet())
+        found = 0
+        for token in traded:
+            booked = books.node.ledger.balance(token.token_id, str(wallet))
+            if not booked:
+                continue
+            found += 1
+            if token.address is None:
+                assert books.chain.book.lamports(wallet) > booked
+            else:
+                mint = Pubkey.from_string(token.address)
+                assert books.chain.book.units(wallet, mint) == booked
+        assert found > 20

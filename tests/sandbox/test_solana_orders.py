@@ -1,0 +1,174 @@
+"""Orders from and to Solana in a running sandbox: every payment is one on the chain, asked of its
+node as any client would."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+from base64 import b64encode
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+from eth_account import Account
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+
+from sandbox.chain_money import SolanaChain, solana_of, wallet
+from sandbox.running import Running, create_order, ended, until
+from sandbox.solana.solana_world import signed
+from sandbox.test_chain_payments import equal, legs_of, pay
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.solana.instructions import CreateTokenAccount, TransferChecked
+from swapdesk.chain.solana.programs import token_account
+from swapdesk.sandbox.reserves import PAYER, hot_wallet_name
+from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
+from swapdesk.sandbox.world import find_token
+
+pytestmark = pytest.mark.timeout(180)
+
+BTC, SOL, USDC = (
+    find_token(*one) for one in (("bitcoin", "BTC"), ("solana", "SOL"), ("solana", "USDC"))
+)
+ETH_BASE = find_token("base", "ETH")
+BOB = checksummed("0x" + Account.from_key(bytes([8]) * 32).address[2:])
+BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+
+
+@pytest.fixture(scope="module")
+def control(running: Running) -> Iterator[httpx.Client]:
+    with running.control() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def api(running: Running) -> Iterator[httpx.Client]:
+    with running.api() as client:
+        yield client
+
+
+@pytest.fixture
+def chain(running: Running) -> SolanaChain:
+    return solana_of(running)
+
+
+def hot_wallets(running: Running) -> set[str]:
+    names = [hot_wallet_name(v.code, n) for v in VENUE_ROWS for n in range(PAYOUT_WALLETS)]
+    return {wallet(running, name, "solana") for name in names}
+
+
+def executed(chain: SolanaChain, signature: str) -> dict[str, Any]:
+    found = until(lambda: chain.executed(signature), 10, "the transaction")
+    assert found is not None
+    assert found["meta"]["err"] is None
+    return found
+
+
+def payer_of(found: dict[str, Any]) -> str:
+    return str(found["transaction"]["message"]["accountKeys"][0])
+
+
+def test_a_transfer_of_tokens_is_a_deposit_and_the_payout_in_coins_is_one_too(
+    running: Running, api: httpx.Client, control: httpx.Client, chain: SolanaChain
+) -> None:
+    stranger, payee = Keypair(), Keypair().pubkey()
+    for gift in ({"amount": 1}, {"token": "USDC", "amount": 500}):
+        asked = {"chain": "solana", "address": str(stranger.pubkey()), **gift}
+        assert control.post("/faucet", json=asked).status_code == 200
+    order = create_order(api, USDC.token_id, SOL.token_id, "60", str(payee))
+    owner, mint = stranger.pubkey(), Pubkey.from_string(str(USDC.address))
+    place = Pubkey.from_string(order["depositAddress"])
+    newest = chain("getLatestBlockhash", {"commitment": "processed"})["value"]["blockhash"]
+    raw = signed(
+        newest,
+        [stranger],
+        CreateTokenAccount(owner, place, mint).build(),
+        TransferChecked(
+            token_account(owner, mint), mint, token_account(place, mint), owner, 60 * 10**6, 6
+        ).build(),
+    )
+    text = b64encode(bytes(raw)).decode()
+    paid = chain("sendTransaction", text, {"encoding": "base64", "skipPreflight": True})
+    end = ended(api, order["serviceId"])
+    assert end["status"] == 4, end
+    payout = executed(chain, end["inTransactionOutHash"])
+    assert payer_of(payout) in hot_wallets(running)
+    arrived = chain.balance(SOL, str(payee))
+    assert Decimal(arrived).scaleb(-9) == Decimal(str(end["outAmount"]))
+    assert chain.balance(USDC, order["depositAddress"]) == 60 * 10**6
+    (leg,) = legs_of(running, order).values()
+    assert leg["deposit_hash"] == paid
+    equal(running)
+
+
+def test_tokens_are_paid_out_and_refunded_to_who_never_held_any(
+    running: Running, api: httpx.Client, control: httpx.Client, chain: SolanaChain
+) -> None:
+    payee, back = (str(Keypair().pubkey()) for _ in range(2))
+    bought = create_order(api, BTC.token_id, USDC.token_id, "0.01", payee)
+    pay(control, bought)
+    sold = create_order(api, USDC.token_id, BTC.token_id, "80", BITCOIN, refundAddress=back)
+    asked = {"serviceId": sold["serviceId"], "fault": "refund"}
+    assert control.post("/faults", json=asked).status_code == 200
+    paid = pay(control, sold)
+    assert pay(control, sold) == paid, "a deposit is paid once, however often it is asked for"
+    end = ended(api, bought["serviceId"])
+    assert end["status"] == 4, end
+    executed(chain, end["inTransactionOutHash"])
+    assert Decimal(chain.balance(USDC, payee)).scaleb(-6) == Decimal(str(end["outAmount"]))
+    end = ended(api, sold["serviceId"])
+    assert (end["status"], end["refundChain"]) == (7, "solana")
+    assert payer_of(executed(chain, end["refundHash"])) in hot_wallets(running)
+    assert 79 * 10**6 < chain.balance(USDC, back) <= 80 * 10**6
+    assert payer_of(executed(chain, paid)) == wallet(running, PAYER, "solana")
+    equal(running)
+
+
+def test_a_node_killed_at_any_moment_pays_everything_once(
+    running: Running, api: httpx.Client, control: httpx.Client, chain: SolanaChain
+) -> None:
+    rng = random.Random(13)
+    pairs = [(BTC, SOL, "0.02"), (USDC, ETH_BASE, "70"), (SOL, USDC, "1")]
+    payee = str(Keypair().pubkey())
+
+    def begin(number: int) -> str:
+        sell, buy, amount = pairs[number % len(pairs)]
+        to = BOB if buy is ETH_BASE else payee
+        return str(create_order(api, sell.token_id, buy.token_id, amount, to)["serviceId"])
+
+    with ThreadPoolExecutor(3) as together:
+        orders = list(together.map(begin, range(6)))
+
+    def paid(service_id: str) -> None:
+        def tried() -> bool:
+            answer = control.post("/deposits", json={"serviceId": service_id})
+            assert answer.status_code in (200, 503), answer.text
+            return answer.status_code == 200
+
+        until(tried, 60, "paid")
+
+    with ThreadPoolExecutor(3) as together:
+        paying = [together.submit(paid, each) for each in orders]
+        for kill in range(4):
+            # The last one meets payouts; what it finds signed may have expired meanwhile.
+            wait(paying, timeout=rng.uniform(0.1, 1.2) + (3.5 if kill == 3 else 0))
+            os.kill(running.child("swapdesk.sandbox.node"), signal.SIGKILL)
+        for each in paying:
+            each.result()
+    control.post("/clock", json={"advance": 70})
+
+    def over() -> bool:
+        answer = api.get("/orders")
+        if answer.status_code == 429:
+            # Looked at so often that the reads of this window are used up.
+            return False
+        found = {one["serviceId"]: one for one in json.loads(answer.text)["orders"]}
+        return all(found[each]["status"] == 4 for each in orders)
+
+    until(over, 60, "every order")
+    equal(running)
