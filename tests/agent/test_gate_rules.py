@@ -460,6 +460,7 @@ TABLE: dict[str, tuple[Any, Any]] = {
     ),
     "CANCELS_NOTHING": (lambda: cancel().replacing(None), cancel),
     "CANCEL_MAY_FAIL": (cancel, swap),
+    "MAY_BE_EITHER": (lambda: swap().replacing("0x" + "11" * 32), cancel),
     "SIMULATION_TAKES_MORE": (
         lambda: swap().on(simulation=moved(sold=-SELL - 1)),
         lambda: swap().on(simulation=moved()),

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from swapdesk.clock import Clock
+from swapdesk.flows.delivery import deliver
 from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.replacement import looked_at, same_nonce, standing, telling
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import AgentGone, Refused
+from swapdesk.wallet.errors import Refused, WalletError
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Asset, Promise, Purpose
@@ -22,8 +24,6 @@ from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionSt
 
 GAS_UNITS = 10**16
 """Most that may be paid for gas: 0.01 of the chain's coin."""
-LOOK_SECONDS = 1.0
-PATIENCE_SECONDS = 90.0
 _VALID = timedelta(minutes=5)
 _COIN = Asset("coin", 18, None)
 
@@ -87,9 +87,7 @@ class Cancelling:
         """The review of the cancellation; one that is under way; or the end, where there is
         nothing to cancel any more. One that was never sent is given up."""
         client = await self._wallet.client()
-        first = next((one for one in await client.transactions() if one.hash == hash_), None)
-        if first is None:
-            raise Refused(RefusalCode.NO_TRANSACTION, "this wallet signed no such transaction")
+        first = await looked_at(client, hash_)
         if first.purpose is Purpose.CANCEL:
             return NotCancelled(hash_, first.state, "It is a cancellation itself.")
         if first.nonce is None:
@@ -98,16 +96,10 @@ class Cancelling:
         if first.state is State.SIGNED:
             await client.abandon(hash_)
             return Cancelled(hash_, None)
-        if first.state not in FINAL:
-            # Looked at only: sending it once more is the opposite of what is wanted.
-            first = await client.resolve(hash_, resend=False)
-        if first.state in FINAL or first.state is State.MINED:
-            return _over(first)
-        same = [
-            one
-            for one in await client.transactions(first.intent_id)
-            if (one.chain, one.account, one.nonce) == (first.chain, first.account, first.nonce)
-        ]
+        same = same_nonce(first, await client.transactions(first.intent_id))
+        stands = telling([one for one in same if one.purpose is not Purpose.CANCEL]) or first
+        if stands.state in FINAL or stands.state is State.MINED:
+            return _over(first, stands)
         earlier = [one for one in same if one.purpose is Purpose.CANCEL and one.state not in FINAL]
         if earlier:
             return UnderWay(first, earlier[-1])
@@ -145,56 +137,41 @@ class Cancelling:
         one of the two counts."""
         client = await self._wallet.client()
         if isinstance(proposed, UnderWay):
-            return await self._deliver(client, proposed.first, proposed.cancellation)
+            return await self._delivered(client, proposed.first, proposed.cancellation)
         signed = await client.sign(proposed.review, phrase)
         if not isinstance(signed, SignedTransaction):
             reason = "The wallet signed something else than a transaction."
             return NotCancelled(proposed.first.hash, proposed.first.state, reason)
-        return await self._deliver(client, proposed.first, signed)
+        return await self._delivered(client, proposed.first, signed)
 
-    async def _deliver(
+    async def _delivered(
         self, client: WalletClient, first: SignedTransaction, cancellation: SignedTransaction
     ) -> Outcome:
-        until = self._clock.monotonic() + PATIENCE_SECONDS
-        hash_, last = cancellation.hash, ""
-        sent = cancellation.state is not State.SIGNED
-        while True:
-            try:
-                if not sent:
-                    # A node that refuses it may have executed the first one meanwhile.
-                    sent = True
-                    cancellation = await client.broadcast(hash_)
-                else:
-                    cancellation = await client.resolve(hash_)
-                last = cancellation.problem or ""
-                if cancellation.state in FINAL:
-                    first = await client.resolve(first.hash)
-                    return _decided(first, cancellation)
-            except AgentGone as gone:
-                return Undecided(first.hash, hash_, gone.words)
-            except Refused as refused:
-                last = refused.words
-                if refused.code not in (RefusalCode.CHAIN_UNREACHABLE, RefusalCode.CHAIN_REFUSED):
-                    return Undecided(first.hash, hash_, last)
-            if self._clock.monotonic() >= until:
-                return Undecided(first.hash, hash_, last)
-            await self._clock.sleep(LOOK_SECONDS)
+        came = await deliver(client, self._clock, cancellation, contested=True)
+        if not came.final:
+            return Undecided(first.hash, came.transaction.hash, came.reason)
+        try:
+            first = await client.resolve(first.hash, resend=False)
+            stands = await standing(client, first)
+        except WalletError as error:
+            return Undecided(first.hash, came.transaction.hash, error.words)
+        # An empty transaction that failed has used the nonce up as one that succeeded has.
+        if came.transaction.state in (State.SUCCEEDED, State.FAILED):
+            return Cancelled(first.hash, came.transaction.hash)
+        return _over(first, stands)
 
 
-def _decided(first: SignedTransaction, cancellation: SignedTransaction) -> Outcome:
-    # An empty transaction that failed has used the nonce up as one that succeeded has.
-    if cancellation.state in (State.SUCCEEDED, State.FAILED):
-        return Cancelled(first.hash, cancellation.hash)
-    return _over(first)
-
-
-def _over(first: SignedTransaction) -> NotCancelled:
+def _over(first: SignedTransaction, stands: SignedTransaction) -> NotCancelled:
+    """``stands`` tells how its payment stands: itself, or one with a higher fee."""
     said = {
-        State.SUCCEEDED: "It was executed already.",
-        State.FAILED: "It was executed already and failed; its gas is paid.",
-        State.MINED: "It is in a block already.",
-        State.REPLACED: "Another transaction took its place already.",
-        State.LOST: "It can never be executed: its nonce was used elsewhere.",
-        State.ABANDONED: "It was given up and never sent.",
+        State.SUCCEEDED: "It was executed already",
+        State.FAILED: "It was executed already and failed; its gas is paid",
+        State.MINED: "It is in a block already",
+        State.REPLACED: "Another transaction took its place already",
+        State.LOST: "It can never be executed: its nonce was used elsewhere",
+        State.ABANDONED: "It was given up and never sent",
     }
-    return NotCancelled(first.hash, first.state, said.get(first.state, "It still waits."))
+    reason = said.get(stands.state, "It still waits")
+    if stands.hash != first.hash:
+        reason += f", as {stands.hash} for a higher fee"
+    return NotCancelled(first.hash, stands.state, f"{reason}.")

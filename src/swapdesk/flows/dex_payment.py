@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from swapdesk.clock import Clock
 from swapdesk.flows.dex_watch import Watch
 from swapdesk.flows.journal import Journal
+from swapdesk.flows.replacement import standing
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload
@@ -164,8 +165,9 @@ class DexPayment:
     async def settle(
         self, hash_: str, step: str, *, until: datetime | None = None
     ) -> SignedTransaction:
-        """Send the bytes, the same ones however often, and wait for their end. Raises StillOpen
-        when there is none in time, and Refused when the node does not take them."""
+        """Send the bytes, the same ones however often, and wait for their end: that of the
+        transaction that was executed, where it got a higher fee meanwhile. Raises StillOpen when
+        there is none in time, and Refused when the node does not take them."""
         ends = self._clock.monotonic() + self._pace.patience
         problem: str | None = None
         while True:
@@ -178,7 +180,7 @@ class DexPayment:
                 problem = refused.words
             else:
                 if found.state in FINAL:
-                    self._ended(step, hash_, found)
+                    self._ended(step, found)
                     return found
                 problem = found.problem
             late = until is not None and self._clock.now() >= until
@@ -193,7 +195,7 @@ class DexPayment:
         except Refused as refused:
             if not self._expires(refused):
                 raise
-        return await self._wallet.resolve(hash_)
+        return await standing(self._wallet, await self._wallet.resolve(hash_))
 
     def _expires(self, refused: Refused) -> bool:
         """Whether a node that does not take the bytes says nothing final: on Solana they may be
@@ -201,14 +203,14 @@ class DexPayment:
         not."""
         return refused.code is RefusalCode.CHAIN_REFUSED and self._promise.chain_id is None
 
-    def _ended(self, step: str, hash_: str, found: SignedTransaction) -> None:
+    def _ended(self, step: str, found: SignedTransaction) -> None:
         """The outcome is committed before it is shown."""
         swaps, intent_id = self._journal.swaps, self._promise.intent_id
         last = swaps.last(intent_id, step)
         if last is None:
             return
         if found.state is TransactionState.SUCCEEDED:
-            swaps.acked(intent_id, last.seq, hash=hash_)
+            swaps.acked(intent_id, last.seq, hash=found.hash)
         else:
             swaps.refused(intent_id, last.seq, found.state.value.upper())
 

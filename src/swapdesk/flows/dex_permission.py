@@ -140,7 +140,7 @@ class DexPermission:
     async def _mined(self, hash_: str, step: str) -> None:
         done = await self._payment.settle(hash_, step, until=self._intent.valid_until)
         if done.state is not TransactionState.SUCCEEDED:
-            raise ApprovalFailed(hash_, done.state)
+            raise ApprovalFailed(done.hash, done.state)
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
         """Sign from the first step to the last; the last signature is the one that counts."""

@@ -45,6 +45,7 @@ from swapdesk.flows.intent_log import TwinPending
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.replacement import telling
 from swapdesk.flows.solana_half import half_of
 from swapdesk.flows.wording import (
     ALREADY_ASKED,
@@ -262,6 +263,7 @@ class _Work:
             # The bytes are written down and are what may be sent once more.
             words = goes_on(f"{refused.words}.", self._ending.whereabouts())
             raise Stopped(self._ending.open("NOT_SENT", words, hash_=hash_)) from None
+        hash_ = found.hash
         if found.state is TransactionState.SUCCEEDED:
             return hash_
         if found.state is TransactionState.FAILED:
@@ -279,16 +281,16 @@ class _Work:
         up."""
         before = await self._payment.of(Purpose.SWAP)
         kept = [one for one in before if one.state is not TransactionState.ABANDONED]
-        if not kept:
+        pays = telling(kept)
+        if pays is None:
             return None
-        newest = kept[-1]
-        if newest.state is TransactionState.SIGNED and self._too_late(order):
-            await self._payment.give_up_unsent(newest)
+        if pays.state is TransactionState.SIGNED and self._too_late(order):
+            await self._payment.give_up_unsent(pays)
             raise Stopped(
                 self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
             )
-        self._note(newest)
-        return newest.hash
+        self._note(pays)
+        return pays.hash
 
     def _too_late(self, order: Order) -> bool:
         try:

@@ -10,22 +10,20 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from swapdesk.clock import Clock
+from swapdesk.flows.delivery import deliver
 from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.replacement import telling
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Promise, Purpose
-from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
 """Most that may be paid for gas: 0.01 of the chain's coin."""
-LOOK_SECONDS = 1.0
-PATIENCE_SECONDS = 90.0
 _VALID = timedelta(minutes=5)
 
 
@@ -92,9 +90,9 @@ class Revoking:
         earlier = [
             one for one in await client.transactions() if one.intent_id.rpartition("#")[0] == name
         ]
-        pending = [one for one in earlier if one.state not in FINAL]
-        if pending:
-            return Open(account, link, allowance, pending[-1])
+        pending = telling([one for one in earlier if one.state not in FINAL])
+        if pending is not None:
+            return Open(account, link, allowance, pending)
         token, now = allowance.token, self._clock.now()
         payload = await _payload(client, account, link, allowance)
         promise = Promise(
@@ -121,37 +119,20 @@ class Revoking:
         it counts."""
         client = await self._wallet.client()
         if isinstance(proposed, Open):
-            transaction = proposed.transaction
-        else:
-            signed = await client.sign(proposed.review, phrase)
-            if not isinstance(signed, SignedTransaction):
-                return NotRevoked("The wallet signed something else than a transaction.")
-            transaction = signed
-        return await self._deliver(client, transaction)
+            return await self._delivered(client, proposed.transaction)
+        signed = await client.sign(proposed.review, phrase)
+        if not isinstance(signed, SignedTransaction):
+            return NotRevoked("The wallet signed something else than a transaction.")
+        return await self._delivered(client, signed)
 
-    async def _deliver(self, client: WalletClient, transaction: SignedTransaction) -> Ended:
-        until = self._clock.monotonic() + PATIENCE_SECONDS
-        hash_, last = transaction.hash, ""
-        while True:
-            try:
-                if transaction.state is TransactionState.SIGNED:
-                    transaction = await client.broadcast(hash_)
-                else:
-                    transaction = await client.resolve(hash_)
-                last = transaction.problem or ""
-            except AgentGone as gone:
-                return OnItsWay(hash_, gone.words)
-            except Refused as refused:
-                if refused.code is not RefusalCode.CHAIN_UNREACHABLE:
-                    return OnItsWay(hash_, refused.words)
-                last = refused.words
-            if transaction.state is TransactionState.SUCCEEDED:
-                return Revoked(hash_)
-            if transaction.state in FINAL:
-                return NotRevoked(f"The transaction is {transaction.state}.", hash_)
-            if self._clock.monotonic() >= until:
-                return OnItsWay(hash_, last)
-            await self._clock.sleep(LOOK_SECONDS)
+    async def _delivered(self, client: WalletClient, signed: SignedTransaction) -> Ended:
+        came = await deliver(client, self._clock, signed)
+        one = came.transaction
+        if one.state is TransactionState.SUCCEEDED:
+            return Revoked(one.hash)
+        if came.final:
+            return NotRevoked(f"The transaction is {one.state}.", one.hash)
+        return OnItsWay(one.hash, came.reason)
 
 
 async def _payload(

@@ -10,7 +10,7 @@ from swapdesk.wallet.accounts import Account, Accounts, ImportChoice, Kind, Orig
 from swapdesk.wallet.agent_process import AGENT, AgentProcess
 from swapdesk.wallet.encoding import from_json, payload_to_json, to_json
 from swapdesk.wallet.errors import AgentGone
-from swapdesk.wallet.holdings import Allowances, Balances, CallData, SolanaRevocation
+from swapdesk.wallet.holdings import Allowances, Balances, CallData, SolanaDraft
 from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.promise import Asset, Promise
@@ -191,11 +191,17 @@ class WalletClient:
         arguments = {"token": token, "spender": spender, "permit2": permit2}
         return from_json(CallData, await self._agent.ask(Operation.REVOCATION, arguments))
 
-    async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaRevocation:
+    async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaDraft:
         """The transaction that lets nobody take a token any more; refused as ``balances``."""
         arguments = {"address": address, "chain": chain, "token": token}
         answer = await self._agent.ask(Operation.SOLANA_REVOCATION, arguments)
-        return from_json(SolanaRevocation, answer)
+        return from_json(SolanaDraft, answer)
+
+    async def solana_deposit(self, promise: Promise) -> SolanaDraft:
+        """The transaction that pays the deposit of a promise, to be reviewed and signed as any
+        other payload; refused as ``balances``, and for a promise without a deposit."""
+        arguments = {"promise": to_json(promise)}
+        return from_json(SolanaDraft, await self._agent.ask(Operation.SOLANA_DEPOSIT, arguments))
 
     # Signing
 
@@ -210,6 +216,13 @@ class WalletClient:
             "replaces": replaces,
         }
         return from_json(Review, await self._agent.ask(Operation.REVIEW, arguments))
+
+    async def bump(self, hash_: str, gas_units: int) -> Review:
+        """What the agent makes of the same call on the nonce of a transaction that waits, for a
+        higher fee: judged against the promise that it was signed under, of which only the most
+        that gas may cost is raised to ``gas_units`` (of the native coin)."""
+        arguments = {"hash": hash_, "gas": gas_units}
+        return from_json(Review, await self._agent.ask(Operation.BUMP, arguments))
 
     async def sign(
         self, review: Review, phrase: str | None = None

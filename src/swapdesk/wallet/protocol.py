@@ -43,6 +43,7 @@ class Operation(StrEnum):
     RENAME = "rename"
     CLOCK = "clock"
     REVIEW = "review"
+    BUMP = "bump"
     SIGN = "sign"
     BROADCAST = "broadcast"
     ABANDON = "abandon"
@@ -52,6 +53,7 @@ class Operation(StrEnum):
     ALLOWANCES = "allowances"
     REVOCATION = "revocation"
     SOLANA_REVOCATION = "solana_revocation"
+    SOLANA_DEPOSIT = "solana_deposit"
 
 
 class Event(StrEnum):

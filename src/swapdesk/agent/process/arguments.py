@@ -54,6 +54,14 @@ def optional_hash(frame: Frame, name: str) -> str | None:
     return None if frame.head.get(name) is None else hash_of(frame, name)
 
 
+def whole(frame: Frame, name: str) -> int:
+    """A number that is no less than 0."""
+    value = frame.head.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise Refusal(Code.BAD_REQUEST, f"{name} is no whole number")
+    return value
+
+
 def one_of(kind: type[E], frame: Frame, name: str) -> E:
     try:
         return kind(text(frame, name))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from swapdesk.agent.process.chains import Chains, refuse_foreign_chain
 from swapdesk.agent.process.looking import Looked, Looking, Subject
@@ -16,9 +16,11 @@ from swapdesk.agent.process.refusal import Refusal
 from swapdesk.agent.process.signing import Signing
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.signers.evm import signing_hash
+from swapdesk.agent.transactions.asked import read_asked
 from swapdesk.agent.transactions.records import Records
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.encoding import MessageError
 from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.promise import Promise
@@ -46,6 +48,7 @@ class Reviewing:
     ) -> None:
         self._wallet = wallet
         self._chains = chains
+        self._records = records
         self._clock = clock
         self._looking = Looking(place, chains, records, clock)
         self._signing = Signing(wallet, records, clock)
@@ -79,6 +82,23 @@ class Reviewing:
             del self._pending[next(iter(self._pending))]
         self._pending[review.id] = Pending(review, subject, looked)
         return review
+
+    async def bump(self, hash_: str, gas_units: int) -> Review:
+        """Judge the call of a transaction that waits once more, on its nonce for a higher fee,
+        against the promise it was signed under. ``gas_units`` is the most that it may pay for
+        gas now, where that is more than was confirmed then. Nothing is signed."""
+        one = self._records.find(hash_)
+        asked = None if one is None else self._records.asked(hash_)
+        if one is None or asked is None:
+            raise Refusal(Code.NO_TRANSACTION, "what this was signed for is not known here")
+        try:
+            payload, promise = read_asked(asked)
+        except MessageError as error:
+            raise Refusal(Code.NO_TRANSACTION, f"{error}, of what this was signed for") from None
+        promise = replace(promise, gas_units=max(promise.gas_units, gas_units))
+        # The one that pays most for gas is what has to be outbid.
+        dearest = max((one, *self._records.twins(one)), key=lambda it: self._records.fees(it.hash))
+        return await self.review(payload, promise, dearest.hash)
 
     async def sign(
         self, review_id: str, digest: str, phrase: str | None

@@ -34,6 +34,7 @@ OPERATIONS: dict[Operation, Handler] = {
     Operation.RENAME: key_requests.rename,
     Operation.CLOCK: key_requests.set_clock,
     Operation.REVIEW: signing_requests.review,
+    Operation.BUMP: signing_requests.bump,
     Operation.SIGN: signing_requests.sign,
     Operation.BROADCAST: deliveries.broadcast,
     Operation.ABANDON: deliveries.abandon,
@@ -43,6 +44,7 @@ OPERATIONS: dict[Operation, Handler] = {
     Operation.ALLOWANCES: chain_requests.allowances,
     Operation.REVOCATION: chain_requests.revocation,
     Operation.SOLANA_REVOCATION: chain_requests.solana_revocation,
+    Operation.SOLANA_DEPOSIT: chain_requests.solana_deposit,
 }
 """What may be asked once a wallet is open; OPEN itself is the service's."""
 

@@ -16,6 +16,7 @@ from swapdesk.agent.transactions.admission import (
     NonceTaken,
     Unresolved,
 )
+from swapdesk.agent.transactions.asked import asked_text
 from swapdesk.agent.transactions.entries import Draft, Given
 from swapdesk.agent.transactions.records import OtherChain, Records
 from swapdesk.chain.user_operation.hashing import signed_digest
@@ -115,6 +116,7 @@ class Signing:
             fee=plan.max_fee,
             priority=plan.max_priority,
             replaces=subject.replaces,
+            asked=asked_text(payload, subject.promise),
         )
         return self._written(draft, _given(claim, subject), looked.of_node)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swapdesk.agent.process.arguments import Answer, optional_hash, text
+from swapdesk.agent.process.arguments import Answer, hash_of, optional_hash, text, whole
 from swapdesk.agent.process.opened import OpenedWallet
 from swapdesk.wallet.encoding import from_json, payload_from_json, to_json
 from swapdesk.wallet.promise import Promise
@@ -16,6 +16,13 @@ async def review(opened: OpenedWallet, frame: Frame) -> Answer:
     replaces = optional_hash(frame, "replaces")
     await opened.loaded()
     return to_json(await opened.reviewing.review(payload, promise, replaces)), {}
+
+
+async def bump(opened: OpenedWallet, frame: Frame) -> Answer:
+    hash_, gas_units = hash_of(frame, "hash"), whole(frame, "gas")
+    opened.require_writing()
+    await opened.loaded()
+    return to_json(await opened.reviewing.bump(hash_, gas_units)), {}
 
 
 async def sign(opened: OpenedWallet, frame: Frame) -> Answer:

@@ -29,9 +29,13 @@ class EvmDelivery:
         self._confirmations = max(1, confirmations)
 
     async def send(self, one: SignedTransaction) -> SignedTransaction:
-        """Hand the bytes to the node. Raises Refusal when it is not known to have them."""
+        """Hand the bytes to the node; those of the twin that pays more for gas, where there is
+        one on its way. Raises Refusal when it is not known to have them."""
         if one.state not in _UNSENT:
             return one
+        if self._records.outbidding(one) is not None:
+            # A node keeps that one and takes no other of the nonce.
+            return await self.resolve(one)
         first = one.state is State.SIGNED
         # Committed before a byte leaves: after a crash here it may be on its way.
         self._records.move(one.hash, State.SENDING, among=_UNSENT)
@@ -62,7 +66,17 @@ class EvmDelivery:
             self._records.move(one.hash, State.SENT, among=frozenset({State.SENDING}))
             return await self.resolve(self._found(one))
         self._note(one, error.words)
+        if self._records.twins(one) and await self._nonce_used(one):
+            # One of its twins was executed, or is about to count: looking tells which.
+            return self._found(one)
         raise Refusal(Code.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
+
+    async def _nonce_used(self, one: SignedTransaction) -> bool:
+        try:
+            used = await self._client.nonce(one.account, pending=False)
+        except EvmError:
+            return False
+        return one.nonce is not None and used > one.nonce
 
     async def resolve(self, one: SignedTransaction, *, resend: bool = True) -> SignedTransaction:
         """Find out what became of it, and send it again where the chain does not have it, unless
@@ -88,8 +102,10 @@ class EvmDelivery:
         if not resend:
             return self._found(one)
         # Not executed: a node that lost it, or whose chain was reorganised, gets it again.
-        self._records.move(one.hash, State.SENDING, among=_OPEN)
-        return await self.send(self._found(one))
+        kept = self._records.outbidding(one) or one
+        self._records.move(kept.hash, State.SENDING, among=_OPEN)
+        await self.send(self._found(kept))
+        return self._found(one)
 
     async def _executed(self, one: SignedTransaction, receipt: Receipt) -> SignedTransaction:
         known = await self._client.transaction(one.hash)

@@ -16,7 +16,8 @@ State = TransactionState
 class Draft:
     """A transaction that is about to be written down. ``content`` is a hash of all that its
     payload fixes; ``nonce``, ``fee`` and ``priority`` (wei per gas) are of EVM chains,
-    ``last_valid`` (height of blocks) of Solana."""
+    ``last_valid`` (height of blocks) of Solana. ``asked`` is what it was signed for, payload and
+    promise, so that it can be judged again for a higher fee."""
 
     hash: str
     intent_id: str
@@ -30,6 +31,7 @@ class Draft:
     priority: int = 0
     last_valid: int | None = None
     replaces: str | None = None
+    asked: str | None = None
 
 
 @dataclass(frozen=True)

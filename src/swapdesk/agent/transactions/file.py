@@ -11,7 +11,7 @@ from pathlib import Path
 from swapdesk.paths import UnsafePlace, read_private
 
 FILE = "transactions.db"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS chain(
   name TEXT PRIMARY KEY,
@@ -34,7 +34,8 @@ CREATE TABLE IF NOT EXISTS tx(
   confirmations INTEGER NOT NULL DEFAULT 0,
   replaces TEXT REFERENCES tx(hash),
   problem TEXT,
-  created TEXT NOT NULL
+  created TEXT NOT NULL,
+  asked TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS tx_intent ON tx(intent);
 CREATE INDEX IF NOT EXISTS tx_account ON tx(chain, account, nonce);
@@ -127,6 +128,9 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
             connection.execute("PRAGMA foreign_keys=ON")
             if connection.execute("PRAGMA quick_check").fetchone()[0] != "ok":
                 raise UnsafePlace("it is damaged")
+            if version == 1:
+                # What was asked for is not known of transactions of that time.
+                connection.execute("ALTER TABLE tx ADD COLUMN asked TEXT")
             connection.executescript(_SCHEMA)
             connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
     except BaseException:

@@ -11,6 +11,8 @@ from swapdesk.agent.transactions.entries import Draft, Given, State, given_of, t
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.wallet.transactions import FINAL, SignedTransaction
 
+_ON_ITS_WAY = frozenset({State.SENDING, State.SENT, State.MINED})
+
 
 class OtherChain(Exception):
     """The node serves another chain than the one this wallet has known by that name."""
@@ -85,11 +87,11 @@ class Records:
             self._admission.require(draft, of_node)
             connection.execute(
                 "INSERT INTO tx(hash, intent, purpose, chain, account, content, raw, nonce, fee,"
-                " priority, last_valid, state, replaces, created)"
-                " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+                " priority, last_valid, state, replaces, created, asked)"
+                " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
                 " ON CONFLICT(hash) DO UPDATE SET intent=excluded.intent,"
                 " purpose=excluded.purpose, state=excluded.state, replaces=excluded.replaces,"
-                " problem=NULL, created=excluded.created",
+                " problem=NULL, created=excluded.created, asked=excluded.asked",
                 (
                     draft.hash,
                     draft.intent_id,
@@ -105,6 +107,7 @@ class Records:
                     State.SIGNED.value,
                     draft.replaces,
                     at.isoformat(),
+                    draft.asked,
                 ),
             )
             _insert_given(connection, draft.intent_id, given, at)
@@ -124,6 +127,15 @@ class Records:
             raise KeyError(hash_)
         return bytes(row["raw"])
 
+    def asked(self, hash_: str) -> str | None:
+        """What it was signed for, as its draft had it; None where that was not kept. KeyError
+        for an unknown one."""
+        row = self._row(hash_)
+        if row is None:
+            raise KeyError(hash_)
+        told = row["asked"]
+        return None if told is None else str(told)
+
     def fees(self, hash_: str) -> tuple[int, int]:
         """(highest fee, priority) of a transaction, in wei per gas."""
         row = self._row(hash_)
@@ -142,17 +154,29 @@ class Records:
         return tuple(one for one in told if not open_only or one.state not in FINAL)
 
     def twins(self, one: SignedTransaction) -> tuple[SignedTransaction, ...]:
-        """The other transactions of this wallet with the same nonce."""
+        """The other transactions of this wallet with the same nonce, in the order they were
+        written."""
         if one.nonce is None:
             return ()
         rows = self._file.read(
-            "SELECT * FROM tx WHERE chain=? AND account=? AND nonce=? AND hash<>?",
+            "SELECT * FROM tx WHERE chain=? AND account=? AND nonce=? AND hash<>? ORDER BY rowid",
             one.chain,
             one.account,
             one.nonce,
             one.hash,
         )
         return tuple(told_of(row) for row in rows)
+
+    def outbidding(self, one: SignedTransaction) -> SignedTransaction | None:
+        """The twin that pays most for gas of those that are on their way and pay more than it;
+        None where it is the one that nodes keep."""
+        if one.nonce is None:
+            return None
+        bids = [twin for twin in self.twins(one) if twin.state in _ON_ITS_WAY]
+        dearest = max(bids, key=lambda twin: self.fees(twin.hash), default=None)
+        if dearest is None or self.fees(dearest.hash) <= self.fees(one.hash):
+            return None
+        return dearest
 
     def move(
         self,

@@ -1,4 +1,4 @@
-"""A cancellation takes the place of one transaction, and nobody can promise that it does."""
+"""What takes the place of another transaction, and that nobody can promise that it does."""
 
 from __future__ import annotations
 
@@ -23,4 +23,17 @@ def first_one_may_still_be_executed(case: Case) -> Objections:
         )
 
 
-RULES = (there_is_a_transaction_to_cancel, first_one_may_still_be_executed)
+@warns("MAY_BE_EITHER")
+def one_of_the_two_is_executed(case: Case) -> Objections:
+    if case.replaces is not None and case.purpose is not Purpose.CANCEL:
+        yield Objection(
+            "This is the same call for a higher fee: the chain executes it or the first one,"
+            " never both."
+        )
+
+
+RULES = (
+    there_is_a_transaction_to_cancel,
+    first_one_may_still_be_executed,
+    one_of_the_two_is_executed,
+)

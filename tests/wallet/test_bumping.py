@@ -1,0 +1,238 @@
+"""A higher fee for what waits: through a real agent, its gate and a chain that keeps it waiting."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from swapdesk.clock import SystemClock
+from swapdesk.flows.bumping import (
+    Bumping,
+    Executed,
+    NotBumped,
+    Proposed,
+    UnderWay,
+)
+from swapdesk.flows.cancelling import Cancelling, NotCancelled
+from swapdesk.flows.cancelling import Proposed as CancelProposed
+from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.paths import Home
+from swapdesk.settings import load_settings
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.errors import Refused
+from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+from wallet.agents import CHEAP, PASSPHRASE
+from wallet.chains import served
+from wallet.signing import CHAIN, Trader, trader
+
+State = TransactionState
+PAID = 10**15
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@dataclass
+class Owner:
+    """A trader, and the wallet of the desk on the same keys."""
+
+    trader: Trader
+    wallet: LocalWallet
+    bumping: Bumping
+    cancelling: Cancelling
+
+    async def signed(self, intent: str) -> tuple[WalletClient, SignedTransaction]:
+        client = await self.wallet.client()
+        review = await client.review(self.trader.payment(), self.trader.deposit(intent))
+        signed = await client.sign(review)
+        assert isinstance(signed, SignedTransaction)
+        return client, signed
+
+    async def waiting(self, intent: str) -> tuple[WalletClient, SignedTransaction]:
+        """A payment that was sent and that no block has."""
+        client, first = await self.signed(intent)
+        self.trader.world.faults.add(CHAIN, "drop_transaction", 1)
+        assert (await client.broadcast(first.hash)).state is State.SENT
+        return client, first
+
+    async def states(self, intent: str) -> dict[str, State]:
+        client = await self.wallet.client()
+        return {one.hash: one.state for one in await client.transactions(intent)}
+
+    async def mined(self, hash_: str) -> None:
+        await self.trader.world.node.confirmed(CHAIN, bytes.fromhex(hash_[2:]))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def owner(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Owner]:
+    root: Path = tmp_path_factory.mktemp("home")
+    async with served(tmp_path_factory.mktemp("chains")) as world:
+        settings = load_settings({}, Home.at(root))
+        someone = await trader(world, settings.places.keys)
+        clock = SystemClock()
+        wallet = LocalWallet(settings, clock, someone.place.chains, program=CHEAP)
+        await wallet.unlock(PASSPHRASE)
+        try:
+            yield Owner(someone, wallet, Bumping(wallet, clock), Cancelling(wallet, clock))
+        finally:
+            await wallet.close()
+
+
+async def test_what_waits_is_paid_once_for_a_higher_fee(owner: Owner) -> None:
+    before = await owner.trader.paid()
+    client, first = await owner.waiting("bumped")
+    proposed = await owner.bumping.propose(first.hash)
+    assert isinstance(proposed, Proposed)
+    assert not proposed.review.refused, proposed.review.findings
+    assert "MAY_BE_EITHER" in {one.code for one in proposed.review.findings}
+    ended = await owner.bumping.bump(proposed)
+    assert isinstance(ended, Executed)
+    assert not ended.failed
+    assert await owner.states("bumped") == {
+        first.hash: State.REPLACED,
+        ended.hash: State.SUCCEEDED,
+    }
+    assert await owner.trader.paid() == before + PAID
+    # Sent again, asked again, bumped again, cancelled: it stays one payment.
+    assert (await client.broadcast(first.hash)).state is State.REPLACED
+    assert await owner.bumping.propose(first.hash) == Executed(first.hash, ended.hash)
+    late = await owner.cancelling.propose(first.hash)
+    assert isinstance(late, NotCancelled)
+    assert late.state is State.SUCCEEDED
+    assert ended.hash in late.reason
+    again = await client.review(owner.trader.payment(), owner.trader.deposit("bumped"))
+    with pytest.raises(Refused) as refused:
+        await client.sign(again)
+    assert refused.value.code in (Code.ALREADY_SIGNED, Code.GATE)
+    assert await owner.trader.paid() == before + PAID
+
+
+async def test_the_first_may_be_executed_after_all(owner: Owner) -> None:
+    """The higher fee was reviewed, and the first reaches a block before it is signed."""
+    before = await owner.trader.paid()
+    client, first = await owner.waiting("overtaken")
+    proposed = await owner.bumping.propose(first.hash)
+    assert isinstance(proposed, Proposed)
+    await client.resolve(first.hash)
+    await owner.mined(first.hash)
+    ended: object
+    try:
+        ended = await owner.bumping.bump(proposed)
+    except Refused as refused:
+        # The second look sees that the nonce is used; nothing was signed.
+        ended = refused
+    if isinstance(ended, Executed):
+        assert ended.hash == first.hash
+    while (await client.resolve(first.hash)).state is not State.SUCCEEDED:
+        pass
+    assert await owner.trader.paid() == before + PAID
+    told = await owner.bumping.propose(first.hash)
+    assert told == Executed(first.hash, first.hash)
+
+
+async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner: Owner) -> None:
+    before = await owner.trader.paid()
+    client, first = await owner.waiting("twice")
+    one = await client.sign(await client.bump(first.hash, 10**16))
+    assert isinstance(one, SignedTransaction)
+    owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
+    await client.broadcast(one.hash)
+    known = await owner.bumping.propose(first.hash)
+    assert isinstance(known, UnderWay)
+    assert known.bump.hash == one.hash
+    dearer = await owner.bumping.propose(one.hash)
+    assert isinstance(dearer, Proposed)
+    ended = await owner.bumping.bump(dearer)
+    assert isinstance(ended, Executed)
+    assert await owner.states("twice") == {
+        first.hash: State.REPLACED,
+        one.hash: State.REPLACED,
+        ended.hash: State.SUCCEEDED,
+    }
+    assert await owner.trader.paid() == before + PAID
+
+
+async def test_whoever_follows_the_first_keeps_the_dearest_alive(owner: Owner) -> None:
+    """A node forgets the higher fee; following the first one sends it again, and never the
+    first."""
+    before = await owner.trader.paid()
+    client, first = await owner.waiting("followed")
+    dear = await client.sign(await client.bump(first.hash, 10**16))
+    assert isinstance(dear, SignedTransaction)
+    owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
+    await client.broadcast(dear.hash)
+    while (await client.resolve(first.hash)).state is not State.REPLACED:
+        pass
+    assert await owner.states("followed") == {
+        first.hash: State.REPLACED,
+        dear.hash: State.SUCCEEDED,
+    }
+    assert await owner.trader.paid() == before + PAID
+
+
+async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Owner) -> None:
+    before = await owner.trader.paid()
+    client, first = await owner.waiting("both")
+    dear = await client.sign(await client.bump(first.hash, 10**16))
+    assert isinstance(dear, SignedTransaction)
+    owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
+    await client.broadcast(dear.hash)
+    proposed = await owner.cancelling.propose(first.hash)
+    assert isinstance(proposed, CancelProposed)
+    cancellation = await client.sign(proposed.review)
+    assert isinstance(cancellation, SignedTransaction)
+    owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
+    await client.broadcast(cancellation.hash)
+    # What is being cancelled gets no higher fee; its cancellation does.
+    refused = await owner.bumping.propose(dear.hash)
+    assert isinstance(refused, NotBumped)
+    assert cancellation.hash in refused.reason
+    faster = await owner.bumping.propose(cancellation.hash)
+    assert isinstance(faster, Proposed)
+    ended = await owner.bumping.bump(faster)
+    assert isinstance(ended, Executed)
+    done = await owner.cancelling.propose(first.hash)
+    assert isinstance(done, NotCancelled)
+    assert done.state is State.REPLACED
+    assert set((await owner.states("both")).values()) == {State.REPLACED, State.SUCCEEDED}
+    assert await owner.trader.paid() == before
+
+
+async def test_nothing_else_gets_a_higher_fee(owner: Owner) -> None:
+    before = await owner.trader.paid()
+    client, first = await owner.signed("unsent")
+    told = await owner.bumping.propose(first.hash)
+    assert isinstance(told, NotBumped)
+    assert told.state is State.SIGNED
+    await client.abandon(first.hash)
+    told = await owner.bumping.propose(first.hash)
+    assert isinstance(told, NotBumped)
+    assert told.state is State.ABANDONED
+    with pytest.raises(Refused) as refused:
+        await owner.bumping.propose("0x" + "00" * 32)
+    assert refused.value.code is Code.NO_TRANSACTION
+    with pytest.raises(Refused) as unknown:
+        await client.bump("0x" + "00" * 32, 10**16)
+    assert unknown.value.code is Code.NO_TRANSACTION
+    assert await owner.trader.paid() == before
+
+
+async def test_the_order_that_ended_gets_no_higher_fee(owner: Owner) -> None:
+    """It is judged against what was confirmed, at the time it is now; and no more is paid for
+    gas than somebody agreed to."""
+    client, first = await owner.waiting("bounded")
+    assert not (await client.bump(first.hash, 0)).refused
+    live = owner.trader.world.chain(CHAIN)
+    # Enough for the first one in the next blocks, and for nothing above.
+    promise = replace(owner.trader.deposit("poor"), gas_units=21_000 * 2 * live.next_base_fee)
+    review = await client.review(owner.trader.payment(), promise)
+    poor = await client.sign(review)
+    assert isinstance(poor, SignedTransaction)
+    review = await client.bump(poor.hash, 0)
+    assert "GAS_ABOVE" in {one.code for one in review.findings}
+    with pytest.raises(Refused) as refused:
+        await client.sign(review)
+    assert refused.value.code is Code.GATE
