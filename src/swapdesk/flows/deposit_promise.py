@@ -74,13 +74,18 @@ def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal
     )
 
 
+def check_payable(promise: Promise) -> None:
+    """Raises NotPayable for what no transfer on the promised chain can do."""
+    if promise.deposit is not None and promise.deposit.tag and promise.chain_id is not None:
+        raise NotPayable("The order asks for a memo, which no transfer on its chain can carry.")
+
+
 def deposit_payload(promise: Promise) -> TransactionPayload:
-    """The transfer on an EVM chain. Raises NotPayable."""
+    """The transfer on an EVM chain; on Solana the agent builds it. Raises NotPayable."""
     deposit = promise.deposit
     if deposit is None or promise.chain_id is None:
-        raise NotPayable("This wallet pays deposits on EVM chains only.")
-    if deposit.tag:
-        raise NotPayable("The order asks for a memo, which no transfer on its chain can carry.")
+        raise NotPayable("The order is not paid on an EVM chain.")
+    check_payable(promise)
     contract = promise.sell.contract
     if contract is None:
         return TransactionPayload(Purpose.DEPOSIT, deposit.address, "0x", deposit.units)

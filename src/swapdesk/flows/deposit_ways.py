@@ -22,9 +22,9 @@ from swapdesk.wallet.place import ChainLink
 
 log = logging.getLogger(__name__)
 
-PAYS_ON = frozenset({Kind.EVM})
+PAYS_ON = frozenset({Kind.EVM, Kind.SOLANA})
 """Kinds of chains on which the wallet pays deposits."""
-_NODES = frozenset({"evm"})
+_NODES = frozenset({"evm", "sol"})
 """The same as the service names them."""
 
 

@@ -15,13 +15,15 @@ from decimal import Decimal
 
 from swapdesk.clock import Clock
 from swapdesk.flows.call_log import WALLET_PAYMENT, JournaledCall, PaidBefore
-from swapdesk.flows.deposit_promise import NotPayable, deposit_payload, deposit_promise
-from swapdesk.flows.dex_payment import Agreed, DexPayment, Look, NotAgreed, NotSignable, Pace
+from swapdesk.flows.deposit_promise import NotPayable, check_payable, deposit_promise
+from swapdesk.flows.deposit_transfer import DepositTransfer
+from swapdesk.flows.dex_payment import Agreed, Look, NotAgreed, NotSignable, Pace
 from swapdesk.flows.dex_watch import Watch
 from swapdesk.flows.funding import MAY_BE_PAID, SENT_BEFORE, Funded, not_payable
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.replacement import standing, telling
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.accounts import Account
@@ -114,7 +116,7 @@ class WalletFunding:
         signed = await self._client.transactions(tracked.intent.id)
         kept = [one for one in signed if one.purpose is Purpose.DEPOSIT]
         kept = [one for one in kept if one.state not in HARMLESS]
-        return kept[-1] if kept else None
+        return telling(kept)
 
     def _noted(self, tracked: TrackedOrder, earlier: JournaledCall | None, account: str) -> int:
         """The entry of the payment in the journal, made now where there is none."""
@@ -138,22 +140,23 @@ class WalletFunding:
             return NotPaid("NOT_PAYABLE", reason)
         try:
             promise = deposit_promise(tracked, account, coin_price)
-            payload = deposit_payload(promise)
+            check_payable(promise)
         except NotPayable as error:
             self._free(earlier, "NOT_PAYABLE")
             return NotPaid("NOT_PAYABLE", str(error))
         call = self._noted(tracked, earlier, account.address)
-        payment = DexPayment(
+        transfer = DepositTransfer(
             self._client,
             self._journal,
             self._clock,
             promise,
             lambda review: self._looked(tracked, review),
+            lambda: self._refusal(tracked),
             self._pace,
             self._watch,
         )
         try:
-            signed = await payment.sign(payload)
+            signed = await transfer.signed()
         except NotAgreed as said_no:
             self._settle(call, said_no.code)
             return NotPaid(said_no.code, str(said_no))
@@ -168,7 +171,6 @@ class WalletFunding:
             if earlier is None or refused.code not in _TAKEN:
                 self._settle(call, refused.code.upper())
             raise
-        assert isinstance(signed, SignedTransaction)
         return await self._followed(tracked, signed, call)
 
     def _refusal(self, tracked: TrackedOrder) -> str | None:
@@ -208,9 +210,12 @@ class WalletFunding:
                 if reason is not None and signed.state is TransactionState.SIGNED:
                     signed = await self._client.abandon(hash_)
                 elif reason is None and signed.state not in FINAL:
-                    signed = await self._client.broadcast(hash_)
+                    signed = await self._sent(signed)
                 if signed.state not in FINAL:
-                    signed = await self._client.resolve(hash_)
+                    # On Solana it may still be kept from an order that takes it no more.
+                    again = reason is None or signed.nonce is not None
+                    found = await self._client.resolve(hash_, resend=again)
+                    signed = await standing(self._client, found)
                 self._watch.seen(signed)
                 problem = signed.problem
             except AgentGone as gone:
@@ -224,12 +229,22 @@ class WalletFunding:
                 problem = error.words
             if signed.state is TransactionState.SUCCEEDED:
                 self._settle(call, None)
-                return Funded(hash_)
+                return Funded(signed.hash)
             if signed.state in FINAL:
                 return self._unpaid(tracked, signed, call)
             if self._clock.monotonic() >= ends:
                 return PaymentOpen("ON_ITS_WAY", problem or "It is not confirmed yet.", hash_)
             await self._clock.sleep(self._pace.look)
+
+    async def _sent(self, signed: SignedTransaction) -> SignedTransaction:
+        """The bytes once more. A node of Solana that does not take them says nothing final: they
+        may be executed until their blockhash ends, and looking at the chain tells."""
+        try:
+            return await self._client.broadcast(signed.hash)
+        except Refused as refused:
+            if refused.code is not RefusalCode.CHAIN_REFUSED or signed.nonce is not None:
+                raise
+            return signed
 
     def _unpaid(self, tracked: TrackedOrder, signed: SignedTransaction, call: int) -> NotPaid:
         self._settle(call, signed.state.value.upper())

@@ -60,7 +60,7 @@ class Allowances:
 
 
 @dataclass(frozen=True)
-class SolanaRevocation:
+class SolanaDraft:
     """A transaction that the agent built, in base64 and without a signature; it is executed at
     ``last_valid_height`` at last."""
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.lines import lines_of
 from swapdesk.agent.gate.registry import rules_for
+from swapdesk.agent.gate.rules.validity import LEAST_BLOCKS
 from swapdesk.agent.gate.spelling import spelled_policy, spelled_promise
 from swapdesk.agent.shapes.claim import Act, PayloadRefused
 from swapdesk.agent.shapes.meaning import Meaning
@@ -17,6 +18,10 @@ from swapdesk.wallet.review import Finding, ReviewLine, Severity
 NOTHING_ALLOWED = "An approval of nothing: the allowance ends"
 WEIGHT_PHRASE = "SIGN WHAT IS NOT IN THE QUOTE"
 """Typed where a field that can move money stands in no quote."""
+
+
+_BLOCK = timedelta(milliseconds=400)
+"""Between two blocks of Solana; it is never less."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,10 @@ def _valid_until(case: Case) -> datetime:
         last = case.facts.now + timedelta(minutes=5)
     else:
         last = case.promise.valid_until
+    left = case.facts.blocks_left
+    if case.claim.solana and left is not None:
+        fresh = max(0, left - LEAST_BLOCKS) * _BLOCK
+        last = min(last, case.facts.now + fresh)
     ends = [seconds for _, seconds in case.claim.numbers(Meaning.ENDS)]
     if ends and min(ends) < last.timestamp():
         last = datetime.fromtimestamp(min(ends), UTC)

@@ -6,8 +6,9 @@ from swapdesk.agent.process.arguments import Answer, assets, text
 from swapdesk.agent.process.opened import OpenedWallet
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.wallet.accounts import Account, Kind
-from swapdesk.wallet.encoding import to_json
+from swapdesk.wallet.encoding import from_json, to_json
 from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.promise import Promise
 from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.protocol import RefusalCode as Code
 
@@ -76,3 +77,15 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
     return to_json(
         await solana_revocation(link, genesis, account.address, text(frame, "token"))
     ), {}
+
+
+async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
+    promise = from_json(Promise, frame.head.get("promise"))
+    account = opened.keys.account(promise.account)
+    link = opened.chains.link(promise.chain, account.kind)
+    if account.kind is not Kind.SOLANA:
+        raise Refusal(Code.OTHER_CHAIN, f"{link.name} is no chain of Solana's kind")
+    await opened.loaded()
+    from swapdesk.agent.process.solana_deposits import solana_deposit
+
+    return to_json(await solana_deposit(link, opened.records.genesis(link.name), promise)), {}

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swapdesk.agent.process.refusal import Refusal
-from swapdesk.agent.process.solana_asking import TOKEN_PROGRAMS, asking, token_accounts
-from swapdesk.chain.rpc.solana_answers import read_delegations, require_value
-from swapdesk.wallet.holdings import Allowance, Allowances, SolanaRevocation
+from swapdesk.agent.process.solana_asking import asking, token_accounts, token_program
+from swapdesk.chain.rpc.solana_answers import read_delegations
+from swapdesk.wallet.holdings import Allowance, Allowances, SolanaDraft
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Asset
-from swapdesk.wallet.protocol import RefusalCode as Code
 
 _UNLIMITED = (1 << 64) - 1
 
@@ -49,7 +47,7 @@ async def solana_allowances(
 
 async def solana_revocation(
     link: ChainLink, genesis: str | None, account: str, token: str
-) -> SolanaRevocation:
+) -> SolanaDraft:
     """The transaction that ends every delegation of a token. Raises Refusal as above, and for a
     token of which the account holds none."""
     from base64 import b64encode
@@ -64,14 +62,11 @@ async def solana_revocation(
 
     async with asking(link, genesis) as client:
         newest = await client.latest_blockhash()
-        mint = require_value(await client.call("getAccountInfo", token, {"encoding": "base64"}))
-    program = mint.get("owner") if isinstance(mint, dict) else None
-    if program not in TOKEN_PROGRAMS:
-        raise Refusal(Code.BAD_REQUEST, "this is no token of the chain")
+        program = await token_program(client, token)
     owner, programs = Pubkey.from_string(account), Pubkey.from_string(program)
     source = token_account(owner, Pubkey.from_string(token), programs)
     message = MessageV0.try_compile(
         owner, [Revoke(source, owner, programs).build()], [], Hash.from_string(newest.blockhash)
     )
     raw = b64encode(bytes(unsigned(message))).decode()
-    return SolanaRevocation(raw, newest.last_height)
+    return SolanaDraft(raw, newest.last_height)

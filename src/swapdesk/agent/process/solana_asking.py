@@ -41,3 +41,17 @@ async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
         )
         for program in TOKEN_PROGRAMS
     ]
+
+
+async def program_of(client: SolanaClient, address: str) -> str | None:
+    """The program that owns an account; None where there is none."""
+    found = require_value(await client.call("getAccountInfo", address, {"encoding": "base64"}))
+    return str(found.get("owner")) if isinstance(found, dict) else None
+
+
+async def token_program(client: SolanaClient, mint: str) -> str:
+    """Of a token. Raises Refusal for what is none."""
+    program = await program_of(client, mint)
+    if program not in TOKEN_PROGRAMS:
+        raise Refusal(Code.BAD_REQUEST, "this is no token of the chain")
+    return program
