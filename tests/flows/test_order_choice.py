@@ -51,6 +51,16 @@ def kept(text: str, one: TrackedOrder) -> bool:
     return read_filter(text).keeps(one, summarise(one, LATER), LATER)
 
 
+def test_orders_of_one_group_are_kept() -> None:
+    grouped, alone = tracked(multi_id="kXb7PqLmN4sTvWzYcDfGhJ"), tracked()
+    assert kept("group:kXb7PqLmN4sTvWzYcDfGhJ", grouped)
+    assert kept("kxb7", grouped)
+    assert not kept("group:kXb8", grouped)
+    assert not kept("group:kXb7", alone)
+    with pytest.raises(FilterProblem, match="group:kXb7"):
+        read_filter("group:")
+
+
 def test_an_order_on_a_chain_is_of_route_dex() -> None:
     one = tracked(is_dex=True, anonymous=False)
     assert kept("route:dex", one)

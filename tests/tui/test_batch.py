@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch_log import RowState
 from swapdesk.flows.journal_records import StepState
 from swapdesk.tui.screens.batch import BatchScreen
+from swapdesk.tui.screens.orders import OrdersScreen
 from tui.desk_run import Market
 from tui.scenes.batch import CLEAN, FAULTY, loaded, opened
 
@@ -50,13 +52,58 @@ async def test_problems_are_walked_put_right_and_created(market: Market) -> None
 
 async def test_the_same_file_is_not_created_twice(market: Market) -> None:
     async with market.desk() as run:
-        for _ in range(2):
+        for said in ("created, not funded", "Nothing was created."):
             await loaded(run, CLEAN)
             await run.still()
             await run.press("c")
-            await run.settle(lambda: "created" in run.text, "an end")
+            await run.see(said)
             await run.press("escape")
         assert market.network.posts() == 1
+
+
+async def test_what_was_put_right_is_there_again(market: Market) -> None:
+    async with market.desk() as run:
+        screen = await loaded(run, FAULTY)
+        await run.press("right_square_bracket", "enter", "ctrl+a", "ctrl+k")
+        await run.type("500")
+        plan = screen.plan
+        await run.press("enter")
+        await run.settle(partial(planned_anew, screen, plan), "the plan anew")
+        await run.press("escape", "b")
+        await run.see("2 problems")
+        assert run.screen(BatchScreen) is not screen
+
+
+async def test_a_create_goes_on_when_the_screen_is_left(market: Market) -> None:
+    async with market.desk() as run:
+        await loaded(run, CLEAN)
+        await run.still()
+        asked, go = market.network.gate = (asyncio.Event(), asyncio.Event())
+        await run.press("c")
+        await run.settle(asked.is_set, "the create")
+        await run.press("escape")
+        go.set()
+        batches = run.app.session.desk.journal.batches
+        await run.settle(lambda: batches.newest()[0].groups[0].multi_id, "the group")
+        assert market.network.posts() == 1
+
+
+async def test_another_run_shows_what_was_created_and_its_orders(market: Market) -> None:
+    async with market.desk() as run:
+        await loaded(run, CLEAN)
+        await run.still()
+        await run.press("c")
+        await run.see("created, not funded")
+    async with market.desk() as run:
+        await opened(run)
+        await run.see("created, not funded")
+        assert "c create" not in run.text
+        (batch,) = run.app.session.desk.journal.batches.newest()
+        await run.press("o")
+        await run.settle(lambda: run.screen(OrdersScreen)._table.rows, "the orders")
+        assert f"group:{(batch.groups[0].multi_id or '').lower()}" in run.text
+        shown = {one.service_id for one in run.screen(OrdersScreen)._table.shown}
+        assert shown == {row.service_id for row in batch.rows}
 
 
 async def test_a_file_that_is_none_says_why(market: Market) -> None:

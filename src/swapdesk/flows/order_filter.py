@@ -2,7 +2,7 @@
 
 Every word must match. A bare word is looked for in the id, tokens, route, state, provider and
 recipient; ``>1h`` and ``<30m`` compare the age; ``route:private``, ``state:hold``, ``send:btc``,
-``get:eth``, ``at:juniper``, ``to:@bob`` and ``id:w2Bn`` look in one place; ``-word`` keeps what
+``get:eth``, ``at:juniper``, ``to:@bob``, ``id:w2Bn`` and ``group:kXb7`` look in one place; ``-word`` keeps what
 does not match. What cannot be understood is told in words and keeps the filter before.
 """
 
@@ -132,6 +132,7 @@ _PLACES: dict[str, Callable[[_Looked], str]] = {
     "at": lambda looked: looked.tracked.order.swap_name or "",
     "to": _to,
     "id": lambda looked: looked.tracked.service_id,
+    "group": lambda looked: looked.tracked.order.multi_id or "",
 }
 _EXAMPLES = {
     "route": "route:private",
@@ -141,6 +142,7 @@ _EXAMPLES = {
     "at": "at:juniper",
     "to": "to:@bob",
     "id": "id:w2Bn",
+    "group": "group:kXb7",
 }
 
 

@@ -248,7 +248,8 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
             return None
         from swapdesk.flows.open_business import quit_warning
 
-        now, creating = self.session.now_clock.now(), self.creating is not None
+        now = self.session.now_clock.now()
+        creating = self.creating is not None or self.batch.creating
         signing = len(self.swaps.open) if self.swaps is not None else 0
         paying = len(self.deposits.open) if self.deposits is not None else 0
         return quit_warning(

@@ -123,3 +123,11 @@ class OrdersRead(Message):
     """The list of orders, or one order, was read from the service, or why it was not."""
 
     error: ClientError | None = None
+
+
+@dataclass
+class BatchMoved(Message):
+    """A group of a batch came to something. ``failure`` is why one did not, in sentences."""
+
+    batch_id: str
+    failure: str = ""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from textual import on
-from textual.app import App
 
+from swapdesk.tui.batching import Batching
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import Command
 from swapdesk.tui.messages import TokenChosen
@@ -12,7 +12,7 @@ from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.session import Session
 
 
-class Places(App[int]):
+class Places(Batching):
     """The half of the application that goes from page to page; it returns to ``_home``."""
 
     session: Session
@@ -69,10 +69,12 @@ class Places(App[int]):
 
         self.push_screen(AddressBookScreen(self.session))
 
-    def open_orders(self) -> None:
+    def open_orders(self, kept: str = "") -> None:
+        """The tracker; ``kept`` is the filter line it begins with."""
+        from swapdesk.flows.order_filter import read_filter
         from swapdesk.tui.screens.orders import OrdersScreen
 
-        self.push_screen(OrdersScreen(self.session))
+        self.push_screen(OrdersScreen(self.session, read_filter(kept)))
 
     def open_wallets(self) -> None:
         from swapdesk.tui.screens.wallets import WalletsScreen
@@ -82,7 +84,7 @@ class Places(App[int]):
     def open_batch(self) -> None:
         from swapdesk.tui.screens.batch import BatchScreen
 
-        self.push_screen(BatchScreen(self.session))
+        self.push_screen(BatchScreen(self.session, self.batch))
 
     def open_requests(self) -> None:
         from swapdesk.tui.screens.request_log import RequestLogScreen

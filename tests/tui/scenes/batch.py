@@ -24,7 +24,7 @@ FAULTY = (
 async def opened(run: DeskRun) -> BatchScreen:
     await run.ready()
     await run.press("b")
-    await run.see("Load a CSV")
+    await run.see("l load a file")
     return run.screen(BatchScreen)
 
 
@@ -32,10 +32,16 @@ async def loaded(run: DeskRun, content: str) -> BatchScreen:
     screen = await opened(run)
     path = run.app.session.settings.home.data / "payout.csv"
     path.write_text(content)
+    before = screen.plan
     await run.press("l")
     await run.type(str(path))
     await run.press("enter")
-    await run.settle(lambda: screen.plan is not None and screen.plan.limits_known, "the plan")
+
+    def planned() -> bool:
+        plan = screen.plan
+        return plan is not None and plan is not before and plan.limits_known
+
+    await run.settle(planned, "the plan")
     return screen
 
 

@@ -190,7 +190,7 @@ class RowJudge:
         if not check.ok:
             reason = check.problem or "This address cannot be used."
             code = "LOOKALIKE_ADDRESS" if check.lookalike else "BAD_ADDRESS"
-            findings.append(problem(code, Column.TO, reason, _WRITE[Column.TO]))
+            findings.append(problem(code, Column.TO, reason, _WRITE[Column.TO], _brief(reason)))
             return None
         # That somebody is paid for the first time is usual here and would flag every row.
         findings += [
@@ -217,7 +217,8 @@ class RowJudge:
         )
         if not check.ok:
             reason = check.problem or "This refund address cannot be used."
-            findings.append(problem("BAD_REFUND", Column.REFUND, reason, _WRITE[Column.REFUND]))
+            do = _WRITE[Column.REFUND]
+            findings.append(problem("BAD_REFUND", Column.REFUND, reason, do, _brief(reason)))
             return None
         return check
 
@@ -320,6 +321,11 @@ def _pair(token_in: Token, token_out: Token, route: BatchRoute | None) -> list[F
         reason = f"{token_in.symbol} is sold for itself, which only a private route does."
         found.append(problem("SAME_TOKEN", Column.TOKEN, reason, "Write private as route."))
     return found
+
+
+def _brief(reason: str) -> str:
+    """The reason of a wrong address in few words, where there are some."""
+    return "the checksum is wrong" if reason.startswith("The checksum") else ""
 
 
 def _first(lines: tuple[CheckLine, ...], level: str) -> str:

@@ -122,7 +122,7 @@ def _flag_twins(rows: Iterable[PlannedRow]) -> Iterable[PlannedRow]:
                     "DUPLICATE",
                     None,
                     said,
-                    "Delete one row if it is meant once.",
+                    "Take it out of the file if it is meant once.",
                     f"same as row {before}; kept",
                 )
             )

@@ -51,6 +51,13 @@ class ExportBatch(Command):
     VERB = "export"
 
 
+class Orders(Command):
+    """The orders of this batch in the tracker, once there are some; all orders before."""
+
+    KEY = "o"
+    VERB = "orders"
+
+
 class TakeCell(Command):
     """Take what is written."""
 

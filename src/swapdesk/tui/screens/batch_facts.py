@@ -1,88 +1,56 @@
-"""What the batch planner shows of a plan: its rows, the line above them and the plan below."""
+"""What stands above and below the rows of a batch: what it is, and what it takes. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from swapdesk.client.budget import Allowance
-from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.planned import PlannedRow
-from swapdesk.flows.batch.sheet import Column as Cell
-from swapdesk.flows.batch_log import JournaledBatch, RowState
-from swapdesk.flows.notation import exact_amount, short_address
-from swapdesk.tui.glyphs import DONE, REFUSED, TROUBLE
-from swapdesk.tui.spans import Line, LineLike, Span
-from swapdesk.tui.widgets.table_layout import Column, Row
+from swapdesk.flows.batch.means import Means
+from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup, Total
+from swapdesk.flows.notation import exact_amount
+from swapdesk.tui.glyphs import BECOMES, TROUBLE
+from swapdesk.tui.lines_view import LinesView
+from swapdesk.tui.screens.batch_rows import LEVELS
+from swapdesk.tui.spans import Line, LineLike, Span, fill, joined, line_of, width_of, wrapped
 
-COLUMNS = (
-    Column("row", "#", 4, "right"),
-    Column("name", "Name", 8),
-    Column("address", "Address", 13, priority=2, role="muted"),
-    Column("amount", "Amount", 12, "point", unit=6),
-    Column("buys", "Buys", 6),
-    Column("route", "Route", 8, priority=1),
-    Column("state", "State", 24, grow=1),
-)
 EMPTY = (
     "Load a CSV with l. The columns are: to, amount, token, chain, memo, route, sell, refund."
     " x writes a template."
 )
-_GLYPHS = {
-    "ready": (DONE, "status-done"),
-    "look": (TROUBLE, "status-waiting"),
-    "problem": (REFUSED, "status-trouble"),
-}
-_ENDS = {
-    RowState.PLANNED: ("look", "waits to be created"),
-    RowState.UNKNOWN: ("look", "outcome unknown"),
-    RowState.CREATED: ("ready", "created"),
-    RowState.FAILED: ("problem", "failed"),
-    RowState.DIFFERS: ("problem", "differs; do not pay"),
-}
+LABEL = 9
+TWO_COLUMNS = 94
+"""Cells from which facts stand beside one another."""
+MOST = 3
+"""Tokens and groups that are named; of more only the number."""
 
 
-def table_rows(plan: BatchPlan, batch: JournaledBatch | None) -> list[Row]:
-    """``batch``: what became of the rows, once they were created."""
-    ends = {row.number: row for row in batch.rows} if batch is not None else {}
-    rows: list[Row] = []
-    for planned in plan.rows:
-        level: str = planned.state
-        said = planned.state if not planned.findings else _said(planned)
-        end = ends.get(planned.number)
-        if end is not None:
-            level, said = _ENDS[end.state]
-            said = f"{said}: {end.reason}" if end.reason else said
-        glyph, role = _GLYPHS[level]
-        state: Line = [Span(glyph, role), Span(f" {said}", "muted" if level == "ready" else role)]
-        rows.append(Row(str(planned.number), {**_cells(planned), "state": state}))
-    return rows
+@dataclass(frozen=True)
+class PlanState:
+    """``exchanges`` and ``reads`` are what the service still allows, None where it does not
+    tell. ``gas`` is what a bundle says of itself once it was built."""
+
+    plan: BatchPlan
+    means: Sequence[Means] = ()
+    exchanges: Allowance | None = None
+    reads: Allowance | None = None
+    gas: str = ""
 
 
-def _said(row: PlannedRow) -> str:
-    return (row.problems or row.findings)[0].short
+class PlanPane(LinesView):
+    """The facts of a plan, two beside one another where there is room."""
 
+    def __init__(self) -> None:
+        super().__init__(id="pane")
+        self.state: PlanState | None = None
 
-def _cells(row: PlannedRow) -> dict[str, LineLike]:
-    order, number = row.order, str(row.number)
-    if order is None:
-        typed = row.row.cell(Cell.TO)
-        return {
-            "row": number,
-            "name": typed[:8] if typed.startswith("@") else "—",
-            "address": short_address(typed) if typed and not typed.startswith("@") else "",
-            "amount": "—",
-            "buys": row.row.cell(Cell.TOKEN)[:6],
-            "route": row.row.cell(Cell.ROUTE)[:8] or "standard",
-        }
-    amount = f"{exact_amount(order.amount)} {order.token_in.symbol}"
-    return {
-        "row": number,
-        "name": Span(order.label, bold=True) if order.label else "—",
-        "address": short_address(order.recipient),
-        "amount": amount,
-        "buys": order.token_out.symbol,
-        "route": Span(order.route, f"route-{order.route}"),
-    }
+    def show(self, state: PlanState) -> None:
+        if state != self.state:
+            self.state = state
+            self.redraw()
+
+    def lines(self, width: int) -> list[Line]:
+        return plan_lines(self.state, width) if self.state is not None else []
 
 
 def head_line(plan: BatchPlan) -> Line:
@@ -98,34 +66,145 @@ def head_line(plan: BatchPlan) -> Line:
         )
         bought = {row.order.token_out.id for row in plan.rows if row.order is not None}
         word = "token" if len(bought) == 1 else "tokens"
-        line += [Span(text, bold=True), Span(f" → {len(bought)} {word}   ")]
+        line += [Span(text, bold=True), Span(f" {BECOMES} {len(bought)} {word}   ")]
     for state, word in (("ready", "ready"), ("look", "to look at"), ("problem", "problems")):
         count = sum(row.state == state for row in plan.rows)
         if count or state == "ready":
-            glyph, role = _GLYPHS[state]
+            glyph, role = LEVELS[state]
             said = "problem" if state == "problem" and count == 1 else word
             line.append(Span(f"{glyph} {count} {said}   ", role))
-    return [*line, Span(plan.sheet.said, "muted")]
+    return line
 
 
-def plan_lines(plan: BatchPlan, left: Allowance | None) -> list[LineLike]:
-    """Totals, orders, calls and what is signed."""
-    totals = ", ".join(f"{exact_amount(one.amount)} {one.token.symbol}" for one in plan.totals)
-    routes: Mapping[str, int] = plan.routes
-    orders = ", ".join(f"{count} {route}" for route, count in routes.items())
-    budget = "" if left is None else f", exchanges {left.left} of {left.limit} left"
-    groups = ", ".join(f"{len(one.rows)} on {one.chain_name}" for one in plan.groups[:3])
-    more = f" and {len(plan.groups) - 3} more" if len(plan.groups) > 3 else ""
-    word = "group" if len(plan.groups) == 1 else "groups"
-    return [
-        [Span("Total   ", "muted"), Span(totals or "—")],
-        [Span("Orders  ", "muted"), Span(f"{sum(routes.values())}: {orders}" if orders else "—")],
-        [
-            Span("Groups  ", "muted"),
-            Span(f"{len(plan.groups)} {word}: {groups}{more}" if groups else "—"),
-        ],
-        [
-            Span("Calls   ", "muted"),
-            Span(f"{plan.creates} create, {plan.builds} build, {plan.submits} submit{budget}"),
-        ],
+def plan_lines(state: PlanState, width: int) -> list[Line]:
+    """Totals and what the wallet has of them, orders, groups, calls, signatures, gas."""
+    plan = state.plan
+    facts: list[tuple[str, Line]] = [
+        ("Total", _totals(plan, state.means)),
+        ("Orders", _orders(plan)),
+        ("Groups", _groups(plan)),
+        ("Sign", _signatures(plan)),
+        ("Calls", _calls(state)),
     ]
+    if (gas := _gas(state)) is not None:
+        facts.append(("Gas", gas))
+    return _laid(facts, width)
+
+
+def _laid(facts: Sequence[tuple[str, Line]], width: int) -> list[Line]:
+    """Two facts in a row where both have half of it; what has not wraps under its label."""
+    half = width // 2
+    rows: list[Line] = []
+    at = 0
+    while at < len(facts):
+        first = _labelled(facts[at])
+        second = _labelled(facts[at + 1]) if at + 1 < len(facts) else None
+        fits = second is not None and width_of(first) < half and width_of(second) <= width - half
+        if width >= TWO_COLUMNS and fits and second is not None:
+            rows.append([*fill(first, half), *second])
+            at += 2
+            continue
+        label, content = facts[at]
+        lines = wrapped(content, width - LABEL)
+        heads = [fill(Span(label, "muted"), LABEL), *([Span(" " * LABEL)] for _ in lines[1:])]
+        rows += [[*head, *line] for head, line in zip(heads, lines, strict=True)]
+        at += 1
+    return rows
+
+
+def _labelled(fact: tuple[str, Line]) -> Line:
+    return [*fill(Span(fact[0], "muted"), LABEL), *fact[1]]
+
+
+def _totals(plan: BatchPlan, means: Sequence[Means]) -> Line:
+    by_chain = {one.chain: one for one in means}
+    line = joined(
+        [_total(one, by_chain.get(one.token.chain_data.short_name)) for one in plan.totals[:MOST]],
+        ", ",
+    )
+    if len(plan.totals) > MOST:
+        line.append(Span(f" and {len(plan.totals) - MOST} more tokens"))
+    return line or [Span("—")]
+
+
+def _total(total: Total, means: Means | None) -> LineLike:
+    """``18,011.25 of 18,420.75 USDC in wallet trading``."""
+    symbol, amount = total.token.symbol, exact_amount(total.amount)
+    if means is None:
+        return f"{amount} {symbol}"
+    if means.problem:
+        return [Span(f"{amount} {symbol}. "), Span(f"{TROUBLE} {means.problem}", "status-waiting")]
+    has = means.held.get(total.token.id)
+    if means.filling:
+        return f"{amount} {symbol}; the faucet sends {symbol} to wallet {means.wallet}"
+    if has is None:
+        return f"{amount} {symbol}"
+    said = f"{amount} of {exact_amount(has)} {symbol} in wallet {means.wallet}"
+    lack = means.missing(total)
+    if lack is None:
+        return said
+    return Span(f"{TROUBLE} {said}; {exact_amount(lack)} are missing", "status-waiting")
+
+
+def _orders(plan: BatchPlan) -> Line:
+    routes = plan.routes
+    orders = ", ".join(f"{count} {route}" for route, count in routes.items())
+    return line_of(f"{sum(routes.values())}: {orders}" if orders else "—")
+
+
+def _groups(plan: BatchPlan) -> Line:
+    """``2: 50 and 12 on Ethereum``; a group sells on one chain and has at most 50 rows."""
+    groups = plan.groups
+    if not groups:
+        return line_of("—")
+    named = ", ".join(f"{len(one.rows)} on {one.chain_name}" for one in groups[:MOST])
+    more = f" and {len(groups) - MOST} more" if len(groups) > MOST else ""
+    return line_of(f"{len(groups)}: {named}{more}")
+
+
+def _signatures(plan: BatchPlan) -> Line:
+    groups = plan.groups
+    if not groups:
+        return line_of("—")
+    if len(groups) > 1:
+        total = sum(one.signatures for one in groups)
+        said = ", ".join(_how(one) for one in groups[:MOST])
+        more = f" and {len(groups) - MOST} more" if len(groups) > MOST else ""
+        return line_of(f"{total} times: {said}{more}")
+    return line_of(_how(groups[0]))
+
+
+def _how(group: PlannedGroup) -> str:
+    """``1 bundle of 20 transfers``."""
+    rows, times = len(group.rows), group.signatures
+    transfers = f"{rows} transfer{'' if rows == 1 else 's'}"
+    if group.paid == "bundle":
+        return f"1 bundle of {transfers}"
+    if group.paid == "solana":
+        return f"{times} transaction{'' if times == 1 else 's'} of {transfers}"
+    return f"{transfers} one by one"
+
+
+def _calls(state: PlanState) -> Line:
+    plan = state.plan
+    said = f"{plan.creates} create, {plan.builds} build, {plan.submits} submit"
+    for name, left in (("exchanges", state.exchanges), ("reads", state.reads)):
+        if left is not None:
+            said += f"; {name} {left.left:,} of {left.limit:,} left"
+    return line_of(said)
+
+
+def _gas(state: PlanState) -> Line | None:
+    """What the bundle says, once it was built; before it what there is to pay gas from."""
+    if state.gas:
+        return line_of(state.gas)
+    known = [one for one in state.means if one.coin is not None]
+    if not known:
+        return None
+    coins = ", ".join(
+        f"{exact_amount(one.coin)} {one.coin_symbol}" for one in known[:MOST] if one.coin
+    )
+    wallet = known[0].wallet
+    if not coins:
+        return [Span(f"{TROUBLE} wallet {wallet} has nothing to pay it from", "status-waiting")]
+    return line_of(f"told by the build; wallet {wallet} has {coins}")

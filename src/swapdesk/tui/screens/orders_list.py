@@ -45,14 +45,15 @@ CONTEXT = "last 48 h and this desk's journal"
 class OrdersList(Page):
     """Rows are laid out in steps and their cells change in place; the keys are the screen's."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, kept: OrderFilter = EVERYTHING) -> None:
+        """``kept``: the filter it begins with."""
         super().__init__(session, context=CONTEXT)
         self._table = OrderList(self.now)
         self._field = FilterField(id="filter")
         self._label = SectionLabel("", id="label")
         self._pane = OrderPane(id="pane")
         self._side = OrderSide()
-        self._filter: OrderFilter = EVERYTHING
+        self._filter: OrderFilter = kept
         self._sorting = Sorting.DEADLINE
         self._changed: set[str] = set()
         self._ticks = 0
@@ -74,6 +75,9 @@ class OrdersList(Page):
     def on_mount(self) -> None:
         super().on_mount()
         self._fit()
+        if not self._filter.empty:
+            self._field.open()
+            self._field.set_value(self._filter.text)
         self._table.focus()
         self._fill()
 

@@ -1,0 +1,231 @@
+"""A file loaded, its problems walked and put right in place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textual import on
+from textual.message import Message
+
+from swapdesk.flows.batch.finding import Level
+from swapdesk.flows.batch.means import Means, means_of
+from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.planned import PlannedRow
+from swapdesk.flows.batch.planner import BatchPlanner
+from swapdesk.flows.batch.reading import UnreadableFile, read_bytes
+from swapdesk.flows.batch.sheet import TEMPLATE, Sheet, edited
+from swapdesk.flows.batch.sheet import Column as Cell
+from swapdesk.tui.batch_work import BatchWork
+from swapdesk.tui.screens.batch_view import BatchView
+from swapdesk.tui.session import Session
+from swapdesk.tui.widgets.check_line import Check, Verdict
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.text_field import TextField
+
+
+class BatchEditing(BatchView):
+    """What comes before anything is sent. Planning goes on in workers that tell a plan."""
+
+    @dataclass
+    class Planned(Message):
+        """A plan, or ``failure`` says why there is none."""
+
+        plan: BatchPlan | None
+        failure: str = ""
+
+    @dataclass
+    class MeansRead(Message):
+        """What the wallet has for a plan, as much as is known."""
+
+        plan: BatchPlan
+        means: tuple[Means, ...]
+
+    def __init__(self, session: Session, work: BatchWork) -> None:
+        super().__init__(session, work)
+        self._cell: Cell | None = None
+
+    @property
+    def writing(self) -> bool:
+        return self.has_class("-writing")
+
+    @property
+    def row(self) -> PlannedRow | None:
+        """The row under the cursor."""
+        key, plan = self._table.cursor_key, self.plan
+        if key is None or plan is None:
+            return None
+        return next((one for one in plan.rows if str(one.number) == key), None)
+
+    # the field
+
+    def do_load_file(self) -> None:
+        self._cell = None
+        self._field.field.grouped = False
+        self._write("File", "a CSV: comma, semicolon or tab", "")
+
+    def do_edit_row(self) -> None:
+        row = self.row
+        if row is None:
+            return
+        found = (row.problems or row.findings or (None,))[0]
+        self._edit(found.column if found is not None and found.column else Cell.TO)
+
+    @on(LineTable.Chosen)
+    def _row_chosen(self) -> None:
+        if not self.locked_edit():
+            self.do_edit_row()
+
+    def locked_edit(self) -> str:
+        """Why no row can be written anew; empty when one can."""
+        return ""
+
+    def _edit(self, column: Cell) -> None:
+        row = self.row
+        if row is None:
+            return
+        self._cell = column
+        found = [one for one in row.findings if one.column in (column, None)]
+        value = row.row.cell(column)
+        # What is decided here is read whole, an address in its groups.
+        self._field.field.grouped = column in (Cell.TO, Cell.REFUND) and value[:1] != "@"
+        self._write(f"Row {row.number}, {column}", "", value)
+        self._field.show_checks(
+            [
+                Check(
+                    Verdict.REFUSED if one.level is Level.PROBLEM else Verdict.WARNING,
+                    one.reason,
+                    one.do,
+                )
+                for one in found
+            ]
+        )
+
+    def _write(self, label: str, note: str, value: str) -> None:
+        self._field.relabel(label, note)
+        self._field.show_checks([])
+        self._field.field.set_value(value)
+        self.add_class("-writing")
+        self._field.field.focus()
+        self.refresh_keys()
+
+    def do_other_column(self) -> None:
+        if self._cell is not None:
+            self._edit(TEMPLATE[(TEMPLATE.index(self._cell) + 1) % len(TEMPLATE)])
+
+    def do_leave_cell(self) -> None:
+        self.remove_class("-writing")
+        self._table.focus()
+        self.refresh_keys()
+
+    def do_take_cell(self) -> None:
+        self._taken(self._field.field.value)
+
+    @on(TextField.Submitted)
+    def _submitted(self, event: TextField.Submitted) -> None:
+        self._taken(event.value)
+
+    def _taken(self, value: str) -> None:
+        column, plan, row = self._cell, self.plan, self.row
+        if column is None:
+            if value.strip():
+                self.do_leave_cell()
+                self._begin(self._load(Path(value.strip()).expanduser()))
+        elif plan is not None and row is not None:
+            self.do_leave_cell()
+            self.judge(edited(plan.sheet, row.number, column, value))
+
+    # planning
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self.busy = "planning"
+        self.refresh_keys()
+        self.run_worker(work, group="batch", exclusive=True, exit_on_error=False)
+
+    def judge(self, sheet: Sheet) -> None:
+        """Plan these rows."""
+        planner = self.work.planner or self.planner()
+        self.work.planner = planner
+        self._begin(self._judge(planner, sheet))
+
+    def planner(self) -> BatchPlanner:
+        """One that has asked for no limits yet."""
+        desk = self.desk
+        return BatchPlanner(desk.catalog, desk.book, desk.journal, desk.clock)
+
+    async def _load(self, path: Path) -> None:
+        planner = self.planner()
+        try:
+            content = await asyncio.to_thread(read_bytes, path)
+            sheet = await planner.read(path.name, content)
+        except UnreadableFile as error:
+            self.post_message(self.Planned(None, f"{error.reason} {error.do}"))
+            return
+        self.work.begin(planner)
+        await self._judge(planner, sheet)
+
+    async def _judge(self, planner: BatchPlanner, sheet: Sheet) -> None:
+        link = self.link
+        plan = await planner.judged(sheet)
+        self.post_message(self.Planned(plan))
+        if link is not None:
+            plan = await planner.with_limits(plan, link.api)
+            self.post_message(self.Planned(plan))
+
+    @on(Planned)
+    def _planned(self, event: Planned) -> None:
+        plan = event.plan
+        if plan is None:
+            self.busy = ""
+            self.show_notice(event.failure, "error")
+            self.refresh_keys()
+            return
+        self.work.plan = plan
+        self.busy = "" if plan.limits_known or self.link is None else "asking for limits"
+        self.show()
+        if plan.limits_known:
+            self.read_means()
+
+    def read_means(self) -> None:
+        """Ask the wallet what it has for the plan."""
+        plan = self.plan
+        if plan is not None and self.session.opened:
+            work = self._read_means(plan)
+            self.run_worker(work, group="batch-means", exclusive=True, exit_on_error=False)
+
+    async def _read_means(self, plan: BatchPlan) -> None:
+        async for means in means_of(self.desk, plan):
+            self.post_message(self.MeansRead(plan, means))
+
+    @on(MeansRead)
+    def _means_read(self, event: MeansRead) -> None:
+        if event.plan is self.plan:
+            self.work.means = event.means
+            self.show()
+
+    def work_failed(self, group: str) -> None:
+        self.busy = ""
+        self.refresh_keys()
+
+    # problems
+
+    def do_next_problem(self) -> None:
+        self._to_problem(1)
+
+    def do_previous_problem(self) -> None:
+        self._to_problem(-1)
+
+    def _to_problem(self, way: int) -> None:
+        plan = self.plan
+        if plan is None:
+            return
+        found = [row.number for row in plan.problems] or [
+            row.number for row in plan.rows if row.findings
+        ]
+        at = int(self._table.cursor_key or 0)
+        ahead = [one for one in found if (one - at) * way > 0]
+        if found:
+            self._table.move_to(str((ahead or found)[0 if way > 0 else -1]))

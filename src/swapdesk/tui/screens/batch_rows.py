@@ -1,0 +1,155 @@
+"""Rows of a batch as a table: what each asks for, what is wrong with it, what came of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rich.cells import cell_len
+
+from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.planned import PlannedRow
+from swapdesk.flows.batch.sheet import Column as Cell
+from swapdesk.flows.batch_log import JournaledBatch, JournaledRow, RowState
+from swapdesk.flows.notation import exact_amount, grouped_address, short_address
+from swapdesk.flows.order_summary import OrderSummary
+from swapdesk.tui.glyphs import DONE, NOTHING, REFUSED, TROUBLE, UNKNOWN, WAITING
+from swapdesk.tui.spans import Line, LineLike, Span
+from swapdesk.tui.widgets.order_table import SIGNS
+from swapdesk.tui.widgets.table_layout import Column, Row
+from swapdesk.wire.encoding.numbers import AmountError, parse_amount
+
+WIDE = 160
+"""Cells from which addresses stand whole."""
+LEVELS = {
+    "ready": (DONE, "status-done"),
+    "look": (TROUBLE, "status-waiting"),
+    "problem": (REFUSED, "status-trouble"),
+}
+LONGEST_ADDRESS = 78
+"""Cells of the longest address of a chain, in groups; what is longer is none."""
+_WORDS = {"ready": "ready", "look": "to look at", "problem": "problem"}
+_ENDS = {
+    RowState.PLANNED: (WAITING, "status-waiting", "waits to be created"),
+    RowState.UNKNOWN: (UNKNOWN, "status-waiting", "outcome unknown"),
+    RowState.CREATED: (DONE, "status-done", "created"),
+    RowState.FAILED: (REFUSED, "status-trouble", "failed"),
+    RowState.DIFFERS: (REFUSED, "status-trouble", "differs; do not pay"),
+}
+
+
+def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
+    """Columns on a screen of ``width`` cells. From :data:`WIDE` on addresses are whole and the
+    reason has its own column, and so has the refund address where the file names one."""
+    head = (Column("row", "#", 4, "right"), Column("name", "Name", 8))
+    amount = Column("amount", "Amount", 12, "point", unit=6)
+    buys = Column("buys", "Buys", 6)
+    route = Column("route", "Route", 8, priority=1)
+    if width < WIDE:
+        address = Column("address", "Address", 13, priority=2, role="muted")
+        return (*head, address, amount, buys, route, Column("state", "State", 24, grow=1))
+    rows = plan.rows if plan is not None else ()
+    address = Column("address", "Address", _widest(map(_recipient, rows)), role="muted")
+    refund = _widest(map(_refund, rows))
+    columns = [*head, address, amount, buys, route, Column("state", "State", 22)]
+    if refund:
+        columns.append(Column("refund", "Comes back to", refund, priority=0, role="muted"))
+    return (*columns, Column("reason", "Reason", 20, priority=1, grow=1))
+
+
+def batch_rows(
+    plan: BatchPlan,
+    batch: JournaledBatch | None,
+    orders: Mapping[str, OrderSummary],
+    *,
+    wide: bool,
+) -> list[Row]:
+    """``batch``: what became of the rows, once they were created; ``orders``: how their orders
+    stand, by id, as far as they are followed."""
+    ends = {row.number: row for row in batch.rows} if batch is not None else {}
+    return [_row(row, ends.get(row.number), orders, wide=wide) for row in plan.rows]
+
+
+def _row(
+    planned: PlannedRow,
+    end: JournaledRow | None,
+    orders: Mapping[str, OrderSummary],
+    *,
+    wide: bool,
+) -> Row:
+    if end is None:
+        glyph, role = LEVELS[planned.state]
+        found = (planned.problems or planned.findings or (None,))[0]
+        word, short = _WORDS[planned.state], found.short if found is not None else ""
+        reason = f"{found.reason} {found.do}" if found is not None else ""
+    else:
+        glyph, role, word, reason = _end(end, orders.get(end.service_id or ""))
+        short = f"{word}: {reason}" if reason else word
+    said = word if wide else short or word
+    state: Line = [Span(glyph, role), Span(f" {said}", "muted" if role == "status-done" else role)]
+    cells: dict[str, LineLike] = {**_cells(planned, wide=wide), "state": state}
+    if wide:
+        cells |= {"reason": Span(reason, role), "refund": _refund(planned)}
+    return Row(str(planned.number), cells)
+
+
+def _end(end: JournaledRow, order: OrderSummary | None) -> tuple[str, str, str, str]:
+    if end.state is RowState.CREATED and order is not None and order.word != "":
+        return *SIGNS[order.sign], order.word, ""
+    return *_ENDS[end.state], end.reason or ""
+
+
+def _cells(row: PlannedRow, *, wide: bool) -> dict[str, LineLike]:
+    order = row.order
+    typed = row.row.cell(Cell.TO)
+    name = order.label if order is not None else typed if typed.startswith("@") else None
+    address = _recipient(row)
+    whole = wide and cell_len(address) <= LONGEST_ADDRESS
+    shown = {
+        "row": str(row.number),
+        "name": Span(name[:8], bold=order is not None) if name else NOTHING,
+        "address": address if whole else _shortened(row),
+        "buys": row.row.cell(Cell.TOKEN)[:6],
+        "route": row.row.cell(Cell.ROUTE)[:8] or "standard",
+    }
+    if order is None:
+        return {**shown, "amount": _typed_amount(row)}
+    return {
+        **shown,
+        "amount": f"{exact_amount(order.amount)} {order.token_in.symbol}",
+        "buys": order.token_out.symbol,
+        "route": Span(order.route, f"route-{order.route}"),
+    }
+
+
+def _typed_amount(row: PlannedRow) -> str:
+    """The amount of a row that is wrong elsewhere; what is no amount has no form of ours."""
+    try:
+        amount = exact_amount(parse_amount(row.row.cell(Cell.AMOUNT)))
+    except AmountError:
+        return NOTHING
+    symbol = row.row.cell(Cell.SELL).partition(".")[0][:6]
+    return f"{amount} {symbol}" if symbol else amount
+
+
+def _recipient(row: PlannedRow) -> str:
+    if row.order is not None:
+        return grouped_address(row.order.recipient)
+    typed = row.row.cell(Cell.TO)
+    return "" if typed.startswith("@") else grouped_address(typed)
+
+
+def _shortened(row: PlannedRow) -> str:
+    if row.order is not None:
+        return short_address(row.order.recipient)
+    typed = row.row.cell(Cell.TO)
+    return "" if not typed or typed.startswith("@") else short_address(typed)
+
+
+def _refund(row: PlannedRow) -> str:
+    refund = row.order.refund if row.order is not None else None
+    return grouped_address(refund) if refund else ""
+
+
+def _widest(addresses: Iterable[str]) -> int:
+    sizes = [cell_len(one) for one in addresses]
+    return max((one for one in sizes if one <= LONGEST_ADDRESS), default=0)

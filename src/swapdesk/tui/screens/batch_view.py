@@ -1,0 +1,144 @@
+"""The batch as it is drawn: rows, the line above them, the facts below, where the money is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from textual.widget import Widget
+
+from swapdesk.flows.order_summary import OrderSummary, summarise
+from swapdesk.tui.batch_work import BatchWork
+from swapdesk.tui.page import Page
+from swapdesk.tui.screens.batch_facts import EMPTY, PlanPane, PlanState, head_line
+from swapdesk.tui.screens.batch_rows import WIDE, batch_columns, batch_rows
+from swapdesk.tui.session import Session
+from swapdesk.tui.widgets.labelled_field import LabelledField
+from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.section_label import SectionLabel
+from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.text_rows import HeadLine
+from swapdesk.wire.operations import RateClass
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from swapdesk.flows.batch.plan import BatchPlan
+    from swapdesk.flows.batch_log import JournaledBatch
+
+ROOMY = 100
+"""Cells from which how the file was read stands beside what it holds."""
+UPDATE_SECONDS = 0.1
+"""Changes of orders within this time are drawn together."""
+
+
+class BatchView(Page):
+    """One field serves the name of the file and the cell that is written anew."""
+
+    def __init__(self, session: Session, work: BatchWork) -> None:
+        super().__init__(session)
+        self.work = work
+        self.busy = ""
+        """What the planner does; empty when nothing."""
+        self._update: Timer | None = None
+        self._drawn_width = 0
+        self._head = HeadLine(id="head")
+        self._field = LabelledField("File", TextField(limit=500))
+        self._table = LineTable(batch_columns(None, 0), empty=EMPTY)
+        self._label = SectionLabel("Plan")
+        self._pane = PlanPane()
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._head
+        yield self._field
+        yield self._table
+        yield self._label
+        yield self._pane
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.show()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        if (self.app.size.width >= WIDE) != (self._drawn_width >= WIDE):
+            self.show()
+
+    def session_changed(self) -> None:
+        self.show()
+
+    def orders_changed(self, ids: frozenset[str]) -> None:
+        if self.made is not None and self._update is None:
+            self._update = self.set_timer(UPDATE_SECONDS, self._redraw)
+
+    def _redraw(self) -> None:
+        self._update = None
+        self.show()
+
+    # what there is
+
+    @property
+    def plan(self) -> BatchPlan | None:
+        return self.work.plan
+
+    @property
+    def made(self) -> JournaledBatch | None:
+        """What was created of the plan, as the journal has it."""
+        batch_id = self.work.batch_id
+        return None if batch_id is None else self.desk.journal.batches.get(batch_id)
+
+    def orders_of(self, made: JournaledBatch | None) -> dict[str, OrderSummary]:
+        """How the orders of a batch stand, by id."""
+        link, now = self.link, self.now()
+        if made is None or link is None:
+            return {}
+        found = (link.tracker.get(row.service_id) for row in made.rows if row.service_id)
+        return {one.service_id: summarise(one, now) for one in found if one is not None}
+
+    # drawing
+
+    def show(self) -> None:
+        """Draw what stands now."""
+        if not self.is_mounted:
+            return
+        plan = self.plan
+        self._label.display = self._pane.display = self._head.display = plan is not None
+        if plan is None:
+            self.context = ""
+            self._table.set_rows([])
+            self.say_money()
+            self.refresh_keys()
+            return
+        made, width = self.made, self.app.size.width
+        count = len(plan.rows)
+        self.context = f"{plan.sheet.name[:24]} · {count} row{'' if count == 1 else 's'}"
+        self.refresh_frame()
+        roomy = made is None and width >= ROOMY
+        self._head.show(head_line(plan), plan.sheet.said if roomy else "")
+        self._drawn_width = width
+        self._table.set_columns(batch_columns(plan, width))
+        self._table.set_rows(batch_rows(plan, made, self.orders_of(made), wide=width >= WIDE))
+        self._label.show("Plan", self.done())
+        self._pane.show(self.plan_state(plan))
+        self.say_money()
+        self.step_is(self.step())
+
+    def plan_state(self, plan: BatchPlan) -> PlanState:
+        budget = self.link.api.budget if self.link is not None else None
+        return PlanState(
+            plan,
+            self.work.means,
+            budget.left(RateClass.EXCHANGE) if budget is not None else None,
+            budget.left(RateClass.READ) if budget is not None else None,
+        )
+
+    def done(self) -> str:
+        """What has happened, at the right of the label."""
+        return self.busy or "nothing has been sent"
+
+    def say_money(self) -> None:
+        """Where the money is and who acts next."""
+
+    def step(self) -> str:
+        """What the money key of the screen acts on."""
+        return f"plan {id(self.plan)}"
