@@ -6,10 +6,12 @@ import asyncio
 import json
 from pathlib import Path
 
+import click
 import pytest
 
 from cli.desks import Desk, InProcess
 from harness import Result, cli
+from swapdesk.cli.wallet_commands import read_coins
 from swapdesk.clock import SystemClock
 from swapdesk.flows.chain_links import sandbox_links
 from swapdesk.flows.local_wallet import LocalWallet
@@ -64,6 +66,9 @@ def test_the_sandbox_has_a_wallet_with_money_and_no_question(desk: Desk) -> None
     late = desk("wallet", "cancel", last["hash"], "--yes", "--json")
     assert (late.code, late.error["code"]) == (9, "NOT_CANCELLED")
     assert late.error["money"] == "where the transaction takes it"
+    counted = desk("wallet", "bump", last["hash"], "--yes", "--json")
+    assert counted.code == 0, counted
+    assert counted.document == {"bumped": last["hash"], "hash": last["hash"]}
 
 
 async def allow(desk: Desk) -> None:
@@ -96,8 +101,22 @@ async def allow(desk: Desk) -> None:
         await local.close()
 
 
+ANYWHERE = click.Context(click.Command("bump"))
+ANY = click.Option(["--gas"])
+UNSENT = tuple((verb, "0x" + "ab" * 32) for verb in ("cancel", "bump"))
+
+
+def test_the_most_that_gas_may_cost_is_a_number_of_coins(here: InProcess) -> None:
+    for coins in ("0", "1e3", "-1", "0.0000000000000000001", "101", "١", "."):
+        refused = here("wallet", "bump", "0x" + "ab" * 32, "--yes", f"--gas={coins}", "--json")
+        assert refused.code == 2, coins
+    assert read_coins(ANYWHERE, ANY, "0.02") == 2 * 10**16
+    assert read_coins(ANYWHERE, ANY, ".5") == 5 * 10**17
+    assert read_coins(ANYWHERE, ANY, None) is None
+
+
 def test_nothing_is_signed_without_a_yes(here: InProcess) -> None:
-    for words in (("revoke", "usdc", "fa", "--chain", "base"), ("cancel", "0x" + "ab" * 32)):
+    for words in (("revoke", "usdc", "fa", "--chain", "base"), *UNSENT):
         asked = here("wallet", *words, "--json")
         assert (asked.code, asked.error["code"]) == (2, "NEEDS_YES")
 

@@ -16,6 +16,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 KINDS = ("evm", "solana")
 FORMS = {"mnemonic": "mnemonic", "hex": "raw", "keystore": "keystore", "keygen": "keygen"}
 """Forms of a key as the command names them and as the wallet does."""
+MOST_GAS_COINS = 100
+"""More than this is a slip of the finger and no price of gas."""
 
 
 @click.group()
@@ -35,6 +37,19 @@ def passphrase_option(command: F) -> F:
         metavar="N",
         help="Read the pass phrase from this descriptor instead of asking.",
     )(command)
+
+
+def read_coins(context: click.Context, option: click.Parameter, value: str | None) -> int | None:
+    """Whole coins of an EVM chain in wei, in plain digits."""
+    if value is None:
+        return None
+    whole, _, part = value.partition(".")
+    if not (f"{whole}{part}".isascii() and f"{whole}{part}".isdigit()) or len(part) > 18:
+        raise click.BadParameter(f"{value!r} is no number of coins in plain digits.")
+    units = int(whole or 0) * 10**18 + int(part.ljust(18, "0"))
+    if not 0 < units <= MOST_GAS_COINS * 10**18:
+        raise click.BadParameter(f"Gas costs more than 0 and at most {MOST_GAS_COINS} coins.")
+    return units
 
 
 def account_option(command: F) -> F:
@@ -223,12 +238,44 @@ def cancel(call: Call, hash_: str, yes: bool, descriptor: int | None) -> int:
     """
     if not (yes or call.interactive):
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
+    from swapdesk.cli.wallet_replacing import cancel_transaction
     from swapdesk.cli.wallet_session import run_on_chains
-    from swapdesk.cli.wallet_transactions import cancel_transaction
 
     return run_on_chains(
         call,
         lambda session, wallet: cancel_transaction(session, wallet, hash_, descriptor, yes),
+    )
+
+
+@wallet.command()
+@click.argument("hash_", metavar="HASH")
+@click.option(
+    "--gas",
+    callback=read_coins,
+    metavar="COINS",
+    help="Most it may pay for gas; 0.01 of the chain's coin, or what was confirmed if more.",
+)
+@click.option("--yes", is_flag=True, help="Sign without asking.")
+@passphrase_option
+@desk_command
+def bump(call: Call, hash_: str, gas: int | None, yes: bool, descriptor: int | None) -> int:
+    """Pay more gas for a transaction that waits: the same call again, in its place.
+
+    It is judged once more against what was confirmed for the first one. The chain executes one of
+    the two, never both, and whatever waits for the first goes on with either. Exit 8 while
+    neither was executed: given again the same bytes are sent. To go higher still, bump the newest
+    hash.
+    """
+    if not (yes or call.interactive):
+        raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
+    from swapdesk.cli.wallet_replacing import bump_transaction
+    from swapdesk.cli.wallet_session import run_on_chains
+    from swapdesk.flows.bumping import GAS_UNITS
+
+    units = GAS_UNITS if gas is None else gas
+    return run_on_chains(
+        call,
+        lambda session, wallet: bump_transaction(session, wallet, hash_, units, descriptor, yes),
     )
 
 

@@ -16,6 +16,7 @@ from swapdesk.flows.dex_payment import DexPayment, Look, NotAgreed, NotSignable,
 from swapdesk.flows.dex_watch import Watch
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.replacement import telling
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.payload import Payload
@@ -111,8 +112,7 @@ class GroupPayments:
 
     async def _kept(self, payment: DexPayment, purpose: Purpose) -> SignedTransaction | None:
         """The one that pays, or may still; what never left a wallet counts as well."""
-        signed = [one for one in await payment.of(purpose) if one.state not in HARMLESS]
-        return signed[-1] if signed else None
+        return telling([one for one in await payment.of(purpose) if one.state not in HARMLESS])
 
     async def _signed(
         self, payment: DexPayment, payload: Payload, entry: WalletPayment
