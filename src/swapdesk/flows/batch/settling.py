@@ -19,6 +19,7 @@ from swapdesk.flows.batch import bundle_promise as promises
 from swapdesk.flows.batch.building import NotBuilt, build_operations, part_of, partition
 from swapdesk.flows.batch.bundle_promise import Payer
 from swapdesk.flows.batch.group_watch import GroupWatch, Turn
+from swapdesk.flows.batch.holding import require_held
 from swapdesk.flows.batch.payable import LEAST_LEFT, Payables, changed, payables
 from swapdesk.flows.batch.paying import GroupPayments
 from swapdesk.flows.batch.settle_words import (
@@ -280,6 +281,13 @@ class GroupSettling:
             raise Stopped("ORDERS_EXPIRED", "An order of the bundle has expired.", BUILD_AGAIN)
         await self._refuse_changes(bundle.built)
         needs, items = bundle.built.needs, bundle.built.items
+        begun = {one.intent_id for one in self._payments.all if one.hash is not None}
+        missing = [
+            need
+            for need in needs
+            if promises.funding_intent(self._payer, need, bundle.number) not in begun
+        ]
+        await require_held(self._client, self._account, self._payer.chain, missing)
         for number, need in enumerate(needs, start=1):
             self._watch.turns_to(Turn(need, 0, number, len(needs)))
             await self._fund(bundle, need)

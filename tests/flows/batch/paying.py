@@ -1,0 +1,249 @@
+"""Groups that are paid: a desk with a journal, a real wallet agent, and a service over embedded
+chains whose exchanges give plain deposit addresses."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+import httpx
+
+from flows.dex.swapping import Place, journal_in
+from flows.faulty_network import FaultyNetwork
+from service.dex.trading import BASE, Floor
+from service.new_store import open_new
+from service.venue import PlainVenue
+from service.world import AS_FIRST, PARTNERS
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
+from swapdesk.clock import SystemClock
+from swapdesk.flows.batch.creation import BatchCreation
+from swapdesk.flows.batch.settling import GroupChain, GroupSettling
+from swapdesk.flows.batch.standing import GroupStanding, standings
+from swapdesk.flows.batch_log import JournaledGroup, NewGroup, NewRow
+from swapdesk.flows.bundle_records import BundleDeposit
+from swapdesk.flows.dex_payment import Agreed, Pace
+from swapdesk.flows.journal import Journal
+from swapdesk.sandbox.bundle_faults import BundleFaults
+from swapdesk.sandbox.fault_layer import FaultLayer
+from swapdesk.sandbox.faults import Faults
+from swapdesk.sandbox.market import Market
+from swapdesk.sandbox.onchain import build_onchain
+from swapdesk.sandbox.world import build_chains, build_tokens
+from swapdesk.service.app import build_service
+from swapdesk.service.assembly import assemble
+from swapdesk.wallet.accounts import Account, Kind
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.review import Review
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
+from swapdesk.wire.tokens import Token
+from wallet.agents import CHEAP, PASSPHRASE
+from wallet.chains import KEY, served
+
+CHAIN = "base"
+RECIPIENT = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
+QUICK = Pace(look=0.02, patience=20.0)
+
+
+@dataclass
+class Payer:
+    """One account with a journal of its own; ``reviews`` are what it was shown."""
+
+    place: PayingPlace
+    agent: WalletClient
+    account: Account
+    journal: Journal
+    reviews: list[Review] = field(default_factory=list)
+    agrees: Callable[[Review], bool] = lambda review: True
+
+    async def created(self, batch_id: str, *rows: tuple[str, str], chain: str = CHAIN) -> None:
+        """A batch of one group: each row the token that is sold, and how much of it."""
+        floor = self.place.floor
+        bought = floor.token("ethereum", "ETH")
+        orders = [
+            MultiOrderRequest.model_validate(
+                {
+                    "from": floor.token(chain, symbol).id,
+                    "to": bought.id,
+                    "amount": Decimal(amount),
+                    "addressTo": RECIPIENT,
+                }
+            )
+            for symbol, amount in rows
+        ]
+        body = encode_json(MultiExchangeRequest(orders=orders), exclude_none=True).decode()
+        cells = [
+            NewRow(number, number + 1, {"to": RECIPIENT, "amount": amount, "sell": symbol})
+            for number, (symbol, amount) in enumerate(rows, start=1)
+        ]
+        group = NewGroup(chain, "bundle", body, tuple(cells))
+        self.journal.batches.add(batch_id, "payout.csv", batch_id, [group])
+        creation = BatchCreation(self.place.api, self.journal, floor.clock, looks=(0.0,))
+        (outcome,) = await creation.run(batch_id)
+        assert outcome.error is None, outcome.error
+
+    def group(self, batch_id: str) -> JournaledGroup:
+        batch = self.journal.batches.get(batch_id)
+        assert batch is not None
+        return batch.groups[0]
+
+    def standing(self, batch_id: str) -> GroupStanding:
+        return standings(self.journal, batch_id)[0]
+
+    def settling(
+        self, batch_id: str, *, api: PartnerApi | None = None, agent: WalletClient | None = None
+    ) -> GroupSettling:
+        floor = self.place.floor
+        group = self.group(batch_id)
+        coin = floor.token(group.chain, "ETH")
+
+        async def look(review: Review) -> Agreed | None:
+            self.reviews.append(review)
+            return Agreed(review.phrase) if self.agrees(review) else None
+
+        return GroupSettling(
+            api or self.place.api,
+            self.journal,
+            floor.clock,
+            agent or self.agent,
+            self.place.token_of,
+            GroupChain(coin, coin.price),
+            batch_id,
+            group,
+            self.account,
+            look,
+            pace=QUICK,
+        )
+
+    def deposits(self, batch_id: str) -> tuple[BundleDeposit, ...]:
+        """Of the newest bundle."""
+        bundle = self.standing(batch_id).bundle
+        assert bundle is not None
+        return bundle.built.deposits
+
+    async def held(self, address: str, symbol: str, chain: str = CHAIN) -> int:
+        """Units at an address, asked of the node over JSON-RPC."""
+        return await self.place.held(address, self.place.floor.token(chain, symbol))
+
+
+def told_otherwise(
+    old: str, new: str, beside: str | None = None
+) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:
+    """Looks at a group say ``new`` for ``old``; with ``beside`` in the order of this id alone."""
+
+    def changed(body: str) -> str:
+        if beside is None:
+            return body.replace(old, new)
+        head, rest = body.split(beside, 1)
+        return head + beside + rest.replace(old, new, 1)
+
+    async def whole(response: httpx.Response) -> AsyncIterator[bytes]:
+        stream = response.stream
+        assert isinstance(stream, httpx.AsyncByteStream)
+        yield changed(b"".join([part async for part in stream]).decode()).encode()
+
+    class Changed(httpx.AsyncByteStream):
+        def __init__(self, response: httpx.Response) -> None:
+            self._response = response
+
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return whole(self._response)
+
+    def swap(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.method != "GET" or "/exchanges/multi/" not in request.url.path:
+            return response
+        return httpx.Response(
+            response.status_code, headers=response.headers, stream=Changed(response)
+        )
+
+    return swap
+
+
+@dataclass
+class PayingPlace(Place):
+    bundle_faults: BundleFaults = field(default_factory=BundleFaults)
+
+    def token_of(self, token_id: str) -> Token | None:
+        return self.floor.parts.catalog.token(token_id)
+
+    async def held(self, address: str, token: Token) -> int:
+        from swapdesk.chain.calldata import erc20
+        from swapdesk.chain.rpc.evm import Call
+
+        client = self.floor.readers[token.chain_data.short_name].client
+        if token.address is None:
+            return await client.balance(address)
+        output = await client.call(Call(token.address, erc20.BALANCE_OF.call(address)))
+        return int.from_bytes(output, "big")
+
+    @asynccontextmanager
+    async def payer(
+        self,
+        directory: Path,
+        beside: WalletClient | None = None,
+        *,
+        coins: str = "1",
+        usdc: str = "1000",
+    ) -> AsyncIterator[Payer]:
+        """A new key that has something, in an agent of its own or in another's."""
+        keys = directory / "keys"
+        agent = beside or await WalletClient.start(self.wallet(keys), program=CHEAP)
+        journal = journal_in(directory, self.floor.clock)
+        try:
+            account = await agent.create(Kind.EVM, "", PASSPHRASE)
+            made = Payer(self, agent, account, journal)
+            from flows.dex.swapping import Swapper
+
+            purse = Swapper(self, agent, account.address, journal, keys)
+            await purse.fund(coins, CHAIN, USDC=usdc)
+            yield made
+        finally:
+            journal.close()
+            if beside is None:
+                await agent.close()
+
+
+@asynccontextmanager
+async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
+    """Worker and bundle watch run by themselves, as in the service's own process."""
+    bundle_faults, faults, clock = BundleFaults(), Faults(), SystemClock()
+    async with served(directory / "chains") as world:
+        chains = build_chains()
+        tokens = build_tokens(chains, clock.now())
+        onchain = build_onchain(world.url(CHAIN), KEY, chains, tokens, clock, Market(7))
+        store = open_new(directory / "service.db")
+        parts = assemble(
+            clock,
+            random.Random(7),
+            store,
+            chains,
+            tokens,
+            [PlainVenue("aa", "Alpha")],
+            PARTNERS,
+            [],
+            onchain=onchain,
+            intervene=bundle_faults.intervene,
+        )
+        layer = FaultLayer(build_service(parts), faults, clock)
+        network = FaultyNetwork(httpx.ASGITransport(app=layer))
+        key = Credentials.of_key("first-key", "first-secret")
+        running = [asyncio.create_task(part.run()) for part in (parts.worker, parts.bundles)]
+        try:
+            async with (
+                PartnerApi("http://localhost/v2", key, clock=clock, transport=network) as api,
+                httpx.AsyncClient(transport=network, base_url=BASE, headers=AS_FIRST) as http,
+            ):
+                floor = Floor(world, parts, dict(onchain.readers), http, clock, faults)
+                yield PayingPlace(floor, directory, api, network, bundle_faults)
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            await onchain.close()
+            await store.close()

@@ -1,0 +1,297 @@
+"""Groups paid by bundles through a real agent, gate, service, bundler and chain: once, whatever is
+lost on the way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from flows.batch.paying import RECIPIENT, Payer, PayingPlace, paying, told_otherwise
+from flows.faulty_network import lose_answer
+from swapdesk.flows.batch.standing import Until
+from swapdesk.flows.batch_log import RowState
+from swapdesk.flows.bundle_records import BundleState
+from swapdesk.flows.journal_records import StepState
+from swapdesk.sandbox.bundle_faults import ActiveBundleFault, BundleFault
+from swapdesk.sandbox.faults import ActiveFault, AnswerFault
+from swapdesk.sandbox.operation_tampering import Part
+from swapdesk.wire.multi import MultiSubmitRequest
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ROWS = (("USDC", "20"), ("USDC", "30"), ("ETH", "0.02"))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PayingPlace]:
+    async with paying(tmp_path_factory.mktemp("paying")) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def first(
+    place: PayingPlace, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Payer]:
+    """Whose wallet agent the others use."""
+    async with place.payer(tmp_path_factory.mktemp("first")) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def someone(place: PayingPlace, first: Payer, tmp_path: Path) -> AsyncIterator[Payer]:
+    async with place.payer(tmp_path / "someone", first.agent) as made:
+        yield made
+    place.floor.faults.clear()
+    place.bundle_faults.clear()
+    place.network.before = place.network.after = None
+
+
+async def test_a_group_is_built_funded_signed_submitted_and_paid(someone: Payer) -> None:
+    await someone.created("b1000", *ROWS)
+    assert someone.standing("b1000").next is Until.BUILT
+    built = await someone.settling("b1000").advance(Until.BUILT)
+    assert built.failure is None, built.failure
+    standing = someone.standing("b1000")
+    assert (standing.word, standing.next) == ("built", Until.SIGNED)
+    assert standing.whereabouts == "in your wallet; no deposit was paid"
+    assert "3 transfers, 2 signatures; the smart account needs" in standing.plan
+    assert someone.reviews == []
+
+    signed = await someone.settling("b1000").advance(Until.SIGNED)
+    assert signed.failure is None, signed.failure
+    standing = someone.standing("b1000")
+    assert (standing.word, standing.next) == ("signed", Until.SETTLED)
+    assert standing.bundle is not None
+    assert standing.bundle.built.sender in standing.whereabouts
+    # Coins and dollars to the smart account, then an operation for each token.
+    assert len(someone.reviews) == 4
+
+    done = await someone.settling("b1000").advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    assert done.hash is not None
+    standing = someone.standing("b1000")
+    assert (standing.word, standing.next) == ("paid", None)
+    for item in standing.bundle.built.items:
+        for deposit in item.deposits:
+            assert await someone.held(deposit.address, item.symbol) == deposit.units
+    assert len(someone.reviews) == 4
+    # Nothing more is done for it.
+    again = await someone.settling("b1000").advance(Until.SETTLED)
+    assert again.hash == done.hash
+    assert [one.state for one in standing.payments] == [StepState.ACKED] * 2
+
+
+async def test_one_way_goes_all_the_way(someone: Payer) -> None:
+    await someone.created("b1001", ("USDC", "25"))
+    done = await someone.settling("b1001").advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    (deposit,) = someone.deposits("b1001")
+    assert await someone.held(deposit.address, "USDC") == deposit.units
+    # Built once, with the gas it needs and dollars beside it.
+    assert [one.symbol for one in someone.standing("b1001").payments] == ["ETH", "USDC"]
+
+
+async def test_no_is_no_and_asked_again(someone: Payer) -> None:
+    await someone.created("b1002", ("USDC", "25"))
+    someone.agrees = lambda review: False
+    said_no = await someone.settling("b1002").advance(Until.SETTLED)
+    assert said_no.failure is not None
+    assert (said_no.code, said_no.open) == ("NOT_CONFIRMED", True)
+    assert said_no.failure.money == "in your wallet; no deposit was paid"
+    # The funding is agreed to, the operation is not.
+    someone.agrees = lambda review: (
+        "UserOperation" not in review.title and "bundle" not in (review.title)
+    )
+    said_no = await someone.settling("b1002").advance(Until.SETTLED)
+    assert said_no.failure is not None
+    standing = someone.standing("b1002")
+    assert standing.word == "funded"
+    assert standing.begun
+    assert "in your smart account" in said_no.failure.money
+    someone.agrees = lambda review: True
+    before = len(someone.reviews)
+    done = await someone.settling("b1002").advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    # Nothing is funded twice.
+    assert len(someone.reviews) == before + 1
+    assert len([one for one in someone.standing("b1002").payments if one.hash]) == 2
+
+
+async def test_a_lost_answer_of_the_submit_is_looked_for_and_never_sent_again(
+    someone: Payer,
+) -> None:
+    await someone.created("b1003", ("USDC", "25"))
+    await someone.settling("b1003").advance(Until.SIGNED)
+    network = someone.place.network
+    network.seen.clear()
+    network.after = lose_answer
+    done = await someone.settling("b1003").advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    assert network.posts() == 1
+    assert someone.standing("b1003").word == "paid"
+
+
+async def test_what_never_arrived_leaves_again_as_it_was(someone: Payer) -> None:
+    """Killed between the journal and the request: the service still waits for the signatures."""
+    await someone.created("b1004", ("USDC", "25"))
+    await someone.settling("b1004").advance(Until.SIGNED)
+    bundle = someone.standing("b1004").bundle
+    assert bundle is not None
+    log = someone.journal.bundles
+    long_ago = someone.place.api.server_now() - timedelta(seconds=70)
+    assert log.sent(bundle, long_ago)
+    assert not log.sent(bundle, long_ago)
+    stopped = await someone.settling("b1004").advance(Until.SETTLED)
+    assert stopped.failure is not None
+    assert (stopped.code, stopped.open) == ("NOT_SUBMITTED", True)
+    again = someone.standing("b1004").bundle
+    assert again is not None
+    assert (again.state, again.signatures) == (BundleState.SIGNED, bundle.signatures)
+    done = await someone.settling("b1004").advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+
+
+async def test_somebody_was_first(someone: Payer) -> None:
+    """The same signatures were submitted by another hand: 409 is understood as done."""
+    await someone.created("b1005", ("USDC", "25"))
+    await someone.settling("b1005").advance(Until.SIGNED)
+    bundle = someone.standing("b1005").bundle
+    assert bundle is not None
+    multi_id = str(someone.group("b1005").multi_id)
+    await someone.place.api.submit_multi_transactions(
+        multi_id, MultiSubmitRequest(signatures=list(bundle.signatures))
+    )
+    done = await someone.settling("b1005").advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    (deposit,) = someone.deposits("b1005")
+    assert await someone.held(deposit.address, "USDC") == deposit.units
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "state"),
+    [
+        (BundleFault.BUNDLE_FAIL, "BUNDLE_FAILED", BundleState.FAILED),
+        (BundleFault.BUNDLE_WITHDRAW, "WITHDRAWN", BundleState.WITHDRAWN),
+    ],
+)
+async def test_a_bundle_that_is_given_up_is_told_and_built_again(
+    someone: Payer, fault: BundleFault, code: str, state: BundleState
+) -> None:
+    batch = f"b2{fault.value[7:]}"
+    await someone.created(batch, ("USDC", "25"))
+    multi_id = str(someone.group(batch).multi_id)
+    someone.place.bundle_faults.add(ActiveBundleFault(fault, multi_id, 1))
+    ended = await someone.settling(batch).advance(Until.SETTLED)
+    assert ended.failure is not None
+    assert ended.code == code
+    standing = someone.standing(batch)
+    assert standing.bundle is not None
+    assert standing.bundle.state is state
+    assert f"in your smart account {standing.bundle.built.sender}" in ended.failure.money
+    assert standing.next is Until.BUILT
+    # Not by itself: the trader builds it again, and what was funded is there.
+    same = await someone.settling(batch).advance(Until.SETTLED)
+    assert same.code == code
+    built = await someone.settling(batch).advance(Until.BUILT)
+    assert built.failure is None, built.failure
+    again = someone.standing(batch).bundle
+    assert again is not None
+    assert (again.number, again.built.needs) == (2, ())
+    done = await someone.settling(batch).advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    (deposit,) = someone.deposits(batch)
+    assert await someone.held(deposit.address, "USDC") == deposit.units
+
+
+TAMPERED = {
+    Part.RECIPIENT: "BUNDLE_RECIPIENT_DIFFERS",
+    Part.AMOUNT: "BUNDLE_AMOUNT_DIFFERS",
+    Part.CALL: "BUNDLE_CALLS_DIFFER",
+    Part.NONCE: "OPERATION_NONCE",
+    Part.ENTRY_POINT: "ENTRY_POINT_UNKNOWN",
+    Part.CHAIN: "CHAIN_ID_DIFFERS",
+}
+
+
+@pytest.mark.parametrize("part", Part)
+async def test_a_tampered_build_obtains_no_signature(someone: Payer, part: Part) -> None:
+    batch = f"b3{part.value.replace('_', '')}"
+    await someone.created(batch, ("USDC", "25"), ("USDC", "35"))
+    fault = ActiveFault(
+        AnswerFault.TAMPER_USER_OPERATION,
+        1,
+        2.0,
+        multi_id=str(someone.group(batch).multi_id),
+        part=part,
+    )
+    someone.place.floor.faults.add(fault)
+    ended = await someone.settling(batch).advance(Until.SETTLED)
+    assert ended.failure is not None
+    assert TAMPERED[part] in ended.failure.cause
+    standing = someone.standing(batch)
+    assert standing.bundle is not None
+    assert standing.bundle.signatures == ()
+    assert not any("bundle" in review.title for review in someone.reviews)
+    # The next build is honest, and what was funded is enough.
+    built = await someone.settling(batch).advance(Until.BUILT)
+    assert built.failure is None, built.failure
+    done = await someone.settling(batch).advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    for deposit in someone.deposits(batch):
+        assert await someone.held(deposit.address, "USDC") == deposit.units
+
+
+async def test_groups_of_one_smart_account_go_one_after_another(someone: Payer) -> None:
+    await someone.created("b4001", ("USDC", "25"))
+    await someone.created("b4002", ("USDC", "35"))
+    await someone.settling("b4001").advance(Until.SIGNED)
+    refused = await someone.settling("b4002").advance(Until.BUILT)
+    assert refused.failure is not None
+    assert refused.code == "OTHER_UNDER_WAY"
+    assert "group 1 of batch b4001, which is signed" in refused.failure.cause
+    await someone.settling("b4001").advance(Until.SETTLED)
+    done = await someone.settling("b4002").advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+
+
+async def test_addresses_that_change_stop_everything(someone: Payer) -> None:
+    await someone.created("b5001", ("USDC", "25"))
+    await someone.settling("b5001").advance(Until.BUILT)
+    status = await someone.place.api.get_multi_exchange(str(someone.group("b5001").multi_id))
+    other = "0x" + "5" * 40
+    someone.place.network.after = told_otherwise(str(status.orders[0].deposit_address), other)
+    stopped = await someone.settling("b5001").advance(Until.SETTLED)
+    assert stopped.failure is not None
+    assert stopped.code == "GROUP_CHANGED"
+    assert "the service repeats another deposit address" in stopped.failure.cause
+    assert someone.reviews == []
+    assert await someone.held(other, "USDC") == 0
+
+
+async def test_an_order_that_is_another_one_is_never_paid(someone: Payer) -> None:
+    await someone.created("b5002", ("USDC", "25"), ("USDC", "35"))
+    one, _ = (str(row.service_id) for row in someone.group("b5002").rows)
+    stranger = "0x" + "7" * 40
+    someone.place.network.after = told_otherwise(RECIPIENT, stranger, beside=one)
+    built = await someone.settling("b5002").advance(Until.BUILT)
+    assert built.failure is None, built.failure
+    someone.place.network.after = None
+    states = [row.state for row in someone.group("b5002").rows]
+    assert states == [RowState.DIFFERS, RowState.CREATED]
+    assert len(someone.deposits("b5002")) == 1
+
+
+async def test_an_account_that_has_too_little_is_told_so(
+    place: PayingPlace, first: Payer, tmp_path: Path
+) -> None:
+    async with place.payer(tmp_path / "poor", first.agent, usdc="10") as poor:
+        await poor.created("b5003", ("USDC", "25"))
+        ended = await poor.settling("b5003").advance(Until.SETTLED)
+        assert ended.failure is not None
+        assert ended.code == "NOT_ENOUGH"
+        assert "15 USDC are missing" in ended.failure.cause
+        assert poor.reviews == []
