@@ -15,6 +15,7 @@ from textual._compositor import ChopsUpdate
 from textual.strip import Strip
 
 from swapdesk.tui.cell_updates import CellsUpdate
+from swapdesk.tui.thrift import thrifty
 
 WIDTH = 24
 STYLES = [Style(color="red"), Style(color="green", bold=True), Style(bgcolor="blue")]
@@ -67,3 +68,24 @@ def test_one_digit_costs_its_place_and_itself() -> None:
     assert written.startswith("\x1b[2;11H")
     assert Segment.get_line_length(list(strip.crop(10, 11))) == 1
     assert len(written) < len(update(ChopsUpdate, strip, [], 10, 11).render_segments(CONSOLE)) / 3
+
+
+def test_a_row_of_few_colours_is_written_colour_by_colour() -> None:
+    styles = [Style(color=colour, bgcolor="#101418") for colour in ("#d8dfe6", "#8d9aa7")]
+    strip = strip_of([("12.5", styles[0]), (" BTC", styles[1])] * 3)
+    written = thrifty(update(CellsUpdate, strip, [], 0, WIDTH).render_segments(CONSOLE))
+    in_sequence = thrifty(update(ChopsUpdate, strip, [], 0, WIDTH).render_segments(CONSOLE))
+    assert written.count("38;2;") == len(styles) < in_sequence.count("38;2;")
+    assert len(written) < len(in_sequence)
+    assert picture(written) == picture(in_sequence)
+
+
+def test_links_and_single_pieces_are_written_in_their_sequence() -> None:
+    linked = Style(color="red", link="https://example.com")
+    for pieces in ([("a", linked), ("b", STYLES[1])] * 12, [("a" * WIDTH, STYLES[0])]):
+        strip = strip_of(pieces)
+        assert (
+            update(CellsUpdate, strip, [], 0, WIDTH)
+            .render_segments(CONSOLE)
+            .endswith(strip.render(CONSOLE))
+        )

@@ -19,7 +19,7 @@ PIECES = st.lists(
             lambda piece: f"\x1b[{piece[0]}m{piece[1]}\x1b[0m"
         ),
         st.sampled_from(
-            ["plain", "\x1b[3;4H", "\n\x1b[5;9H", "\x1b[1;1H", "\x1b[0m", "\x1b[?2026h"]
+            ["plain", "\x1b[3;4H", "\n\x1b[5;9H", "\x1b[1;1H", "\x1b[7G", "\n\x1b[7G", "\x1b[0m"]
         ),
     ),
     max_size=12,
@@ -44,6 +44,13 @@ def test_only_what_differs_is_written() -> None:
     one, two = "\x1b[38;2;1;2;3;48;2;9;9;9mA\x1b[0m", "\x1b[1;38;2;4;5;6;48;2;9;9;9mB\x1b[0m"
     assert thrifty(one + two) == "\x1b[38;2;1;2;3;48;2;9;9;9mA\x1b[1;38;2;4;5;6mB\x1b[0m"
     assert thrifty(one + one) == "\x1b[38;2;1;2;3;48;2;9;9;9mAA\x1b[0m"
+
+
+def test_a_style_goes_on_further_right() -> None:
+    one, two = "\x1b[38;2;1;2;3;48;2;9;9;9mA\x1b[0m", "\x1b[38;2;4;5;6;48;2;9;9;9mB\x1b[0m"
+    assert thrifty(f"{one}\x1b[5G{two}") == (
+        "\x1b[38;2;1;2;3;48;2;9;9;9mA\x1b[5G\x1b[38;2;4;5;6mB\x1b[0m"
+    )
 
 
 def test_a_style_goes_on_in_the_next_row() -> None:

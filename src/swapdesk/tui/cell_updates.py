@@ -12,20 +12,22 @@ from rich.control import Control
 from textual._compositor import ChopsUpdate, Compositor
 from textual.strip import Strip
 
+from swapdesk.tui.colour_runs import written
+
 
 class CellsUpdate(ChopsUpdate):
     """The same changes, each cut at both of its ends."""
 
     def render_segments(self, console: Console) -> str:
-        written: list[str] = []
+        pieces: list[str] = []
         for y, first, last in self.spans:
             for end, (start, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
                 if strip is None or start >= last or end <= first:
                     continue
                 left, part = _part(strip, start, first, min(end, last))
-                written.append(Control.move_to(left, y).segment.text)
-                written.append(part.render(console))
-        return "".join(written)
+                pieces.append(Control.move_to(left, y).segment.text)
+                pieces.append(written(part, left, console))
+        return "".join(pieces)
 
 
 class CellCompositor(Compositor):

@@ -12,8 +12,8 @@ from functools import lru_cache
 from textual.driver import Driver
 
 _NEXT_SET = re.compile(r"\x1b\[([0-9;]*)m")
-_JOINT = re.compile(r"(?:\n?(\x1b\[\d+;\d+H))?\x1b\[([0-9;]*)m")
-"""A style that follows a reset, perhaps in another row: a place makes the line feed needless."""
+_JOINT = re.compile(r"(?:\n?(\x1b\[\d+;\d+H)|(\x1b\[\d+G))?\x1b\[([0-9;]*)m")
+"""A style that follows a reset, perhaps elsewhere: a row and column make the line feed needless."""
 _HOME, _SHORT_HOME = "\x1b[1;1H", "\x1b[H"
 
 
@@ -34,10 +34,10 @@ def thrifty(data: str) -> str:
         at = found.end()
         if codes in ("", "0"):
             following = _JOINT.match(data, at)
-            if current and following and following[2] not in ("", "0"):
-                pieces.append(following[1] or "")
-                pieces.append(_change(current, following[2]))
-                current = following[2]
+            if current and following and following[3] not in ("", "0"):
+                pieces.append(following[1] or following[2] or "")
+                pieces.append(_change(current, following[3]))
+                current = following[3]
                 at = following.end()
                 continue
             current = ""
