@@ -155,15 +155,7 @@ class GroupSigning(SigningSession, GroupWatch):
 
     @property
     def brief(self) -> str | None:
-        standing = self.standing
-        bundle = standing.bundle
-        if bundle is None or (not standing.funded and not standing.paid and bundle.state in _HOME):
-            return None
-        if bundle.state is BundleState.CONFIRMED:
-            return "at the deposit addresses"
-        if bundle.under_way or standing.solana:
-            return "on its way"
-        return "in your smart account"
+        return self.standing.brief
 
     # What the work says
 
@@ -186,10 +178,6 @@ class GroupSigning(SigningSession, GroupWatch):
     def signing(self, review: Review) -> None:
         self._agreed = review
         self._changed()
-
-
-_HOME = frozenset({BundleState.BUILT, BundleState.REPLACED})
-"""States in which nothing has left the wallet by the bundle itself."""
 
 
 def group_id(batch_id: str, group: int) -> str:

@@ -177,6 +177,18 @@ class GroupStanding:
             return self._on_solana(self.bundle)
         return self._by_bundle(self.bundle)
 
+    @property
+    def brief(self) -> str | None:
+        """The same in few words; None for in the wallet."""
+        bundle = self.bundle
+        if bundle is None or (not self.funded and not self.paid and bundle.state in _HOME):
+            return None
+        if bundle.state is BundleState.CONFIRMED:
+            return "at the deposit addresses"
+        if bundle.under_way or self.solana:
+            return "on its way"
+        return "in your smart account"
+
     def _by_bundle(self, bundle: JournaledBundle) -> str:
         count, sender = len(bundle.built.deposits), bundle.built.sender
         account = f"in your smart account {sender}"
@@ -218,6 +230,10 @@ class GroupStanding:
         return f"{IN_WALLET}; no deposit was paid"
 
 
+_HOME = frozenset({BundleState.BUILT, BundleState.REPLACED})
+"""States in which nothing has left the wallet by the bundle itself."""
+
+
 def group_standing(journal: Journal, batch_id: str, group: JournaledGroup) -> GroupStanding:
     """Raises JournalUnavailable."""
     log = journal.bundles
@@ -254,6 +270,14 @@ def blocking(
         if counts_on_it and one.built.expires > now:
             return one
     return None
+
+
+def signs(standing: GroupStanding, until: Until) -> bool:
+    """Whether keys are needed to go so far."""
+    if until is Until.BUILT or standing.over:
+        return False
+    bundle = standing.bundle
+    return bundle is None or bundle.state is BundleState.BUILT or standing.next is Until.BUILT
 
 
 def _ids(bundle: JournaledBundle) -> frozenset[str]:
