@@ -53,6 +53,7 @@ class BundleLog:
             if last is not None and last["state"] in UNDER_WAY:
                 raise ValueError(f"bundle {last['number']} of the group is on its way")
             number = 1 if last is None else int(last["number"]) + 1
+            now = self._clock.now()
             db.execute(
                 "UPDATE bundle SET state = ? WHERE batch_id = ? AND group_number = ?"
                 " AND state IN (?, ?)",
@@ -67,11 +68,11 @@ class BundleLog:
                     number,
                     json.dumps(_plain(asdict(built))),
                     BundleState.BUILT,
-                    rfc3339(self._clock.now()),
+                    rfc3339(now),
                 ),
             )
         return JournaledBundle(
-            batch_id, group, number, built, BundleState.BUILT, (), None, None, None, None
+            batch_id, group, number, built, BundleState.BUILT, now, (), None, None, None, None, None
         )
 
     def newest(self, batch_id: str, group: int) -> JournaledBundle | None:
@@ -89,6 +90,11 @@ class BundleLog:
             f"SELECT * FROM bundle WHERE state NOT IN ({marks}) ORDER BY rowid",  # noqa: S608
             tuple(sorted(OVER)),
         )
+        return [_bundle_of(row) for row in rows]
+
+    def sent_since(self, moment: datetime) -> list[JournaledBundle]:
+        """Those whose signatures left after ``moment``."""
+        rows = self._file.read("SELECT * FROM bundle WHERE sent_at > ?", (rfc3339(moment),))
         return [_bundle_of(row) for row in rows]
 
     def signed(self, bundle: JournaledBundle, signatures: Sequence[str]) -> None:
@@ -308,7 +314,9 @@ def _bundle_of(row: sqlite3.Row) -> JournaledBundle:
         row["number"],
         _built_of(row["built"]),
         BundleState(row["state"]),
+        datetime.fromisoformat(row["created"]),
         tuple(json.loads(row["signatures"])) if row["signatures"] else (),
+        datetime.fromisoformat(row["sent_at"]) if row["sent_at"] else None,
         datetime.fromisoformat(row["server_at"]) if row["server_at"] else None,
         row["tx_hash"],
         row["code"],

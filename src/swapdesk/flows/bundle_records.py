@@ -128,15 +128,17 @@ class Built:
 
 @dataclass(frozen=True)
 class JournaledBundle:
-    """``signatures`` are in the order of the items, empty until all of them are there.
-    ``server_at`` is when they left, by the clock of the service."""
+    """``signatures`` are in the order of the items, empty until all of them are there. They left
+    at ``sent_at``, by the clock of the service at ``server_at``."""
 
     batch_id: str
     group: int
     number: int
     built: Built
     state: BundleState
+    created: datetime
     signatures: tuple[str, ...]
+    sent_at: datetime | None
     server_at: datetime | None
     tx_hash: str | None
     code: str | None

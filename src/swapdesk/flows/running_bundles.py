@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from swapdesk.flows.batch.group_account import (
+    NotSettled,
+    first_token,
+    group_account,
+    settling_of,
+)
 from swapdesk.flows.batch.group_signing import GroupSigning, group_id
-from swapdesk.flows.batch.settling import GroupChain, GroupSettling
-from swapdesk.flows.batch.standing import Until, standings
+from swapdesk.flows.batch.standing import Until, signs, standings
 from swapdesk.flows.batch_log import JournaledGroup
-from swapdesk.flows.chain_links import KINDS
 from swapdesk.flows.coin_price import native_coin
 from swapdesk.flows.dex_payment import Pace
 from swapdesk.flows.intent import TokenFacts
@@ -22,22 +26,10 @@ from swapdesk.flows.signing_keys import open_keys
 from swapdesk.flows.signing_session import Ending
 from swapdesk.flows.wallet_words import failure_of_wallet
 from swapdesk.flows.wording import NO_JOURNAL, Failure
-from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
-from swapdesk.wire.encoding.codec import decode
-from swapdesk.wire.multi import MultiExchangeRequest
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
-
-
-class NotSettled(Exception):
-    """This group cannot be paid from here; the text is a sentence for the trader."""
-
-    def __init__(self, code: str, words: str, next_: str) -> None:
-        super().__init__(words)
-        self.code = code
-        self.next = next_
 
 
 class RunningBundles:
@@ -99,16 +91,7 @@ class RunningBundles:
         return found
 
     def _session(self, batch_id: str, group: JournaledGroup, account: str) -> GroupSigning:
-        if group.multi_id is None:
-            raise NotSettled("NOT_CREATED", "This group was not created.", "you: create it")
-        if group.paid == "one by one":
-            said = "The deposits of this group are paid one by one."
-            raise NotSettled("ONE_BY_ONE", said, "you: pay each order of it")
-        request = decode(MultiExchangeRequest, group.body.encode(), side="service")
-        token = self._desk.catalog.token(request.orders[0].from_)
-        if token is None:
-            said = "The token of this group is not in the desk's list."
-            raise NotSettled("TOKEN_NOT_FOUND", said, "you: refresh the token list")
+        token = first_token(self._desk, group)
         coin = native_coin(self._desk.catalog, group.chain)
         link = self._desk.wallet.link(group.chain)
         id_ = group_id(batch_id, group.number)
@@ -164,53 +147,12 @@ class RunningBundles:
         desk = self._desk
         if not desk.journal.batches.adopt(session.batch_id):
             return None
-        account = await self._account(session)
-        session.wallet = account.name or account.address
         standing = session.standing
-        signs = until > Until.BUILT and (standing.bundle is None or not standing.bundle.signatures)
-        if signs and not standing.over:
+        account = await group_account(desk, standing, session.account)
+        session.wallet = account.name or account.address
+        if signs(standing, until):
             await open_keys(desk.wallet, account.address, session)
-        coin = native_coin(desk.catalog, session.group.chain)
-        if coin is None:
-            said = "The coin of this chain is not in the desk's list."
-            raise NotSettled("TOKEN_NOT_FOUND", said, "you: refresh the token list")
-        settling = GroupSettling(
-            desk.link.api,
-            desk.journal,
-            desk.clock,
-            await desk.wallet.client(),
-            desk.catalog.token,
-            GroupChain(coin, coin.price),
-            session.batch_id,
-            session.group,
-            account,
-            session.look,
-            pace=self._pace,
-            watch=session,
+        settling = await settling_of(
+            desk, standing, account, session.look, pace=self._pace, watch=session
         )
         return await settling.advance(until)
-
-    async def _account(self, session: GroupSigning) -> Account:
-        """The one that pays: that of the bundle once there is one, else the one that was named,
-        else the first of the chain."""
-        wallet, chain = self._desk.wallet, session.group.chain
-        await wallet.prepare_sandbox()
-        accounts = await wallet.accounts()
-        name = session.token.chain_name
-        if wallet.link(chain) is None:
-            said = f"No node of {name} is connected, so nothing can be signed for it there."
-            raise NotSettled("NO_NODES", said, "you: configure a node under rpc")
-        kind = KINDS.get(session.token.kind)
-        own = [one for one in accounts.accounts if one.kind is kind]
-        bundle = session.standing.bundle
-        begun = bundle is not None and (session.standing.begun or bundle.under_way)
-        wanted = bundle.built.account if bundle is not None and begun else session.account
-        if wanted:
-            own = [one for one in own if wanted in (one.name, one.address)]
-        if not own:
-            said = f"This wallet has no account {wanted} on {name}.".replace("  ", " ")
-            raise NotSettled("NO_ACCOUNT", said, "you: swapdesk wallet new makes one")
-        if accounts.read_only and not begun:
-            said = "Another desk has the wallet."
-            raise NotSettled("READ_ONLY", said, "you: close the other desk, or sign there")
-        return own[0]

@@ -15,6 +15,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import ClassVar
 
+from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.dex_payment import Agreed, NotAgreed
 from swapdesk.flows.dex_watch import Watch
@@ -45,13 +46,15 @@ class Stage(Enum):
 @dataclass(frozen=True)
 class Ending:
     """How the work ended, or where it stopped. ``failure`` None: all of it was done. ``open``:
-    it can be gone on with. ``hash`` is of what was sent."""
+    it can be gone on with. ``hash`` is of what was sent, ``error`` what the service was asked in
+    vain."""
 
     failure: Failure | None = None
     code: str = ""
     open: bool = False
     order_id: str | None = None
     hash: str | None = None
+    error: ClientError | None = None
 
 
 class SigningSession(Watch, ABC):

@@ -248,6 +248,8 @@ async def test_a_tampered_build_obtains_no_signature(someone: Payer, part: Part)
 async def test_groups_of_one_smart_account_go_one_after_another(someone: Payer) -> None:
     await someone.created("b4001", ("USDC", "25"))
     await someone.created("b4002", ("USDC", "35"))
+    await someone.created("b4003", ("USDC", "45"))
+    await someone.settling("b4003").advance(Until.BUILT)
     await someone.settling("b4001").advance(Until.SIGNED)
     refused = await someone.settling("b4002").advance(Until.BUILT)
     assert refused.failure is not None
@@ -255,6 +257,13 @@ async def test_groups_of_one_smart_account_go_one_after_another(someone: Payer) 
     assert "group 1 of batch b4001, which is signed" in refused.failure.cause
     await someone.settling("b4001").advance(Until.SETTLED)
     done = await someone.settling("b4002").advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    # What this one needs was computed before the others were paid.
+    reviews = len(someone.reviews)
+    late = await someone.settling("b4003").advance(Until.SETTLED)
+    assert (late.code, len(someone.reviews)) == ("BUILT_BEFORE", reviews)
+    await someone.settling("b4003").advance(Until.BUILT)
+    done = await someone.settling("b4003").advance(Until.SETTLED)
     assert done.failure is None, done.failure
 
 

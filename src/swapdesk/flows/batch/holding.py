@@ -32,11 +32,11 @@ async def require_held(
     held = {one.asset.contract: one.units for one in told.balances}
     said = []
     for need in sums.values():
-        units = held.get(need.contract)
-        if units is None or units >= need.units:
+        has_units = held.get(need.contract)
+        if has_units is None or has_units >= need.units:
             continue
-        has = short(from_base_units(units, need.decimals))
-        lacking = short(from_base_units(need.units - units, need.decimals))
+        has = short(from_base_units(has_units, need.decimals))
+        lacking = short(from_base_units(need.units - has_units, need.decimals))
         said.append(
             f"{exact_amount(need.amount)} {need.symbol} are needed, and wallet"
             f" {account.name or account.address} has {exact_amount(has)}:"

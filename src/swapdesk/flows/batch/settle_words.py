@@ -64,7 +64,7 @@ def ending_of(stop: Stop, standing: GroupStanding) -> Ending:
 def _service_said(error: ClientError, money: str) -> Ending:
     if not isinstance(error, ApiError):
         failure = Failure(UNREACHABLE.cause, money, "you: try again")
-        return Ending(failure, "NOT_REACHABLE", True)
+        return Ending(failure, "NOT_REACHABLE", True, error=error)
     code = error.code or f"HTTP_{error.status}"
     said = failure_of(error.code or "", error.status).cause
     if error.code == ErrorCode.NOT_FOUND:
@@ -72,7 +72,8 @@ def _service_said(error: ClientError, money: str) -> Ending:
     problems = [f"{name}: {one.message}" for name, one in error.fields.items()]
     reason = "; ".join(problems) or error.message
     cause = f"{said} It says: {reason}." if reason else said
-    return Ending(Failure(cause.replace("..", "."), money, "you: try again"), code, True)
+    failure = Failure(cause.replace("..", "."), money, "you: try again")
+    return Ending(failure, code, True, error=error)
 
 
 def outcome_of(bundle: JournaledBundle, standing: GroupStanding) -> Ending:

@@ -31,7 +31,7 @@ from swapdesk.flows.batch.settle_words import (
     ending_of,
     outcome_of,
 )
-from swapdesk.flows.batch.standing import GroupStanding, Until, blocking, group_standing
+from swapdesk.flows.batch.standing import GroupStanding, Until, blocking, group_standing, overtaken
 from swapdesk.flows.batch.submitting import Submission
 from swapdesk.flows.batch_log import JournaledGroup
 from swapdesk.flows.bundle_records import (
@@ -280,6 +280,11 @@ class GroupSettling:
         if self._late(bundle):
             raise Stopped("ORDERS_EXPIRED", "An order of the bundle has expired.", BUILD_AGAIN)
         await self._refuse_changes(bundle.built)
+        if not self.standing.funded:
+            self._refuse_beside_another()
+            if overtaken(self._journal, bundle):
+                said = "Another group was paid from the smart account since this was built."
+                raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
         needs, items = bundle.built.needs, bundle.built.items
         begun = {one.intent_id for one in self._payments.all if one.hash is not None}
         missing = [

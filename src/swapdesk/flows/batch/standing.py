@@ -272,6 +272,17 @@ def blocking(
     return None
 
 
+def overtaken(journal: Journal, bundle: JournaledBundle) -> bool:
+    """Whether another bundle was paid from the same smart account since this one was built: what
+    it needs was computed from what the account had then."""
+    own = bundle.built
+    return any(
+        (one.built.account, one.built.chain) == (own.account, own.chain)
+        for one in journal.bundles.sent_since(bundle.created)
+        if (one.batch_id, one.group, one.number) != (bundle.batch_id, bundle.group, bundle.number)
+    )
+
+
 def signs(standing: GroupStanding, until: Until) -> bool:
     """Whether keys are needed to go so far."""
     if until is Until.BUILT or standing.over:
