@@ -16,6 +16,7 @@ def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
     if intent is None or amount is None:
         return "The order does not say what is to be paid."
     token = intent.token_in
+    gas = "gas" if token.kind == "evm" else "fee"
     symbol, chain, wallet = token.symbol, token.chain_name, f"Wallet {found.name}"
     asked = f"{exact_amount(amount)} {symbol}"
     if found.unread is not None:
@@ -29,7 +30,7 @@ def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
             f" {short_of}: the order asks for {asked}."
         )
     if token.contract is None and found.balance == amount:
-        return f"{wallet} has exactly {asked} on {chain} and nothing more for gas."
+        return f"{wallet} has exactly {asked} on {chain} and nothing more for {gas}."
     if not found.coin:
-        return f"{wallet} has no {coin or 'coin'} on {chain} to pay the gas with."
+        return f"{wallet} has no {coin or 'coin'} on {chain} to pay the {gas} with."
     return None

@@ -1,0 +1,172 @@
+"""``fund`` on Solana: coins and tokens out of the profile's own wallet, each by one transaction."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.desks import Desk
+from cli.test_fund import BITCOIN, TESTS, order_of
+from harness import Sandbox, start_command
+from sandbox.chain_money import SolanaChain
+from sandbox.running import until
+from swapdesk.sandbox.world import WorldToken, find_token
+
+pytestmark = pytest.mark.timeout(180)
+
+USDC, SOL = find_token("solana", "USDC"), find_token("solana", "SOL")
+KILLED = ("wallet.sign.after.1", "calls.add_payment.after.1", "wallet.broadcast.after.1")
+
+
+@pytest.fixture
+def chain(sandbox: Sandbox) -> SolanaChain:
+    (link,) = [one for one in sandbox.ready["chains"] if one["shortName"] == "solana"]
+    return SolanaChain(link["rpc"])
+
+
+@pytest.fixture(scope="module")
+def account(sandbox: Sandbox) -> str:
+    """The wallet's account, once the faucet's money is there."""
+    desk = Desk(sandbox, sandbox.home, {})
+    listed = desk("wallet", "balance", "--json")
+    assert listed.code == 0, listed.stderr
+    accounts = desk("wallet", "list", "--json").document["accounts"]
+    found: str = next(one["address"] for one in accounts if one["kind"] == "solana")
+    (link,) = [one for one in sandbox.ready["chains"] if one["shortName"] == "solana"]
+    chain = SolanaChain(link["rpc"])
+    until(lambda: chain.balance(USDC, found) > 0 and chain.balance(SOL, found) > 0)
+    return found
+
+
+def fund(desk: Desk, chain: SolanaChain, order: dict[str, Any]) -> tuple[int, Any]:
+    """The command to its end. Blocks come by the clock: nobody waits until what was paid is
+    final."""
+    running = start_command(
+        *("fund", order["serviceId"], "--yes", "--json"),
+        home=desk.home,
+        env=desk.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    paid = until(lambda: running.poll() is not None or deposits(chain, order), 60, "a payment")
+    if paid is not True:
+        desk.sandbox.control("POST", "/clock", {"advance": 15})
+    out, err = running.communicate(timeout=60)
+    text = out if running.returncode == 0 else err.splitlines()[-1]
+    return running.returncode, json.loads(text, parse_float=Decimal)
+
+
+def deposits(chain: SolanaChain, order: dict[str, Any]) -> list[dict[str, Any]]:
+    """What was executed and names the order's deposit address."""
+    place = order["deposit"]["address"]
+    # A transfer of tokens names the token account, and the owner when it opens one.
+    return [one for one in chain.history(place) if one["err"] is None]
+
+
+@pytest.mark.parametrize(("token", "amount"), [(USDC, "60"), (SOL, "1.5")])
+def test_a_deposit_is_paid_from_the_wallet_once(
+    desk: Desk, account: str, chain: SolanaChain, token: WorldToken, amount: str
+) -> None:
+    words = (amount, f"{token.row.symbol.lower()}.solana", "btc.bitcoin", "--to", BITCOIN)
+    order = order_of(desk, *words)
+    held, place = chain.balance(token, account), order["deposit"]["address"]
+    asked = desk("fund", order["serviceId"], "--json")
+    assert (asked.code, asked.error["code"]) == (130, "NOT_CONFIRMED"), "no terminal, no --yes"
+    assert chain.balance(token, account) == held
+    code, told = fund(desk, chain, order)
+    assert code == 0, told
+    units = int(Decimal(amount).scaleb(token.row.decimals))
+    assert (told["account"], told["depositAddress"]) == (account, place)
+    assert chain.balance(token, place) == units
+    (paid,) = deposits(chain, order)
+    assert paid["signature"] == told["hash"]
+    assert order["serviceId"] in paid["memo"]
+    fee = chain.cost_of(told["hash"], units) if token is SOL else 0
+    assert held - chain.balance(token, account) == units + fee
+    watched = desk("orders", "watch", order["serviceId"], "--json")
+    assert watched.code == 0, watched.stderr
+    again = desk("fund", order["serviceId"], "--yes", "--json")
+    assert (again.code, again.error["code"]) == (9, "PAID_BEFORE")
+    assert told["hash"] in again.error["message"]
+    assert len(deposits(chain, order)) == 1
+
+
+def test_what_is_not_to_be_paid_is_not(desk: Desk, account: str, chain: SolanaChain) -> None:
+    rich = order_of(desk, "20000", "usdc.solana", "btc.bitcoin", "--to", BITCOIN)
+    wrong = desk("fund", rich["serviceId"], "--yes", "--json", "--wallet", "trading")
+    assert (wrong.code, wrong.error["code"]) == (2, "WRONG_CHAIN")
+    code, told = fund(desk, chain, rich)
+    assert (code, told["error"]["code"]) == (9, "GATE")
+    assert "SIMULATION_FAILED" in told["error"]["message"]
+    assert deposits(chain, rich) == []
+
+
+@pytest.mark.parametrize(
+    "boundary", [KILLED[0], *(pytest.param(one, marks=pytest.mark.long) for one in KILLED[1:])]
+)
+def test_a_killed_payment_is_gone_on_with_and_made_once(
+    desk: Desk, account: str, chain: SolanaChain, boundary: str
+) -> None:
+    amount = str(70 + KILLED.index(boundary))
+    order = order_of(desk, amount, "usdc.solana", "btc.bitcoin", "--to", BITCOIN)
+    place = order["deposit"]["address"]
+    _kill(desk.home, boundary, order["serviceId"])
+    ended = until(lambda: _again(desk, chain, order), 60)
+    (paid,) = deposits(chain, order)
+    assert paid["signature"] == ended["hash"]
+    assert chain.balance(USDC, place) == int(amount) * 10**6
+
+
+def test_what_was_signed_and_expired_is_not_paid_and_may_be_once_more(
+    desk: Desk, account: str, chain: SolanaChain
+) -> None:
+    order = order_of(desk, "79", "usdc.solana", "btc.bitcoin", "--to", BITCOIN)
+    _kill(desk.home, KILLED[0], order["serviceId"])
+    # Longer than a blockhash lives, shorter than the order waits.
+    desk.sandbox.control("POST", "/clock", {"advance": 90})
+
+    def lost() -> bool:
+        code, told = fund(desk, chain, order)
+        if code == 9 and told["error"]["code"] == "READ_ONLY":
+            return False
+        assert (code, told["error"]["code"]) == (9, "LOST"), told
+        assert "nothing" in told["error"]["message"].lower()
+        return True
+
+    until(lost, 60, "the end of what expired")
+    assert deposits(chain, order) == []
+    code, told = fund(desk, chain, order)
+    assert code == 0, told
+    (paid,) = deposits(chain, order)
+    assert paid["signature"] == told["hash"]
+
+
+def _kill(home: Path, boundary: str, service_id: str) -> None:
+    child = subprocess.run(
+        [sys.executable, str(TESTS / "cli" / "killed_fund.py"), boundary,
+         "fund", service_id, "--yes", "--json"],
+        env={**os.environ, "SWAPDESK_HOME": str(home), "PYTHONPATH": str(TESTS)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )  # fmt: skip
+    assert child.returncode == -signal.SIGKILL, child.stderr
+
+
+def _again(desk: Desk, chain: SolanaChain, order: dict[str, Any]) -> dict[str, Any] | None:
+    """The end of the same command; None while the killed one's agent still has the wallet."""
+    code, told = fund(desk, chain, order)
+    if code == 9 and told["error"]["code"] == "READ_ONLY":
+        return None
+    assert code == 0, told
+    found: dict[str, Any] = told
+    return found
