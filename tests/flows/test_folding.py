@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from flows.orders import NOW, order
 from service.world import BTC, ETH
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.folding import PROGRESS, contradicts, display_of, ended, fold, may_follow
+from swapdesk.flows.folding import (
+    PINNED,
+    PROGRESS,
+    contradicts,
+    display_of,
+    ended,
+    fold,
+    may_follow,
+)
 from swapdesk.wire.orders import DisplayStatus, Order
 
 PRIVATE_TRACE = (*PROGRESS, DisplayStatus.SWAP_COMPLETED)
@@ -77,6 +85,56 @@ def test_what_is_to_be_paid_never_changes_by_an_update() -> None:
     assert kept.in_amount == Decimal("0.5")
     waiting = order(deposit_address=other)
     assert contradicts(order(), waiting) == "the service now names another deposit address"
+
+
+def test_a_full_update_is_kept_itself_and_a_partial_one_is_put_together() -> None:
+    full = order(display_status="EXCHANGE_IN_PROGRESS", out_amount=Decimal("7"))
+    assert fold(order(), full) is full
+    partial = Order(service_id=full.service_id, display_status="EXCHANGE_IN_PROGRESS")
+    merged = fold(order(), partial)
+    assert merged == order().model_copy(update={"display_status": "EXCHANGE_IN_PROGRESS"})
+
+
+def test_the_digits_to_pay_stay_those_that_were_first_told() -> None:
+    seen = order(display_status="DEPOSIT_DETECTED", in_amount=Decimal("0.500"))
+    kept = fold(order(in_amount=Decimal("0.5")), seen)
+    assert kept is not None
+    assert (str(kept.in_amount), kept.display_status) == ("0.5", "DEPOSIT_DETECTED")
+
+
+CHANGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "display_status": st.sampled_from([None, *PROGRESS]),
+        "out_amount": st.sampled_from([None, Decimal("1.50"), Decimal("1.5"), Decimal(2)]),
+        "deposit_address": st.sampled_from([None, "a", "b"]),
+        "deposit_tag": st.sampled_from([None, "1", "2"]),
+        "in_amount": st.sampled_from([None, Decimal("0.5"), Decimal(1)]),
+        "fixed": st.booleans(),
+        "rerouted": st.sampled_from([None, True]),
+    },
+)
+
+
+@given(CHANGES, CHANGES)
+def test_every_field_is_the_newest_that_may_be_told(
+    first: dict[str, Any], then: dict[str, Any]
+) -> None:
+    known, seen = Order(service_id="x", **first), Order(service_id="x", **then)
+    merged = fold(known, seen)
+    if not may_follow(display_of(known), display_of(seen)):
+        assert merged is None
+        return
+    shown = merged or known
+    for name in Order.model_fields:
+        before, after = getattr(known, name), getattr(seen, name)
+        stays = after is None or name not in then or (before is not None and name in PINNED)
+        if name == "deposit_tag" and known.deposit_address is not None:
+            stays = True
+        assert getattr(shown, name) == (before if stays else after), name
+    if merged is not None:
+        told = known.model_fields_set | {name for name in then if then[name] is not None}
+        assert told <= merged.model_fields_set <= told | seen.model_fields_set
 
 
 @pytest.mark.parametrize(

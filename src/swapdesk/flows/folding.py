@@ -8,7 +8,8 @@ transitions allow it (expired or failed orders may be refunded or deleted later)
 from __future__ import annotations
 
 import re
-from decimal import Context
+from decimal import Context, Decimal
+from typing import Any
 
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
@@ -49,6 +50,8 @@ PINNED: dict[str, str] = {
 }
 """Fields that never change once known, and what each is called; of unnamed ones another value is
 overlooked."""
+
+_CONTRADICTABLE = tuple((name, said) for name, said in PINNED.items() if said)
 
 TO_PAY = frozenset({"deposit_address", "deposit_tag", "in_amount"})
 
@@ -112,17 +115,41 @@ def fold(known: Order, seen: Order) -> Order | None:
     before, after = display_of(known), display_of(seen)
     if not may_follow(before, after):
         return None
-    fresh = {name: getattr(seen, name) for name in seen.model_fields_set}
-    fresh = {name: value for name, value in fresh.items() if value is not None}
+    if before == after and known.modified and seen.modified and seen.modified < known.modified:
+        return None
+    address_known = known.deposit_address is not None
+    told, kept, changed = seen.model_fields_set, False, False
+    news = seen.__dict__
+    for name, old in known.__dict__.items():
+        new = news[name]
+        if new is old:
+            continue
+        pinned = old is not None and name in PINNED
+        if new == old:
+            # An amount to pay stays digit for digit: 1.50 is not rewritten to 1.5.
+            kept = kept or (pinned and isinstance(old, Decimal) and not old.same_quantum(new))
+        elif new is None or name not in told or pinned or (address_known and name == "deposit_tag"):
+            kept = True
+        else:
+            changed = True
+    if not changed:
+        return None
+    if not kept and known.model_fields_set <= told:
+        # Everything is as it was seen; then there is one object of it and not a copy.
+        return seen
+    return known.model_copy(update=_fresh(known, seen))
+
+
+def _fresh(known: Order, seen: Order) -> dict[str, Any]:
+    """What ``seen`` tells and may still be told of ``known``."""
+    told = {name: getattr(seen, name) for name in seen.model_fields_set}
+    fresh = {name: value for name, value in told.items() if value is not None}
     for name in PINNED:
         if getattr(known, name) is not None:
             fresh.pop(name, None)
     if known.deposit_address is not None:
         fresh.pop("deposit_tag", None)
-    if before == after and known.modified and seen.modified and seen.modified < known.modified:
-        return None
-    merged = known.model_copy(update=fresh)
-    return None if merged == known else merged
+    return fresh
 
 
 def untouched(order: Order) -> bool:
@@ -142,11 +169,12 @@ def contradicts(known: Order, seen: Order) -> str | None:
     if waiting and both and (known.deposit_tag or None) != (seen.deposit_tag or None):
         # With the address known, no memo is as definite as a memo.
         return "the service now names another deposit memo"
-    for name, said in PINNED.items():
-        if name in TO_PAY and not waiting:
+    were, are = known.__dict__, seen.__dict__
+    for name, said in _CONTRADICTABLE:
+        before, after = were[name], are[name]
+        if before is None or after is None or before is after or (name in TO_PAY and not waiting):
             continue
-        before, after = getattr(known, name), getattr(seen, name)
-        if said and before is not None and after is not None and not _same(before, after):
+        if not _same(before, after):
             return f"the service now names another {said}"
     return _broken_promise(known, seen) if waiting else None
 
@@ -165,8 +193,7 @@ def _broken_promise(known: Order, seen: Order) -> str | None:
 
 def _same(before: object, after: object) -> bool:
     """Equality; hexadecimal addresses and ids are the same in any case."""
-    if isinstance(before, str) and isinstance(after, str):
-        if before.startswith("0x") or _HEX_ID.fullmatch(before):
-            return before.lower() == after.lower()
+    if before == after or not isinstance(before, str) or not isinstance(after, str):
         return before == after
-    return before == after
+    caseless = before.startswith("0x") or _HEX_ID.fullmatch(before) is not None
+    return caseless and before.lower() == after.lower()

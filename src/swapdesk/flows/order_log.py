@@ -39,7 +39,7 @@ class OrderLog:
             with self._file.write() as db:
                 self._written.begin(db)
                 for order, source, ended in orders:
-                    self.put(db, order, source, ended=ended)
+                    self._take(db, order, source, ended=ended)
                     self._written.trust(order.service_id)
         except BaseException:
             self._written.taken_back()
@@ -166,6 +166,20 @@ class OrderLog:
         else is kept among the events and hides the address for good. One that says less, or
         comes from a desk that is behind, is folded into what is known.
         """
+        decided = self._take(db, order, source, verdict, intent_id, ended=ended)
+        return decided or self._settle(db, order.service_id, verdict)
+
+    def _take(
+        self,
+        db: sqlite3.Connection,
+        order: Order,
+        source: Source,
+        verdict: Verdict = FOREIGN,
+        intent_id: str | None = None,
+        *,
+        ended: bool,
+    ) -> Verdict | None:
+        """As :meth:`put`; None when the standing of a known order is where it was."""
         # The tokens of an order never change, so its events do without them.
         lean, raw = encode_twice(order)
         now = rfc3339(self._clock.now())
@@ -207,7 +221,7 @@ class OrderLog:
             " intent_id = coalesce(intent_id, ?), seen_at = ?, source = ? WHERE service_id = ?",
             (raw, kept.display_status, int(ended), intent_id, now, source, order.service_id),
         )
-        return self._settle(db, order.service_id, verdict)
+        return None
 
     def _add_event(
         self, db: sqlite3.Connection, name: str, lean: str, now: str, source: Source
@@ -289,6 +303,9 @@ def _kept(known: Order, order: Order) -> Order:
 
 def _differs(known: Order, order: Order) -> bool:
     """Whether two sightings tell apart more than when the service last wrote."""
-    if known == order:
-        return False
-    return known != order.model_copy(update={"modified": known.modified})
+    news = order.__dict__
+    return any(
+        news[name] is not old and news[name] != old
+        for name, old in known.__dict__.items()
+        if name != "modified"
+    )

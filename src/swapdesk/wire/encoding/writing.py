@@ -128,7 +128,11 @@ def encode_twice(value: BaseModel) -> tuple[str, str]:
     shared: frozenset[str] = getattr(value, "SHARED", frozenset())
     lean = _lean(value, shared)
     whole = _with_shared(value, shared, lean)
-    return _encoded(lean).decode(), _encoded(whole).decode()
+    return _writable(lean), _writable(whole)
+
+
+def _writable(text: str) -> str:
+    return text if text.isascii() else _encoded(text).decode()
 
 
 def _encoded(text: str) -> bytes:
