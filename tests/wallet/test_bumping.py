@@ -17,7 +17,7 @@ from swapdesk.flows.bumping import (
     Proposed,
     UnderWay,
 )
-from swapdesk.flows.cancelling import Cancelling, NotCancelled
+from swapdesk.flows.cancelling import Cancelled, Cancelling, NotCancelled
 from swapdesk.flows.cancelling import Proposed as CancelProposed
 from swapdesk.flows.local_wallet import LocalWallet
 from swapdesk.paths import Home
@@ -194,9 +194,10 @@ async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Owner) -> 
     assert isinstance(faster, Proposed)
     ended = await owner.bumping.bump(faster)
     assert isinstance(ended, Executed)
-    done = await owner.cancelling.propose(first.hash)
-    assert isinstance(done, NotCancelled)
-    assert done.state is State.REPLACED
+    assert await owner.cancelling.propose(first.hash) == Cancelled(first.hash, ended.hash)
+    done = await owner.bumping.propose(first.hash)
+    assert isinstance(done, NotBumped)
+    assert "cancelled" in done.reason
     assert set((await owner.states("both")).values()) == {State.REPLACED, State.SUCCEEDED}
     assert await owner.trader.paid() == before
 

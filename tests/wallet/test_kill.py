@@ -15,59 +15,16 @@ from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from wallet.agents import PASSPHRASE
 from wallet.chains import Chains, served
+from wallet.dying_agent import MOMENTS, dying_at
 from wallet.signing import CHAIN, Trader, trader
 
 State = TransactionState
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+SAMPLE = ("RecordsFile.COMMIT", "send_raw after", "SENT")
 BOUNDARIES = [
-    pytest.param("_insert_given", marks=pytest.mark.long),
-    "RecordsFile.COMMIT",
-    pytest.param("send_raw before", marks=pytest.mark.long),
-    "send_raw after",
-    "SENT",
+    one if one in SAMPLE else pytest.param(one, marks=pytest.mark.long) for one in MOMENTS
 ]
-_PROGRAM = """
-import os, sys
-from swapdesk.agent.__main__ import main
-from swapdesk.agent.transactions import records
-from swapdesk.chain.rpc.evm import EvmClient
-
-at = {at!r}
-def die():
-    os.kill(os.getpid(), 9)
-
-insert, move, send = records._insert_given, records.Records.move, EvmClient.send_raw
-write = records.Records.write
-
-def insert_given(*arguments):
-    insert(*arguments)
-    if at == "_insert_given":
-        die()
-
-def written(self, *arguments):
-    write(self, *arguments)
-    if at == "RecordsFile.COMMIT":
-        die()
-
-async def send_raw(self, raw):
-    if at == "send_raw before":
-        die()
-    told = await send(self, raw)
-    if at == "send_raw after":
-        die()
-    return told
-
-def moved(self, hash_, state, **more):
-    done = move(self, hash_, state, **more)
-    if at == "SENT" and state.value == "sent":
-        die()
-    return done
-
-records._insert_given, records.Records.write = insert_given, written
-records.Records.move, EvmClient.send_raw = moved, send_raw
-main(sys.argv[1:], cost=1024)
-"""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -83,7 +40,7 @@ async def someone(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Tr
 
 async def killed_at(place: WalletPlace, boundary: str, someone: Trader, intent: str) -> None:
     """Pay, with an agent that kills itself at a boundary."""
-    agent = await WalletClient.start(place, program=("-I", "-c", _PROGRAM.format(at=boundary)))
+    agent = await WalletClient.start(place, program=dying_at(boundary))
     try:
         await agent.unlock(PASSPHRASE)
         review = await agent.review(someone.payment(), someone.deposit(intent))

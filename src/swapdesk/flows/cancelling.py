@@ -28,6 +28,7 @@ _VALID = timedelta(minutes=5)
 _COIN = Asset("coin", 18, None)
 
 State = TransactionState
+_EXECUTED = frozenset({State.SUCCEEDED, State.FAILED})
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,9 @@ class Cancelling:
             await client.abandon(hash_)
             return Cancelled(hash_, None)
         same = same_nonce(first, await client.transactions(first.intent_id))
+        taken = [one for one in same if one.purpose is Purpose.CANCEL and one.state in _EXECUTED]
+        if taken:
+            return Cancelled(hash_, taken[-1].hash)
         stands = telling([one for one in same if one.purpose is not Purpose.CANCEL]) or first
         if stands.state in FINAL or stands.state is State.MINED:
             return _over(first, stands)
@@ -156,7 +160,7 @@ class Cancelling:
         except WalletError as error:
             return Undecided(first.hash, came.transaction.hash, error.words)
         # An empty transaction that failed has used the nonce up as one that succeeded has.
-        if came.transaction.state in (State.SUCCEEDED, State.FAILED):
+        if came.transaction.state in _EXECUTED:
             return Cancelled(first.hash, came.transaction.hash)
         return _over(first, stands)
 
