@@ -34,6 +34,9 @@ def main(arguments: list[str], *, cost: int | None = None) -> None:
 
     from swapdesk.agent.process.pipe import DeskPipe
     from swapdesk.agent.process.service import AgentService
+    from swapdesk.chain.unused_curve import leave_out_validator_keys
+
+    leave_out_validator_keys()
 
     async def serve() -> None:
         pipe = DeskPipe(source, sink)

@@ -20,6 +20,7 @@ import uvloop
 
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.rpc.methods import Method
+from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.sandbox.bundle_faults import BundleFaults
 from swapdesk.sandbox.control import Control
@@ -172,6 +173,7 @@ def main() -> int:
         orders = read_orders()
     except EOFError:
         return 1
+    leave_out_validator_keys()
     return uvloop.run(_run(orders))
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import uvloop
 
+from swapdesk.chain.unused_curve import postpone_precompiles
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.lifeline import announce, read_orders, stop_on_end
@@ -112,6 +113,7 @@ def main() -> int:
         return 1
     # Blocks are made when nobody else needs the processor.
     os.nice(NICENESS)
+    postpone_precompiles()
     return uvloop.run(_run(orders))
 
 

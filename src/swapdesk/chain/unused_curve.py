@@ -1,0 +1,72 @@
+"""BLS12-381, which no key of ours is on, is not worked out when a process starts.
+
+py_ecc computes tables and checks of that curve in pure Python as it is imported: a third of what
+a process with eth_account needs to start, and as much of one with py-evm. Two libraries ask for it:
+
+- eth_keyfile (through eth_account) for the keys of validators, EIP-2335. We have none.
+- py-evm for the precompiled contracts of EIP-2537. They are loaded when one is first called.
+
+Both functions belong to the entry of a process, before the libraries are imported; where these
+were imported already they do nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, NoReturn
+
+_PRECOMPILED = "eth.precompiles.bls12_381"
+_CONTRACTS = (
+    "bls12_g1_add",
+    "bls12_g1_msm",
+    "bls12_g2_add",
+    "bls12_g2_msm",
+    "bls12_map_fp2_to_g2",
+    "bls12_map_fp_to_g1",
+    "bls12_pairing_check",
+)
+_ORDER = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
+"""Points of the curve's subgroup (EIP-2333); eth_keyfile derives its largest key from it."""
+
+
+class _Validators:
+    """What eth_keyfile calls for keys of validators."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise NotImplementedError(f"keys of validators are not used here: {name}")
+
+
+def leave_out_validator_keys() -> None:
+    """Let eth_keyfile be imported without py_ecc's BLS; version 3 key files are as ever."""
+    if "eth_keyfile" in sys.modules:
+        return
+    _place("py_ecc.bls", G2ProofOfPossession=_Validators())
+    _place("py_ecc.bls12_381", curve_order=_ORDER)
+
+
+def postpone_precompiles() -> None:
+    """Let py-evm load the contracts of EIP-2537 with the first call of one."""
+    if "eth" not in sys.modules:
+        _place(_PRECOMPILED, **{name: _postponed(name) for name in _CONTRACTS})
+
+
+def _place(name: str, **names: Any) -> None:
+    module = ModuleType(name, "in place of the library's own")
+    vars(module).update(names)
+    sys.modules[name] = module
+
+
+def _postponed(name: str) -> Callable[[Any], Any]:
+    def contract(computation: Any) -> Any:
+        return getattr(_precompiled(), name)(computation)
+
+    return contract
+
+
+def _precompiled() -> ModuleType:
+    if not hasattr(sys.modules[_PRECOMPILED], "__path__"):
+        del sys.modules[_PRECOMPILED]
+    return importlib.import_module(_PRECOMPILED)
