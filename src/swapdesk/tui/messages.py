@@ -9,6 +9,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
+    from swapdesk.flows.batch.group_signing import GroupSigning
     from swapdesk.flows.create_outcome import CreateOutcome
     from swapdesk.flows.deposit_signing import DepositSigning
     from swapdesk.flows.funding import Funded, NotFunded
@@ -86,6 +87,14 @@ class DepositEnded(Message):
     """The work on a deposit from the wallet ended or stopped; its session says how."""
 
     signing: DepositSigning
+
+
+@dataclass
+class GroupEnded(Message):
+    """The work on a group of a batch came to where it was asked to, ended or stopped; its session
+    says how."""
+
+    signing: GroupSigning
 
 
 @dataclass

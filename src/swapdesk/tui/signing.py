@@ -1,4 +1,5 @@
-"""What the running desk signs, swaps on chains and deposits: it goes on whatever is in view."""
+"""What the running desk signs, swaps on chains, deposits, groups of a batch: it goes on whatever
+is in view."""
 
 from __future__ import annotations
 
@@ -8,12 +9,15 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.app import App
 
-from swapdesk.tui.messages import DepositEnded, SigningMoved, SwapFinished
+from swapdesk.tui.messages import DepositEnded, GroupEnded, SigningMoved, SwapFinished
 from swapdesk.tui.session import Session
 
 if TYPE_CHECKING:
+    from swapdesk.flows.batch.group_signing import GroupSigning
+    from swapdesk.flows.batch.standing import Until
     from swapdesk.flows.dex_plan import SwapPlan
     from swapdesk.flows.intent import Intent
+    from swapdesk.flows.running_bundles import RunningBundles
     from swapdesk.flows.running_deposits import RunningDeposits
     from swapdesk.flows.running_swaps import RunningSwaps
     from swapdesk.flows.signing_session import SigningSession
@@ -29,6 +33,7 @@ class Signing(App[int]):
     session: Session
     _swaps: RunningSwaps | None = None
     _deposits: RunningDeposits | None = None
+    _bundles: RunningBundles | None = None
 
     @property
     def swaps(self) -> RunningSwaps | None:
@@ -41,11 +46,18 @@ class Signing(App[int]):
         return self._deposits
 
     @property
+    def bundles(self) -> RunningBundles | None:
+        """None as long as there was none."""
+        return self._bundles
+
+    @property
     def signings(self) -> list[SigningSession]:
-        """All that is not over, swaps first."""
+        """All that is not over, swaps first; a group that stands where a key left it is not under
+        way."""
         swaps = self._swaps.open if self._swaps is not None else []
         deposits = self._deposits.open if self._deposits is not None else []
-        return [*swaps, *deposits]
+        groups = self._bundles.open if self._bundles is not None else []
+        return [*swaps, *deposits, *(one for one in groups if not one.rests)]
 
     def _begun_swaps(self) -> RunningSwaps:
         from swapdesk.flows.running_swaps import RunningSwaps
@@ -60,6 +72,13 @@ class Signing(App[int]):
         if self._deposits is None:
             self._deposits = RunningDeposits(self.session.desk, self._moved)
         return self._deposits
+
+    def _begun_bundles(self) -> RunningBundles:
+        from swapdesk.flows.running_bundles import RunningBundles
+
+        if self._bundles is None:
+            self._bundles = RunningBundles(self.session.desk, self._moved)
+        return self._bundles
 
     def _moved(self, id_: str) -> None:
         self.post_message(SigningMoved(id_))
@@ -79,13 +98,28 @@ class Signing(App[int]):
             await self.pop_screen()
         self.open_signing(signing)
 
+    def pay_group(self, batch_id: str, group: int, until: Until) -> GroupSigning:
+        """Go on with the payment of a group that was created; its session. Raises NotSettled and
+        JournalUnavailable."""
+        bundles = self._begun_bundles()
+        signing = bundles.begin(batch_id, group)
+        if not bundles.working(signing):
+            signing.until = until
+            self.go_on_signing(signing)
+        return signing
+
     def go_on_signing(self, signing: SigningSession) -> None:
         self.run_worker(self._work(signing), group="swap", exit_on_error=False)
 
     async def _work(self, signing: SigningSession) -> None:
+        from swapdesk.flows.batch.group_signing import GroupSigning
         from swapdesk.flows.deposit_signing import DepositSigning
         from swapdesk.flows.swap_signing import SwapSigning
 
+        if isinstance(signing, GroupSigning):
+            if await self._begun_bundles().run(signing, signing.until) is not None:
+                self.post_message(GroupEnded(signing))
+            return
         if isinstance(signing, DepositSigning):
             if await self._begun_deposits().run(signing) is not None:
                 self.post_message(DepositEnded(signing))
@@ -114,12 +148,31 @@ class Signing(App[int]):
             paying = any(one.by_wallet for one in desk.journal.calls.unresolved())
             if self._deposits is not None or paying:
                 self._begun_deposits().left_open()
+            if self._bundles is not None or desk.journal.bundles.open():
+                self._take_on_groups()
         except JournalUnavailable as error:
             log.warning("what was being signed was not read: %s", error)
             return
         for one in self.signings:
             if one.stage in (Stage.WORKING, Stage.STOPPED):
                 self.go_on_signing(one)
+
+    def _take_on_groups(self) -> None:
+        """What was signed and not submitted rests until its key is pressed; the rest goes on."""
+        from swapdesk.flows.batch.group_account import NotSettled
+        from swapdesk.flows.batch.standing import Until
+
+        try:
+            found = self._begun_bundles().left_open()
+        except NotSettled as error:
+            log.warning("a batch is not gone on with: %s", error)
+            return
+        for one in found:
+            bundle = one.standing.bundle
+            if bundle is not None and bundle.under_way:
+                one.until = Until.SETTLED
+            else:
+                one.until = Until.SIGNED
 
     @on(SigningMoved)
     def _signing_moved(self) -> None:
@@ -173,6 +226,26 @@ class Signing(App[int]):
         if page is not None:
             page.refresh_frame()
             page.orders_changed(frozenset({signing.id}))
+            page.swaps_changed()
+
+    @on(GroupEnded)
+    async def _group_ended(self, event: GroupEnded) -> None:
+        from swapdesk.tui.screens.batch import BatchScreen
+        from swapdesk.tui.screens.sign import SignScreen
+        from swapdesk.tui.screens.sign_facts import subject_of
+
+        signing = event.signing
+        shown = isinstance(self.screen, SignScreen) and self.screen.signing is signing
+        failure = signing.ending.failure if signing.ending is not None else None
+        if failure is None and shown:
+            await self.pop_screen()
+        page = getattr(self, "page", None)
+        if failure is not None and not shown and not isinstance(page, BatchScreen):
+            self.notify(f"{subject_of(signing)}: {failure.cause}", severity="warning")
+        if failure is None and signing.over:
+            self.notify(f"{subject_of(signing)} paid. Next: the exchanges pay out.")
+        if page is not None:
+            page.refresh_frame()
             page.swaps_changed()
 
     async def _show_order(self, service_id: str) -> None:

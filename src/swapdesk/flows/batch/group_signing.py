@@ -76,6 +76,11 @@ class GroupSigning(SigningSession, GroupWatch):
         return group_standing(self._journal, self.batch_id, self.group)
 
     @property
+    def rests(self) -> bool:
+        """Whether it stands where it was asked to, and goes on at a key."""
+        return self.ending is not None and self.ending.open and self.ending.failure is None
+
+    @property
     def amount(self) -> Decimal:
         """What the review in hand pays, else what the group sells of its first token."""
         if self.turn is not None:

@@ -44,6 +44,35 @@ class CreateBatch(Command):
     MONEY = True
 
 
+class BuildBundle(Command):
+    """Ask the service what pays the deposits of a group, and compare it. Nothing is paid by it."""
+
+    KEY = "u"
+    VERB = "build"
+
+
+class SignBundle(Command):
+    """Show what is to be signed, one review after another; there s signs and x refuses."""
+
+    KEY = "s"
+    VERB = "sign"
+
+
+class SubmitBundle(Command):
+    """Hand in the bundle that was signed: it pays the deposits, once."""
+
+    KEY = "c"
+    VERB = "submit"
+    MONEY = True
+
+
+class FailedAgain(Command):
+    """Take the rows for which no order exists, to put them right and create them again."""
+
+    KEY = "r"
+    VERB = "failed rows again"
+
+
 class ExportBatch(Command):
     """Write the results, one line for each line of the file; before them a template."""
 

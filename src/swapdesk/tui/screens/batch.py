@@ -1,4 +1,4 @@
-"""The batch planner: a file of recipients, judged row by row, put right in place, created."""
+"""The batch: a file of recipients, judged row by row, put right in place, created, paid."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from swapdesk.flows.batch.creation import NotCreatable
 from swapdesk.flows.batch.reopening import left_open, sheet_of
 from swapdesk.flows.batch.results import result_rows, results_csv
 from swapdesk.flows.batch.template import NAME, template
-from swapdesk.flows.batch_log import BatchCreatedBefore, JournaledBatch
+from swapdesk.flows.batch_log import BatchCreatedBefore
 from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.journal_records import StepState
 from swapdesk.flows.order_export import export_directory, write_export
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.batch import (
+    BuildBundle,
     CreateBatch,
     EditRow,
     ExportBatch,
@@ -25,23 +25,25 @@ from swapdesk.tui.commands.batch import (
     Orders,
     OtherColumn,
     PreviousProblem,
+    SignBundle,
+    SubmitBundle,
     TakeCell,
 )
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
-from swapdesk.tui.screens.batch_editing import BatchEditing
+from swapdesk.tui.screens.batch_paying import PAYING_VERBS, BatchPaying
 
 FIELD_VERBS = (TakeCell, OtherColumn, LeaveCell)
 CREATING = "creating"
 
 
-class BatchScreen(BatchEditing):
-    """From the file to orders that were created."""
+class BatchScreen(BatchPaying):
+    """From the file to deposits that are paid."""
 
     NAME = "Batch"
     SPENDS = "exchange"
     VERBS = (
-        NextProblem, EditRow, CreateBatch, Orders, ExportBatch, LoadFile, PreviousProblem,
-        TakeCell, OtherColumn, LeaveCell,
+        NextProblem, EditRow, CreateBatch, SubmitBundle, SignBundle, BuildBundle, Orders,
+        ExportBatch, LoadFile, PreviousProblem, TakeCell, OtherColumn, LeaveCell,
     )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
@@ -72,40 +74,28 @@ class BatchScreen(BatchEditing):
         """A group came to something."""
         if failure:
             self.show_notice(failure, "error")
-        self.show()
+        self.read_on()
 
     def done(self) -> str:
-        made = self.made
-        if self.work.creating:
-            return CREATING
-        if made is None:
-            return super().done()
-        if any(group.open for group in made.groups):
-            return "outcome unknown"
-        return "not all created" if _waits(made) else "created, not funded"
+        return CREATING if self.work.creating else super().done()
 
     def say_money(self) -> None:
         if self.plan is None:
             self.set_money("in your wallet.", "you: load a file")
-            return
-        where = "in your wallet. No deposit was paid."
-        self.set_money(where, self._next(), where_short="in your wallet.")
+        elif self.work.creating or self.work.batch_id is None:
+            where = "in your wallet. No deposit was paid."
+            self.set_money(where, self._next(), where_short="in your wallet.")
+        else:
+            super().say_money()
 
     def _next(self) -> str:
-        plan, made = self.plan, self.made
+        """Before all of it is created."""
         if self.work.creating:
             return "the service: it creates the orders"
-        if made is not None:
-            if _waits(made):
-                return "you: c goes on"
-            return "you: pay the deposits; o shows the orders"
-        count = len(plan.problems) if plan is not None else 0
+        count = len(self.plan.problems) if self.plan is not None else 0
         if count:
             return f"you: fix {count} row{'' if count == 1 else 's'}, then create"
         return "you: c creates the orders"
-
-    def step(self) -> str:
-        return f"create {id(self.plan)} {self.work.batch_id}"
 
     # creating
 
@@ -128,7 +118,7 @@ class BatchScreen(BatchEditing):
         except JournalUnavailable:
             self.show_notice(NO_JOURNAL.cause, "error")
         else:
-            self.show()
+            self.read_on()
 
     def do_orders(self) -> None:
         made = self.made
@@ -177,6 +167,8 @@ class BatchScreen(BatchEditing):
             return Standing(verb="export" if self.made is not None else "template")
         if verb is Orders:
             return READY
+        if verb in PAYING_VERBS:
+            return HIDDEN if self.work.creating else self.paying_standing(verb)
         if plan is None:
             return HIDDEN
         if verb in (NextProblem, PreviousProblem):
@@ -187,24 +179,19 @@ class BatchScreen(BatchEditing):
         return self._create_standing()
 
     def _create_standing(self) -> Standing:
-        plan, made, link = self.plan, self.made, self.link
+        plan, progress, link = self.plan, self.progress, self.link
         if self.work.creating or self.busy:
             return Standing(locked=CREATING if self.work.creating else self.busy)
-        if made is not None and not _waits(made):
+        if progress is not None and not progress.creating:
             return HIDDEN
         count = len(plan.problems) if plan is not None else 0
-        if made is None and count:
+        if progress is None and count:
             return Standing(locked=f"{count} problem{'' if count == 1 else 's'}")
         if link is None or link.connection.read_only:
             return Standing(locked="not connected" if link is None else "read only")
-        if made is not None:
+        if progress is not None:
             return Standing(verb="go on")
         if plan is None or not plan.limits_known:
             return Standing(locked="limits not known")
         word = "exchange" if plan.creates == 1 else "exchanges"
         return Standing(cost=f"{plan.creates} {word}")
-
-
-def _waits(made: JournaledBatch) -> bool:
-    """Whether a group was not created yet, or may have been."""
-    return any(one.open or one.state is StepState.PREPARED for one in made.groups)

@@ -185,7 +185,7 @@ class BatchEditing(BatchView):
             return
         self.work.plan = plan
         self.busy = "" if plan.limits_known or self.link is None else "asking for limits"
-        self.show()
+        self.read_on()
         if plan.limits_known:
             self.read_means()
 

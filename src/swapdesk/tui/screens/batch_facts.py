@@ -28,13 +28,16 @@ MOST = 3
 @dataclass(frozen=True)
 class PlanState:
     """``exchanges`` and ``reads`` are what the service still allows, None where it does not
-    tell. ``gas`` is what a bundle says of itself once it was built."""
+    tell. ``built`` and ``gas`` are what a bundle is and costs, once there is one; ``stopped`` is
+    why the work on it stopped."""
 
     plan: BatchPlan
     means: Sequence[Means] = ()
     exchanges: Allowance | None = None
     reads: Allowance | None = None
+    built: str = ""
     gas: str = ""
+    stopped: str = ""
 
 
 class PlanPane(LinesView):
@@ -83,11 +86,13 @@ def plan_lines(state: PlanState, width: int) -> list[Line]:
         ("Total", _totals(plan, state.means)),
         ("Orders", _orders(plan)),
         ("Groups", _groups(plan)),
-        ("Sign", _signatures(plan)),
-        ("Calls", _calls(state)),
+        ("Sign", line_of(state.built) if state.built else _signatures(plan)),
     ]
     if (gas := _gas(state)) is not None:
         facts.append(("Gas", gas))
+    facts.append(("Calls", _calls(state)))
+    if state.stopped:
+        facts.append(("Stopped", line_of(f"{TROUBLE} {state.stopped}", "status-waiting")))
     return _laid(facts, width)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
+from swapdesk.flows.batch.progress import BatchProgress, batch_progress
+from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.order_summary import OrderSummary, summarise
 from swapdesk.tui.batch_work import BatchWork
 from swapdesk.tui.page import Page
@@ -40,6 +42,8 @@ class BatchView(Page):
         self.work = work
         self.busy = ""
         """What the planner does; empty when nothing."""
+        self.progress: BatchProgress | None = None
+        """How far what was created is; None before that."""
         self._update: Timer | None = None
         self._drawn_width = 0
         self._head = HeadLine(id="head")
@@ -57,7 +61,7 @@ class BatchView(Page):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.show()
+        self.read_on()
 
     def on_resize(self) -> None:
         super().on_resize()
@@ -65,7 +69,7 @@ class BatchView(Page):
             self.show()
 
     def session_changed(self) -> None:
-        self.show()
+        self.read_on()
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         if self.made is not None and self._update is None:
@@ -83,9 +87,19 @@ class BatchView(Page):
 
     @property
     def made(self) -> JournaledBatch | None:
-        """What was created of the plan, as the journal has it."""
+        """What was created of the plan, as the journal had it when it was read last."""
+        return None if self.progress is None else self.progress.batch
+
+    def read_on(self) -> None:
+        """Read from the journal how far it is, and draw that."""
         batch_id = self.work.batch_id
-        return None if batch_id is None else self.desk.journal.batches.get(batch_id)
+        self.progress = None
+        if batch_id is not None:
+            try:
+                self.progress = batch_progress(self.desk.journal, batch_id)
+            except (KeyError, JournalUnavailable) as error:
+                self.show_notice(f"The journal cannot be read: {error}.", "error")
+        self.show()
 
     def orders_of(self, made: JournaledBatch | None) -> dict[str, OrderSummary]:
         """How the orders of a batch stand, by id."""
@@ -124,6 +138,7 @@ class BatchView(Page):
         self.step_is(self.step())
 
     def plan_state(self, plan: BatchPlan) -> PlanState:
+        """What the pane says."""
         budget = self.link.api.budget if self.link is not None else None
         return PlanState(
             plan,

@@ -1,0 +1,127 @@
+"""A created batch as a whole: how far its groups are, which one is next, and what is due there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
+from swapdesk.flows.batch_log import JournaledBatch, RowState
+from swapdesk.flows.bundle_records import BundleState
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.notation import exact_amount, short_clock
+from swapdesk.flows.wording import IN_WALLET
+from swapdesk.wire.encoding.numbers import from_base_units, short
+
+_NEXT = {
+    Until.BUILT: "you: u builds the bundle",
+    Until.SIGNED: "you: s signs it",
+    Until.SETTLED: "you: c submits it",
+}
+_COIN_DECIMALS = {"evm": 18, "solana": 9}
+
+
+@dataclass(frozen=True)
+class BatchProgress:
+    """``standings`` are of all groups in their order."""
+
+    batch: JournaledBatch
+    standings: tuple[GroupStanding, ...]
+
+    @property
+    def creating(self) -> bool:
+        """Whether a group was not created yet, or may have been."""
+        return any(
+            one.group.open or one.group.state is StepState.PREPARED for one in self.standings
+        )
+
+    @property
+    def current(self) -> GroupStanding | None:
+        """The first group that is not paid and can be from here; None when there is none."""
+        return next((one for one in self.standings if one.next is not None), None)
+
+    @property
+    def failed(self) -> int:
+        """Rows for which no order exists for certain."""
+        return sum(row.state is RowState.FAILED for one in self.standings for row in one.group.rows)
+
+    @property
+    def one_by_one(self) -> int:
+        """Created rows of groups that no bundle pays."""
+        return sum(one.created for one in self.standings if one.group.paid == "one by one")
+
+    @property
+    def word(self) -> str:
+        """How far it is: ``signed``, ``submitted 14:20``, ``group 2 of 3: built``."""
+        if any(one.group.open for one in self.standings):
+            return "outcome unknown"
+        if self.creating:
+            return "not all created"
+        shown = self.current or self.standings[-1]
+        said = _word(shown)
+        if len(self.standings) == 1:
+            return said
+        if self.current is None:
+            paid = sum(one.over for one in self.standings)
+            return f"{paid} of {len(self.standings)} groups paid"
+        return f"group {shown.group.number} of {len(self.standings)}: {said}"
+
+    @property
+    def whereabouts(self) -> str:
+        """Where the money of the current group is, without a point."""
+        shown = self.current or next((one for one in self.standings if one.over), None)
+        return shown.whereabouts if shown is not None else f"{IN_WALLET}; no deposit was paid"
+
+    @property
+    def brief(self) -> str:
+        """The same in few words."""
+        shown = self.current or next((one for one in self.standings if one.over), None)
+        return (shown.brief if shown is not None else None) or IN_WALLET
+
+    @property
+    def next(self) -> str:
+        """Who acts next, and how."""
+        if self.creating:
+            return "you: c goes on"
+        shown = self.current
+        if shown is not None and shown.next is not None:
+            under_way = shown.bundle is not None and shown.bundle.under_way
+            return "the service: it carries the bundle out" if under_way else _NEXT[shown.next]
+        if self.one_by_one:
+            return "you: pay the deposits one by one; o shows the orders"
+        if any(one.over for one in self.standings):
+            return "the exchanges: they pay out; o shows the orders"
+        return "you: nothing is to be paid; x exports what became of it"
+
+    @property
+    def gas(self) -> str:
+        """What gas may cost and what there is for it, once the bundle was built."""
+        bundle = self.current.bundle if self.current is not None else None
+        if bundle is None or bundle.state is BundleState.REPLACED:
+            return ""
+        built = bundle.built
+        decimals = _COIN_DECIMALS[built.kind]
+        most = exact_amount(short(from_base_units(built.gas_units, decimals)))
+        if built.kind == "solana":
+            return f"at most {most} of the coin in all"
+        held = exact_amount(short(from_base_units(built.held, decimals)))
+        return f"at most {most} of the coin; the smart account has {held}"
+
+
+def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:
+    """Raises KeyError and JournalUnavailable."""
+    batch = journal.batches.get(batch_id)
+    if batch is None:
+        raise KeyError(batch_id)
+    found = tuple(group_standing(journal, batch.id, group) for group in batch.groups)
+    return BatchProgress(batch, found)
+
+
+def _word(one: GroupStanding) -> str:
+    bundle = one.bundle
+    if bundle is not None and bundle.server_at is not None and bundle.state in _TIMED:
+        return f"{one.word} {short_clock(bundle.server_at)}"
+    return one.word
+
+
+_TIMED = frozenset({BundleState.SUBMITTED, BundleState.SENT, BundleState.UNKNOWN})

@@ -1,0 +1,157 @@
+"""What was created is paid: built, signed, submitted, a group at a time, and followed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from swapdesk.flows.batch.group_account import NotSettled
+from swapdesk.flows.batch.group_signing import GroupSigning
+from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.standing import Until
+from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.signing_session import Stage
+from swapdesk.flows.wording import NO_JOURNAL
+from swapdesk.tui.commands.batch import BuildBundle, SignBundle, SubmitBundle
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
+from swapdesk.tui.screens.batch_editing import BatchEditing
+from swapdesk.tui.screens.batch_facts import PlanState
+
+if TYPE_CHECKING:
+    from swapdesk.tui.signing import Signing
+
+PAYING_VERBS = (BuildBundle, SignBundle, SubmitBundle)
+_DOING = {
+    Until.BUILT: "building",
+    Until.SIGNED: "being signed",
+    Until.SUBMITTED: "submitting",
+    Until.SETTLED: "submitting",
+}
+_STANDS_AFTER = {BuildBundle: Until.BUILT, SignBundle: Until.SIGNED, SubmitBundle: Until.SETTLED}
+
+
+class BatchPaying(BatchEditing):
+    """Which key is due follows from the journal; the work itself is the application's."""
+
+    @property
+    def signing(self) -> GroupSigning | None:
+        """The session of the group that is next, once there was one in this run."""
+        progress, bundles = self.progress, getattr(self.app, "bundles", None)
+        if progress is None or progress.current is None or bundles is None:
+            return None
+        current = progress.current
+        found: GroupSigning | None = bundles.get(current.batch_id, current.group.number)
+        return found
+
+    @property
+    def doing(self) -> str:
+        """What goes on with the group that is next; empty when nothing."""
+        signing, bundles = self.signing, getattr(self.app, "bundles", None)
+        if signing is None or bundles is None or not bundles.working(signing):
+            return ""
+        current = self.progress.current if self.progress is not None else None
+        bundle = current.bundle if current is not None else None
+        if bundle is not None and bundle.under_way:
+            return "following"
+        return _DOING[signing.until]
+
+    def swaps_changed(self) -> None:
+        self.read_on()
+
+    def plan_state(self, plan: BatchPlan) -> PlanState:
+        state, progress = super().plan_state(plan), self.progress
+        if progress is None:
+            return state
+        current, ending = progress.current, self.signing.ending if self.signing else None
+        failure = ending.failure if ending is not None else None
+        return PlanState(
+            plan,
+            state.means,
+            state.exchanges,
+            state.reads,
+            built=current.plan if current is not None else "",
+            gas=progress.gas,
+            stopped=f"{failure.cause} Next: {failure.next}." if failure is not None else "",
+        )
+
+    def done(self) -> str:
+        progress = self.progress
+        if progress is None:
+            return super().done()
+        return progress.word if not self.doing else f"{progress.word}, {self.doing}"
+
+    def say_money(self) -> None:
+        progress, signing = self.progress, self.signing
+        if progress is None:
+            return
+        next_ = progress.next
+        if signing is not None and signing.waits:
+            word = "s shows what is to be signed"
+            next_ = f"you: {word if signing.stage is Stage.REVIEW else 's unlocks the wallet'}"
+        elif self.doing in ("building", "submitting"):
+            next_ = "the service: it answers"
+        self.set_money(f"{progress.whereabouts}.", next_, where_short=f"{progress.brief}.")
+
+    def step(self) -> str:
+        progress = self.progress
+        current = progress.current if progress is not None else None
+        if current is None:
+            return super().step()
+        bundle = current.bundle
+        number = 0 if bundle is None else bundle.number
+        return f"{current.group.multi_id} {number} {current.word} {self.doing}"
+
+    # keys
+
+    def paying_standing(self, verb: type[Command]) -> Standing:
+        """Of the three verbs that pay a group."""
+        progress = self.progress
+        current = progress.current if progress is not None else None
+        if progress is None or progress.creating or current is None or current.next is None:
+            return HIDDEN
+        doing = self.doing
+        if verb is SignBundle and doing == "being signed":
+            return Standing(verb="look at it")
+        bundle, due = current.bundle, current.next
+        if verb is BuildBundle and due is Until.SIGNED:
+            return HIDDEN if doing else Standing(verb="build again", cost="1 read")
+        if due is not _STANDS_AFTER[verb]:
+            return HIDDEN
+        if doing:
+            return Standing(locked=doing)
+        if self.link is None or self.link.connection.read_only:
+            return Standing(locked="not connected" if self.link is None else "read only")
+        if verb is BuildBundle:
+            return Standing(cost="1 read")
+        if verb is SignBundle:
+            return Standing(verb="sign and send") if current.solana else READY
+        under_way = bundle is not None and bundle.under_way
+        return Standing(verb="look again") if under_way else READY
+
+    def do_build_bundle(self) -> None:
+        self._pay(Until.BUILT)
+
+    def do_sign_bundle(self) -> None:
+        signing = self._pay(Until.SIGNED)
+        app: Signing = self.app  # type: ignore[assignment]
+        if signing is not None:
+            app.open_signing(signing)
+
+    def do_submit_bundle(self) -> None:
+        self._pay(Until.SETTLED)
+
+    def _pay(self, until: Until) -> GroupSigning | None:
+        progress = self.progress
+        current = progress.current if progress is not None else None
+        if current is None:
+            return None
+        app: Signing = self.app  # type: ignore[assignment]
+        try:
+            signing = app.pay_group(current.batch_id, current.group.number, until)
+        except NotSettled as error:
+            self.show_notice(f"{error} Next {error.next}.", "warning")
+            return None
+        except JournalUnavailable:
+            self.show_notice(NO_JOURNAL.cause, "error")
+            return None
+        self.show()
+        return signing
