@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from swapdesk.cli.call import Call, desk_command
+from swapdesk.cli.wallet_commands import passphrase_option
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def sell_option(command: F) -> F:
+    return click.option(
+        "--sell", default="", metavar="TOKEN", help="Sold by rows that name no token."
+    )(command)
+
+
+def batch_argument(command: F) -> F:
+    return click.argument("name", required=False, metavar="[BATCH]")(command)
+
+
+def group_option(command: F) -> F:
+    return click.option(
+        "--group", type=click.IntRange(1), metavar="N", help="Not the first that is not over."
+    )(command)
+
+
+def wallet_option(command: F) -> F:
+    return click.option(
+        "--wallet", "account", default="", metavar="NAME|ADDRESS", help="The account that pays."
+    )(command)
 
 
 @click.group()
 def batch() -> None:
-    """Many recipients from one file: planned row by row, created as groups.
+    """Many recipients from one file: planned row by row, created and paid as groups.
 
     Columns: to, amount, token (what arrives), chain, memo, route, sell (what is sold), refund.
     """
@@ -30,8 +59,8 @@ def template(call: Call, out: Path | None) -> int:
 
 
 @batch.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--sell", default="", metavar="TOKEN", help="Sold by rows that name no token.")
+@click.argument("file", type=_FILE)
+@sell_option
 @desk_command
 def plan(call: Call, file: Path, sell: str) -> int:
     """Judge every row and show groups, totals and calls. Nothing is created.
@@ -45,55 +74,159 @@ def plan(call: Call, file: Path, sell: str) -> int:
 
 
 @batch.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--sell", default="", metavar="TOKEN", help="Sold by rows that name no token.")
+@click.argument("what", required=False, metavar="FILE|[BATCH]")
+@sell_option
 @click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe.")
 @click.option("--again", is_flag=True, help="Also when the same rows were created before.")
+@click.option("--failed", is_flag=True, help="The rows of a batch that failed, and no others.")
 @desk_command
-def create(call: Call, file: Path, sell: str, yes: bool, again: bool) -> int:
-    """Create the orders of a file, group after group. Nothing is paid.
+def create(call: Call, what: str | None, sell: str, yes: bool, again: bool, failed: bool) -> int:
+    """Create the orders of a FILE, group after group, or with --failed those rows of a BATCH (the
+    newest one unless it is named) that became no order. Nothing is paid.
 
     Exit 4 when the service refused rows; the others stand.
     """
-    from swapdesk.cli.batch_creation import create_batch
+    from swapdesk.cli.batch_creation import CreateRequest, create_batch
+    from swapdesk.cli.command_error import bad_input
     from swapdesk.cli.session import run_session
 
-    return run_session(
-        call, lambda session: create_batch(session, file, sell, yes=yes, again=again)
-    )
+    if what is None and not failed:
+        raise bad_input("NO_FILE", "Name a file, or --failed.", field="file")
+    file = None if failed or what is None else Path(what)
+    request = CreateRequest(file, (what or "") if failed else None, sell, yes, again)
+    return run_session(call, lambda session: create_batch(session, request))
 
 
 @batch.command()
-@click.argument("name", required=False, metavar="[BATCH]")
+@batch_argument
+@group_option
+@wallet_option
 @desk_command
-def resume(call: Call, name: str | None) -> int:
-    """Go on with a batch: look for groups of unknown outcome, create those that never left."""
-    from swapdesk.cli.batch_creation import resume_batch
-    from swapdesk.cli.session import run_session
+def build(call: Call, name: str | None, group: int | None, account: str) -> int:
+    """Ask what has to be signed to pay a group, and compare it. Nothing is signed or paid.
 
-    return run_session(call, lambda session: resume_batch(session, name))
+    Given again it builds anew, as long as nothing of it is signed.
+    """
+    from swapdesk.cli.batch_paying import PayRequest, pay_group
+    from swapdesk.cli.session import run_session
+    from swapdesk.flows.batch.standing import Until
+
+    request = PayRequest(account, group)
+    return run_session(call, lambda session: pay_group(session, name, Until.BUILT, request))
 
 
 @batch.command()
-@click.argument("name", required=False, metavar="[BATCH]")
+@batch_argument
+@group_option
+@wallet_option
+@click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
+@passphrase_option
+@desk_command
+def sign(
+    call: Call,
+    name: str | None,
+    group: int | None,
+    account: str,
+    yes: bool,
+    descriptor: int | None,
+) -> int:
+    """Fund the own smart account where it lacks something, and sign the bundle of a group.
+
+    On Solana each transaction is signed and sent; a bundle is not submitted before batch submit.
+    """
+    from swapdesk.cli.batch_paying import PayRequest, pay_group
+    from swapdesk.cli.session import run_session
+    from swapdesk.flows.batch.standing import Until
+
+    request = PayRequest(account, group, yes, descriptor)
+    return run_session(call, lambda session: pay_group(session, name, Until.SIGNED, request))
+
+
+@batch.command()
+@batch_argument
+@group_option
+@desk_command
+def submit(call: Call, name: str | None, group: int | None) -> int:
+    """Submit the signatures of a group once, and follow the bundle to its outcome.
+
+    Exit 10 when it failed or was called off, 8 while it is open: given again nothing is sent
+    that may be there already.
+    """
+    from swapdesk.cli.batch_paying import PayRequest, pay_group
+    from swapdesk.cli.session import run_session
+    from swapdesk.flows.batch.standing import Until
+
+    request = PayRequest(group=group)
+    return run_session(call, lambda session: pay_group(session, name, Until.SETTLED, request))
+
+
+@batch.command()
+@click.argument("file", type=_FILE)
+@sell_option
+@wallet_option
+@click.option("--yes", is_flag=True, help="Create, sign and pay without asking.")
+@click.option("--again", is_flag=True, help="Also when the same rows were created before.")
+@passphrase_option
+@desk_command
+def run(
+    call: Call,
+    file: Path,
+    sell: str,
+    account: str,
+    yes: bool,
+    again: bool,
+    descriptor: int | None,
+) -> int:
+    """Plan, create, and pay the groups of a file, one after another.
+
+    What stops it is gone on with by batch resume. Exit 4 when the service refused rows; the
+    others are paid.
+    """
+    from swapdesk.cli.batch_creation import CreateRequest
+    from swapdesk.cli.batch_paying import PayRequest, run_batch
+    from swapdesk.cli.session import run_session
+
+    create = CreateRequest(file, None, sell, yes, again)
+    request = PayRequest(account, None, yes, descriptor)
+    return run_session(call, lambda session: run_batch(session, create, request))
+
+
+@batch.command()
+@batch_argument
+@wallet_option
+@click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
+@passphrase_option
+@desk_command
+def resume(call: Call, name: str | None, account: str, yes: bool, descriptor: int | None) -> int:
+    """Go on with a batch: look for groups of unknown outcome, create those that never left, and
+    pay what was begun to be paid."""
+    from swapdesk.cli.batch_paying import PayRequest, resume_batch
+    from swapdesk.cli.session import run_session
+
+    request = PayRequest(account, None, yes, descriptor)
+    return run_session(call, lambda session: resume_batch(session, name, request))
+
+
+@batch.command()
+@batch_argument
 @desk_command
 def status(call: Call, name: str | None) -> int:
     """What became of every row; the newest batch unless one is named."""
-    from swapdesk.cli.batch_creation import show_status
+    from swapdesk.cli.batch_result import show_status
     from swapdesk.cli.session import run_session
 
     return run_session(call, lambda session: show_status(session, name))
 
 
 @batch.command()
-@click.argument("name", required=False, metavar="[BATCH]")
+@batch_argument
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="A new file."
 )
 @desk_command
 def export(call: Call, name: str | None, out: Path | None) -> int:
     """The results as CSV, one line for each line of the file."""
-    from swapdesk.cli.batch_creation import export_batch
+    from swapdesk.cli.batch_result import export_batch
     from swapdesk.cli.session import run_session
 
     return run_session(call, lambda session: export_batch(session, name, out))

@@ -14,6 +14,7 @@ from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes
+from swapdesk.flows.batch.sheet import Sheet
 from swapdesk.flows.batch.template import template
 from swapdesk.flows.order_export import write_export
 from swapdesk.wire.operations import RateClass
@@ -52,15 +53,23 @@ async def planned(session: Session, file: Path, sell: str) -> BatchPlan:
     """The plan of a file with its limits. Exit 2 for a file that is none."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
-        await session.load_catalog()
-        desk = session.desk
-        planner = BatchPlanner(desk.catalog, desk.book, desk.journal, desk.clock, sell)
-        sheet = await planner.read(file.name, content)
+        sheet = await _planner(session, sell).read(file.name, content)
     except UnreadableFile as error:
         facts = {} if error.line is None else {"line": error.line}
         raise bad_input(error.code, f"{error.reason} {error.do}", field="file", **facts) from None
-    plan = await planner.judged(sheet)
-    return await planner.with_limits(plan, session.link.api)
+    return await planned_sheet(session, sheet, sell)
+
+
+async def planned_sheet(session: Session, sheet: Sheet, sell: str) -> BatchPlan:
+    """The plan of rows that were read."""
+    await session.load_catalog()
+    planner = _planner(session, sell)
+    return await planner.with_limits(await planner.judged(sheet), session.link.api)
+
+
+def _planner(session: Session, sell: str) -> BatchPlanner:
+    desk = session.desk
+    return BatchPlanner(desk.catalog, desk.book, desk.journal, desk.clock, sell)
 
 
 async def show_plan(session: Session, file: Path, sell: str) -> int:

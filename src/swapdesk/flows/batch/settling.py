@@ -183,9 +183,8 @@ class GroupSettling:
         return bundle
 
     def _may_build(self, bundle: JournaledBundle) -> bool:
-        if bundle.state is BundleState.CONFIRMED or bundle.under_way:
-            return False
-        return bundle.state is not BundleState.SIGNED or self._late(bundle)
+        """Signatures that never left are given up by it."""
+        return bundle.state is not BundleState.CONFIRMED and not bundle.under_way
 
     def _late(self, bundle: JournaledBundle) -> bool:
         return bundle.built.expires - self._clock.now() <= LEAST_LEFT
@@ -280,11 +279,10 @@ class GroupSettling:
         if self._late(bundle):
             raise Stopped("ORDERS_EXPIRED", "An order of the bundle has expired.", BUILD_AGAIN)
         await self._refuse_changes(bundle.built)
-        if not self.standing.funded:
-            self._refuse_beside_another()
-            if overtaken(self._journal, bundle):
-                said = "Another group was paid from the smart account since this was built."
-                raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
+        self._refuse_beside_another()
+        if overtaken(self._journal, bundle):
+            said = "Another group was paid from the smart account since this was built."
+            raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
         needs, items = bundle.built.needs, bundle.built.items
         begun = {one.intent_id for one in self._payments.all if one.hash is not None}
         missing = [

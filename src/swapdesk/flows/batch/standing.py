@@ -263,11 +263,8 @@ def blocking(
             continue
         if (one.built.account, one.built.chain) != (account, chain):
             continue
-        if one.under_way:
-            return one
-        payments = journal.bundles.payments(one.batch_id, one.group)
-        counts_on_it = one.state is BundleState.SIGNED or bool(payments)
-        if counts_on_it and one.built.expires > now:
+        # What is built only may be overtaken: then it is built again before it is signed.
+        if one.under_way or (one.state is BundleState.SIGNED and one.built.expires > now):
             return one
     return None
 

@@ -1,0 +1,239 @@
+"""Paying the groups of a batch: ``batch build|sign|submit``, ``batch run`` and ``batch resume``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from swapdesk.cli.batch_creation import (
+    CreateRequest,
+    creatable_plan,
+    created,
+    creation_error,
+    creation_exit,
+    gone_on,
+    tell_batch,
+)
+from swapdesk.cli.batch_result import find_batch
+from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
+from swapdesk.cli.exit_codes import Exit, exit_of
+from swapdesk.cli.group_document import next_words
+from swapdesk.cli.output import Output
+from swapdesk.cli.session import Session, require_key
+from swapdesk.cli.wallet_chains import review_text
+from swapdesk.cli.wallet_session import make_ready, of_wallet_error, unlock
+from swapdesk.flows.batch.group_account import NotSettled, group_account, settling_of
+from swapdesk.flows.batch.group_watch import GroupWatch, Turn
+from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing, signs, standings
+from swapdesk.flows.batch_log import JournaledBatch
+from swapdesk.flows.dex_payment import Agreed, Pace
+from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.signing_session import Ending
+from swapdesk.flows.wording import NO_JOURNAL
+from swapdesk.wallet.errors import WalletError
+from swapdesk.wallet.review import Review
+from swapdesk.wallet.transactions import SignedTransaction
+
+PAY = 'Create and pay these orders? Type "pay":'
+_ENDS = {
+    "NOT_CONFIRMED": Exit.INTERRUPTED,
+    "BUNDLE_FAILED": Exit.ENDED_OTHERWISE,
+    "WITHDRAWN": Exit.ENDED_OTHERWISE,
+    "ON_ITS_WAY": Exit.UNKNOWN,
+    "NOT_FINAL": Exit.UNKNOWN,
+    "AGENT_GONE": Exit.UNKNOWN,
+    "CHAIN_UNREACHABLE": Exit.UNREACHABLE,
+    "NO_ACCOUNT": Exit.NOT_FOUND,
+}
+"""Ends by code; every other one is the desk's or the wallet's own refusal."""
+
+
+@dataclass(frozen=True)
+class PayRequest:
+    """``account`` is a name or an address, empty for the first one of each chain; ``group`` the
+    number of one, None for the first that is not over; ``descriptor`` has the pass phrase."""
+
+    account: str = ""
+    group: int | None = None
+    yes: bool = False
+    descriptor: int | None = None
+
+
+async def pay_group(session: Session, batch: str | None, until: Until, request: PayRequest) -> int:
+    """Take one group of a batch as far as asked, and print it. Raises CommandError."""
+    require_key(session)
+    found = find_batch(session, batch)
+    await _ready(session)
+    standing = _chosen(session, found, request.group)
+    _refuse_early(standing, until)
+    ending = await _Work(session, request).settled(standing, until)
+    tell_batch(session, found)
+    _end(session, standing, ending)
+    return Exit.DONE
+
+
+async def run_batch(session: Session, create: CreateRequest, request: PayRequest) -> int:
+    """Plan, create, and pay each group after the one before. Raises CommandError."""
+    if not create.yes and not session.call.interactive:
+        raise bad_input("NEEDS_YES", "Without a terminal this needs --yes.", field="yes")
+    plan = await creatable_plan(session, create, PAY, "pay")
+    await _ready(session)
+    made = await created(session, plan, again=create.again)
+    session.desk.journal.bundles.pay(made.batch.id, request.account)
+    stopped = creation_error(made)
+    if stopped is not None:
+        tell_batch(session, made.batch)
+        raise stopped
+    return await _all_groups(session, made.batch, request)
+
+
+async def resume_batch(session: Session, batch: str | None, request: PayRequest) -> int:
+    """Go on with a batch: what is unknown is looked for, what never left is created, and what
+    was begun to be paid is paid. Raises CommandError."""
+    require_key(session)
+    found = find_batch(session, batch)
+    journal = session.desk.journal
+    if not journal.batches.adopt(found.id):
+        raise own_refusal("OWNED", "Another desk that runs now works on this batch.")
+    await _ready(session)
+    made = await gone_on(session, found)
+    stopped = creation_error(made)
+    if stopped is not None:
+        tell_batch(session, made.batch)
+        raise stopped
+    payer = journal.bundles.payer(found.id)
+    if payer is None and not any(one.begun for one in standings(journal, found.id)):
+        tell_batch(session, made.batch)
+        return creation_exit(made.batch)
+    account = request.account or payer or ""
+    return await _all_groups(
+        session, made.batch, replace(request, account=account), begun=payer is None
+    )
+
+
+async def _all_groups(
+    session: Session, batch: JournaledBatch, request: PayRequest, *, begun: bool = False
+) -> int:
+    """Pay one group after another, with ``begun`` those of which something was signed. The first
+    that stops stops all."""
+    work = _Work(session, request)
+    for one in standings(session.desk.journal, batch.id):
+        if one.over or one.next is None or (begun and not one.begun):
+            continue
+        ending = await work.settled(one, Until.SETTLED)
+        if ending.failure is not None:
+            tell_batch(session, batch)
+            _end(session, one, ending)
+    again = find_batch(session, batch.id)
+    tell_batch(session, again)
+    return creation_exit(again)
+
+
+class _Work:
+    """One command's work on groups: keys are opened once, when they are first needed."""
+
+    def __init__(self, session: Session, request: PayRequest) -> None:
+        self._session = session
+        self._request = request
+        self._unlocked = False
+
+    async def settled(self, standing: GroupStanding, until: Until) -> Ending:
+        """Raises CommandError for what cannot be begun."""
+        session, desk = self._session, self._session.desk
+        try:
+            if not desk.journal.batches.adopt(standing.batch_id):
+                raise own_refusal("OWNED", "Another desk that runs now works on this batch.")
+            account = await group_account(desk, standing, self._request.account)
+            if signs(standing, until) and not self._unlocked:
+                await unlock(session.call, desk.wallet, self._request.descriptor)
+                self._unlocked = True
+            settling = await settling_of(
+                desk,
+                standing,
+                account,
+                self._look,
+                pace=Pace(),
+                watch=_Progress(session.call.output, standing),
+            )
+            return await settling.advance(until)
+        except NotSettled as error:
+            end = _ENDS.get(error.code, Exit.OWN_REFUSAL)
+            raise CommandError(
+                end, error.code, str(error), standing.whereabouts, error.next
+            ) from None
+        except WalletError as error:
+            raise of_wallet_error(error) from None
+        except JournalUnavailable:
+            raise own_refusal("NO_JOURNAL", NO_JOURNAL.cause, next=NO_JOURNAL.next) from None
+
+    async def _look(self, review: Review) -> Agreed | None:
+        output = self._session.call.output
+        output.talk(*review_text(review))
+        if review.phrase is not None:
+            typed = output.ask(f'Type "{review.phrase}" to sign:')
+            return Agreed(review.phrase) if typed == review.phrase else None
+        agreed = self._request.yes or output.ask('Sign this? Type "sign":') == "sign"
+        return Agreed() if agreed else None
+
+
+class _Progress(GroupWatch):
+    """Says what goes on, each thing once."""
+
+    def __init__(self, output: Output, standing: GroupStanding) -> None:
+        self._output = output
+        self._group = standing.group.number
+        self._seen: set[str] = set()
+
+    def turns_to(self, turn: Turn) -> None:
+        deposits = f"{turn.payees} deposit{'' if turn.payees == 1 else 's'}"
+        what = f"{exact_amount(turn.need.amount)} {turn.need.symbol}"
+        whom = "the smart account" if turn.funding else deposits
+        self._output.talk(f"Group {self._group}: {what} to {whom}, {turn.number} of {turn.total}.")
+
+    def seen(self, signed: SignedTransaction) -> None:
+        if signed.hash not in self._seen:
+            self._seen.add(signed.hash)
+            self._output.talk(f"Group {self._group}: transaction {signed.hash} is on its way.")
+
+
+async def _ready(session: Session) -> None:
+    await session.load_catalog()
+    try:
+        await make_ready(session, session.desk.wallet, fill=False)
+    except WalletError as error:
+        raise of_wallet_error(error) from None
+
+
+def _chosen(session: Session, batch: JournaledBatch, number: int | None) -> GroupStanding:
+    found = standings(session.desk.journal, batch.id)
+    if number is None:
+        return next((one for one in found if not one.over and one.next is not None), found[-1])
+    if not 1 <= number <= len(found):
+        raise bad_input("NO_GROUP", f"The batch has {len(found)} groups.", field="group")
+    return found[number - 1]
+
+
+def _refuse_early(standing: GroupStanding, until: Until) -> None:
+    """``submit`` signs nothing, and ``sign`` builds nothing: each command does its own step."""
+    if standing.next is not None and standing.next < until:
+        raise CommandError(
+            Exit.OWN_REFUSAL,
+            "NOT_YET",
+            f"Group {standing.group.number} is {standing.word}.",
+            standing.whereabouts,
+            next_words(standing),
+        )
+
+
+def _end(session: Session, standing: GroupStanding, ending: Ending) -> None:
+    """Raises CommandError for an ending that is none of those that were asked for."""
+    failure = ending.failure
+    if failure is None:
+        return
+    now = group_standing(session.desk.journal, standing.batch_id, standing.group)
+    end = _ENDS.get(ending.code, Exit.OWN_REFUSAL)
+    if (now.bundle is not None and now.bundle.under_way) or any(one.open for one in now.payments):
+        end = Exit.UNKNOWN
+    elif ending.error is not None:
+        end = exit_of(ending.error)
+    raise CommandError(end, ending.code, failure.cause, failure.money, failure.next)

@@ -1,0 +1,120 @@
+"""What became of a batch: ``batch status`` and ``batch export``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from swapdesk.cli.batch_plan import new_file
+from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.group_document import group_document, group_facts
+from swapdesk.cli.output import Output
+from swapdesk.cli.session import Session
+from swapdesk.client.errors import NotFound
+from swapdesk.flows.batch.results import result_rows, results_csv
+from swapdesk.flows.batch.standing import GroupStanding, standings
+from swapdesk.flows.batch_log import JournaledBatch
+from swapdesk.flows.journal import Journal
+from swapdesk.wire.orders import Order
+
+
+async def show_status(session: Session, batch: str | None) -> int:
+    """What became of a batch, asked for anew; groups that wait or are unknown stay so."""
+    found = find_batch(session, batch)
+    orders = await _orders(session, found)
+    output = session.call.output
+    if output.json:
+        output.document(batch_document(session.desk.journal, found, orders))
+        return Exit.DONE
+    batch_table(output, session.desk.journal, found, orders)
+    return Exit.DONE
+
+
+async def export_batch(session: Session, batch: str | None, out: Path | None) -> int:
+    """One line for each line of the file."""
+    found = find_batch(session, batch)
+    rows = result_rows(found, await _orders(session, found))
+    output = session.call.output
+    if out is None:
+        if output.json:
+            output.document({"batch": found.id, "rows": rows})
+        else:
+            output.file(results_csv(rows))
+        return Exit.DONE
+    written = new_file(out, results_csv(rows))
+    if output.json:
+        output.document({"batch": found.id, "file": str(written), "rows": len(rows)})
+    else:
+        output.talk(f"Written: {written}.")
+    return Exit.DONE
+
+
+def find_batch(session: Session, batch: str | None) -> JournaledBatch:
+    log = session.desk.journal.batches
+    if batch is None:
+        newest = log.newest(1)
+        if newest:
+            return newest[0]
+        raise CommandError(Exit.NOT_FOUND, "NOT_FOUND", "No batch was created here.")
+    found = log.get(batch)
+    if found is None:
+        raise CommandError(
+            Exit.NOT_FOUND, "NOT_FOUND", "The journal holds no batch that begins so."
+        )
+    return found
+
+
+async def _orders(session: Session, batch: JournaledBatch) -> dict[str, Order]:
+    """Orders of the groups as the service has them; of those it forgot, as the journal has."""
+    orders: dict[str, Order] = {}
+    for row in batch.rows:
+        known = session.desk.journal.orders.get(row.service_id) if row.service_id else None
+        if known is not None:
+            orders[known.order.service_id] = known.order
+    for group in batch.groups:
+        if group.multi_id is None:
+            continue
+        try:
+            status = await session.link.api.get_multi_exchange(group.multi_id)
+        except NotFound:
+            continue
+        orders.update((order.service_id, order) for order in status.orders)
+    return orders
+
+
+def batch_document(
+    journal: Journal, batch: JournaledBatch, orders: dict[str, Order]
+) -> dict[str, Any]:
+    """Every group with its bundle, every row of the file. ``money`` and ``next`` are of the first
+    group that is not over, else of the last."""
+    found = standings(journal, batch.id)
+    groups = [group_document(one) for one in found]
+    at = groups[_at(found)]
+    return {
+        "batch": batch.id,
+        "file": batch.file,
+        "created": batch.created,
+        "groups": groups,
+        "rows": result_rows(batch, orders),
+        "money": at["money"],
+        "next": at["next"],
+    }
+
+
+def batch_table(
+    output: Output, journal: Journal, batch: JournaledBatch, orders: dict[str, Order]
+) -> None:
+    output.facts([("Batch", batch.id), ("File", batch.file)])
+    rows = result_rows(batch, orders)
+    names = ("row", "to", "amount", "state", "serviceId", "orderState", "reason")
+    output.table(
+        ("row", "recipient", "amount", "state", "order", "order state", "reason"),
+        [tuple("" if row[name] is None else str(row[name]) for name in names) for row in rows],
+    )
+    for one in standings(journal, batch.id):
+        output.facts(group_facts(one))
+
+
+def _at(found: tuple[GroupStanding, ...]) -> int:
+    return next((at for at, one in enumerate(found) if not one.over), len(found) - 1)

@@ -1,0 +1,110 @@
+"""How a group of a batch is paid, as commands print it: one object, or facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from swapdesk.flows.batch.standing import GroupStanding, Until
+from swapdesk.flows.bundle_records import WalletPayment
+from swapdesk.flows.notation import exact_amount
+from swapdesk.wire.encoding.numbers import from_base_units, short
+
+_COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"}
+
+
+def group_document(standing: GroupStanding) -> dict[str, Any]:
+    """``bundle`` None before it is built; amounts are in whole tokens."""
+    bundle, group = standing.bundle, standing.group
+    return {
+        "group": group.number,
+        "chain": group.chain,
+        "paid": group.paid,
+        "state": group.state.value,
+        "multiId": group.multi_id,
+        "code": group.code,
+        "rows": [row.number for row in group.rows],
+        "standing": standing.word,
+        "leftOut": standing.left_out,
+        "bundle": None
+        if bundle is None
+        else {
+            "number": bundle.number,
+            "state": bundle.state.value,
+            "account": bundle.built.account,
+            "smartAccount": bundle.built.sender if bundle.built.kind == "evm" else None,
+            "items": [
+                {
+                    "token": item.symbol,
+                    "contract": item.contract,
+                    "amount": item.amount,
+                    "serviceIds": [one.service_id for one in item.deposits],
+                }
+                for item in bundle.built.items
+            ],
+            "needs": [
+                {"token": one.symbol, "contract": one.contract, "amount": one.amount}
+                for one in bundle.built.needs
+            ],
+            "gasAtMost": short(from_base_units(bundle.built.gas_units, _decimals(standing))),
+            "expires": bundle.built.expires,
+            "signatures": len(bundle.signatures),
+            "txHash": bundle.tx_hash,
+            "code": bundle.code,
+            "reason": bundle.reason,
+        },
+        "payments": [_payment(one) for one in standing.payments],
+        "money": standing.whereabouts,
+        "next": next_words(standing),
+    }
+
+
+def group_facts(standing: GroupStanding) -> list[tuple[str, str]]:
+    """The same for a person."""
+    facts = [
+        ("Group", f"{standing.group.number} {standing.group.multi_id or ''}".strip()),
+        ("Stands", standing.word),
+        ("Plan", standing.plan),
+    ]
+    facts += [
+        (
+            "Funding" if one in standing.fundings else "Transaction",
+            f"{exact_amount(one.amount)} {one.symbol} {one.hash}",
+        )
+        for one in standing.payments
+        if one.hash is not None
+    ]
+    if standing.bundle is not None and standing.bundle.tx_hash is not None:
+        facts.append(("Paid by", standing.bundle.tx_hash))
+    return [*facts, ("Funds", f"{standing.whereabouts}."), ("Next", next_words(standing))]
+
+
+def next_words(standing: GroupStanding) -> str:
+    """Who acts next, and by which command."""
+    batch = standing.batch_id[:8]
+    if standing.group.multi_id is None:
+        return f"you: swapdesk batch resume {batch}"
+    if standing.over:
+        return "the exchanges: they pay the recipients"
+    if standing.group.paid == "one by one":
+        return "you: pay the deposit of each order"
+    due = standing.next
+    if due is None:
+        return "nobody: no row of it became an order"
+    return f"you: swapdesk batch {_COMMANDS[due]} {batch} --group {standing.group.number}"
+
+
+def _payment(one: WalletPayment) -> dict[str, Any]:
+    return {
+        "for": one.paying.value,
+        "token": one.symbol,
+        "contract": one.contract,
+        "amount": one.amount,
+        "state": one.state.value,
+        "hash": one.hash,
+        "serviceIds": list(one.service_ids),
+        "code": one.code,
+    }
+
+
+def _decimals(standing: GroupStanding) -> int:
+    return 9 if standing.solana else 18
