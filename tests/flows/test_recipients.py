@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def token(kind: str) -> Token:
     return coins[0] if coins else WORLD[0].model_copy(update=placed)
 
 
-ETH, BTC, XRP = token("evm"), token("bitcoin"), token("xrp")
+ETH, BTC, XRP, SOL = token("evm"), token("bitcoin"), token("xrp"), token("sol")
 
 
 def address(kind: str, name: str) -> str:
@@ -139,6 +140,20 @@ def test_the_tag_kept_with_a_name_is_no_warning(book: AddressBook) -> None:
     bob = check("@bob", book=book)
     assert check_memo_of(bob, "", False, ETH).differs is None
     assert Consent().also(None) == Consent()
+
+
+def test_a_swap_on_chains_carries_no_memo(book: AddressBook) -> None:
+    """Whoever credits by memo would credit nobody."""
+    plain = check(derive_address("sol", b"p" * 32), SOL, book=book)
+    none = check_memo_of(plain, "", False, SOL, on_chain=True)
+    assert (none.ok, none.used, none.memo) == (True, False, None)
+    typed = check_memo_of(plain, "12345", False, SOL, on_chain=True)
+    assert (typed.ok, typed.fault) == (False, "not used")
+    assert typed.problem is not None
+    assert "your own wallet" in typed.problem
+    kept = check_memo_of(replace(plain, memo="77"), "", False, SOL, on_chain=True)
+    assert not kept.ok
+    assert check_memo_of(plain, "12345", False, SOL).memo == "12345"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from flows.signing import TRANSACTION, document, refused, review, swap_intent
 from swapdesk.clock import ManualClock
 from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen
 from swapdesk.flows.dex_payment import Agreed, NotAgreed
-from swapdesk.flows.dex_plan import SwapPlan
+from swapdesk.flows.dex_plan import AT_ONCE, SwapPlan
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.signing_session import Stage
 from swapdesk.flows.signing_steps import FlowStep, Mark, flow_steps
@@ -152,6 +152,14 @@ def test_without_a_plan_the_steps_are_those_that_were_seen(journal: Journal) -> 
         FlowStep("send", Mark.AHEAD),
         FlowStep("confirm", Mark.AHEAD),
     )
+
+
+def test_on_solana_nothing_is_allowed_before() -> None:
+    assert flow_steps([], AT_ONCE, {}, allows=False) == (
+        FlowStep("send", Mark.NOW),
+        FlowStep("confirm", Mark.AHEAD),
+    )
+    assert AT_ONCE.words == ("send", "confirm")
 
 
 def test_what_is_reviewed_names_its_place(session: SwapSigning) -> None:

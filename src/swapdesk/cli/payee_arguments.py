@@ -57,9 +57,11 @@ def read_payees(desk: Desk, request: CreateRequest, board: QuoteBoard, row: Rank
         request.memo if request.memo is not None else _own_memo(request, recipient),
         request.memo_waived,
         token_out,
+        on_chain=row.on_chain,
     )
     if not memo.ok:
-        hint = ' Give it with --memo, or --waive-memo "NO MEMO".' if not request.memo else ""
+        asked = not request.memo and not row.on_chain
+        hint = ' Give it with --memo, or --waive-memo "NO MEMO".' if asked else ""
         raise bad_input("BAD_MEMO", f"{memo.problem}{hint}", field="memo")
     refund = _read_refund(desk, request, token_in, row, paid, deposits)
     for differs, label in ((memo.differs, memo.label), (refund.differs, refund.memo_label)):

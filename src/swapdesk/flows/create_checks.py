@@ -62,6 +62,7 @@ class CreateChecks:
         self.paid = paid_addresses(desk.journal)
         self.asks_refund = needs_refund_address(row)
         self.fixed = row.quote.fixed
+        self.on_chain = row.on_chain
         self.own: Mapping[str, str] = {}
         """Addresses of this wallet's accounts, with their names."""
         self.middle: Token | None = middle_token(desk.catalog, board, row)
@@ -75,7 +76,7 @@ class CreateChecks:
         recipient = self.recipient(typed.recipient)
         return Checked(
             recipient,
-            check_memo_of(recipient, typed.memo, False, self.bought),
+            check_memo_of(recipient, typed.memo, False, self.bought, on_chain=self.on_chain),
             self.refund(typed.refund, typed.refund_memo) if self.asks_refund else None,
             self._intermediate(typed.intermediate),
         )

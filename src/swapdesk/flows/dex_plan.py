@@ -18,10 +18,12 @@ PERMIT, ORDER = "permit", "order"
 @dataclass(frozen=True)
 class SwapPlan:
     """``approvals`` are transactions that come first; ``signatures`` the kinds of documents to
-    sign in their order, empty where a kind is not known yet."""
+    sign in their order, empty where a kind is not known yet. ``allows``: the venue takes the
+    token; on Solana both sides pay in one transaction, and nothing is allowed before."""
 
     approvals: int = 0
     signatures: tuple[str, ...] = ()
+    allows: bool = True
 
     @property
     def settles(self) -> bool:
@@ -39,7 +41,12 @@ class SwapPlan:
         signs = (
             f"sign {at}/{total} {kind}".rstrip() for at, kind in enumerate(self.signatures, start=1)
         )
-        return (allowance, *signs, "settle" if self.settles else "send", "confirm")
+        first = (allowance,) if self.allows else ()
+        return (*first, *signs, "settle" if self.settles else "send", "confirm")
+
+
+AT_ONCE = SwapPlan(allows=False)
+"""Of a swap that is one transaction."""
 
 
 async def ask_plan(api: PartnerApi, quote_id: str, account: str) -> SwapPlan:

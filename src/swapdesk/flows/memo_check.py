@@ -39,14 +39,26 @@ class MemoCheck:
         return next((line.text for line in self.lines if line.level == "refuse"), None)
 
 
-def check_memo(text: str | None, waived: bool, token: Token) -> MemoCheck:
+NO_MEMO = "A swap on chains carries no memo."
+TO_YOURSELF = "Have it sent to your own wallet, and send it on from there."
+
+
+def check_memo(
+    text: str | None, waived: bool, token: Token, *, on_chain: bool = False
+) -> MemoCheck:
     """The memo or destination tag for a payout of ``token``.
 
-    ``waived`` (``--memo ""`` in a command) or the typed phrase ``NO MEMO`` sends none.
+    ``waived`` (``--memo ""`` in a command) or the typed phrase ``NO MEMO`` sends none. A swap
+    ``on_chain`` carries none, whatever its chain has.
     """
     chain = token.chain_data
     label = memo_label(chain.kind)
     typed = text or ""
+    if on_chain and uses_memo(chain.kind):
+        if not typed and not chain.memo_needed:
+            return MemoCheck(None, False, True, label, False, (CheckLine("ok", NO_MEMO),))
+        line = CheckLine("refuse", f"{NO_MEMO} {TO_YOURSELF}")
+        return MemoCheck(None, False, False, label, False, (line,), fault="not used")
     used = uses_memo(chain.kind) or bool(chain.memo_needed)
     if not used:
         if not typed:
@@ -74,12 +86,20 @@ def check_memo(text: str | None, waived: bool, token: Token) -> MemoCheck:
 
 
 def check_memo_of(
-    recipient: RecipientCheck, text: str | None, waived: bool, token: Token
+    recipient: RecipientCheck,
+    text: str | None,
+    waived: bool,
+    token: Token,
+    *,
+    on_chain: bool = False,
 ) -> MemoCheck:
     """:func:`check_memo`, compared with the memo that the address book keeps with ``recipient``.
 
-    Another memo, or none, credits somebody else at an exchange: it is agreed to first.
+    Another memo, or none, credits somebody else at an exchange: it is agreed to first, and where
+    none can be sent refused.
     """
+    if on_chain:
+        return check_memo(text or recipient.memo, False, token, on_chain=True)
     check = check_memo(text, waived, token)
     if not (check.ok and check.used and recipient.ok):
         return check

@@ -25,7 +25,7 @@ from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
 from swapdesk.wallet.payload import Payload, TypedDataPayload
 from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import FINAL, SignedTransaction
+from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
 
 class Stage(Enum):
@@ -180,6 +180,8 @@ class SigningSession(Watch, ABC):
             said = f"{sent.confirmations} confirmations"
         where = self.token.chain_name
         problem = f" The node says: {sent.problem}." if sent.problem else ""
+        if sent.state is TransactionState.MINED and not sent.confirmations:
+            return f"Executed on {where}. It counts once the chain calls it final.{problem}"
         if not sent.confirmations:
             return f"Sent. {where} has not executed it yet.{problem}"
         return f"Executed on {where}, {said}.{problem}"

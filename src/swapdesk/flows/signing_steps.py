@@ -39,23 +39,24 @@ def flow_steps(
     kinds: Mapping[int, str],
     *,
     ended: bool = False,
+    allows: bool = True,
 ) -> tuple[FlowStep, ...]:
     """The line of a swap. ``kinds`` are the documents that were reviewed, by their step from 0;
-    ``ended``: nothing more is done, so what is not done failed."""
+    ``ended``: nothing more is done, so what is not done failed; ``allows`` as of a plan."""
     planned = plan.signatures if plan is not None else ()
     signed = _signed(steps)
     count = max([len(planned), len(kinds) and max(kinds) + 1, len(signed) and max(signed) + 1])
     begun = {one.name.partition(" ")[0] for one in steps}
     behind = bool(begun & {"create", "swap", "confirm"})
     allowed = behind or "sign" in begun
-    line = [FlowStep("allowance", Mark.DONE if allowed else Mark.NOW)]
+    line = [FlowStep("allowance", Mark.DONE if allowed else Mark.NOW)] if allows else []
     for at in range(count):
         kind = kinds.get(at) or (planned[at] if at < len(planned) else "")
         state = signed.get(at)
         done = behind or state is StepState.ACKED
         mark = Mark.DONE if done else Mark.AHEAD if state is None else Mark.NOW
         line.append(FlowStep(f"sign {at + 1} {kind}".rstrip(), mark))
-    line.append(_payment(steps, plan, begun))
+    line.append(_payment(steps, plan, begun, allows))
     confirm = _last(steps, "confirm")
     told = Mark.AHEAD if confirm is None else Mark.NOW
     line.append(
@@ -73,7 +74,9 @@ def _signed(steps: Sequence[SwapStep]) -> dict[int, StepState]:
     return dict(enumerate(found.values()))
 
 
-def _payment(steps: Sequence[SwapStep], plan: SwapPlan | None, begun: set[str]) -> FlowStep:
+def _payment(
+    steps: Sequence[SwapStep], plan: SwapPlan | None, begun: set[str], allows: bool
+) -> FlowStep:
     swap = _last(steps, "swap")
     settles = swap is None and ("confirm" in begun or (plan is not None and plan.settles))
     name = "settle" if settles else "send"
@@ -81,7 +84,8 @@ def _payment(steps: Sequence[SwapStep], plan: SwapPlan | None, begun: set[str]) 
         return FlowStep(name, Mark.DONE if swap.state is StepState.ACKED else Mark.NOW)
     if "confirm" in begun:
         return FlowStep(name, Mark.DONE)
-    return FlowStep(name, Mark.NOW if "create" in begun else Mark.AHEAD)
+    now = "create" in begun or not allows
+    return FlowStep(name, Mark.NOW if now else Mark.AHEAD)
 
 
 def _refused(steps: Sequence[SwapStep]) -> bool:

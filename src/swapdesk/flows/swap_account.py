@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.chain_links import KINDS
-from swapdesk.flows.dex_plan import SwapPlan, ask_plan
+from swapdesk.flows.dex_plan import AT_ONCE, SwapPlan, ask_plan
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wallet.accounts import Account, Accounts, Kind
 from swapdesk.wallet.errors import Refused
@@ -95,6 +95,8 @@ async def find_account(desk: Desk, sold: Token, bought: Token) -> AsyncIterator[
 
 async def with_plan(desk: Desk, found: SwapAccount, quote_id: str) -> SwapAccount:
     """The same with what the service says the swap will take; without it where it does not."""
+    if found.account.kind is Kind.SOLANA:
+        return replace(found, plan=AT_ONCE)
     try:
         return replace(found, plan=await ask_plan(desk.link.api, quote_id, found.account.address))
     except ClientError:

@@ -83,7 +83,8 @@ class SwapSigning(SigningSession):
         """From the journal."""
         ended = isinstance(self.outcome, SwapEnded)
         steps = self._journal.swaps.steps(self.id)
-        return flow_steps(steps, self.plan, self._kinds, ended=ended)
+        allows = self.token.kind == "evm"
+        return flow_steps(steps, self.plan, self._kinds, ended=ended, allows=allows)
 
     @property
     def doing(self) -> str:
@@ -98,6 +99,17 @@ class SwapSigning(SigningSession):
         if last.name == "confirm":
             return "The desk tells the service of the swap."
         return "The wallet reads the chain and looks at what is to be signed."
+
+    @property
+    def brief(self) -> str | None:
+        if isinstance(self.outcome, Swapped):
+            return "swapped"
+        step = self._journal.swaps.last(self.id, "swap")
+        if step is None or not step.told.get("hash"):
+            return None
+        if step.state is StepState.ACKED:
+            return "with the venue"
+        return "on its way" if step.state in (StepState.SENT, StepState.UNKNOWN) else None
 
     @property
     def whereabouts(self) -> str:

@@ -31,6 +31,7 @@ _HARMLESS = frozenset({Meaning.LABEL, Meaning.ROUTE, Meaning.PROOF})
 _LESS = frozenset({"SOLD_BELOW", "ALLOWANCE_BELOW"})
 """Warnings of a field that says less than was promised, which harms nobody."""
 _COIN = Asset("of the chain's coin", 18, None)
+_SOL = Asset("SOL", 9, None)
 
 
 def lines_of(case: Case, findings: Iterable[Finding]) -> tuple[ReviewLine, ...]:
@@ -245,7 +246,8 @@ def _opened(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _network_fee(case: Case, field: ClaimField) -> tuple[str, str]:
-    return f"{plain(field.value)} base units", f"{case.promise.gas_units} base units at most"
+    units = field.value if isinstance(field.value, int) else 0
+    return amount(units, _SOL), f"{amount(case.promise.gas_units, _SOL)} at most"
 
 
 def _lifetime(case: Case, field: ClaimField) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
+from swapdesk.chain.addresses.memos import uses_memo
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.create_checks import Checked, CreateChecks, TypedBefore
 from swapdesk.flows.memo_check import MemoCheck, check_memo
@@ -58,7 +59,7 @@ class CreateForm(Vertical):
             "Recipient", note=gets, value=typed.recipient, id="recipient"
         )
         self._recipient.field.grouped = not typed.recipient.startswith("@")
-        self._memo = _memo_field(token, "", typed.memo, id="memo")
+        self._memo = _memo_field(token, "", typed.memo, on_chain=row.on_chain, id="memo")
         # What came back with a name belongs to that name.
         self._filled = typed.memo if typed.recipient.startswith("@") else ""
         self._refund: AddressInput | None = None
@@ -265,15 +266,19 @@ class CreateForm(Vertical):
         return self._memo.value if self._memo.need is not MemoNeed.NOT_USED else ""
 
 
-def _memo_field(token: Token, prefix: str, value: str, **place: Any) -> MemoField:
+def _memo_field(
+    token: Token, prefix: str, value: str, *, on_chain: bool = False, **place: Any
+) -> MemoField:
     """The field of a chain's memo under its own name; a refund asks for none by itself."""
-    chain, memo = token.chain_data, check_memo("", False, token)
+    chain, memo = token.chain_data, check_memo("", False, token, on_chain=on_chain)
     need = MemoNeed.NOT_USED
     if memo.used:
         needed = bool(chain.memo_needed) and not prefix
         need = MemoNeed.REQUIRED if needed else MemoNeed.OPTIONAL
     label = f"{prefix}{memo.label}"
-    made = MemoField(label[:1].upper() + label[1:], need, chain=chain.name, **place)
+    swaps = on_chain and uses_memo(chain.kind)
+    where = f"{chain.name} by a swap on chains" if swaps else chain.name
+    made = MemoField(label[:1].upper() + label[1:], need, chain=where, **place)
     if memo.used and value:
         made.field.set_value(value)
     return made

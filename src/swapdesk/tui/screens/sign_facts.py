@@ -26,6 +26,7 @@ from swapdesk.tui.widgets.match_lines import LEAST_LABEL, match_table
 from swapdesk.tui.widgets.money_line import MoneyState
 from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
 from swapdesk.wallet.review import Match, Review, Severity
+from swapdesk.wallet.transactions import TransactionState
 
 URGENT_SECONDS = 15
 LABEL = LEAST_LABEL + 2
@@ -267,7 +268,9 @@ def money_of(session: SigningSession, where: str, now: datetime) -> MoneyState:
     if session.stage is Stage.LOCKED:
         return MoneyState(whole, "you: type the pass phrase", funds)
     if session.transaction is not None:
-        return MoneyState(whole, "the chain: it executes the transaction", funds)
+        executed = session.transaction.state is TransactionState.MINED
+        does = "confirms" if executed else "executes"
+        return MoneyState(whole, f"the chain: it {does} the transaction", funds)
     return MoneyState(whole, "the desk: it goes on by itself", funds)
 
 
