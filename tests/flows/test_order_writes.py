@@ -19,7 +19,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.known_orders import LOAD_STEP, KnownOrders
 from swapdesk.flows.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog
-from swapdesk.flows.order_writes import OrderWrites, Writing
+from swapdesk.flows.order_writes import SLICE, OrderWrites, Writing
 from swapdesk.wire.orders import Order
 
 
@@ -66,6 +66,31 @@ async def test_the_newest_of_each_order_is_written_in_a_thread(journal: Journal)
     assert kept is not None
     assert kept.order.eta == Decimal(5)
     assert len(journal.orders.events(name)) == 1
+
+
+async def test_what_changes_while_others_are_written_is_written_once(journal: Journal) -> None:
+    told = Told(journal.order_writer())
+    names = [f"{number:022}" for number in range(3 * SLICE)]
+    first, last = names[0], names[-1]
+
+    def written(ids: Iterable[str]) -> None:
+        if not told.ids:
+            # One that is written already, and one that still waits.
+            for name in (first, last):
+                state = moved(1, service_id=name, eta=Decimal(99))
+                writes.put(Writing(state, "stream", False))
+        told.written(ids)
+
+    writes = OrderWrites(told, ManualClock(NOW), written)  # type: ignore[arg-type]
+    for name in names:
+        writes.put(Writing(moved(0, service_id=name), "stream", False))
+    assert await writes.flush()
+    assert told.ids == names
+    kept = journal.orders.get(last)
+    assert kept is not None
+    assert kept.order.eta == Decimal(99)
+    assert len(journal.orders.events(last)) == 1
+    assert list(writes.pending) == [first]
 
 
 async def test_what_is_put_soon_after_another_is_one_commit(journal: Journal) -> None:

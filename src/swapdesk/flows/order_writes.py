@@ -70,23 +70,24 @@ class OrderWrites:
     async def flush(self) -> bool:
         """Write what waits now; False when the journal did not take it all."""
         async with self._one_at_a_time:
-            pending, self.pending = self.pending, {}
-            states = list(pending.items())
-            for at in range(0, len(states), SLICE):
-                part = states[at : at + SLICE]
+            waiting = list(self.pending)
+            for at in range(0, len(waiting), SLICE):
+                # Taken only now: what changed meanwhile is written in its newest state, once.
+                names = [name for name in waiting[at : at + SLICE] if name in self.pending]
+                part = {name: self.pending.pop(name) for name in names}
                 try:
-                    await asyncio.shield(asyncio.to_thread(self._write, [one for _, one in part]))
+                    await asyncio.shield(asyncio.to_thread(self._write, list(part.values())))
                 except asyncio.CancelledError:
                     # The thread goes on with this part; written twice is written once.
-                    self.pending = {**dict(states[at:]), **self.pending}
+                    self.pending = {**part, **self.pending}
                     self.schedule()
                     raise
                 except JournalUnavailable as error:
-                    log.error("the journal did not take %d orders: %s", len(states) - at, error)
-                    self.pending = {**dict(states[at:]), **self.pending}
-                    self._written(name for name, _ in states[at:])
+                    log.error("the journal did not take %d orders: %s", len(waiting) - at, error)
+                    self.pending = {**part, **self.pending}
+                    self._written(waiting[at:])
                     return False
-                self._written(name for name, _ in part)
+                self._written(names)
         return True
 
     def finish(self) -> None:
