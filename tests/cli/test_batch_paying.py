@@ -1,0 +1,157 @@
+"""``batch build|sign|submit`` and ``batch run``: a file paid by bundles out of the wallet, once, to
+payouts that arrive on the chains."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.desks import Desk
+from harness import Result, Sandbox
+from sandbox.chain_money import Chain
+from sandbox.running import until
+from swapdesk.cli.exit_codes import Exit
+from swapdesk.sandbox.world import find_token
+
+pytestmark = pytest.mark.timeout(180)
+
+USDC, ETH = find_token("base", "USDC"), find_token("base", "ETH")
+ARBITRUM_ETH = find_token("arbitrum", "ETH")
+HEAD = "to,amount,token,chain,sell\n"
+FIRST, SECOND, THIRD = (f"0x{digit * 40}" for digit in ("1a", "2b", "3c"))
+FIRST, SECOND, THIRD = FIRST[:42], SECOND[:42], THIRD[:42]
+
+
+def chain_of(desk: Desk, name: str = "base") -> Chain:
+    return Chain(next(c["rpc"] for c in desk.sandbox.ready["chains"] if c["shortName"] == name))
+
+
+@pytest.fixture(scope="module")
+def account(sandbox: Sandbox) -> str:
+    """The wallet's account, once the faucet's money is there."""
+    desk = Desk(sandbox, sandbox.home, {})
+    assert desk("wallet", "balance", "--json").code == 0
+    found: str = next(
+        one["address"]
+        for one in desk("wallet", "list", "--json").document["accounts"]
+        if one["kind"] == "evm"
+    )
+    chain = chain_of(desk)
+    until(lambda: chain.balance(USDC, found) > 0 and chain.balance(ETH, found) > 0)
+    return found
+
+
+def error_of(result: Result) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(result.stderr.splitlines()[-1])["error"]
+    return found
+
+
+def written(path: Path, *rows: str) -> str:
+    path.write_text(HEAD + "\n".join(rows) + "\n")
+    return str(path)
+
+
+def test_a_file_is_run_to_payouts_on_the_chain(desk: Desk, account: str, tmp_path: Path) -> None:
+    chain, paid_out = chain_of(desk), chain_of(desk, "arbitrum")
+    held = chain.balance(USDC, account)
+    rows = (
+        f"{FIRST},150,ETH,arbitrum,USDC.base",
+        f"{SECOND},160,ETH,arbitrum,USDC.base",
+        f"{THIRD},0.05,ETH,arbitrum,ETH.base",
+    )
+    file = written(tmp_path / "payout.csv", *rows)
+    refused = desk("batch", "run", file, "--json")
+    assert (refused.code, error_of(refused)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
+    done = desk("batch", "run", file, "--yes", "--json", seconds=120)
+    assert done.code == Exit.DONE, done.stderr
+    batch = done.document
+    (group,) = batch["groups"]
+    assert group["standing"] == "paid"
+    bundle = group["bundle"]
+    assert [item["token"] for item in bundle["items"]] == ["USDC", "ETH"]
+    assert bundle["txHash"] in batch["money"]
+    # One transaction funds each token, and what is needed leaves the wallet exactly.
+    assert [one["token"] for one in group["payments"]] == ["ETH", "USDC"]
+    assert held - chain.balance(USDC, account) == 310 * 10**6
+    assert chain.balance(USDC, bundle["smartAccount"]) == 0
+    for receiver in (FIRST, SECOND, THIRD):
+        until(lambda to=receiver: paid_out.balance(ARBITRUM_ETH, to) > 0)  # type: ignore[misc]
+    again = desk("batch", "run", file, "--yes", "--json")
+    assert (again.code, error_of(again)["code"]) == (Exit.OWN_REFUSAL, "CREATED_BEFORE")
+    resumed = desk("batch", "resume", batch["batch"][:8], "--json")
+    assert resumed.code == Exit.DONE, resumed.stderr
+    assert resumed.document["groups"] == batch["groups"]
+    assert held - chain.balance(USDC, account) == 310 * 10**6
+
+
+def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> None:
+    file = written(tmp_path / "steps.csv", f"{FIRST},170,ETH,arbitrum,USDC.base")
+    created = desk("batch", "create", file, "--yes", "--json").document
+    name = created["batch"][:8]
+    assert created["next"] == f"you: swapdesk batch build {name} --group 1"
+    for early in ("sign", "submit"):
+        refused = desk("batch", early, name, "--json")
+        assert (refused.code, error_of(refused)["code"]) == (Exit.OWN_REFUSAL, "NOT_YET")
+    built = desk("batch", "build", name, "--json")
+    assert built.code == Exit.DONE, built.stderr
+    (group,) = built.document["groups"]
+    assert (group["standing"], group["bundle"]["signatures"]) == ("built", 0)
+    assert group["bundle"]["needs"][-1] == {
+        "token": "USDC", "contract": USDC.address, "amount": 170,
+    }  # fmt: skip
+    assert built.document["money"] == "in your wallet; no deposit was paid"
+    unsaid = desk("batch", "sign", name, "--json")
+    assert (unsaid.code, error_of(unsaid)["code"]) == (Exit.INTERRUPTED, "NOT_CONFIRMED")
+    signed = desk("batch", "sign", name, "--yes", "--json", seconds=90)
+    assert signed.code == Exit.DONE, signed.stderr
+    (group,) = signed.document["groups"]
+    assert (group["standing"], group["bundle"]["signatures"]) == ("signed", 1)
+    assert group["bundle"]["smartAccount"] in signed.document["money"]
+    submitted = desk("batch", "submit", name, "--json", seconds=90)
+    assert submitted.code == Exit.DONE, submitted.stderr
+    assert submitted.document["groups"][0]["standing"] == "paid"
+    twice = desk("batch", "submit", name, "--json")
+    assert twice.code == Exit.DONE
+    assert twice.document["groups"] == submitted.document["groups"]
+    none = desk("batch", "create", "--failed", name, "--yes", "--json")
+    assert (none.code, error_of(none)["code"]) == (Exit.OWN_REFUSAL, "NO_FAILED_ROWS")
+
+
+def test_a_bundle_that_fails_says_where_the_money_is(
+    desk: Desk, account: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path / "fails.csv", f"{FIRST},180,ETH,arbitrum,USDC.base")
+    created = desk("batch", "create", file, "--yes", "--json").document
+    multi_id = created["groups"][0]["multiId"]
+    desk.sandbox.control("POST", "/faults", {"multiId": multi_id, "fault": "bundle_fail"})
+    name = created["batch"][:8]
+    assert desk("batch", "build", name, "--json").code == Exit.DONE
+    assert desk("batch", "sign", name, "--yes", "--json", seconds=90).code == Exit.DONE
+    failed = desk("batch", "submit", name, "--json", seconds=90)
+    assert failed.code == Exit.ENDED_OTHERWISE
+    error = error_of(failed)
+    assert error["code"] == "BUNDLE_FAILED"
+    assert "in your smart account 0x" in error["money"]
+    assert "build the bundle again" in error["next"]
+    # What is there already is not sent a second time.
+    again = desk("batch", "build", name, "--json").document["groups"][0]
+    assert (again["bundle"]["number"], again["bundle"]["needs"]) == (2, [])
+
+
+def test_a_tampered_bundle_is_refused_by_the_gate(desk: Desk, account: str, tmp_path: Path) -> None:
+    file = written(tmp_path / "lied.csv", f"{FIRST},190,ETH,arbitrum,USDC.base")
+    created = desk("batch", "create", file, "--yes", "--json").document
+    multi_id = created["groups"][0]["multiId"]
+    fault = {"multiId": multi_id, "fault": "tamper_user_operation", "part": "recipient"}
+    desk.sandbox.control("POST", "/faults", fault)
+    name = created["batch"][:8]
+    assert desk("batch", "build", name, "--json").code == Exit.DONE
+    refused = desk("batch", "sign", name, "--yes", "--json", seconds=90)
+    assert refused.code == Exit.OWN_REFUSAL, refused.stderr
+    error = error_of(refused)
+    assert error["code"] == "BUNDLE_RECIPIENT_DIFFERS"
+    assert "Your wallet refuses to sign this" in error["message"]
+    assert "nothing was submitted" in error["money"]
