@@ -137,6 +137,15 @@ async def test_coins_go_to_the_deposit_address_exactly(payer: Payer) -> None:
     assert (await payer.agent.resolve(sent.hash)).state is State.SUCCEEDED
 
 
+async def test_what_moves_is_told_in_the_coins_of_this_chain(payer: Payer) -> None:
+    """What is bought is the coin of another chain, which has no contract either."""
+    promise = payer.promise("told", SOL)
+    review = await payer.agent.review(await payer.draft(promise), promise)
+    assert review.simulation is not None
+    mine = [one for one in review.simulation.changes if one.holder == str(payer.me)]
+    assert [(one.symbol, one.decimals, one.units) for one in mine] == [("SOL", 9, -COINS - 5_000)]
+
+
 @pytest.mark.parametrize("there", ["no account", "an account", "a token account"])
 async def test_tokens_reach_whoever_the_deposit_address_is(payer: Payer, there: str) -> None:
     owner = Keypair().pubkey()

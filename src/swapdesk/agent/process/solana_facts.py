@@ -86,20 +86,24 @@ def _simulation(outcome: Simulated, height: int, promise: Promise) -> Simulation
 
 
 def _changes(moves: Moves, promise: Promise) -> list[BalanceChange]:
-    assets = {one.contract: one for one in (promise.sell, promise.buy)}
+    assets = {promise.sell.contract: promise.sell}
+    if promise.chain_out == promise.chain:
+        assets[promise.buy.contract] = promise.buy
     native = assets.get(None, Asset("SOL", 9, None))
     found = [
         BalanceChange(account, native.symbol, None, native.decimals, after - before)
         for account, (before, after) in moves.lamports.items()
         if after != before
     ]
-    deposit = promise.deposit.address if promise.deposit is not None else None
+    deposits = {one.address for one in promise.bundle.deposits} if promise.bundle else set()
+    if promise.deposit is not None:
+        deposits.add(promise.deposit.address)
     for move in moves.tokens:
         known = assets.get(move.mint)
         found.append(
             BalanceChange(
                 # A venue may name a token account itself as where a deposit goes.
-                holder=move.account if move.account == deposit else move.owner,
+                holder=move.account if move.account in deposits else move.owner,
                 symbol=known.symbol if known is not None else "?",
                 contract=move.mint,
                 decimals=known.decimals if known is not None else None,
