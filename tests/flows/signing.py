@@ -57,8 +57,10 @@ def swap_intent(**changes: Any) -> Intent:
     )
 
 
-def line(field: str, signed: str, promised: str, match: Match = Match.EQUAL) -> ReviewLine:
-    return ReviewLine(field, signed, promised, match, weight=match is Match.DIFFERS)
+def line(
+    field: str, signed: str, promised: str, match: Match = Match.EQUAL, units: int | None = None
+) -> ReviewLine:
+    return ReviewLine(field, signed, promised, match, match is Match.DIFFERS, units)
 
 
 ORDER = (
@@ -66,10 +68,15 @@ ORDER = (
     line("Version", "2", "as the contract says"),
     line("Chain", "id 1337000001", "ethereum, id 1337000001, node and key agree"),
     line("Contract", SETTLEMENT, 'a contract of the provider "is"'),
-    line("You sell", "1,000 USDC", "1,000 USDC"),
-    line("You get", "at least 0.298829345 WETH", "0.300331 WETH less 0.50%"),
+    line("You sell", "1,000 USDC", "1,000 USDC", units=1_000 * 10**6),
+    line(
+        "You get",
+        "at least 0.298829345 WETH",
+        "0.300331 WETH less 0.50%",
+        units=298_829_345 * 10**9,
+    ),
     line("Paid to", GROUPED, GROUPED),
-    line("Fee", "0 USDC", "within what you sell"),
+    line("Fee", "0 USDC", "within what you sell", units=0),
     line("Valid until", "14:22:11, 20m 00s", "24h at most"),
     line("Nonce", "17", "the next unused one"),
     line("Fills", "all or nothing", "all or nothing"),
@@ -98,6 +105,7 @@ def review(valid_until: datetime = NOW + timedelta(minutes=10), **changes: Any) 
         findings=(),
         simulation=MOVES,
         valid_until=valid_until,
+        agreed=True,
     )
     return replace(made, **changes)
 

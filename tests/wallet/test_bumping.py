@@ -87,6 +87,7 @@ async def test_what_waits_is_paid_once_for_a_higher_fee(owner: Owner) -> None:
     proposed = await owner.bumping.propose(first.hash)
     assert isinstance(proposed, Proposed)
     assert not proposed.review.refused, proposed.review.findings
+    assert proposed.review.agreed
     assert "MAY_BE_EITHER" in {one.code for one in proposed.review.findings}
     ended = await owner.bumping.bump(proposed)
     assert isinstance(ended, Executed)
@@ -136,7 +137,7 @@ async def test_the_first_may_be_executed_after_all(owner: Owner) -> None:
 async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner: Owner) -> None:
     before = await owner.trader.paid()
     client, first = await owner.waiting("twice")
-    one = await client.sign(await client.bump(first.hash, 10**16))
+    one = await client.sign((await client.bump(first.hash, 10**16))[1])
     assert isinstance(one, SignedTransaction)
     owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
     await client.broadcast(one.hash)
@@ -160,7 +161,7 @@ async def test_whoever_follows_the_first_keeps_the_dearest_alive(owner: Owner) -
     first."""
     before = await owner.trader.paid()
     client, first = await owner.waiting("followed")
-    dear = await client.sign(await client.bump(first.hash, 10**16))
+    dear = await client.sign((await client.bump(first.hash, 10**16))[1])
     assert isinstance(dear, SignedTransaction)
     owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
     await client.broadcast(dear.hash)
@@ -176,7 +177,7 @@ async def test_whoever_follows_the_first_keeps_the_dearest_alive(owner: Owner) -
 async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Owner) -> None:
     before = await owner.trader.paid()
     client, first = await owner.waiting("both")
-    dear = await client.sign(await client.bump(first.hash, 10**16))
+    dear = await client.sign((await client.bump(first.hash, 10**16))[1])
     assert isinstance(dear, SignedTransaction)
     owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
     await client.broadcast(dear.hash)
@@ -225,14 +226,15 @@ async def test_the_order_that_ended_gets_no_higher_fee(owner: Owner) -> None:
     """It is judged against what was confirmed, at the time it is now; and no more is paid for
     gas than somebody agreed to."""
     client, first = await owner.waiting("bounded")
-    assert not (await client.bump(first.hash, 0)).refused
+    _, review = await client.bump(first.hash, 0)
+    assert not review.refused
     live = owner.trader.world.chain(CHAIN)
     # Enough for the first one in the next blocks, and for nothing above.
     promise = replace(owner.trader.deposit("poor"), gas_units=21_000 * 2 * live.next_base_fee)
     review = await client.review(owner.trader.payment(), promise)
     poor = await client.sign(review)
     assert isinstance(poor, SignedTransaction)
-    review = await client.bump(poor.hash, 0)
+    _, review = await client.bump(poor.hash, 0)
     assert "GAS_ABOVE" in {one.code for one in review.findings}
     with pytest.raises(Refused) as refused:
         await client.sign(review)

@@ -14,6 +14,7 @@ from swapdesk.flows.local_wallet import LocalWallet
 from swapdesk.flows.replacement import looked_at, same_nonce, standing, telling
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import WalletError
+from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
@@ -28,6 +29,7 @@ class Proposed:
     """What would be signed in the place of ``first``. ``review.refused``: nothing can be."""
 
     first: SignedTransaction
+    payload: Payload
     review: Review
 
 
@@ -98,7 +100,7 @@ class Bumping:
         dearer = [one for one in later if one.purpose is first.purpose and one.state not in FINAL]
         if dearer:
             return UnderWay(first, dearer[-1])
-        return Proposed(first, await client.bump(hash_, gas_units))
+        return Proposed(first, *await client.bump(hash_, gas_units))
 
     def _ended(
         self, first: SignedTransaction, same: tuple[SignedTransaction, ...]

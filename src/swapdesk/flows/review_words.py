@@ -30,6 +30,8 @@ class MatchRow:
     match: Match
     promised: str
     weight: bool = False
+    units: int | None = None
+    """An amount as it is signed, in base units."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ def match_rows(review: Review, names: Names) -> tuple[MatchRow, ...]:
             one.match,
             _named(_promised(one, own, names.wallet), names),
             one.weight,
+            one.units,
         )
         before = rows[-1] if rows else None
         if before is not None and _of_name(before, row):

@@ -8,9 +8,10 @@ from typing import Any
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import Account, Accounts, ImportChoice, Kind, Origin, UnusableKey
 from swapdesk.wallet.agent_process import AGENT, AgentProcess
-from swapdesk.wallet.encoding import from_json, payload_to_json, to_json
+from swapdesk.wallet.encoding import from_json, payload_from_json, payload_to_json, to_json
 from swapdesk.wallet.errors import AgentGone
 from swapdesk.wallet.holdings import Allowances, Balances, CallData, SolanaDraft
+from swapdesk.wallet.own_digest import held_against
 from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.promise import Asset, Promise
@@ -215,14 +216,17 @@ class WalletClient:
             "promise": to_json(promise),
             "replaces": replaces,
         }
-        return from_json(Review, await self._agent.ask(Operation.REVIEW, arguments))
+        review = from_json(Review, await self._agent.ask(Operation.REVIEW, arguments))
+        return held_against(review, payload)
 
-    async def bump(self, hash_: str, gas_units: int) -> Review:
+    async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
         """What the agent makes of the same call on the nonce of a transaction that waits, for a
         higher fee: judged against the promise that it was signed under, of which only the most
-        that gas may cost is raised to ``gas_units`` (of the native coin)."""
-        arguments = {"hash": hash_, "gas": gas_units}
-        return from_json(Review, await self._agent.ask(Operation.BUMP, arguments))
+        that gas may cost is raised to ``gas_units`` (of the native coin). The call is as the
+        agent's records have it."""
+        answer = await self._agent.ask(Operation.BUMP, {"hash": hash_, "gas": gas_units})
+        payload = payload_from_json(answer["payload"])
+        return payload, held_against(from_json(Review, answer["review"]), payload)
 
     async def sign(
         self, review: Review, phrase: str | None = None

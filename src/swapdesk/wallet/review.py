@@ -45,7 +45,7 @@ class ReviewLine:
     """One field in words: what is signed, what the quote promised, and whether they agree.
 
     ``weight`` is True where an unmatched field is more than a label (an address, an amount,
-    a spender) and asks for a typed phrase.
+    a spender) and asks for a typed phrase. ``units`` is an amount as it is signed, in base units.
     """
 
     field: str
@@ -53,6 +53,7 @@ class ReviewLine:
     promised: str
     match: Match
     weight: bool = False
+    units: int | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,18 @@ class Simulation:
 
 
 @dataclass(frozen=True)
+class EvmTerms:
+    """What the agent adds to a call to make an EVM transaction of it: fees in wei per gas, ``gas``
+    a limit."""
+
+    chain_id: int
+    nonce: int
+    gas: int
+    max_fee: int
+    max_priority: int
+
+
+@dataclass(frozen=True)
 class Review:
     """The agent's verdict. Any finding to refuse means that nothing can be signed."""
 
@@ -91,6 +104,10 @@ class Review:
     valid_until: datetime
     phrase: str | None = None
     """What has to be typed before ``sign``; None when a key is enough."""
+    terms: EvmTerms | None = None
+    agreed: bool | None = None
+    """Whether the desk computed the same digest; None where it computes none. The desk says it,
+    whatever the agent tells."""
 
     @property
     def refused(self) -> bool:

@@ -28,6 +28,16 @@ BOUND_IN_BUNDLES = frozenset().union(*(rule.binds for rule in BUNDLE_RULES))
 
 _HARMLESS = frozenset({Meaning.LABEL, Meaning.ROUTE, Meaning.PROOF})
 """Unbound, and still no more than labels."""
+_AMOUNTS = frozenset(
+    {
+        Meaning.ALLOWED_UNITS,
+        Meaning.SOLD_UNITS,
+        Meaning.FEE_UNITS,
+        Meaning.LEAST_UNITS,
+        Meaning.VALUE,
+        Meaning.NETWORK_FEE,
+    }
+)
 _LESS = frozenset({"SOLD_BELOW", "ALLOWANCE_BELOW"})
 """Warnings of a field that says less than was promised, which harms nobody."""
 _COIN = Asset("of the chain's coin", 18, None)
@@ -48,18 +58,19 @@ def _line(
     bundle = case.claim.act is Act.BUNDLE
     table = {**_WORDS, **BUNDLE_WORDS} if bundle else _WORDS
     signed, promised = table.get(field.meaning, _unbound)(case, field)
+    units = field.value if field.meaning in _AMOUNTS and type(field.value) is int else None
     if field.label in refused:
-        return ReviewLine(field.label, signed, promised, Match.DIFFERS, weight=True)
+        return ReviewLine(field.label, signed, promised, Match.DIFFERS, True, units)
     if warned.get(field.label) in _LESS:
-        return ReviewLine(field.label, signed, promised, Match.UNMATCHED)
+        return ReviewLine(field.label, signed, promised, Match.UNMATCHED, units=units)
     # What a document of unknown shape says is bound by nobody, its chain excepted.
     known = case.claim.act is not Act.UNKNOWN or field.meaning is Meaning.CHAIN
     bound = BOUND_IN_BUNDLES if bundle else BOUND
     if field.meaning in bound and known and not _free_memo(case, field):
         promised = f"{promised}, see below" if field.label in warned else promised
-        return ReviewLine(field.label, signed, promised, Match.EQUAL)
+        return ReviewLine(field.label, signed, promised, Match.EQUAL, units=units)
     weight = field.meaning not in _HARMLESS and field.meaning is not Meaning.TAG
-    return ReviewLine(field.label, signed, "not in the quote", Match.UNMATCHED, weight=weight)
+    return ReviewLine(field.label, signed, "not in the quote", Match.UNMATCHED, weight, units)
 
 
 def _gas(case: Case) -> Iterator[ReviewLine]:
@@ -73,6 +84,7 @@ def _gas(case: Case) -> Iterator[ReviewLine]:
             f"{amount(bound, _COIN)} at most",
             match,
             weight=match is Match.DIFFERS,
+            units=plan.most,
         )
 
 

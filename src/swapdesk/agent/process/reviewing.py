@@ -25,7 +25,7 @@ from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.promise import Promise
 from swapdesk.wallet.protocol import RefusalCode as Code
-from swapdesk.wallet.review import Finding, Review, Severity
+from swapdesk.wallet.review import EvmTerms, Finding, Review, Severity
 from swapdesk.wallet.transactions import Signature, SignedTransaction
 
 MAX_REVIEWS = 64
@@ -77,13 +77,14 @@ class Reviewing:
             simulation=looked.facts.simulation,
             valid_until=verdict.valid_until,
             phrase=verdict.phrase,
+            terms=_terms(looked),
         )
         while len(self._pending) >= MAX_REVIEWS:
             del self._pending[next(iter(self._pending))]
         self._pending[review.id] = Pending(review, subject, looked)
         return review
 
-    async def bump(self, hash_: str, gas_units: int) -> Review:
+    async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
         """Judge the call of a transaction that waits once more, on its nonce for a higher fee,
         against the promise it was signed under. ``gas_units`` is the most that it may pay for
         gas now, where that is more than was confirmed then. Nothing is signed."""
@@ -98,7 +99,7 @@ class Reviewing:
         promise = replace(promise, gas_units=max(promise.gas_units, gas_units))
         # The one that pays most for gas is what has to be outbid.
         dearest = max((one, *self._records.twins(one)), key=lambda it: self._records.fees(it.hash))
-        return await self.review(payload, promise, dearest.hash)
+        return payload, await self.review(payload, promise, dearest.hash)
 
     async def sign(
         self, review_id: str, digest: str, phrase: str | None
@@ -156,6 +157,13 @@ def _digest(looked: Looked) -> str:
         return f"0x{signing_hash(looked.plan).hex()}"
     content = looked.verdict.content
     return "" if content is None else f"0x{content.hex()}"
+
+
+def _terms(looked: Looked) -> EvmTerms | None:
+    plan = looked.plan
+    if plan is None:
+        return None
+    return EvmTerms(plan.chain_id, plan.nonce, plan.gas, plan.max_fee, plan.max_priority)
 
 
 def _refused(findings: tuple[Finding, ...]) -> Refusal:

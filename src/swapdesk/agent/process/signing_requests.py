@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from swapdesk.agent.process.arguments import Answer, hash_of, optional_hash, text, whole
 from swapdesk.agent.process.opened import OpenedWallet
-from swapdesk.wallet.encoding import from_json, payload_from_json, to_json
+from swapdesk.wallet.encoding import from_json, payload_from_json, payload_to_json, to_json
 from swapdesk.wallet.promise import Promise
 from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.transactions import SignedTransaction
@@ -22,7 +22,8 @@ async def bump(opened: OpenedWallet, frame: Frame) -> Answer:
     hash_, gas_units = hash_of(frame, "hash"), whole(frame, "gas")
     opened.require_writing()
     await opened.loaded()
-    return to_json(await opened.reviewing.bump(hash_, gas_units)), {}
+    payload, review = await opened.reviewing.bump(hash_, gas_units)
+    return {"payload": payload_to_json(payload), "review": to_json(review)}, {}
 
 
 async def sign(opened: OpenedWallet, frame: Frame) -> Answer:

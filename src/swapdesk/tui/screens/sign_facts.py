@@ -21,8 +21,8 @@ from swapdesk.flows.review_words import (
 )
 from swapdesk.flows.signing_session import Ending, SigningSession, Stage
 from swapdesk.tui.glyphs import BECOMES, DOT, REFUSED, TROUBLE, VALID
-from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, ruled, wrapped
-from swapdesk.tui.widgets.match_lines import LEAST_LABEL, match_table
+from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, ruled, width_of, wrapped
+from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_table
 from swapdesk.tui.widgets.money_line import MoneyState
 from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
 from swapdesk.wallet.review import Match, Review, Severity
@@ -30,6 +30,8 @@ from swapdesk.wallet.transactions import TransactionState
 
 URGENT_SECONDS = 15
 LABEL = LEAST_LABEL + 2
+LONG_MARK = 26
+"""Cells of the mark beside a digest."""
 
 
 @dataclass(frozen=True)
@@ -191,12 +193,26 @@ def _matched(session: SigningSession, review: Review) -> Line:
 
 def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
     first, second = digest_groups(review.digest)
-    if one_row and LABEL + len(first) + 1 + len(second) <= width:
-        return [[*fill(Span("Digest", "muted"), LABEL), Span(f"{first} {second}")]]
+    mark = _agreement(review, brief=width < LABEL + len(first) + LONG_MARK)
+    if one_row and LABEL + len(first) + 1 + len(second) + width_of(mark) <= width:
+        return [[*fill(Span("Digest", "muted"), LABEL), Span(f"{first} {second}"), *mark]]
+    # Under the marks of the fields, where there is room.
+    at = LABEL + max(len(first), min(ADDRESS, width - LABEL - width_of(mark)))
     return [
-        [*fill(Span("Digest", "muted"), LABEL), Span(first)],
+        [*fill([*fill(Span("Digest", "muted"), LABEL), Span(first)], at), *mark],
         [Span(" " * (LABEL + 3)), Span(second)],
     ]
+
+
+def _agreement(review: Review, *, brief: bool) -> Line:
+    """Whether the desk, which hashed by itself what is shown here, came to the same."""
+    if review.agreed is None or not review.digest:
+        return []
+    if review.agreed:
+        said = "desk agrees" if brief else "desk and agent agree"
+        return [Span(f"  {VALID}  ", "status-done"), Span(said, "muted")]
+    said = "desk differs" if brief else "desk and agent differ"
+    return [Span(f"  {REFUSED}  {said}", "status-trouble")]
 
 
 def _labelled(label: str, content: LineLike, width: int) -> list[Line]:

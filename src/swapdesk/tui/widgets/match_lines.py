@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+from swapdesk.flows.review_payments import folded
 from swapdesk.flows.review_words import MatchRow
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, Span, fill, rule, width_of, wrapped
+from swapdesk.tui.widgets.payment_lines import payment_lines
 from swapdesk.wallet.review import Match
 
 _MARKS = {
@@ -30,29 +32,38 @@ STRONG = ("You sell", "You get")
 
 
 def match_table(
-    rows: Sequence[MatchRow], width: int, *, head: bool, promised: str = "The quote promised"
+    fields: Sequence[MatchRow], width: int, *, head: bool, promised: str = "The quote promised"
 ) -> list[Line]:
-    """All rows at this width; ``promised`` heads what they are compared with."""
+    """All rows at this width; ``promised`` heads what they are compared with. Payments of which
+    there are several have a row each, below."""
+    drawn = folded(fields)
+    rows = drawn.rows
     label = max([len(one.field) for one in rows] or [0])
     most = MOST_LABEL if width >= ROOMY else NARROW_LABEL
     label = max(LEAST_LABEL, min(most, label)) + GAP
     signed = min(ADDRESS, max(20, width - label - 4))
     beside = width - label - signed - 5
     lines: list[Line] = []
+    exact = width >= ROOMY
     if head:
-        first = [*fill(Span("Field", "muted"), label), Span("You sign", "muted")]
+        also = exact and any(one.units is not None for one in rows)
+        said = "You sign; amounts in base units too" if also else "You sign"
+        first = [*fill(Span("Field", "muted"), label), Span(said, "muted")]
         if beside >= LEAST_BESIDE:
             first = [*fill(first, label + signed + 5), Span(promised, "muted")]
         lines += [first, rule(width)]
     for row in rows:
-        lines += _row(row, label, signed, beside)
-    return lines
+        lines += _row(row, label, signed, beside, exact=exact)
+    return lines + payment_lines(drawn.payments, width)
 
 
-def _row(row: MatchRow, label: int, signed: int, beside: int) -> list[Line]:
+def _row(row: MatchRow, label: int, signed: int, beside: int, *, exact: bool) -> list[Line]:
     glyph, role, said = _MARKS[row.match]
     bold = row.field in STRONG
-    parts = wrapped(Span(row.signed, "foreground", bold), signed)
+    what: Line = [Span(row.signed, "foreground", bold)]
+    if exact and row.units is not None:
+        what.append(Span(f"  {row.units}", "muted"))
+    parts = wrapped(what, signed)
     room = max(beside, 1)
     narrow = beside < LEAST_BESIDE
     # A short promise stands before its mark, at the end of what is signed.

@@ -1,0 +1,172 @@
+"""The digest of a payload as the desk computes it by itself, beside the wallet agent's.
+
+An encoder of its own, which shares nothing with the agent's but the hash function: what the
+trader reads was made from this payload, so two that disagree do not speak of the same one. The
+agent judges what may be signed; here a document is only hashed, and one that cannot be is None.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from swapdesk.chain.addresses.evm import keccak
+from swapdesk.wallet.payload import (
+    OperationPayload,
+    Payload,
+    SolanaPayload,
+    TransactionPayload,
+    TypedDataPayload,
+)
+from swapdesk.wallet.review import EvmTerms, Finding, Review, Severity
+
+DIFFERS = "DESK_DIGEST_DIFFERS"
+_DOMAIN = "EIP712Domain"
+_DOMAIN_TYPES = {
+    "name": "string",
+    "version": "string",
+    "chainId": "uint256",
+    "verifyingContract": "address",
+    "salt": "bytes32",
+}
+_DEEPEST = 32
+_SIGNATURE = 64
+
+Rlp = bytes | list["Rlp"]
+
+
+def held_against(review: Review, payload: Payload) -> Review:
+    """The review with ``agreed`` as the desk finds it. A digest that is another one than the
+    desk's, or that it cannot compute, is a finding to refuse: nothing is signed then."""
+    if isinstance(payload, OperationPayload):
+        # Its hash is that of the EntryPoint, which the agent and the service both compute.
+        return replace(review, agreed=None)
+    own = own_digest(payload, review.terms)
+    if own is not None and own == review.digest:
+        return replace(review, agreed=True)
+    if review.refused:
+        return replace(review, agreed=None)
+    words = "The desk computes another digest of this than the wallet agent."
+    finding = Finding(DIFFERS, Severity.REFUSE, words)
+    return replace(review, agreed=False, findings=(finding, *review.findings))
+
+
+def own_digest(payload: Payload, terms: EvmTerms | None) -> str | None:
+    """0x-hex of the 32 bytes that are signed (of Solana: of SHA-256 of the message); None where
+    it cannot be computed. ``terms`` is what the agent adds to an EVM transaction."""
+    try:
+        match payload:
+            case TypedDataPayload():
+                found = _typed(payload.document)
+            case TransactionPayload() if terms is not None:
+                found = _transaction(payload, terms)
+            case SolanaPayload():
+                found = _solana(b64decode(payload.transaction, validate=True))
+            case _:
+                return None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
+        return None
+    return f"0x{found.hex()}"
+
+
+# Typed data (EIP-712)
+
+
+def _typed(document: Mapping[str, Any]) -> bytes:
+    types = {name: list(fields) for name, fields in document["types"].items()}
+    domain = document["domain"]
+    if _DOMAIN not in types:
+        types[_DOMAIN] = [
+            {"name": name, "type": kind} for name, kind in _DOMAIN_TYPES.items() if name in domain
+        ]
+    message = _struct(types, document["primaryType"], document["message"], 0)
+    return keccak(b"\x19\x01" + _struct(types, _DOMAIN, domain, 0) + message)
+
+
+def _struct(types: Mapping[str, Any], name: str, values: Mapping[str, Any], depth: int) -> bytes:
+    if depth > _DEEPEST:
+        raise RecursionError
+    fields = types[name]
+    words = [_word(types, one["type"], values[one["name"]], depth + 1) for one in fields]
+    return keccak(keccak(_declared(types, name).encode()) + b"".join(words))
+
+
+def _declared(types: Mapping[str, Any], name: str) -> str:
+    """``Mail(Person from,string text)Person(address wallet)``: the struct, then those it needs
+    by name."""
+    needed, waiting = {name}, [name]
+    while waiting:
+        for one in types[waiting.pop()]:
+            kind = one["type"].partition("[")[0]
+            if kind in types and kind not in needed:
+                needed.add(kind)
+                waiting.append(kind)
+    return "".join(
+        kind + "(" + ",".join(" ".join((one["type"], one["name"])) for one in types[kind]) + ")"
+        for kind in (name, *sorted(needed - {name}))
+    )
+
+
+def _word(types: Mapping[str, Any], kind: str, value: Any, depth: int) -> bytes:
+    if kind.endswith("]"):
+        inner = kind[: kind.rindex("[")]
+        return keccak(b"".join(_word(types, inner, one, depth) for one in value))
+    if kind in types:
+        return _struct(types, kind, value, depth)
+    if kind == "string":
+        return keccak(value.encode())
+    if kind == "bytes":
+        return keccak(bytes.fromhex(value.removeprefix("0x")))
+    if kind.startswith("bytes"):
+        return bytes.fromhex(value.removeprefix("0x")).ljust(32, b"\0")
+    if kind == "bool":
+        return int(value is True).to_bytes(32, "big")
+    text = str(value)
+    number = int(text, 16) if text[:2] == "0x" else int(text)
+    return number.to_bytes(32, "big", signed=number < 0)
+
+
+# Transactions (EIP-1559, EIP-2718)
+
+
+def _transaction(payload: TransactionPayload, terms: EvmTerms) -> bytes:
+    numbers = (terms.chain_id, terms.nonce, terms.max_priority, terms.max_fee, terms.gas)
+    items: list[Rlp] = [
+        *(_whole(one) for one in numbers),
+        bytes.fromhex(payload.to[2:]),
+        _whole(payload.value),
+        bytes.fromhex(payload.data[2:]),
+        [],
+    ]
+    return keccak(b"\x02" + _rlp(items))
+
+
+def _whole(number: int) -> bytes:
+    return number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
+def _rlp(item: Rlp) -> bytes:
+    if isinstance(item, list):
+        return _headed(0xC0, b"".join(_rlp(one) for one in item))
+    return item if len(item) == 1 and item[0] < 0x80 else _headed(0x80, item)
+
+
+def _headed(base: int, body: bytes) -> bytes:
+    if len(body) < 56:
+        return bytes([base + len(body)]) + body
+    size = _whole(len(body))
+    return bytes([base + 55 + len(size)]) + size + body
+
+
+# Solana
+
+
+def _solana(transaction: bytes) -> bytes:
+    """Behind the signatures, of which there are fewer than 128, stands the message."""
+    count = transaction[0]
+    if count >= 0x80:
+        raise ValueError("more signatures than a transaction has room for")
+    return hashlib.sha256(transaction[1 + count * _SIGNATURE :]).digest()

@@ -1,0 +1,132 @@
+"""The desk's own digest: published vectors, the agent's on the same payloads, and that whatever
+the agent tells otherwise is not signed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent import honest_solana
+from agent.honest import HONEST
+from swapdesk.agent.shapes.reading import read_payload
+from swapdesk.agent.signers.evm import EvmTransaction, signing_hash
+from swapdesk.wallet.own_digest import DIFFERS, held_against, own_digest
+from swapdesk.wallet.payload import Payload, TransactionPayload, TypedDataPayload
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.review import EvmTerms, Finding, Review, Severity
+
+VECTORS = json.loads((Path(__file__).parents[1] / "agent" / "vectors" / "eip712.json").read_text())
+STEP = next(
+    one.payload.step for one in HONEST.values() if isinstance(one.payload, TypedDataPayload)
+)
+TERMS = EvmTerms(8453, 200, 21_000, 3 * 10**9, 0)
+REVIEW = Review("r", "", "0x", "base", "", (), (), None, datetime(2026, 11, 22, tzinfo=UTC))
+SIGNED = {
+    **{name: one for name, one in HONEST.items() if isinstance(one.payload, TypedDataPayload)},
+    **{f"solana {name}": one for name, one in honest_solana.HONEST.items()},
+}
+
+
+def typed(document: dict[str, Any]) -> TypedDataPayload:
+    return TypedDataPayload(Purpose.APPROVE, document, STEP)
+
+
+@pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["name"])
+def test_a_digest_of_ethers(case: dict[str, Any]) -> None:
+    document = {key: case[key] for key in ("types", "primaryType", "domain", "message")}
+    assert own_digest(typed(document), None) == case["digest"]
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_desk_and_agent_agree_on_what_is_honest(name: str) -> None:
+    honest = SIGNED[name]
+    content = read_payload(honest.payload, honest.promise).content
+    assert own_digest(honest.payload, None) == f"0x{content.hex()}"
+
+
+@given(
+    st.integers(0, 2**64),
+    st.integers(0, 2**32),
+    st.integers(0, 2**256 - 1),
+    st.binary(max_size=300),
+    st.integers(0, 2**70),
+)
+def test_desk_and_agent_agree_on_transactions(
+    chain_id: int, nonce: int, value: int, data: bytes, fee: int
+) -> None:
+    to = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
+    terms = EvmTerms(chain_id, nonce, 21_000, fee, fee // 3)
+    agents = signing_hash(EvmTransaction(chain_id, nonce, to, value, data, 21_000, fee, fee // 3))
+    payload = TransactionPayload(Purpose.SWAP, to, "0x" + data.hex(), value)
+    assert own_digest(payload, terms) == f"0x{agents.hex()}"
+
+
+def changes() -> list[tuple[Payload, Payload]]:
+    """A payload that was read, and the one that the agent was to sign instead."""
+    call = TransactionPayload(Purpose.DEPOSIT, "0x" + "11" * 20, "0x", 10**15)
+    permit = next(one.payload for name, one in SIGNED.items() if name.startswith("Permit"))
+    assert isinstance(permit, TypedDataPayload)
+    message = {**permit.document["message"]}
+    changed = next(name for name, value in message.items() if str(value).isdigit())
+    message[changed] = str(int(str(message[changed])) + 1)
+    return [
+        (call, replace(call, value=10**15 + 1)),
+        (call, replace(call, to="0x" + "12" * 20)),
+        (permit, replace(permit, document={**permit.document, "message": message})),
+    ]
+
+
+@pytest.mark.parametrize(("read", "meant"), changes())
+def test_another_payload_than_was_read_is_refused(read: Payload, meant: Payload) -> None:
+    told = own_digest(meant, TERMS)
+    assert told is not None
+    held = held_against(replace(REVIEW, digest=told, terms=TERMS, agreed=True), read)
+    assert held.agreed is False
+    assert held.refused
+    assert [one.code for one in held.findings] == [DIFFERS]
+    same = held_against(replace(REVIEW, digest=told, terms=TERMS), meant)
+    assert same.agreed is True
+    assert not same.refused
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"types": {}, "primaryType": "Box", "domain": {}, "message": {}},
+        {"types": {"Box": [{"name": "it"}]}, "primaryType": "Box", "domain": {}, "message": {}},
+        {
+            "types": {"Box": [{"name": "it", "type": "uint8"}]},
+            "primaryType": "Box",
+            "domain": {},
+            "message": {"it": "much"},
+        },
+        {
+            "types": {"Box": [{"name": "it", "type": "Box"}]},
+            "primaryType": "Box",
+            "domain": {},
+            "message": {"it": {"it": {}}},
+        },
+    ],
+)
+def test_what_cannot_be_hashed_is_not_signed(document: dict[str, Any]) -> None:
+    assert own_digest(typed(document), None) is None
+    held = held_against(replace(REVIEW, digest="0x" + "ab" * 32), typed(document))
+    assert held.refused
+
+
+def test_a_call_without_its_terms_is_not_signed() -> None:
+    call = TransactionPayload(Purpose.DEPOSIT, "0x" + "11" * 20, "0x", 1)
+    held = held_against(replace(REVIEW, digest="0x" + "ab" * 32, agreed=True), call)
+    assert held.refused
+    # What the agent refuses anyway is not said twice.
+    refusal = Finding("GAS_ABOVE", Severity.REFUSE, "Too much.")
+    refused = held_against(replace(REVIEW, findings=(refusal,), agreed=True), call)
+    assert (refused.agreed, refused.findings) == (None, (refusal,))
