@@ -1,4 +1,4 @@
-"""What was promised for each field of a UserOperation, in words."""
+"""What was promised for each field of a bundle, in words."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from swapdesk.chain.addresses.grouping import grouped
 from swapdesk.wallet.promise import Asset, DepositPromise
 
 _COIN = Asset("of the chain's coin", 18, None)
+_SOL = Asset("SOL", 9, None)
 
 
 def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
@@ -63,7 +64,8 @@ def _nonce(case: Case, field: ClaimField) -> tuple[str, str]:
 
 def _gas(case: Case, field: ClaimField) -> tuple[str, str]:
     units = field.value if isinstance(field.value, int) else 0
-    return f"at most {amount(units, _COIN)}", f"{amount(case.promise.gas_units, _COIN)} at most"
+    coin = _SOL if case.claim.solana else _COIN
+    return f"at most {amount(units, coin)}", f"{amount(case.promise.gas_units, coin)} at most"
 
 
 BUNDLE_WORDS: dict[Meaning, Callable[[Case, ClaimField], tuple[str, str]]] = {

@@ -16,6 +16,7 @@ from swapdesk.agent.gate.rules import (
     recipient,
     replacing,
     simulation,
+    solana_bundle,
     spender,
     steps,
     validity,
@@ -39,7 +40,7 @@ RULES: tuple[Rule, ...] = (
     *simulation.RULES,
 )
 
-BUNDLE_RULES: tuple[Rule, ...] = (
+OPERATION_RULES: tuple[Rule, ...] = (
     *chain.RULES,
     account.key_is_the_confirmed_account,
     contract.act_is_what_was_asked_for,
@@ -48,6 +49,23 @@ BUNDLE_RULES: tuple[Rule, ...] = (
 )
 """Those that judge a UserOperation: it is no transaction and no document, and pays many."""
 
+SOLANA_BUNDLE_RULES: tuple[Rule, ...] = (
+    *chain.RULES,
+    account.key_is_the_confirmed_account,
+    account.account_pays_the_fee,
+    account.further_signers_are_the_venues_makers,
+    account.counterparty_is_the_venues_maker,
+    contract.act_is_what_was_asked_for,
+    *bundle.PAYMENT_RULES,
+    *solana_bundle.RULES,
+    gas.account_can_pay_the_gas,
+)
+"""Those that judge a transaction on Solana that pays many."""
+
+BUNDLE_RULES: tuple[Rule, ...] = tuple(dict.fromkeys((*OPERATION_RULES, *SOLANA_BUNDLE_RULES)))
+
 
 def rules_for(claim: Claim) -> tuple[Rule, ...]:
-    return BUNDLE_RULES if claim.act is Act.BUNDLE else RULES
+    if claim.act is not Act.BUNDLE:
+        return RULES
+    return SOLANA_BUNDLE_RULES if claim.solana else OPERATION_RULES

@@ -32,7 +32,8 @@ class Act(StrEnum):
     PAY = "pay"
     """Tokens go to somebody."""
     BUNDLE = "bundle"
-    """The smart account of the owner makes several payments, all or none."""
+    """The smart account of the owner makes several payments, all or none; on Solana the account
+    itself does, in one transaction."""
     NOTHING = "nothing"
     """A nonce is used up, and nothing moves but the gas."""
     UNKNOWN = "unknown"

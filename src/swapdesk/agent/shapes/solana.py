@@ -33,7 +33,7 @@ from swapdesk.chain.solana.instructions import (
 )
 from swapdesk.chain.solana.programs import token_account
 from swapdesk.chain.solana.transaction import PACKET_BYTES, TransactionRefused, read_transaction
-from swapdesk.wallet.promise import Promise
+from swapdesk.wallet.promise import DepositPromise, Promise
 
 _MOST_BASE64 = 4 * (PACKET_BYTES // 3 + 1)
 
@@ -130,7 +130,8 @@ class _Reader:
 
     def __init__(self, promise: Promise, message: messages.ReadMessage) -> None:
         self._account = promise.account
-        self._deposit = promise.deposit.address if promise.deposit is not None else None
+        self._deposits = {one.address for one in _deposits(promise)}
+        self._bundled = promise.bundle is not None
         self._sold = promise.sell.contract
         self._assets = {one.contract: one for one in (promise.sell, promise.buy)}
         self._owners = _owners(promise, message)
@@ -150,6 +151,10 @@ class _Reader:
             return "Solana revocation", Act.ALLOW, "An end of an allowance"
         if self.arriving:
             return "Solana swap", Act.SWAP, "A swap in one transaction"
+        if self._bundled:
+            count = len(self.outflows)
+            paid = f"{count} payment{'' if count == 1 else 's'}, all or none"
+            return "Solana bundle", Act.BUNDLE, f"A bundle: {paid}"
         return "Solana payment", Act.PAY, "A payment"
 
     def take(self, instruction: Known | Unknown) -> None:
@@ -255,7 +260,7 @@ class _Reader:
         for owner in self._owners:
             if token_account(owner, mint, program) == account:
                 return str(owner)
-        if account in self._owners and str(account) != self._deposit:
+        if account in self._owners and str(account) not in self._deposits:
             raise PayloadRefused("SOLANA_NO_TOKEN_ACCOUNT", "tokens go to no token account")
         return str(account)
 
@@ -269,10 +274,15 @@ class _Reader:
         return field
 
 
+def _deposits(promise: Promise) -> tuple[DepositPromise, ...]:
+    """Everything that the promise lets be paid."""
+    single = () if promise.deposit is None else (promise.deposit,)
+    return single if promise.bundle is None else (*single, *promise.bundle.deposits)
+
+
 def _owners(promise: Promise, message: messages.ReadMessage) -> list[Pubkey]:
     named = [promise.account, promise.recipient]
-    if promise.deposit is not None:
-        named.append(promise.deposit.address)
+    named += [one.address for one in _deposits(promise)]
     found: list[Pubkey] = list(message.signers)
     for text in named:
         try:

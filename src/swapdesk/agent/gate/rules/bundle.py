@@ -1,5 +1,5 @@
-"""A UserOperation pays exactly the deposits of its group, once, out of the owner's own smart
-account (checklist 13)."""
+"""A bundle pays exactly the deposits of its group, once: a UserOperation out of the owner's own
+smart account (checklist 13), a transaction on Solana out of the account itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swapdesk.agent.gate.words import amount
 from swapdesk.agent.shapes.claim import Act, ClaimField
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.agent.shapes.operations import SHAPE, nonce_of
-from swapdesk.chain.addresses import evm
+from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.verdict import AddressProblem
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
 from swapdesk.chain.user_operation.nonces import nonce_key
@@ -162,9 +162,10 @@ def nobody_is_paid_who_keeps_it_for_ever(case: Case) -> Objections:
     taboo = {promise.sell.contract, claim.contract, case.policy.account}
     taboo |= {one.address for one in case.policy.venues}
     taboo |= {sender for _, sender in claim.texts(Meaning.SMART_ACCOUNT)}
+    read = sol.read if claim.solana else evm.read
     for field, payee in claim.texts(Meaning.PAYEE):
         try:
-            evm.read(payee)
+            read(payee)
         except (AddressProblem, ValueError):
             yield Objection("Nobody can use what is sent to this address.", field)
         if payee in taboo:
@@ -181,7 +182,8 @@ def every_order_still_waits(case: Case) -> Objections:
 
 @refuses("BUNDLE_TAG_NEEDED")
 def no_order_needs_a_memo(case: Case) -> Objections:
-    """An operation carries none, and a deposit without its tag is credited to nobody."""
+    """An operation carries none, a transaction one for all; a deposit without its tag is credited
+    to nobody."""
     if any(deposit.tag for deposit in _deposits(case)):
         yield Objection("An order of the group needs a memo, which a bundle cannot carry.")
 
@@ -195,21 +197,18 @@ def gas_is_within_the_bound(case: Case) -> Objections:
 
 @refuses("BUNDLE_PAID_ALREADY")
 def group_is_paid_once(case: Case) -> Objections:
-    """What was signed before may land, unless this one takes its nonce."""
-    own = nonce_of(case.claim)
+    """What was signed before may land, unless this one takes its nonce. On Solana there is none:
+    only what can never be executed any more makes room for another one."""
+    own = None if case.claim.solana else nonce_of(case.claim)
     for one in case.memory:
         if one.act in _PAYING and not one.spent and one.content != case.claim.content:
-            if one.act is Act.BUNDLE and one.key == own:
+            if one.act is Act.BUNDLE and own is not None and one.key == own:
                 continue
             yield Objection("Something that pays these orders was signed already.")
 
 
-RULES = (
+PAYMENT_RULES = (
     there_are_deposits_to_pay,
-    entry_point_is_the_canonical_one,
-    sender_is_the_owners_account,
-    account_is_made_once_and_for_its_owner,
-    nonce_is_the_groups_next,
     it_makes_the_promised_payments_alone,
     each_payment_goes_to_its_deposit_address,
     each_payment_is_of_its_orders_amount,
@@ -221,3 +220,14 @@ RULES = (
     gas_is_within_the_bound,
     group_is_paid_once,
 )
+"""Of every bundle."""
+
+OPERATION_RULES = (
+    entry_point_is_the_canonical_one,
+    sender_is_the_owners_account,
+    account_is_made_once_and_for_its_owner,
+    nonce_is_the_groups_next,
+)
+"""Of UserOperations alone."""
+
+RULES = (*OPERATION_RULES, *PAYMENT_RULES)
