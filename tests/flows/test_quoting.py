@@ -14,10 +14,11 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError
 from swapdesk.clock import ManualClock
 from swapdesk.flows.amount_check import bounds_of, check_amount
-from swapdesk.flows.announcements import no_usable_route
+from swapdesk.flows.announcements import no_usable_route, without_route_next
 from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.quote_wish import QuoteWish
 from swapdesk.flows.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, ranked_for
+from swapdesk.flows.ranking import Ranking, UnusableQuote
 from swapdesk.flows.resolution import resolve
 from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import RouteType
@@ -62,6 +63,28 @@ async def test_a_route_that_takes_more_is_unusable_with_its_bound(
     assert smallest is not None
     assert smallest == (unusable.quote.min, "Venue cc")
     assert {row.quote.type for row in board.ranking.rows} == {"standard"}
+
+
+async def test_routes_that_failed_are_told_apart_from_an_amount_that_is_too_small(
+    desk: QuoteDesk, catalog: Catalog
+) -> None:
+    btc, eth = token(catalog, "btc"), token(catalog, "eth")
+    board = await desk.ask(QuoteWish(btc, eth, Decimal("0.1"), types=(RouteType.STANDARD,)))
+    (small,) = board.ranking.unusable
+    silent = UnusableQuote(small.quote, "no answer within 2 s", server_says=True)
+
+    def told(*unusable: UnusableQuote) -> tuple[str, str]:
+        alone = replace(board, ranking=Ranking((), unusable))
+        return no_usable_route(alone), without_route_next(alone)
+
+    said, then = told(small, silent, silent)
+    assert said == "No route takes 0.1 BTC now. The amount is not the reason for 2 of 3."
+    assert then == "you: ask again, or change the amount"
+    assert told(silent)[0] == "No route takes 0.1 BTC now. The amount is not the reason."
+    for rows in [(small,), (small, silent)]:
+        said, then = told(*rows)
+        assert said.startswith("No route takes 0.1 BTC. The smallest usable amount is ")
+        assert then == "you: change the amount or the tokens"
 
 
 async def test_every_quote_ends_on_the_desks_clock(

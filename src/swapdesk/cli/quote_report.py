@@ -15,7 +15,12 @@ from swapdesk.cli.quote_request import QuoteRequest
 from swapdesk.cli.quote_shelf import QuoteShelf
 from swapdesk.cli.session import Session
 from swapdesk.cli.token_argument import find_token
-from swapdesk.flows.announcements import code_and_request, failure_of_error
+from swapdesk.flows.announcements import (
+    code_and_request,
+    failure_of_error,
+    no_usable_route,
+    without_route_next,
+)
 from swapdesk.flows.notation import (
     clock_time,
     exact_amount,
@@ -114,16 +119,11 @@ def preset_options(session: Session, name: str) -> QuoteOptions:
 
 def no_route(board: QuoteBoard) -> CommandError:
     """Exit 4: the service was asked and no route takes this."""
-    token, verb = (board.token_out, "pays") if board.wish.receive else (board.token_in, "takes")
-    message = f"No route {verb} {exact_amount(board.amount)} {token.symbol}."
-    smallest = board.smallest_usable
-    if smallest is not None:
-        message += f" The smallest usable amount is {exact_amount(smallest[0])} {token.symbol}."
     return CommandError(
         Exit.REFUSED,
         "NO_USABLE_ROUTE",
-        message,
-        next="you: choose another amount or another token",
+        no_usable_route(board),
+        next=without_route_next(board),
     )
 
 

@@ -29,13 +29,24 @@ def quotes_arrived(board: QuoteBoard) -> str:
 def no_usable_route(board: QuoteBoard) -> str:
     """Why nothing can be chosen, and the smallest amount that could be, where one is known."""
     token, verb = (board.token_out, "pays") if board.wish.receive else (board.token_in, "takes")
-    said = f"No route {verb} {exact_amount(board.amount)} {token.symbol}."
+    said = f"No route {verb} {exact_amount(board.amount)} {token.symbol}"
+    failed, routes = board.failed, len(board.ranking.unusable)
+    if failed:
+        of = f" for {failed} of {routes}" if failed < routes else ""
+        return f"{said} now. The amount is not the reason{of}."
     smallest = board.smallest_usable
     if smallest is None:
-        return said
+        return f"{said}."
     least = f"{exact_amount(smallest[0])} {token.symbol}"
     at = f" at {smallest[1]}" if smallest[1] else ""
-    return f"{said} The smallest usable amount is {least}{at}."
+    return f"{said}. The smallest usable amount is {least}{at}."
+
+
+def without_route_next(board: QuoteBoard | None) -> str:
+    """Who acts when no route is usable."""
+    if board is not None and board.failed:
+        return "you: ask again, or change the amount"
+    return "you: change the amount or the tokens"
 
 
 def quote_ended(expired_at: datetime) -> str:

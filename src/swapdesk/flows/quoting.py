@@ -86,6 +86,13 @@ class QuoteBoard:
         ]
         return min(bounds, key=lambda bound: bound[0], default=None)
 
+    @property
+    def failed(self) -> int:
+        """How many routes the service gives another reason for than the amount (no answer in
+        time, no price), where that are most of them: asked again they may be usable."""
+        failed = sum(entry.server_says for entry in self.ranking.unusable)
+        return failed if 2 * failed > len(self.ranking.unusable) else 0
+
     def amount_in(self, row: RankedQuote) -> Decimal:
         """What is sold on this route: the amount asked for, or in reverse the quote's."""
         if self.wish.receive and row.quote.amount_in is not None:

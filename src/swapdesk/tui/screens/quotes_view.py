@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.announcements import failure_of_error
+from swapdesk.flows.announcements import failure_of_error, without_route_next
 from swapdesk.flows.chain_links import KINDS
 from swapdesk.flows.notation import countdown
 from swapdesk.flows.provider_record import ProviderRecord, provider_records
@@ -212,7 +212,7 @@ class QuotesView(Page):
         elif self._error is not None and board is None:
             self.set_money(funds, failure_of_error(self._error).next)
         elif row is None:
-            self.set_money(funds, "you: change the amount or the tokens")
+            self.set_money(funds, without_route_next(board))
         elif row.expired(self.now()):
             self.set_money(funds, f"you: r asks again, {cost_in_words(self.question.wish)}")
         else:
