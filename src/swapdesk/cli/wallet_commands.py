@@ -167,7 +167,7 @@ def balance(call: Call, account: str | None) -> int:
 @account_option
 @desk_command
 def allowances(call: Call, account: str | None) -> int:
-    """Who may take which tokens of the EVM accounts."""
+    """Who may take which tokens of the accounts."""
     from swapdesk.cli.wallet_chains import show_allowances
     from swapdesk.cli.wallet_session import run_on_chains
 
