@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from decimal import Decimal
 from functools import partial
 
 from swapdesk.flows.batch.plan import BatchPlan
@@ -11,7 +12,9 @@ from swapdesk.flows.journal_records import StepState
 from swapdesk.tui.screens.batch import BatchScreen
 from swapdesk.tui.screens.orders import OrdersScreen
 from tui.desk_run import Market
-from tui.scenes.batch import CLEAN, FAULTY, loaded, opened
+from tui.scenes.batch import CLEAN, FAULTY, HEAD, loaded, opened
+
+STANDARD = HEAD + "@bob;100;ETH;base;;;USDC.ethereum\n@bob;200;ETH;base;;;USDC.ethereum\n"
 
 
 def planned_anew(screen: BatchScreen, before: BatchPlan | None) -> bool:
@@ -86,6 +89,53 @@ async def test_a_create_goes_on_when_the_screen_is_left(market: Market) -> None:
         batches = run.app.session.desk.journal.batches
         await run.settle(lambda: batches.newest()[0].groups[0].multi_id, "the group")
         assert market.network.posts() == 1
+
+
+async def test_a_row_that_failed_is_told_and_taken_again_by_itself(market: Market) -> None:
+    async with market.desk() as run:
+        screen = await loaded(run, CLEAN)
+        for venue in market.venues:
+            # 100 USDC were enough when the file was planned.
+            venue._bounds_usd = (Decimal(1_000), Decimal(1_000_000))
+        await run.still()
+        await run.press("c")
+        await run.see("✗ failed")
+        assert "● created" in run.text
+        assert "after the others are paid" in run.text
+        made = screen.made
+        assert made is not None
+        assert [row.state for row in made.rows] == [RowState.FAILED, RowState.CREATED]
+
+
+async def test_rows_that_all_failed_are_put_right_and_created(market: Market) -> None:
+    async with market.desk() as run:
+        screen = await loaded(run, STANDARD)
+        for venue in market.venues:
+            venue._bounds_usd = (Decimal(5_000), Decimal(1_000_000))
+        await run.still()
+        await run.press("c")
+        await run.see("r failed rows again")
+        plan = screen.plan
+        await run.press("r")
+        await run.settle(partial(planned_anew, screen, plan), "the rows that failed")
+        assert screen.plan is not None
+        assert [row.row.line for row in screen.plan.rows] == [2, 3]
+        assert "below the minimum" in run.text
+        for row in ("1", "2"):
+            assert screen._table.cursor_key == row
+            await run.press("enter", "ctrl+a", "ctrl+k")
+            await run.type("6000")
+            plan = screen.plan
+            await run.press("enter")
+            await run.settle(partial(planned_anew, screen, plan), "the plan anew")
+            await run.press("right_square_bracket")
+        await run.still()
+        await run.press("c")
+        await run.see("created, not funded")
+        newest, oldest = run.app.session.desk.journal.batches.newest()
+        assert [row.state for row in oldest.rows] == [RowState.FAILED] * 2
+        assert [row.state for row in newest.rows] == [RowState.CREATED] * 2
+        assert [row.line for row in newest.rows] == [2, 3]
 
 
 async def test_another_run_shows_what_was_created_and_its_orders(market: Market) -> None:

@@ -1,11 +1,14 @@
-"""The batch planner: nothing loaded, a file with problems, a cell that is put right, created."""
+"""The batch: nothing loaded, a file with problems, a cell that is put right, created, in part."""
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+
+import httpx
 
 from swapdesk.tui.screens.batch import BatchScreen
-from tui.desk_run import DeskRun
+from tui.desk_run import DeskRun, Market
 from tui.scenes import scene
 
 HEAD = "to;amount;token;chain;memo;route;sell\n"
@@ -74,3 +77,22 @@ async def created(run: DeskRun) -> None:
     await run.still()
     await run.press("c")
     await run.see("created, not funded")
+
+
+def dearer_soon(market: Market) -> None:
+    """Exchanges take less than 1,000 dollars no more, as soon as a group is asked for."""
+
+    def raised(request: httpx.Request) -> None:
+        if request.method == "POST":
+            for venue in market.venues:
+                venue._bounds_usd = (Decimal(1_000), Decimal(1_000_000))
+
+    market.network.before = raised
+
+
+@scene("batch-partial", prepare=dearer_soon, mask=without_ids, fed=False)
+async def partial(run: DeskRun) -> None:
+    await loaded(run, CLEAN)
+    await run.still()
+    await run.press("c")
+    await run.see("failed")

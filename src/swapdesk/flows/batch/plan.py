@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -95,6 +95,14 @@ def plan_of(sheet: Sheet, rows: Iterable[PlannedRow], *, limits_known: bool) -> 
     flagged = tuple(_flag_twins(rows))
     sound = [row for row in flagged if row.order is not None and not row.problems]
     return BatchPlan(sheet, flagged, _grouped(sound), _totals(sound), limits_known)
+
+
+def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
+    """The plan of the rows that became orders, by their numbers."""
+    if len(created) == len(plan.rows):
+        return plan
+    rows = [row for row in plan.rows if row.number in created]
+    return plan_of(plan.sheet, rows, limits_known=plan.limits_known)
 
 
 def _flag_twins(rows: Iterable[PlannedRow]) -> Iterable[PlannedRow]:

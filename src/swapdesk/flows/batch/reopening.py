@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from swapdesk.flows.batch.progress import batch_progress
 from swapdesk.flows.batch.sheet import TEMPLATE, Column, InputRow, Separator, Sheet
-from swapdesk.flows.batch_log import BatchLog, JournaledBatch, RowState
-from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.batch_log import JournaledBatch, RowState
+from swapdesk.flows.journal import Journal
 from swapdesk.flows.tracked_order import KNOWN_TO_API
 
 _RECENT = 20
@@ -22,13 +23,16 @@ def sheet_of(batch: JournaledBatch) -> Sheet:
     return Sheet(batch.file, Separator.COMMA, True, TEMPLATE, rows)
 
 
-def left_open(log: BatchLog, now: datetime) -> JournaledBatch | None:
-    """The newest batch of which a group was not created yet, may have been, or has orders that
-    the service still answers for. Raises JournalUnavailable."""
-    for batch in log.newest(_RECENT):
+def left_open(journal: Journal, now: datetime) -> JournaledBatch | None:
+    """The batch to show again: the newest on which something is due, else the newest with orders
+    that the service still answers for. Raises JournalUnavailable."""
+    recent: JournaledBatch | None = None
+    for batch in journal.batches.newest(_RECENT):
         if now - batch.created > KNOWN_TO_API:
-            return None
-        waits = any(one.open or one.state is StepState.PREPARED for one in batch.groups)
-        if waits or any(row.state is RowState.CREATED for row in batch.rows):
+            break
+        progress = batch_progress(journal, batch.id)
+        if progress.creating or progress.current is not None:
             return batch
-    return None
+        if recent is None and any(row.state is RowState.CREATED for row in batch.rows):
+            recent = batch
+    return recent

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from swapdesk.flows.batch.creation import NotCreatable
+from swapdesk.flows.batch.failed_rows import NoFailedRows, failed_sheet
 from swapdesk.flows.batch.reopening import left_open, sheet_of
 from swapdesk.flows.batch.results import result_rows, results_csv
 from swapdesk.flows.batch.template import NAME, template
@@ -19,6 +20,7 @@ from swapdesk.tui.commands.batch import (
     CreateBatch,
     EditRow,
     ExportBatch,
+    FailedAgain,
     LeaveCell,
     LoadFile,
     NextProblem,
@@ -42,8 +44,9 @@ class BatchScreen(BatchPaying):
     NAME = "Batch"
     SPENDS = "exchange"
     VERBS = (
-        NextProblem, EditRow, CreateBatch, SubmitBundle, SignBundle, BuildBundle, Orders,
-        ExportBatch, LoadFile, PreviousProblem, TakeCell, OtherColumn, LeaveCell,
+        NextProblem, EditRow, CreateBatch, SubmitBundle, SignBundle, BuildBundle,
+        FailedAgain, Orders, ExportBatch, LoadFile, PreviousProblem, TakeCell, OtherColumn,
+        LeaveCell,
     )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
@@ -61,7 +64,7 @@ class BatchScreen(BatchPaying):
         if self.plan is not None or self.busy:
             return
         try:
-            found = left_open(self.desk.journal.batches, self.now())
+            found = left_open(self.desk.journal, self.now())
         except JournalUnavailable:
             return
         if found is not None:
@@ -120,6 +123,17 @@ class BatchScreen(BatchPaying):
         else:
             self.read_on()
 
+    def do_failed_again(self) -> None:
+        made = self.made
+        if made is None:
+            return
+        try:
+            sheet = failed_sheet(made)
+        except NoFailedRows:
+            return
+        self.work.begin(self.planner())
+        self.judge(sheet)
+
     def do_orders(self) -> None:
         made = self.made
         groups = [one.multi_id for one in made.groups if one.multi_id] if made is not None else []
@@ -167,6 +181,8 @@ class BatchScreen(BatchPaying):
             return Standing(verb="export" if self.made is not None else "template")
         if verb is Orders:
             return READY
+        if verb is FailedAgain:
+            return self._again_standing()
         if verb in PAYING_VERBS:
             return HIDDEN if self.work.creating else self.paying_standing(verb)
         if plan is None:
@@ -177,6 +193,14 @@ class BatchScreen(BatchPaying):
         if verb is EditRow:
             return HIDDEN if self.locked_edit() else READY
         return self._create_standing()
+
+    def _again_standing(self) -> Standing:
+        """Rows are taken anew once nothing is due on those that became orders."""
+        progress = self.progress
+        if progress is None or not progress.failed:
+            return HIDDEN
+        waits = self.work.creating or progress.creating or progress.current is not None
+        return Standing(locked="after the others are paid") if waits else READY
 
     def _create_standing(self) -> Standing:
         plan, progress, link = self.plan, self.progress, self.link

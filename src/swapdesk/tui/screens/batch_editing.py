@@ -14,7 +14,6 @@ from textual.message import Message
 from swapdesk.flows.batch.finding import Level
 from swapdesk.flows.batch.means import Means, means_of
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes
 from swapdesk.flows.batch.sheet import TEMPLATE, Sheet, edited
@@ -51,14 +50,6 @@ class BatchEditing(BatchView):
     @property
     def writing(self) -> bool:
         return self.has_class("-writing")
-
-    @property
-    def row(self) -> PlannedRow | None:
-        """The row under the cursor."""
-        key, plan = self._table.cursor_key, self.plan
-        if key is None or plan is None:
-            return None
-        return next((one for one in plan.rows if str(one.number) == key), None)
 
     # the field
 

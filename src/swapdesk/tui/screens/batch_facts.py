@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.means import Means
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup, Total
+from swapdesk.flows.batch_log import JournaledBatch, RowState
 from swapdesk.flows.notation import exact_amount
-from swapdesk.tui.glyphs import BECOMES, TROUBLE
+from swapdesk.tui.glyphs import BECOMES, DONE, REFUSED, TROUBLE, UNKNOWN, WAITING
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.screens.batch_rows import LEVELS
 from swapdesk.tui.spans import Line, LineLike, Span, fill, joined, line_of, width_of, wrapped
@@ -29,7 +30,8 @@ MOST = 3
 class PlanState:
     """``exchanges`` and ``reads`` are what the service still allows, None where it does not
     tell. ``built`` and ``gas`` are what a bundle is and costs, once there is one; ``stopped`` is
-    why the work on it stopped."""
+    why the work on it stopped. ``row`` is what is to be said of the row under the cursor, by its
+    number."""
 
     plan: BatchPlan
     means: Sequence[Means] = ()
@@ -38,6 +40,7 @@ class PlanState:
     built: str = ""
     gas: str = ""
     stopped: str = ""
+    row: tuple[int, str] | None = None
 
 
 class PlanPane(LinesView):
@@ -56,8 +59,18 @@ class PlanPane(LinesView):
         return plan_lines(self.state, width) if self.state is not None else []
 
 
-def head_line(plan: BatchPlan) -> Line:
-    """``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to look at   ✗ 3 problems``."""
+_MADE = (
+    (RowState.CREATED, DONE, "status-done", "created"),
+    (RowState.PLANNED, WAITING, "status-waiting", "waiting"),
+    (RowState.UNKNOWN, UNKNOWN, "status-waiting", "unknown"),
+    (RowState.FAILED, REFUSED, "status-trouble", "failed"),
+    (RowState.DIFFERS, REFUSED, "status-trouble", "not as asked for"),
+)
+
+
+def head_line(plan: BatchPlan, made: JournaledBatch | None = None) -> Line:
+    """``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to look at   ✗ 3 problems``, and what
+    became of the rows once they were created."""
     sold = plan.totals
     line: Line = []
     if sold:
@@ -70,6 +83,11 @@ def head_line(plan: BatchPlan) -> Line:
         bought = {row.order.token_out.id for row in plan.rows if row.order is not None}
         word = "token" if len(bought) == 1 else "tokens"
         line += [Span(text, bold=True), Span(f" {BECOMES} {len(bought)} {word}   ")]
+    if made is not None:
+        for end, glyph, role, word in _MADE:
+            if count := sum(row.state is end for row in made.rows):
+                line.append(Span(f"{glyph} {count} {word}   ", role))
+        return line
     for state, word in (("ready", "ready"), ("look", "to look at"), ("problem", "problems")):
         count = sum(row.state == state for row in plan.rows)
         if count or state == "ready":
@@ -91,6 +109,9 @@ def plan_lines(state: PlanState, width: int) -> list[Line]:
     if (gas := _gas(state)) is not None:
         facts.append(("Gas", gas))
     facts.append(("Calls", _calls(state)))
+    if state.row is not None:
+        number, said = state.row
+        facts.append((f"Row {number}", line_of(said)))
     if state.stopped:
         facts.append(("Stopped", line_of(f"{TROUBLE} {state.stopped}", "status-waiting")))
     return _laid(facts, width)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.batch.group_account import NotSettled
@@ -63,11 +64,8 @@ class BatchPaying(BatchEditing):
             return state
         current, ending = progress.current, self.signing.ending if self.signing else None
         failure = ending.failure if ending is not None else None
-        return PlanState(
-            plan,
-            state.means,
-            state.exchanges,
-            state.reads,
+        return replace(
+            state,
             built=current.plan if current is not None else "",
             gas=progress.gas,
             stopped=f"{failure.cause} Next: {failure.next}." if failure is not None else "",

@@ -80,16 +80,24 @@ def _row(
         glyph, role = LEVELS[planned.state]
         found = (planned.problems or planned.findings or (None,))[0]
         word, short = _WORDS[planned.state], found.short if found is not None else ""
-        reason = f"{found.reason} {found.do}" if found is not None else ""
+        reason = row_reason(planned, None)
     else:
-        glyph, role, word, reason = _end(end, orders.get(end.service_id or ""))
-        short = f"{word}: {reason}" if reason else word
+        glyph, role, short, reason = _end(end, orders.get(end.service_id or ""))
+        word = short
     said = word if wide else short or word
     state: Line = [Span(glyph, role), Span(f" {said}", "muted" if role == "status-done" else role)]
     cells: dict[str, LineLike] = {**_cells(planned, wide=wide), "state": state}
     if wide:
         cells |= {"reason": Span(reason, role), "refund": _refund(planned)}
     return Row(str(planned.number), cells)
+
+
+def row_reason(planned: PlannedRow, end: JournaledRow | None) -> str:
+    """What is wrong with a row, or why it became no order, in sentences; empty for nothing."""
+    if end is not None:
+        return end.reason or ""
+    found = (planned.problems or planned.findings or (None,))[0]
+    return f"{found.reason} {found.do}" if found is not None else ""
 
 
 def _end(end: JournaledRow, order: OrderSummary | None) -> tuple[str, str, str, str]:

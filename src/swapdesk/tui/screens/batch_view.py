@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from textual import on
 from textual.widget import Widget
 
+from swapdesk.flows.batch.plan import created_of
 from swapdesk.flows.batch.progress import BatchProgress, batch_progress
+from swapdesk.flows.batch_log import RowState
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.order_summary import OrderSummary, summarise
 from swapdesk.tui.batch_work import BatchWork
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.batch_facts import EMPTY, PlanPane, PlanState, head_line
-from swapdesk.tui.screens.batch_rows import WIDE, batch_columns, batch_rows
+from swapdesk.tui.screens.batch_rows import WIDE, batch_columns, batch_rows, row_reason
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.labelled_field import LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from swapdesk.flows.batch.plan import BatchPlan
+    from swapdesk.flows.batch.planned import PlannedRow
     from swapdesk.flows.batch_log import JournaledBatch
 
 ROOMY = 100
@@ -128,7 +132,7 @@ class BatchView(Page):
         self.context = f"{plan.sheet.name[:24]} · {count} row{'' if count == 1 else 's'}"
         self.refresh_frame()
         roomy = made is None and width >= ROOMY
-        self._head.show(head_line(plan), plan.sheet.said if roomy else "")
+        self._head.show(head_line(plan, made), plan.sheet.said if roomy else "")
         self._drawn_width = width
         self._table.set_columns(batch_columns(plan, width))
         self._table.set_rows(batch_rows(plan, made, self.orders_of(made), wide=width >= WIDE))
@@ -139,13 +143,38 @@ class BatchView(Page):
 
     def plan_state(self, plan: BatchPlan) -> PlanState:
         """What the pane says."""
-        budget = self.link.api.budget if self.link is not None else None
+        budget, made = self.link.api.budget if self.link is not None else None, self.made
+        if made is not None and not self.work.creating:
+            failed = (RowState.FAILED, RowState.DIFFERS)
+            plan = created_of(plan, {one.number for one in made.rows if one.state not in failed})
         return PlanState(
             plan,
             self.work.means,
             budget.left(RateClass.EXCHANGE) if budget is not None else None,
             budget.left(RateClass.READ) if budget is not None else None,
+            row=self._row_said(),
         )
+
+    @property
+    def row(self) -> PlannedRow | None:
+        """The row under the cursor."""
+        key, plan = self._table.cursor_key, self.plan
+        if key is None or plan is None:
+            return None
+        return next((one for one in plan.rows if str(one.number) == key), None)
+
+    def _row_said(self) -> tuple[int, str] | None:
+        row, made = self.row, self.made
+        if row is None or self.has_class("-writing"):
+            return None
+        end = next((one for one in made.rows if one.number == row.number), None) if made else None
+        said = row_reason(row, end)
+        return (row.number, said) if said else None
+
+    @on(LineTable.Highlighted)
+    def _moved(self) -> None:
+        if self.plan is not None:
+            self._pane.show(self.plan_state(self.plan))
 
     def done(self) -> str:
         """What has happened, at the right of the label."""
