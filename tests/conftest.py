@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
+
+# Compiled once for all workers and the processes they start, also where nothing shall be kept:
+# compiling is half of what a worker needs until its first test.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# As at the entries of our own processes.
+leave_out_validator_keys()
+postpone_precompiles()
 
 # How long an example takes belongs to the machine; benchmarks measure time, tests do not.
 settings.register_profile("suite", deadline=None)

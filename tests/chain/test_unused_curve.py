@@ -11,7 +11,7 @@ TABLES = "py_ecc.optimized_bls12_381"
 
 SIGNED = f"""
 import sys
-from swapdesk.chain.unused_curve import leave_out_validator_keys
+from swapdesk.chain.unused_curve import ORDER, leave_out_validator_keys
 leave_out_validator_keys()
 from eth_account import Account
 from eth_account.messages import encode_defunct
@@ -23,7 +23,7 @@ assert Account.recover_message(said, signature=own.sign_message(said).signature)
 kept = own.encrypt("words", iterations=2)
 assert Account.decrypt(kept, "words") == own.key
 import eth_keyfile.keyfile as keyfile
-assert keyfile.MAX_V4_PRIVATE_KEY + 1 == {{order}}
+assert keyfile.MAX_V4_PRIVATE_KEY + 1 == ORDER
 try:
     keyfile.create_keyfile_json(b"\\1" * 32, b"words", version=4, iterations=2)
 except NotImplementedError as error:
@@ -35,7 +35,9 @@ else:
 CALLED = f"""
 import sys
 from types import SimpleNamespace
-from swapdesk.chain.unused_curve import postpone_precompiles
+from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
+leave_out_validator_keys()
+import eth_account
 postpone_precompiles()
 from eth.vm.forks.prague.computation import PragueComputation
 assert "{TABLES}" not in sys.modules
@@ -77,9 +79,16 @@ def run(program: str) -> None:
 
 def test_keys_of_wallets_need_no_keys_of_validators() -> None:
     pytest.importorskip("eth_account")
-    from py_ecc.bls12_381.bls12_381_curve import curve_order
+    run(SIGNED)
 
-    run(SIGNED.format(order=curve_order))
+
+def test_the_order_of_the_curve_is_the_library_s() -> None:
+    pytest.importorskip("eth_account")
+    run(
+        "from py_ecc.bls12_381 import curve_order\n"
+        "from swapdesk.chain.unused_curve import ORDER\n"
+        "assert ORDER == curve_order\n"
+    )
 
 
 def test_the_contracts_of_the_curve_are_loaded_with_the_first_call() -> None:

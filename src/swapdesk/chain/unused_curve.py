@@ -18,6 +18,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
+_CURVE = ("py_ecc.bls", "py_ecc.bls12_381")
 _PRECOMPILED = "eth.precompiles.bls12_381"
 _CONTRACTS = (
     "bls12_g1_add",
@@ -28,8 +29,12 @@ _CONTRACTS = (
     "bls12_map_fp_to_g1",
     "bls12_pairing_check",
 )
-_ORDER = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
+ORDER = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 """Points of the curve's subgroup (EIP-2333); eth_keyfile derives its largest key from it."""
+
+
+class _Instead(ModuleType):
+    """Stands in place of a library's own module."""
 
 
 class _Validators:
@@ -43,8 +48,9 @@ def leave_out_validator_keys() -> None:
     """Let eth_keyfile be imported without py_ecc's BLS; version 3 key files are as ever."""
     if "eth_keyfile" in sys.modules:
         return
-    _place("py_ecc.bls", G2ProofOfPossession=_Validators())
-    _place("py_ecc.bls12_381", curve_order=_ORDER)
+    curve, group = _CURVE
+    _place(curve, G2ProofOfPossession=_Validators())
+    _place(group, curve_order=ORDER)
 
 
 def postpone_precompiles() -> None:
@@ -54,7 +60,7 @@ def postpone_precompiles() -> None:
 
 
 def _place(name: str, **names: Any) -> None:
-    module = ModuleType(name, "in place of the library's own")
+    module = _Instead(name)
     vars(module).update(names)
     sys.modules[name] = module
 
@@ -67,6 +73,8 @@ def _postponed(name: str) -> Callable[[Any], Any]:
 
 
 def _precompiled() -> ModuleType:
-    if not hasattr(sys.modules[_PRECOMPILED], "__path__"):
-        del sys.modules[_PRECOMPILED]
+    """The library's own module, which stands on the library's own curve."""
+    for name in (_PRECOMPILED, *_CURVE):
+        if isinstance(sys.modules.get(name), _Instead):
+            del sys.modules[name]
     return importlib.import_module(_PRECOMPILED)
