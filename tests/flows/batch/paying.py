@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -51,6 +52,41 @@ RECIPIENT = "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F"
 QUICK = Pace(look=0.02, patience=20.0)
 
 
+Rows = Sequence[tuple[str, str]]
+"""Each the symbol of the token that is sold, and how much of it."""
+
+
+def write_batch(
+    journal: Journal,
+    find: Callable[[str, str], Token],
+    batch_id: str,
+    rows: Rows,
+    chain: str = CHAIN,
+) -> None:
+    """A batch of one group in the journal, not left yet. ``find`` takes chain and symbol."""
+    bought = find("ethereum", "ETH")
+    orders = [
+        MultiOrderRequest.model_validate(
+            {
+                "from": find(chain, symbol).id,
+                "to": bought.id,
+                "amount": Decimal(amount),
+                "addressTo": RECIPIENT,
+            }
+        )
+        for symbol, amount in rows
+    ]
+    body = encode_json(MultiExchangeRequest(orders=orders), exclude_none=True).decode()
+    cells = [
+        NewRow(number, number + 1, {"to": RECIPIENT, "amount": amount, "sell": symbol})
+        for number, (symbol, amount) in enumerate(rows, start=1)
+    ]
+    paid = "solana" if chain == "solana" else "bundle"
+    journal.batches.add(
+        batch_id, "payout.csv", batch_id, [NewGroup(chain, paid, body, tuple(cells))]
+    )
+
+
 @dataclass
 class Payer:
     """One account with a journal of its own; ``reviews`` are what it was shown."""
@@ -64,29 +100,12 @@ class Payer:
 
     async def created(self, batch_id: str, *rows: tuple[str, str], chain: str = CHAIN) -> None:
         """A batch of one group: each row the token that is sold, and how much of it."""
-        floor = self.place.floor
-        bought = floor.token("ethereum", "ETH")
-        orders = [
-            MultiOrderRequest.model_validate(
-                {
-                    "from": floor.token(chain, symbol).id,
-                    "to": bought.id,
-                    "amount": Decimal(amount),
-                    "addressTo": RECIPIENT,
-                }
-            )
-            for symbol, amount in rows
-        ]
-        body = encode_json(MultiExchangeRequest(orders=orders), exclude_none=True).decode()
-        cells = [
-            NewRow(number, number + 1, {"to": RECIPIENT, "amount": amount, "sell": symbol})
-            for number, (symbol, amount) in enumerate(rows, start=1)
-        ]
-        group = NewGroup(chain, "bundle", body, tuple(cells))
-        self.journal.batches.add(batch_id, "payout.csv", batch_id, [group])
-        creation = BatchCreation(self.place.api, self.journal, floor.clock, looks=(0.0,))
-        (outcome,) = await creation.run(batch_id)
+        write_batch(self.journal, self.place.floor.token, batch_id, rows, chain)
+        (outcome,) = await self.creation().run(batch_id)
         assert outcome.error is None, outcome.error
+
+    def creation(self) -> BatchCreation:
+        return BatchCreation(self.place.api, self.journal, self.place.floor.clock, looks=(0.0,))
 
     def group(self, batch_id: str) -> JournaledGroup:
         batch = self.journal.batches.get(batch_id)
@@ -97,7 +116,11 @@ class Payer:
         return standings(self.journal, batch_id)[0]
 
     def settling(
-        self, batch_id: str, *, api: PartnerApi | None = None, agent: WalletClient | None = None
+        self,
+        batch_id: str,
+        *,
+        agent: WalletClient | None = None,
+        arrives: timedelta | None = None,
     ) -> GroupSettling:
         floor = self.place.floor
         group = self.group(batch_id)
@@ -108,7 +131,7 @@ class Payer:
             return Agreed(review.phrase) if self.agrees(review) else None
 
         return GroupSettling(
-            api or self.place.api,
+            self.place.api,
             self.journal,
             floor.clock,
             agent or self.agent,
@@ -119,6 +142,7 @@ class Payer:
             self.account,
             look,
             pace=QUICK,
+            arrives=timedelta(seconds=60) if arrives is None else arrives,
         )
 
     def deposits(self, batch_id: str) -> tuple[BundleDeposit, ...]:

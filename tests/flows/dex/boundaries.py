@@ -1,4 +1,5 @@
-"""Moments of a swap at which something dies: just before or just after the n-th call of a method.
+"""Moments of the work at which something dies: just before or just after the n-th call of a
+method.
 
 A boundary is ``room.method.before|after.n``, as ``wallet.sign.after.2``.
 """
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.client.api import PartnerApi
+from swapdesk.flows.batch_log import BatchLog
+from swapdesk.flows.bundle_log import BundleLog
 from swapdesk.flows.call_log import CallLog
 from swapdesk.flows.dex_log import DexLog
 from swapdesk.flows.intent_log import IntentLog
@@ -23,6 +26,8 @@ ROOMS = {
     "intents": IntentLog,
     "wallet": WalletClient,
     "calls": CallLog,
+    "batches": BatchLog,
+    "bundles": BundleLog,
 }
 
 

@@ -76,7 +76,7 @@ async def test_a_killed_swap_is_taken_on_and_paid_once(
             env={**os.environ, "PYTHONPATH": str(TESTS)},
         )
         assert await child.wait() == -signal.SIGKILL
-        agent = await _opened(keys)
+        agent = await opened(keys)
         try:
             (open_,) = someone.journal.swaps.open_swaps()
             assert open_.id == intent.id
@@ -113,7 +113,7 @@ async def test_a_killed_swap_is_taken_on_and_paid_once(
             await agent.close()
 
 
-async def _opened(place: object) -> WalletClient:
+async def opened(place: object) -> WalletClient:
     """The keys, once the killed desk's agent has let go of them."""
     while True:
         agent = await WalletClient.start(place, program=CHEAP)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 
 from swapdesk.client.api import PartnerApi
@@ -32,7 +33,7 @@ from swapdesk.flows.batch.settle_words import (
     outcome_of,
 )
 from swapdesk.flows.batch.standing import GroupStanding, Until, blocking, group_standing, overtaken
-from swapdesk.flows.batch.submitting import Submission
+from swapdesk.flows.batch.submitting import ARRIVES_WITHIN, Submission
 from swapdesk.flows.batch_log import JournaledGroup
 from swapdesk.flows.bundle_records import (
     Built,
@@ -75,7 +76,7 @@ class GroupChain:
 
 class GroupSettling:
     """Of one group. ``token_of`` finds a token of the desk's list; ``look`` shows each review and
-    hears what the trader says; ``watch`` hears how it goes."""
+    hears what the trader says; ``watch`` hears how it goes. ``arrives``: as Submission says."""
 
     def __init__(
         self,
@@ -92,6 +93,7 @@ class GroupSettling:
         *,
         pace: Pace = Pace(),  # noqa: B008 - it is frozen
         watch: GroupWatch | None = None,
+        arrives: timedelta = ARRIVES_WITHIN,
     ) -> None:
         if group.multi_id is None:
             raise ValueError("the group was not created")
@@ -120,7 +122,7 @@ class GroupSettling:
         self._payments = GroupPayments(
             client, journal, clock, look, pace, self._watch, batch_id, group.number
         )
-        self._submission = Submission(api, journal, clock, group.multi_id, pace)
+        self._submission = Submission(api, journal, clock, group.multi_id, pace, arrives)
 
     @property
     def standing(self) -> GroupStanding:

@@ -22,7 +22,7 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import BundleStatus, MultiExchangeStatus, MultiSubmitRequest
 
 ARRIVES_WITHIN = timedelta(seconds=60)
-"""A request that left longer ago than this does not arrive any more."""
+"""How long a request may be on its way."""
 
 _ENDS: dict[str, BundleState] = {
     BundleStatus.CONFIRMED: BundleState.CONFIRMED,
@@ -34,16 +34,23 @@ _MAYBE_THERE = frozenset({ErrorCode.ALREADY_SUBMITTED, ErrorCode.NOT_FOUND})
 
 
 class Submission:
-    """Of one group."""
+    """Of one group. A request that left longer ago than ``arrives`` does not arrive any more."""
 
     def __init__(
-        self, api: PartnerApi, journal: Journal, clock: Clock, multi_id: str, pace: Pace
+        self,
+        api: PartnerApi,
+        journal: Journal,
+        clock: Clock,
+        multi_id: str,
+        pace: Pace,
+        arrives: timedelta = ARRIVES_WITHIN,
     ) -> None:
         self._api = api
         self._log = journal.bundles
         self._clock = clock
         self._multi_id = multi_id
         self._pace = pace
+        self._arrives = arrives
 
     async def submit(self, bundle: JournaledBundle) -> None:
         """Send the signatures. Raises Stopped, ClientError where nothing left, and
@@ -84,7 +91,7 @@ class Submission:
                 self._log.submitted(bundle)
                 self._decided(bundle, status)
                 return
-            if self._api.server_now() - left >= ARRIVES_WITHIN:
+            if self._api.server_now() - left >= self._arrives:
                 break
             await self._clock.sleep(self._pace.look)
         if told != BundleStatus.PENDING:
