@@ -1,4 +1,5 @@
-"""Swaps on chains by keys in a real terminal: three ways to pay, each to its completed order.
+"""Swaps on chains by keys in a real terminal: three ways to pay on an EVM chain and the one on
+Solana, each to its completed order.
 
 What moved is asked of the nodes over JSON-RPC, not of the desk. One sandbox and one desk do all.
 """
@@ -16,12 +17,15 @@ import httpx
 import pytest
 
 from harness import wait_for
+from sandbox.chain_money import SolanaChain
+from swapdesk.sandbox.world import find_token
 from tui.test_end_to_end import ENTER, STILL, DeskWindow
 
 MOST_KEYS = 25
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 BALANCE_OF = "0x70a08231"
+USDC_SOLANA, SOL = find_token("solana", "USDC"), find_token("solana", "SOL")
 WAYS = {"Isthmus": 2, "Fathom AMM": 2, "Basalt AMM": 2}
 """Signatures on each way: permit and order, which has the most keys and the fresh sandbox, permit
 and swap, approval and swap."""
@@ -34,15 +38,24 @@ class Trader:
         self.desk = DeskWindow(home)
         self.desk.ready()
 
+    def ended(self) -> bool:
+        """Whether the desk has; what it writes until then is read, or it could not."""
+        self.desk.read_until_quiet(0.1)
+        return self.desk.process.poll() is not None
+
     def killed(self) -> None:
         """``kill -9`` of the desk, and another one on the same home."""
         self.desk.kill()
         self.desk = DeskWindow(self.desk.home)
 
     @property
+    def _ready(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.desk.home / "sandbox" / "run.json").read_text())
+        return found
+
+    @property
     def _rpc(self) -> str:
-        ready = json.loads((self.desk.home / "sandbox" / "run.json").read_text())
-        (chain,) = [one for one in ready["chains"] if one["shortName"] == "ethereum"]
+        (chain,) = [one for one in self._ready["chains"] if one["shortName"] == "ethereum"]
         return str(chain["rpc"])
 
     def holds(self, token: str, owner: str) -> int:
@@ -51,14 +64,29 @@ class Trader:
         answer: dict[str, Any] = httpx.post(self._rpc, json=body, trust_env=False).json()
         return int(answer["result"], 16)
 
-    def to_form(self, venue: str) -> None:
+    @property
+    def solana(self) -> SolanaChain:
+        (chain,) = [one for one in self._ready["chains"] if one["shortName"] == "solana"]
+        return SolanaChain(chain["rpc"])
+
+    def advance(self, seconds: int) -> None:
+        """Blocks of Solana come by the clock, so nobody has to wait for them."""
+        answer = httpx.post(
+            f"{self._ready['control']}/clock",
+            json={"advance": seconds},
+            headers={"sandbox-token": self._ready["controlToken"]},
+            trust_env=False,
+        )
+        assert answer.status_code == 200, answer.text
+
+    def to_form(self, venue: str, line: str = "1000 usdc weth", account: str = "trading") -> None:
         """``n``, the line, the on-chain routes, the row of the venue, enter."""
         desk = self.desk
         desk.keys = 0
         desk.press("n")
         desk.read_until("What do you want to swap?")
         desk.read_until_quiet(STILL)
-        desk.type("1000 usdc weth")
+        desk.type(line)
         desk.read_until("enter ask for quotes")
         desk.press(ENTER)
         desk.read_until("d dex only")
@@ -84,11 +112,11 @@ class Trader:
             lambda: any(r.startswith("▌") and venue in r for r in desk.text.split("\n")), venue
         )
         desk.press(ENTER)
-        desk.until(lambda: "Your own wallet trading" in desk.text, "the account", seconds=60)
+        desk.until(lambda: f"Your own wallet {account}" in desk.text, "the account", seconds=60)
         desk.until(lambda: "confirm" in desk.text, "what it takes", seconds=90)
 
-    def account(self) -> str:
-        found = re.search(r"0x(?: [0-9a-fA-F]{4}){10}", self.desk.text)
+    def account(self, form: str = r"0x(?: [0-9a-fA-F]{4}){10}") -> str:
+        found = re.search(form, self.desk.text)
         assert found is not None, self.desk.text
         return found[0].replace(" ", "")
 
@@ -106,9 +134,11 @@ class Trader:
         before = digest_in(desk.text)
         # Whether all of it fits is known once it is laid out.
         desk.read_until_quiet(STILL)
-        if "read to the end first" in desk.text:
+        while "read to the end first" in desk.text:
+            shown = _fields(desk.text)
             desk.press("j")
-            desk.until(lambda: "read to the end first" not in desk.text, "the end of the review")
+            desk.until(lambda shown=shown: _fields(desk.text) != shown, "more of the review")
+            desk.read_until_quiet(STILL)
         desk.read_until_quiet(STILL)
         assert "None contradicts it." in desk.text
         desk.press("s")
@@ -126,6 +156,11 @@ def _asked_at(text: str) -> str:
     return next((row for row in text.split("\n") if " UTC " in row), "")
 
 
+def _fields(text: str) -> list[str]:
+    """What is read, without the frame and what counts down there."""
+    return text.split("\n")[3:-2]
+
+
 def digest_in(text: str) -> str:
     """The first half of the digest on the screen; empty where none stands there."""
     found = re.search(r"Digest +(0x [0-9a-f ]+)", text)
@@ -139,7 +174,7 @@ def trader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trader]:
     yield one
     one.desk.press("q")
     one.desk.press("q")
-    wait_for(lambda: one.desk.process.poll() is not None, what="the desk to end")
+    wait_for(one.ended, what="the desk to end")
     one.desk.close()
 
 
@@ -158,6 +193,28 @@ def test_a_swap_is_signed_to_its_end_in_few_keys(trader: Trader, venue: str) -> 
     assert Decimal("0.2") < arrived < Decimal("0.5")
     told = f"Funds {arrived:f} WETH arrived"
     trader.desk.until(lambda: told in trader.desk.text, told)
+
+
+@pytest.mark.timeout(400)
+def test_a_swap_on_solana_is_one_signature(trader: Trader) -> None:
+    trader.to_form("Atoll", "2 sol usdc.solana", "solana")
+    # In groups of four, the last of which may be shorter.
+    owner = trader.account(r"(?:[1-9A-HJ-NP-Za-km-z]{4} ){8,10}[1-9A-HJ-NP-Za-km-z]{1,4}")
+    chain, desk = trader.solana, trader.desk
+    had, dollars = chain.balance(SOL, owner), chain.balance(USDC_SOLANA, owner)
+    assert "not used on Solana by a swap on chains" in desk.text
+    trader.confirm()
+    trader.sign()
+    desk.until(lambda: chain.balance(USDC_SOLANA, owner) > dollars, "the payment", seconds=60)
+    assert "allowance" not in desk.text
+    trader.advance(15)
+    trader.completed()
+    sent = chain.history(owner)[0]["signature"]
+    assert had - chain.balance(SOL, owner) == 2 * 10**9 + chain.cost_of(sent, 2 * 10**9)
+    arrived = Decimal(chain.balance(USDC_SOLANA, owner) - dollars).scaleb(-6)
+    assert 100 < arrived < 1_000
+    told = f"Funds {arrived:f} USDC arrived"
+    desk.until(lambda: told in desk.text, told)
 
 
 @pytest.mark.timeout(400)
