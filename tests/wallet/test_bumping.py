@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from flows.signing import swap_intent
 from swapdesk.clock import SystemClock
+from swapdesk.flows import replacing
 from swapdesk.flows.bumping import (
     Bumping,
     Executed,
@@ -19,12 +22,16 @@ from swapdesk.flows.bumping import (
 )
 from swapdesk.flows.cancelling import Cancelled, Cancelling, NotCancelled
 from swapdesk.flows.cancelling import Proposed as CancelProposed
+from swapdesk.flows.journal import Journal
 from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.signing_session import Ending
+from swapdesk.flows.swap_signing import SwapSigning
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from wallet.agents import CHEAP, PASSPHRASE
 from wallet.chains import served
@@ -55,8 +62,9 @@ class Owner:
         """A payment that was sent and that no block has."""
         client, first = await self.signed(intent)
         self.trader.world.faults.add(CHAIN, "drop_transaction", 1)
-        assert (await client.broadcast(first.hash)).state is State.SENT
-        return client, first
+        sent = await client.broadcast(first.hash)
+        assert sent.state is State.SENT
+        return client, sent
 
     async def states(self, intent: str) -> dict[str, State]:
         client = await self.wallet.client()
@@ -219,6 +227,85 @@ async def test_nothing_else_gets_a_higher_fee(owner: Owner) -> None:
     with pytest.raises(Refused) as unknown:
         await client.bump("0x" + "00" * 32, 10**16)
     assert unknown.value.code is Code.NO_TRANSACTION
+    assert await owner.trader.paid() == before
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[SwapSigning]:
+    clock = SystemClock()
+    journal = Journal.open(tmp_path / "journal.db", clock)
+    yield SwapSigning(swap_intent(), journal, clock, lambda: None, fresh=False)
+    journal.close()
+
+
+async def opened(session: SwapSigning) -> Review:
+    """The review that it asks for."""
+    async with asyncio.timeout(60):
+        while True:
+            if session.review is not None:
+                return session.review
+            await asyncio.sleep(0.001)
+
+
+async def test_a_session_that_waits_asks_for_the_higher_fee(
+    owner: Owner, session: SwapSigning
+) -> None:
+    before = await owner.trader.paid()
+    client, first = await owner.waiting("asked")
+    assert not session.replaceable
+    session.seen(first)
+    assert session.replaceable
+    asking = asyncio.create_task(replacing.bump(owner.wallet, SystemClock(), session))
+    review = await opened(session)
+    assert session.payload == owner.trader.payment()
+    session.seen(first)
+    assert not session.replaceable, "one question at a time"
+    assert session.refuse(review.id)
+    assert await asking is None
+    assert len(await owner.states("asked")) == 1
+    session.seen(first)
+    asking = asyncio.create_task(replacing.bump(owner.wallet, SystemClock(), session))
+    assert session.agree((await opened(session)).id)
+    assert await asking is None
+    assert set((await owner.states("asked")).values()) == {State.REPLACED, State.SUCCEEDED}
+    assert await owner.trader.paid() == before + PAID
+    session.seen(await client.resolve(first.hash))
+    assert not session.replaceable
+
+
+async def test_a_session_that_goes_on_withdraws_the_question(
+    owner: Owner, session: SwapSigning
+) -> None:
+    """What it waited for is executed while the trader still looks."""
+    before = await owner.trader.paid()
+    client, first = await owner.waiting("withdrawn")
+    session.seen(first)
+    asking = asyncio.create_task(replacing.bump(owner.wallet, SystemClock(), session))
+    review = await opened(session)
+    session.finish(Ending())
+    assert session.review is None
+    assert not session.agree(review.id)
+    assert await asking is None
+    assert await owner.states("withdrawn") == {first.hash: State.SENT}
+    while (await client.resolve(first.hash)).state is not State.SUCCEEDED:
+        pass
+    assert await owner.trader.paid() == before + PAID
+
+
+async def test_a_session_that_waits_asks_for_the_cancellation(
+    owner: Owner, session: SwapSigning
+) -> None:
+    before = await owner.trader.paid()
+    _, first = await owner.waiting("taken back")
+    session.seen(first)
+    asking = asyncio.create_task(replacing.cancel(owner.wallet, SystemClock(), session))
+    assert session.agree((await opened(session)).id)
+    assert await asking is None
+    assert (await owner.states("taken back"))[first.hash] is State.REPLACED
+    session.seen(first)
+    said = await replacing.bump(owner.wallet, SystemClock(), session)
+    assert said is not None
+    assert "cancelled" in said
     assert await owner.trader.paid() == before
 
 

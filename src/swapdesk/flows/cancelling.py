@@ -36,6 +36,7 @@ class Proposed:
     """What would be signed in the place of ``first``. ``review.refused``: nothing can be."""
 
     first: SignedTransaction
+    payload: TransactionPayload
     review: Review
 
 
@@ -115,7 +116,7 @@ class Cancelling:
         review = await client.review(
             payload, self._promise(first, link), replaces=same[-1].hash if same else hash_
         )
-        return Proposed(first, review)
+        return Proposed(first, payload, review)
 
     def _promise(self, first: SignedTransaction, link: ChainLink) -> Promise:
         return Promise(

@@ -100,6 +100,8 @@ class SigningSession(Watch, ABC):
         self.ending: Ending | None = None
         self.said = ""
         """Why the pass phrase is asked for again."""
+        self.replacing = False
+        """Whether somebody asks for what shall take the place of the transaction that waits."""
         self._clock = clock
         self._changed = changed
         self._answer: asyncio.Future[Agreed | None] | None = None
@@ -166,6 +168,14 @@ class SigningSession(Watch, ABC):
         return self.stage is Stage.ENDED
 
     @property
+    def replaceable(self) -> bool:
+        """Whether a transaction waits that another one could take the place of."""
+        one = self.transaction
+        if one is None or one.nonce is None or self.replacing or self.stage is not Stage.WORKING:
+            return False
+        return one.state in (TransactionState.SENDING, TransactionState.SENT)
+
+    @property
     def place(self) -> tuple[int, int] | None:
         """Which signature of how many the open review is; None for a transaction."""
         payload = self.payload
@@ -202,6 +212,7 @@ class SigningSession(Watch, ABC):
     async def look(self, review: Review) -> Agreed | None:
         """Wait for the trader, as long as the review is worth something."""
         answer: asyncio.Future[Agreed | None] = asyncio.get_running_loop().create_future()
+        self._withdraw()
         self.review, self._answer, self.transaction = review, answer, None
         self._changed()
         left = (review.valid_until - self._clock.now()).total_seconds()
@@ -214,8 +225,21 @@ class SigningSession(Watch, ABC):
             return answer.result()
         finally:
             over.cancel()
+            if self._answer is answer:
+                self.review = self._answer = None
+                self._changed()
+
+    async def look_beside(self, payload: Payload, review: Review) -> Agreed | None:
+        """:meth:`look` at a review that is no step of the work, which goes on meanwhile. Raises
+        NotAgreed also when the work needs the trader itself, or is over."""
+        self.payload = payload
+        return await self.look(review)
+
+    def _withdraw(self) -> None:
+        """A review that was overtaken is not open any more."""
+        if self._answer is not None:
+            self._answer.cancel()
             self.review = self._answer = None
-            self._changed()
 
     def reviewed(self, payload: Payload, review: Review) -> None:
         self.payload, self.transaction = payload, None
@@ -229,6 +253,7 @@ class SigningSession(Watch, ABC):
 
     def finish(self, ending: Ending) -> None:
         """The run came to this."""
+        self._withdraw()
         self.ending, self.transaction = ending, None
         self._changed()
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.deposit_signing import DepositSigning
     from swapdesk.flows.funding import Funded, NotFunded
     from swapdesk.flows.quoting import QuoteBoard
+    from swapdesk.flows.signing_session import SigningSession
     from swapdesk.wire.pair_limits import PairLimits
 
 
@@ -80,6 +81,15 @@ class SwapFinished(Message):
     """The work on a swap on chains ended or stopped; its session says how."""
 
     intent_id: str
+
+
+@dataclass
+class NotReplaced(Message):
+    """Nothing took the place of the transaction that a session waits for, or not yet; ``said``
+    tells why in sentences."""
+
+    signing: SigningSession
+    said: str
 
 
 @dataclass

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.app import App
 
-from swapdesk.tui.messages import DepositEnded, GroupEnded, SigningMoved, SwapFinished
+from swapdesk.tui.messages import (
+    DepositEnded,
+    GroupEnded,
+    NotReplaced,
+    SigningMoved,
+    SwapFinished,
+)
 from swapdesk.tui.session import Session
 
 if TYPE_CHECKING:
@@ -127,6 +133,29 @@ class Signing(App[int]):
         assert isinstance(signing, SwapSigning)
         if await self._begun_swaps().run(signing) is not None:
             self.post_message(SwapFinished(signing.id))
+
+    def bump_signing(self, signing: SigningSession) -> None:
+        """Ask for more gas for what the session waits for; the session goes on meanwhile."""
+        self.run_worker(self._replace(signing, cancel=False), group="swap", exit_on_error=False)
+
+    def cancel_signing(self, signing: SigningSession) -> None:
+        """Ask for the cancellation of what the session waits for."""
+        self.run_worker(self._replace(signing, cancel=True), group="swap", exit_on_error=False)
+
+    async def _replace(self, signing: SigningSession, *, cancel: bool) -> None:
+        from swapdesk.flows import replacing
+
+        desk = self.session.desk
+        ask = replacing.cancel if cancel else replacing.bump
+        said = await ask(desk.wallet, desk.clock, signing)
+        if said is not None:
+            self.post_message(NotReplaced(signing, said))
+
+    @on(NotReplaced)
+    def _not_replaced(self, event: NotReplaced) -> None:
+        from swapdesk.tui.screens.sign_facts import subject_of
+
+        self.notify(f"{subject_of(event.signing)}: {event.said}", severity="warning")
 
     def open_signing(self, signing: SigningSession) -> None:
         from swapdesk.tui.screens.sign import SignScreen

@@ -45,9 +45,10 @@ class Waiting:
 
     async def first(self) -> SignedTransaction:
         """The transaction of the swap, once a node has it and has forgotten it."""
-        while not (found := await self.signed()) or found[0].state is not State.SENT:
-            await asyncio.sleep(0)
-        return found[0]
+        while True:
+            found = await self.signed()
+            if found and found[0].state is State.SENT:
+                return found[0]
 
     async def dearer(self, first: SignedTransaction) -> SignedTransaction:
         _, review = await self.someone.agent.bump(first.hash, 10**16)

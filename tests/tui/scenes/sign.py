@@ -105,6 +105,20 @@ async def sent(run: DeskRun) -> None:
     await run.see("1 of 2 confirmations")
 
 
+@scene("sign-waiting")
+async def waiting(run: DeskRun) -> None:
+    """No block has it: it may get a higher fee, or be taken back."""
+    signing = await opened(run)
+    signing.seen(
+        SignedTransaction(
+            "0x" + "12" * 32, signing.id, Purpose.SWAP, "ethereum", "0x70",
+            TransactionState.SENT, 1, None, 0, None, NOW,
+        )
+    )  # fmt: skip
+    run.app.open_signing(signing)
+    await run.see("+ pay more gas")
+
+
 @scene("sign-stopped")
 async def stopped(run: DeskRun) -> None:
     signing = await opened(run)

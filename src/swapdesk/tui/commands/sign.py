@@ -28,6 +28,21 @@ class GoOn(Command):
     VERB = "go on"
 
 
+class Bump(Command):
+    """Pay more gas for the transaction that waits: the same call again, in its place."""
+
+    KEY = "plus"
+    SHOWN_KEY = "+"
+    VERB = "pay more gas"
+
+
+class Cancel(Command):
+    """Take back the transaction that waits, by one that moves nothing in its place."""
+
+    KEY = "c"
+    VERB = "cancel it"
+
+
 class RawFields(Command):
     """Every field as it came from the service."""
 

@@ -19,6 +19,8 @@ from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.sign import (
     Back,
+    Bump,
+    Cancel,
     CopyDigest,
     GoOn,
     RawFields,
@@ -71,7 +73,19 @@ class SignScreen(Page):
 
     NAME = "Sign"
     SPENDS = "exchange"
-    VERBS = (Sign, Refuse, GoOn, Unlock, ReadOn, RawFields, CopyDigest, ReadBack, Back)
+    VERBS = (
+        Sign,
+        Refuse,
+        GoOn,
+        Bump,
+        Cancel,
+        Unlock,
+        ReadOn,
+        RawFields,
+        CopyDigest,
+        ReadBack,
+        Back,
+    )
     AUTO_FOCUS: ClassVar[str | None] = ""
     DEFAULT_CSS = """
     SignScreen StepLine { margin: 0 0 1 0; }
@@ -207,6 +221,8 @@ class SignScreen(Page):
             return READY if stage is Stage.LOCKED else HIDDEN
         if verb is GoOn:
             return READY if stage is Stage.STOPPED else HIDDEN
+        if verb in (Bump, Cancel):
+            return READY if signing.replaceable else HIDDEN
         if verb in (ReadOn, ReadBack):
             if stage is Stage.LOCKED:
                 return HIDDEN
@@ -257,6 +273,17 @@ class SignScreen(Page):
         go_on = getattr(self.app, "go_on_signing", None)
         if go_on is not None:
             go_on(self.signing)
+
+    def do_bump(self) -> None:
+        self._replace("bump_signing")
+
+    def do_cancel(self) -> None:
+        self._replace("cancel_signing")
+
+    def _replace(self, verb: str) -> None:
+        replace_ = getattr(self.app, verb, None)
+        if replace_ is not None:
+            replace_(self.signing)
 
     @on(PassphraseField.Complete)
     def do_unlock(self) -> None:
