@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from swapdesk.flows.review_payments import PaymentRow, folded
+from swapdesk.flows.review_payments import PAID_BELOW, PaymentRow, folded
 from swapdesk.flows.review_words import SAME, MatchRow
 from swapdesk.wallet.review import Match
 
@@ -43,6 +43,19 @@ def test_each_payment_is_one_row_and_what_is_alike_stands_once(named: object) ->
     assert chain == CHAIN
     assert alike.field.endswith(", 3 times")
     assert (alike.signed, alike.match) == (rows[3].signed, rows[3].match)
+
+
+def test_an_account_opened_for_who_is_paid_names_him_where_he_is_paid() -> None:
+    opened = [
+        MatchRow(f"Account for ({10 + at})", payee, Match.EQUAL, "one that the payment needs")
+        for at, payee in enumerate(PAYEES[:2])
+    ]
+    other = MatchRow("Account for (13)", "0x 9999 9999", Match.EQUAL, "one that the payment needs")
+    drawn = folded([*opened, other, *on_solana(1), *on_solana(2)])
+    assert [(row.field, row.signed) for row in drawn.rows[:2]] == [
+        ("Account for, 2 times", PAID_BELOW),
+        ("Account for (13)", "0x 9999 9999"),
+    ]
 
 
 def test_one_payment_keeps_its_fields() -> None:

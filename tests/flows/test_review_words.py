@@ -92,3 +92,10 @@ def test_a_digest_stands_whole_in_two_rows() -> None:
     first, second = digest_groups(review().digest)
     assert f"{first} {second}".replace(" ", "") == review().digest
     assert len(first.split()) == 9
+
+
+def test_fields_of_several_payments_are_named_once() -> None:
+    lines = [line(f"Decimals ({at})", "6", "", Match.UNMATCHED) for at in (1, 2, 3)]
+    lines += [line("Memo (4)", "x", "", Match.UNMATCHED), line("App data", "", "", Match.UNMATCHED)]
+    said = match_count(review(lines=tuple(lines)), "group")
+    assert "5 are not in it: Decimals (3 times), Memo (4), App data." in said

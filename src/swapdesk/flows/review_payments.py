@@ -18,7 +18,9 @@ FEWEST = 2
 _NUMBERED = re.compile(r"^(.+?) (?:\((\d+)\)|(\d+))$")
 _AMOUNTS = ("Amount", "You pay")
 _PAYEE = "Paid to"
+_OPENED = "Account for"
 _OF_ORDER = "of "
+PAID_BELOW = "who is paid below"
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,21 @@ def folded(rows: Sequence[MatchRow]) -> Folded:
     found = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(found) < FEWEST:
         return Folded(tuple(rows))
+    payees = frozenset(one.payee for one in found.values())
     rest: list[MatchRow] = []
     for row in rows:
         name, number = _split(row)
         if number in found and (name == _PAYEE or name in _AMOUNTS):
             continue
-        rest.append(row)
+        rest.append(_shortened(row, payees))
     return Folded(_once(rest), tuple(found.values()))
+
+
+def _shortened(row: MatchRow, payees: frozenset[str]) -> MatchRow:
+    """An account that is opened for somebody who is paid names him below, where he is paid."""
+    if _split(row)[0] == _OPENED and row.match is Match.EQUAL and row.signed in payees:
+        return replace(row, signed=PAID_BELOW)
+    return row
 
 
 def _split(row: MatchRow) -> tuple[str, str]:

@@ -6,6 +6,7 @@ The wallet agent judged; here a promise that repeats what stands beside it is on
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -119,12 +120,27 @@ def match_count(review: Review, promise: str = "quote") -> str:
     against = [one.field for one in review.lines if one.match is Match.DIFFERS]
     said = f"{equal} of {total} {_fields(total)} match{'es' if total == 1 else ''} the {promise}"
     if missing:
-        names = ", ".join(unmatched(review))
+        names = ", ".join(_counted(unmatched(review)))
         said += f", {missing} {'is' if missing == 1 else 'are'} not in it: {names}"
     if against:
         verb = "contradicts" if len(against) == 1 else "contradict"
         return f"{said}. {', '.join(against)} {verb} it."
     return f"{said}. None contradicts it."
+
+
+_NUMBERED = re.compile(r"^(.+?) \(\d+\)$")
+
+
+def _counted(names: Sequence[str]) -> list[str]:
+    """Fields that are there for each of several payments stand once, with how often."""
+    counts: dict[str, list[str]] = {}
+    for name in names:
+        numbered = _NUMBERED.match(name)
+        counts.setdefault(numbered[1] if numbered else name, []).append(name)
+    return [
+        found[0] if len(found) == 1 else f"{name} ({len(found)} times)"
+        for name, found in counts.items()
+    ]
 
 
 def _fields(count: int) -> str:

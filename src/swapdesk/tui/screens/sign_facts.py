@@ -24,7 +24,7 @@ from swapdesk.tui.glyphs import BECOMES, DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, ruled, width_of, wrapped
 from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_table
 from swapdesk.tui.widgets.money_line import MoneyState
-from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
+from swapdesk.wallet.payload import OperationPayload, SolanaPayload, TransactionPayload
 from swapdesk.wallet.review import Match, Review, Severity
 from swapdesk.wallet.transactions import TransactionState
 
@@ -119,6 +119,8 @@ def _kind(session: SigningSession) -> str:
     payload = session.payload
     if isinstance(payload, TransactionPayload | SolanaPayload):
         return f"a transaction on {session.token.chain_name}, costs gas"
+    if isinstance(payload, OperationPayload):
+        return "an operation, ERC-4337, signed off chain, submitted by another key"
     return "typed data, EIP-712, signed off chain, costs no gas"
 
 
@@ -181,7 +183,8 @@ def _role(amount: Decimal) -> str:
 
 
 def _promised(session: SigningSession) -> str:
-    return f"The {session.PROMISE} promised" if session.PROMISE == "quote" else "The order asks for"
+    promise = session.PROMISE
+    return f"The {promise} promised" if promise == "quote" else f"The {promise} asks for"
 
 
 def _matched(session: SigningSession, review: Review) -> Line:
