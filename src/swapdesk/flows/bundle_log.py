@@ -29,6 +29,7 @@ from swapdesk.flows.bundle_records import (
     Paying,
     WalletPayment,
 )
+from swapdesk.flows.call_log import begin_bundle_payments, end_bundle_payments
 from swapdesk.flows.journal_file import JournalFile
 from swapdesk.flows.journal_records import StepState
 from swapdesk.wire.encoding.codec import rfc3339
@@ -108,7 +109,8 @@ class BundleLog:
 
     def sent(self, bundle: JournaledBundle, server_at: datetime) -> bool:
         """Commit that the signatures leave now; False where another run was first, or they left
-        before: then they must not leave."""
+        before: then they must not leave. Raises PaidBefore when something else paid one of the
+        orders, or may have."""
         return self._try(
             bundle,
             BundleState.SENT,
@@ -175,7 +177,23 @@ class BundleLog:
                     *before,
                 ),
             )
+            if changed.rowcount == 1 and bundle.built.kind == "evm":
+                self._note_payments(db, bundle, state)
             return changed.rowcount == 1
+
+    def _note_payments(
+        self, db: sqlite3.Connection, bundle: JournaledBundle, state: BundleState
+    ) -> None:
+        """Of several operations one may have paid when the bundle failed: nobody else pays then."""
+        ids = [one.service_id for one in bundle.built.deposits]
+        if state is BundleState.SENT:
+            begin_bundle_payments(db, ids, rfc3339(self._clock.now()))
+        elif state is BundleState.CONFIRMED:
+            end_bundle_payments(db, ids, StepState.ACKED)
+        elif state is BundleState.FAILED and len(bundle.built.items) > 1:
+            end_bundle_payments(db, ids, StepState.UNKNOWN)
+        elif state not in UNDER_WAY:
+            end_bundle_payments(db, ids, StepState.REFUSED)
 
     # Transactions of the wallet
 
@@ -188,8 +206,10 @@ class BundleLog:
         intent_id: str,
         service_ids: Sequence[str] = (),
     ) -> WalletPayment:
-        """Commit a transaction before it is signed."""
+        """Commit a transaction before it is signed. Raises PaidBefore when something else paid one
+        of the orders, or may have."""
         with self._file.write() as db:
+            begin_bundle_payments(db, service_ids, rfc3339(self._clock.now()))
             (last,) = db.execute(
                 "SELECT coalesce(max(number), 0) FROM bundle_payment"
                 " WHERE batch_id = ? AND group_number = ?",
@@ -252,6 +272,8 @@ class BundleLog:
                 " WHERE batch_id = ? AND group_number = ? AND number = ?",
                 (state, hash_, code, batch_id, group, payment.number),
             )
+            if state in (StepState.ACKED, StepState.REFUSED):
+                end_bundle_payments(db, payment.service_ids, state)
 
     # Batches that are to be paid as a whole
 

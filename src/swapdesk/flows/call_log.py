@@ -2,13 +2,14 @@
 
 Calls made by hand have nothing confirmed to compare the answer with, so nothing is looked for
 by itself when the outcome is unknown; the call stands in the journal for a person to settle.
-A payment of a deposit stands here as well, from the faucet or from the profile's wallet: one for
-an order, whatever became of it, unless it was refused.
+A payment of a deposit stands here as well, from the faucet, from the profile's wallet or by a
+bundle: one for an order, whatever became of it, unless it was refused.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,6 +24,9 @@ PAYMENT = "/sandbox/deposits"
 """The path of a payment from the faucet of a sandbox."""
 WALLET_PAYMENT = "/wallet/deposits"
 """Stands for the path of a payment from the profile's own wallet."""
+BUNDLE_PAYMENT = "/wallet/bundles"
+"""Stands for the path of a payment by a bundle of the order's group (``bundle_log``)."""
+_PATHS = (PAYMENT, WALLET_PAYMENT, BUNDLE_PAYMENT)
 
 
 class PaidBefore(Exception):
@@ -50,7 +54,12 @@ class JournaledCall:
 
     @property
     def pays(self) -> bool:
-        return self.path in (PAYMENT, WALLET_PAYMENT)
+        return self.path in _PATHS
+
+    @property
+    def by_bundle(self) -> bool:
+        """A payment of which the bundle of the group says what became of it."""
+        return self.path == BUNDLE_PAYMENT
 
     @property
     def by_wallet(self) -> bool:
@@ -140,10 +149,11 @@ class CallLog:
         self._settle(call_id, StepState.UNKNOWN, status, request_id, code)
 
     def unresolved(self) -> list[JournaledCall]:
-        """Calls without a known outcome, oldest first; also those a crash interrupted."""
+        """Calls without a known outcome, oldest first; also those a crash interrupted. What a
+        bundle pays is told with its batch."""
         rows = self._file.read(
-            "SELECT * FROM call WHERE state IN (?, ?) ORDER BY id",
-            (StepState.SENT, StepState.UNKNOWN),
+            "SELECT * FROM call WHERE state IN (?, ?) AND path <> ? ORDER BY id",
+            (StepState.SENT, StepState.UNKNOWN, BUNDLE_PAYMENT),
         )
         return [_call_of(row) for row in rows]
 
@@ -163,12 +173,39 @@ class CallLog:
 
 
 _PAYMENT_OF = (
-    "SELECT * FROM call WHERE path IN (?, ?) AND service_id = ? AND state <> ? ORDER BY id"
+    "SELECT * FROM call WHERE path IN (?, ?, ?) AND service_id = ? AND state <> ? ORDER BY id"
 )
 
 
-def _payment_values(service_id: str) -> tuple[str, str, str, str]:
-    return (PAYMENT, WALLET_PAYMENT, service_id, StepState.REFUSED)
+def _payment_values(service_id: str) -> tuple[str, ...]:
+    return (*_PATHS, service_id, StepState.REFUSED)
+
+
+def begin_bundle_payments(db: sqlite3.Connection, service_ids: Sequence[str], now: str) -> None:
+    """Note inside a transaction that a bundle pays these orders from now on, so that nothing else
+    does. Raises PaidBefore when another payment of one of them left and was not refused."""
+    for service_id in service_ids:
+        row = db.execute(_PAYMENT_OF, _payment_values(service_id)).fetchone()
+        if row is not None and row["path"] != BUNDLE_PAYMENT:
+            raise PaidBefore(_call_of(row))
+        if row is not None:
+            db.execute("UPDATE call SET state = ? WHERE id = ?", (StepState.SENT, row["id"]))
+            continue
+        db.execute(
+            "INSERT INTO call (method, path, body, state, sent_at, service_id)"
+            " VALUES ('POST', ?, '', ?, ?, ?)",
+            (BUNDLE_PAYMENT, StepState.SENT, now, service_id),
+        )
+
+
+def end_bundle_payments(
+    db: sqlite3.Connection, service_ids: Sequence[str], state: StepState
+) -> None:
+    """Note inside a transaction what became of what a bundle paid."""
+    db.executemany(
+        "UPDATE call SET state = ? WHERE path = ? AND service_id = ? AND state <> ?",
+        [(state, BUNDLE_PAYMENT, one, StepState.REFUSED) for one in service_ids],
+    )
 
 
 def _call_of(row: sqlite3.Row) -> JournaledCall:

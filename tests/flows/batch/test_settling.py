@@ -15,6 +15,7 @@ from flows.faulty_network import lose_answer
 from swapdesk.flows.batch.standing import Until
 from swapdesk.flows.batch_log import RowState
 from swapdesk.flows.bundle_records import BundleState
+from swapdesk.flows.call_log import PaidBefore
 from swapdesk.flows.journal_records import StepState
 from swapdesk.sandbox.bundle_faults import ActiveBundleFault, BundleFault
 from swapdesk.sandbox.faults import ActiveFault, AnswerFault
@@ -292,6 +293,40 @@ async def test_an_order_that_is_another_one_is_never_paid(someone: Payer) -> Non
     states = [row.state for row in someone.group("b5002").rows]
     assert states == [RowState.DIFFERS, RowState.CREATED]
     assert len(someone.deposits("b5002")) == 1
+
+
+async def test_a_deposit_is_paid_by_the_bundle_or_by_itself_and_never_by_both(
+    someone: Payer,
+) -> None:
+    await someone.created("b6001", ("USDC", "25"), ("USDC", "35"))
+    calls = someone.journal.calls
+    one, other = (str(row.service_id) for row in someone.group("b6001").rows)
+    await someone.settling("b6001").advance(Until.SIGNED)
+    calls.add_payment(one, b"{}")
+    stopped = await someone.settling("b6001").advance(Until.SETTLED)
+    assert stopped.code == "GROUP_CHANGED"
+    assert someone.standing("b6001").word == "signed"
+    # Built again, it leaves that row out.
+    await someone.settling("b6001").advance(Until.BUILT)
+    assert [row.service_id for row in someone.deposits("b6001")] == [other]
+    assert someone.standing("b6001").left_out == 1
+    done = await someone.settling("b6001").advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    with pytest.raises(PaidBefore):
+        calls.add_payment(other, b"{}")
+    paid = calls.payment_of(other)
+    assert paid is not None
+    assert (paid.by_bundle, paid.state) == (True, StepState.ACKED)
+    # The race for one row is decided inside the journal.
+    await someone.created("b6002", ("USDC", "45"))
+    await someone.settling("b6002").advance(Until.SIGNED)
+    bundle = someone.standing("b6002").bundle
+    assert bundle is not None
+    last = str(someone.group("b6002").rows[0].service_id)
+    calls.add_payment(last, b"{}")
+    with pytest.raises(PaidBefore):
+        someone.journal.bundles.sent(bundle, someone.place.api.server_now())
+    assert someone.standing("b6002").word == "signed"
 
 
 async def test_an_account_that_has_too_little_is_told_so(

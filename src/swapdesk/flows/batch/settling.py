@@ -43,6 +43,7 @@ from swapdesk.flows.bundle_records import (
     JournaledBundle,
     Paying,
 )
+from swapdesk.flows.call_log import PaidBefore
 from swapdesk.flows.dex_payment import (
     DexPayment,
     Look,
@@ -141,6 +142,9 @@ class GroupSettling:
             said = f"The service built no bundle of these deposits: {wrong}."
             stop = Stopped("BUILD_DIFFERS", said, BUILD_AGAIN)
             return ending_of(stop, self.standing)
+        except PaidBefore as before:
+            said = f"Order {before.call.service_id} was paid by itself, or may have been."
+            return ending_of(Stopped("PAID_BEFORE", said, BUILD_AGAIN), self.standing)
         except (Stopped, StillOpen, NotAgreed, NotSignable, WalletError, ClientError) as stop:
             return ending_of(stop, self.standing)
         standing = self.standing
@@ -263,7 +267,8 @@ class GroupSettling:
     def _read(self, status: MultiExchangeStatus) -> Payables:
         paid = set(self.standing.paid)
         for row in self._group.rows:
-            if row.service_id is not None and self._journal.calls.payment_of(row.service_id):
+            before = row.service_id and self._journal.calls.payment_of(row.service_id)
+            if row.service_id is not None and before and not before.by_bundle:
                 paid.add(row.service_id)
         return payables(self._group, status, self._token_of, self._clock.now(), paid)
 
