@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import sampling
 from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
 
 # Compiled once for all workers and the processes they start, also where nothing shall be kept:
@@ -20,15 +21,18 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 leave_out_validator_keys()
 postpone_precompiles()
 
-# How long an example takes belongs to the machine; benchmarks measure time, tests do not.
-settings.register_profile("suite", deadline=None)
-settings.load_profile("suite")
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--full", action="store_true", help="run the long tests, and fuzz at full size"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    sampling.at_full_size(config.getoption("--full"))
+    # How long an example takes belongs to the machine; benchmarks measure time, tests do not.
+    settings.register_profile("suite", deadline=None, max_examples=sampling.examples())
+    settings.load_profile("suite")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -21,6 +21,7 @@ from agent.gate_world import (
     judged,
 )
 from agent.honest import HONEST, SOON
+from sampling import examples
 from swapdesk.agent.gate.approvals import approvals_needed
 from swapdesk.agent.gate.memory import Signed
 from swapdesk.agent.shapes.reading import read_payload
@@ -47,7 +48,7 @@ def refused(name: str, **message) -> bool:
     return judged(payload, honest.promise, world=honest.world).refused
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(near(SELL - 1_000_000), st.one_of(st.integers(0, 2_000_000), UINT256), near(LEAST))
 @example(SELL, 0, LEAST)
 @example(SELL, 1, LEAST)
@@ -58,7 +59,7 @@ def test_an_order_passes_exactly_when_no_more_leaves_and_no_less_arrives(sold, f
     assert said is not inside
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(near(SELL), st.one_of(near(SECONDS + 30), near(SECONDS + 86_400)))
 def test_a_permit_passes_exactly_within_amount_and_time(units, deadline):
     ends = SECONDS + 30 <= deadline <= SECONDS + 86_400
@@ -67,14 +68,14 @@ def test_a_permit_passes_exactly_within_amount_and_time(units, deadline):
     assert refused("Permit", value=str(units), deadline=str(deadline)) is not inside
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(ADDRESS, st.sampled_from(["owner", "sellToken", "buyToken", "receiver"]))
 def test_no_other_address_stands_in_an_order(address, field):
     honest = HONEST["Order"].payload.document["message"][field]
     assert refused("Order", **{field: address}) is (address != honest)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.one_of(
         st.binary(max_size=300),
@@ -88,7 +89,7 @@ def test_no_other_calldata_passes(data, value):
     assert judged(payload, honest.promise, world=honest.world).refused
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(near(SELL), near(LEAST), ADDRESS | st.just(ALICE), near(SECONDS + 30))
 def test_a_swap_passes_exactly_within_the_promise(sold, least, to, deadline):
     honest = HONEST["swapExactTokensForTokens"]
@@ -111,7 +112,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(STEPS)
 def test_whatever_a_service_asks_for_a_chain_goes_forward_and_ends(asked):
     honest = HONEST["Permit"]
@@ -167,7 +168,7 @@ def test_approvals_end_with_enough_and_a_token_of_tethers_kind_takes_them(held, 
     assert allowance in (held, units)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -14,6 +14,7 @@ from hypothesis import given as examples
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from sampling import examples as how_many
 from swapdesk.agent.transactions.admission import (
     AlreadySigned,
     BadReplacement,
@@ -183,7 +184,7 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=how_many(60), deadline=None)
 @examples(ACTIONS)
 def test_whatever_happens_an_intent_pays_once(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, State, bool, int]]

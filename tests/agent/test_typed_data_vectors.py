@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.honest import DETAILS_TYPE, ORDER_TYPE, PERMISSIONS_TYPE, typed
+from sampling import examples
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.shapes.typed import read_typed
 from swapdesk.agent.typed_data.document import read_document
@@ -220,7 +221,7 @@ def documents(draw):
     }
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(documents())
 def test_a_document_that_both_take_has_the_digest_of_eth_account(document):
     signable = encode_typed_data(full_message=document)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sampling import examples
 from swapdesk.chain.addresses import ada, base58, bech32, dot, ton, xlm
 from swapdesk.chain.addresses.decoding import KINDS, check_address
 from swapdesk.chain.addresses.derive import derive_address, derive_transaction_hash
@@ -85,7 +86,7 @@ def test_the_place_of_a_hidden_character_is_named() -> None:
 
 
 @given(seed=SEEDS, kind=st.sampled_from(KINDS))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_derived_address_is_valid_and_always_the_same(seed: bytes, kind: str) -> None:
     address = derive_address(kind, seed)
     verdict = check_address(kind, address)
@@ -101,7 +102,7 @@ def test_different_seeds_give_different_addresses() -> None:
 
 
 @given(seed=SEEDS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_transaction_hashes_have_the_shape_of_their_chain(seed: bytes) -> None:
     evm = derive_transaction_hash("evm", seed)
     assert evm[:2] == "0x"
@@ -147,7 +148,7 @@ ALPHABETS = {
 
 
 @given(seed=SEEDS, kind=st.sampled_from(sorted(ALPHABETS)), data=st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_one_wrong_character_is_always_seen(seed: bytes, kind: str, data: st.DataObject) -> None:
     address = derive_address(kind, seed)
     place = data.draw(st.integers(0, len(address) - 1))
@@ -156,7 +157,7 @@ def test_one_wrong_character_is_always_seen(seed: bytes, kind: str, data: st.Dat
 
 
 @given(payload=st.binary(min_size=20, max_size=20), script=st.booleans(), data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_one_wrong_character_in_base58check(
     payload: bytes, script: bool, data: st.DataObject
 ) -> None:
@@ -169,7 +170,7 @@ def test_one_wrong_character_in_base58check(
 
 
 @given(payload=st.binary(max_size=80))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_base58_round_trip(payload: bytes) -> None:
     for alphabet in (base58.BITCOIN_ALPHABET, base58.XRP_ALPHABET):
         assert base58.decode(base58.encode(payload, alphabet), alphabet) == payload
@@ -204,7 +205,7 @@ def test_a_typo_on_polkadot_is_seen_by_a_checksum_of_two_bytes() -> None:
 
 
 @given(payload=st.binary(max_size=120))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_broken_cbor_of_a_byron_address_gets_a_verdict(payload: bytes) -> None:
     """Whole numbers of any size, lengths beyond the end, nested items: never an exception."""
     for head in (b"", b"\x82\xd8\x18\x58", b"\x82\xd8\x18\x5a\xff\xff\xff\xff"):
@@ -214,7 +215,7 @@ def test_broken_cbor_of_a_byron_address_gets_a_verdict(payload: bytes) -> None:
 
 
 @given(kind=st.integers(0, 7), payload=st.binary(min_size=28, max_size=28), data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_forms_decode_to_what_they_encode(kind: int, payload: bytes, data: st.DataObject) -> None:
     hashes = payload * 2 if kind < 4 else payload + (b"\x01\x02\x03" if kind < 6 else b"")
     if any(payload):
@@ -234,7 +235,7 @@ def test_forms_decode_to_what_they_encode(kind: int, payload: bytes, data: st.Da
 
 
 @given(text=st.text(max_size=120))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_gets_a_verdict(text: str) -> None:
     for kind in KINDS:
         for chain_name in (None, "Unlisted"):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sampling import examples
 from swapdesk.chain.addresses.decoding import KINDS, check_address
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.addresses.patterns import UNSUPPORTED, ServerPattern, check_recipient
@@ -97,7 +98,7 @@ def test_a_wide_pattern_never_widens(pattern: str | None) -> None:
 
 
 @given(pattern=st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_no_pattern_makes_a_refused_address_good(pattern: str) -> None:
     for kind in KINDS:
         address = derive_address(kind, bytes(32))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sampling import examples
 from swapdesk.chain.addresses.decoding import KINDS, check_address
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.addresses.payment_uri import ChainFacts, PaymentUri, payment_uri
@@ -150,7 +151,7 @@ def test_an_amount_that_is_none_is_refused(amount: str) -> None:
 
 
 @given(units=st.integers(1, 10**30), decimals=st.sampled_from([0, 6, 8, 9, 18, 24]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_address_stays_whole_and_the_amount_exact(units: int, decimals: int) -> None:
     amount = Decimal(units).scaleb(-decimals)
     for kind in KINDS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.orders import NOW, order
+from sampling import examples
 from service.world import BTC, ETH
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.flows.folding import (
@@ -44,7 +46,8 @@ def rank(display: str | None) -> int:
 
 
 def test_every_permutation_of_a_trace_is_shown_moving_forward() -> None:
-    for trace in itertools.permutations(SEVEN):
+    every = list(itertools.permutations(SEVEN))
+    for trace in random.Random(7).sample(every, examples(len(every))):
         ranks = [rank(display) for display in shown(trace)]
         assert ranks == sorted(ranks)
         assert shown(trace)[-1] == DisplayStatus.SWAP_COMPLETED

@@ -8,11 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sampling import examples
 from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.intent_line import IntentLine, LineState, parse_intent_line
 
-SCREEN = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+SCREEN = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300)
+)
 
 
 def pair(line: IntentLine) -> tuple[str, str]:

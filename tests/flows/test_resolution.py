@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sampling import examples
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.resolution import resolve
@@ -125,7 +126,7 @@ async def test_a_preferred_candidate_is_chosen_and_any_other_id_is_not(catalog: 
     assert stranger.token.id == others[0].id
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(200))
 @given(text=st.text(max_size=60))
 async def test_any_text_resolves_or_says_why(text: str, catalog: Catalog) -> None:
     found = resolve(text, catalog)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sampling import examples
 from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog_file import CatalogFile
 from swapdesk.flows.confusables import skeleton
@@ -88,7 +89,7 @@ def walked(text: str, chain: str | None, can_do: CanDo | None) -> set[str]:
     return found if found or "." not in text else holding(text.replace(".", " ").split())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.sampled_from(ROWS),
     st.integers(1, 5),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from sampling import examples
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.chain.rpc.methods import Method
@@ -86,7 +87,7 @@ def questions(draw: st.DrawFn) -> tuple[VenueRow, WorldToken, WorldToken, Decima
 _MARKUPS = st.decimals(0, 4, places=2)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(questions(), _MARKUPS, st.booleans())
 def test_the_reverse_of_a_price_is_its_inverse_to_the_last_unit(
     question: tuple[VenueRow, WorldToken, WorldToken, Decimal, datetime],
@@ -105,7 +106,7 @@ def test_the_reverse_of_a_price_is_its_inverse_to_the_last_unit(
         assert book.bought(needed - unit(token_in)) < bought
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(questions(), st.integers(1, 10**7))
 def test_more_sent_buys_no_less_and_more_received_costs_no_less(
     question: tuple[VenueRow, WorldToken, WorldToken, Decimal, datetime], more: int
@@ -119,7 +120,7 @@ def test_more_sent_buys_no_less_and_more_received_costs_no_less(
     assert most is None or most >= least > amount
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(questions(), _MARKUPS)
 def test_markup_takes_its_percent_of_what_is_bought(
     question: tuple[VenueRow, WorldToken, WorldToken, Decimal, datetime], markup: Decimal

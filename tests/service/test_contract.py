@@ -38,7 +38,7 @@ from swapdesk.service.openapi_schemas import LINE
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 
-EXAMPLES = 12
+EXAMPLES = 6
 FULL_EXAMPLES = 300
 
 _printable = st.characters(min_codepoint=0x20, max_codepoint=0x7E)
@@ -261,7 +261,7 @@ class Workflow(schema.as_state_machine()):  # type: ignore[misc]
             assert all(self.made[row["serviceId"]] == row for row in response.json()["orders"])
 
 
-WORKFLOWS = 20
+WORKFLOWS = 12
 CALLS = 12
 
 

@@ -17,6 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from sampling import examples
 from service.blade import Blade, Cut, CutStore, CutVenue
 from service.orders_fixtures import ALICE, BOB, EVM, START, Floor, caller, exchange
 from swapdesk.clock import ManualClock
@@ -231,6 +232,6 @@ class OrderMachine(RuleBasedStateMachine):
 
 
 OrderMachine.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, print_blob=True
+    max_examples=examples(40), stateful_step_count=25, deadline=None, print_blob=True
 )
 TestOrderMachine = OrderMachine.TestCase

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sampling import examples
 from service.orders_fixtures import START
 from service.test_store import order
 from swapdesk.service.orders.progress import next_rows
@@ -129,7 +130,7 @@ reports = st.sampled_from(
 trace = st.lists(st.tuples(reports, reports, st.integers(0, 1200)), min_size=1, max_size=25)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(st.sampled_from(ROUTES), trace, st.sampled_from([None, "refund here"]))
 def test_no_order_of_reports_ever_leads_back(
     route: Route, told: list[tuple[LegReport, LegReport, int]], refund: str | None
@@ -165,7 +166,7 @@ def test_no_order_of_reports_ever_leads_back(
     assert {past.amount_in for past in history} == {history[0].amount_in}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(ROUTES), reports, reports)
 def test_the_same_report_twice_changes_nothing_more(
     route: Route, first: LegReport, second: LegReport

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from corpus import Case, load
+from sampling import examples
 from swapdesk.wire.encoding.codec import (
     CodecError,
     ShapeError,
@@ -134,7 +135,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(json_values)
 def test_any_value_comes_back_as_it_was(value: Any) -> None:
     data = encode_json(value)
@@ -157,7 +158,7 @@ nested = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(nested)
 def test_depth_counts_brackets_and_never_text(value: Any) -> None:
     data, depth = encode_json(value), depth_of(value)
@@ -166,7 +167,7 @@ def test_depth_counts_brackets_and_never_text(value: Any) -> None:
         assert refusal(data, max_depth=depth - 1) == "too_deep"
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.binary(max_size=60) | st.text('{}[]",:\\u0123456789.eE+-truefalsnN ', max_size=40))
 def test_any_bytes_are_read_or_refused(data: bytes | str) -> None:
     raw = data.encode() if isinstance(data, str) else data

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
+from sampling import examples
 from swapdesk.chain.solana.bundle import MOST_ROWS, RowTooLarge, measure, pack
 from swapdesk.chain.solana.instructions import (
     ComputeLimit,
@@ -63,7 +64,7 @@ row = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(row, max_size=30), st.sampled_from([[], BUDGET]), st.integers(1, 25))
 def test_packed_payments_fit_and_none_is_lost(
     rows: list[list[Instruction]], head: list[Instruction], most: int

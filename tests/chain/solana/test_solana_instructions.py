@@ -17,6 +17,7 @@ from solders.system_program import advance_nonce_account as other_advance
 from solders.system_program import transfer as other_transfer
 from solders.token.associated import get_associated_token_address
 
+from sampling import examples
 from swapdesk.chain.solana.instructions import (
     AdvanceNonce,
     ComputeLimit,
@@ -70,13 +71,13 @@ def read(instruction: Instruction) -> Any:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(known)
 def test_what_is_built_is_read_back(instruction: Known) -> None:
     assert read(instruction.build()) == instruction
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(known, st.data())
 def test_no_other_form_is_read_as_the_same(instruction: Known, data: st.DataObject) -> None:
     built = instruction.build()
@@ -148,7 +149,7 @@ def test_a_message_says_who_signs_and_what_may_change() -> None:
         assert found.instructions == rows
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(known, max_size=4), st.binary(max_size=40))
 def test_serialized_transactions_have_one_form(rows: list[Known], noise: bytes) -> None:
     made = message(*rows)
@@ -161,7 +162,7 @@ def test_serialized_transactions_have_one_form(rows: list[Known], noise: bytes) 
                 read_transaction(other)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_damaged_transactions_are_refused_or_read_whole(data: st.DataObject) -> None:
     raw = bytearray(bytes(unsigned(message(Transfer(KEYS[0], KEYS[1], 5), Memo("order")))))

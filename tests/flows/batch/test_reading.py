@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sampling import examples
 from swapdesk.flows.batch.reading import (
     MOST_BYTES,
     MOST_ROWS,
@@ -136,7 +137,7 @@ def test_reading_rests_while_it_reads() -> None:
     assert len(steps) == 5
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(st.tuples(TEXT, TEXT, TEXT, TEXT), min_size=1, max_size=8),
     st.sampled_from(list(Separator)),
@@ -159,7 +160,7 @@ def test_what_a_csv_writer_wrote_is_read_cell_by_cell(
     assert [tuple(row.cells[column] for column in columns) for row in sheet.rows] == kept
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.one_of(st.binary(max_size=200), TEXT.map(str.encode), TEXT.map(lambda t: HEAD + t.encode()))
 )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sampling import examples
 from sandbox.contracts.contract_world import (
     ALICE,
     BOB,
@@ -90,7 +91,7 @@ WORDS = st.integers(1, 10**33)
 
 
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from sampling import examples
 from swapdesk.sandbox.node.evm.candidate import Candidate
 from swapdesk.sandbox.node.evm.mempool import MOST_BY_SENDER, Mempool
 from swapdesk.sandbox.node.evm.problem import Problem
@@ -121,7 +122,7 @@ class PoolMachine(RuleBasedStateMachine):
 
 
 TestPool = PoolMachine.TestCase
-TestPool.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestPool.settings = settings(max_examples=examples(60), stateful_step_count=30, deadline=None)
 
 
 def test_every_sender_is_bounded() -> None:
