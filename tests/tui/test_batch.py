@@ -152,6 +152,9 @@ async def test_another_run_shows_what_was_created_and_its_orders(market: Market)
         await run.press("o")
         await run.settle(lambda: run.screen(OrdersScreen)._table.rows, "the orders")
         assert f"group:{(batch.groups[0].multi_id or '').lower()}" in run.text
+        await run.see("With its batch")
+        assert "Not of this desk" not in run.text
+        assert "Next you: pay the batch; b shows it" in run.text
         shown = {one.service_id for one in run.screen(OrdersScreen)._table.shown}
         assert shown == {row.service_id for row in batch.rows}
 

@@ -331,6 +331,10 @@ class BatchLog:
         rows = self._file.read("SELECT multi_id FROM batch_group WHERE multi_id NOT NULL", ())
         return {row["multi_id"] for row in rows}
 
+    def made(self, multi_id: str) -> bool:
+        """Whether a batch of this journal has this group."""
+        return bool(self._file.read("SELECT 1 FROM batch_group WHERE multi_id = ?", (multi_id,)))
+
     def _move(
         self,
         db: sqlite3.Connection,

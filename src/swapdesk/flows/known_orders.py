@@ -21,7 +21,7 @@ from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import JournaledOrder, Source
-from swapdesk.flows.standing import FOREIGN, Standing, contradiction
+from swapdesk.flows.standing import FOREIGN, IN_BATCH_TEXT, Standing, contradiction
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order
 
@@ -123,7 +123,8 @@ class KnownOrders:
         if before is None:
             standing, withheld = FOREIGN.standing, FOREIGN.withheld
             new = TrackedOrder(order, None, withheld, over, now, source, standing=standing)
-            return Sighted(new, write=True)
+            return Sighted(self._with_batch(new, order), write=True)
+        before = self._with_batch(before, order)
         withheld, reason = before.withheld, contradicts(before.order, order)
         if reason is not None:
             before = self._refuse(before, reason)
@@ -168,8 +169,21 @@ class KnownOrders:
             if at % LOAD_STEP == LOAD_STEP - 1:
                 yield
 
+    def _with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
+        """The same, as one that a batch of this desk created where ``seen`` names its group. The
+        group may be written down after its orders were first seen."""
+        group = seen.multi_id
+        if tracked.in_batch or tracked.standing is not Standing.FOREIGN or group is None:
+            return tracked
+        try:
+            made = self._journal.batches.made(group)
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return tracked
+        return replace(tracked, in_batch=True, withheld=IN_BATCH_TEXT) if made else tracked
+
     def _tracked(self, entry: JournaledOrder) -> TrackedOrder:
-        return TrackedOrder(
+        tracked = TrackedOrder(
             order=entry.order,
             intent=self._intent_of(entry.intent_id),
             withheld=entry.withheld,
@@ -179,6 +193,7 @@ class KnownOrders:
             standing=entry.verdict.standing,
             accepted=entry.accepted,
         )
+        return self._with_batch(tracked, tracked.order)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
         """The journal's word where it decides otherwise than ``before``."""

@@ -75,6 +75,8 @@ def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
     standing = tracked.standing
     if tracked.awaits_address:
         return "the service", "it sets up the deposit address"
+    if tracked.in_batch and standing is Standing.FOREIGN:
+        return "you", "pay the batch; b shows it"
     if standing is Standing.FOREIGN:
         return "whoever made it", "this desk pays only what was confirmed here"
     if standing is Standing.UNREPEATED:
@@ -108,6 +110,8 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         actor, due, by = "the service", "it closes the order", "the service names no time"
     elif tracked.withheld is not None and not setting_up and (waiting or display is None):
         word, level, sign = _WITHHELD.get(tracked.standing, _DO_NOT_PAY)
+        if tracked.in_batch and tracked.standing is Standing.FOREIGN:
+            word = "With its batch"
         sentence = _sentence(tracked.withheld)
         actor, due = withheld_next(tracked)
         by = "nothing is due"

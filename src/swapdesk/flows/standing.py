@@ -42,6 +42,7 @@ MAY_FOLLOW: dict[Standing, frozenset[Standing]] = {
 }
 
 FOREIGN_TEXT = "This order was not confirmed at this desk; its deposit address stays hidden."
+IN_BATCH_TEXT = "This order is of a batch, which pays it; its deposit address stays hidden here."
 UNREPEATED_TEXT = "The service has not repeated this order yet; its address stays hidden."
 NO_ADDRESS_TEXT = "The service has not given the deposit address yet."
 

@@ -30,6 +30,8 @@ class TrackedOrder:
     standing: Standing = Standing.RELEASED
     accepted: Decimal | None = None
     """Output below the confirmed one that the user accepted since, in the token received."""
+    in_batch: bool = False
+    """Whether a batch of this desk created it: its bundle pays it, and nobody by hand."""
 
     @property
     def service_id(self) -> str:

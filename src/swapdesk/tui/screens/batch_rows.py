@@ -101,7 +101,7 @@ def row_reason(planned: PlannedRow, end: JournaledRow | None) -> str:
 
 
 def _end(end: JournaledRow, order: OrderSummary | None) -> tuple[str, str, str, str]:
-    if end.state is RowState.CREATED and order is not None and order.word != "":
+    if end.state is RowState.CREATED and order is not None and order.sign != "waiting":
         return *SIGNS[order.sign], order.word, ""
     return *_ENDS[end.state], end.reason or ""
 

@@ -1,0 +1,167 @@
+"""Batches by keys in a real terminal: files of recipients, each to its payouts on the chains.
+
+What arrived is asked of the nodes over JSON-RPC, not of the desk. One sandbox does all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from harness import Sandbox, running_sandbox
+from sandbox.chain_money import Chain, SolanaChain
+from sandbox.running import until
+from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.sandbox.world import find_token
+from tui.test_end_to_end import ENTER, STILL, DeskWindow
+
+MOST_KEYS = 20
+HEAD = "to,amount,token,chain,memo,route,sell"
+ROWS = 20
+ON_SOLANA = 25
+
+pytestmark = pytest.mark.timeout(400)
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    with running_sandbox(tmp_path_factory.mktemp("home"), speed=60) as running:
+        yield running
+
+
+@pytest.fixture
+def windows() -> Iterator[list[DeskWindow]]:
+    opened: list[DeskWindow] = []
+    yield opened
+    for window in opened:
+        window.close()
+
+
+def recipients(name: str, count: int, kind: str = "evm") -> list[str]:
+    """Addresses that nobody has paid before."""
+    seeds = (hashlib.sha256(f"{name} {at}".encode()).digest() for at in range(count))
+    return [derive_address(kind, seed) for seed in seeds]
+
+
+class Batcher:
+    """A desk with one file, and hands that count their keys from ``b`` on."""
+
+    def __init__(self, sandbox: Sandbox, windows: list[DeskWindow]) -> None:
+        self.sandbox = sandbox
+        self.desk = DeskWindow(sandbox.home)
+        windows.append(self.desk)
+        self.desk.ready()
+
+    def chain(self, name: str) -> Chain:
+        (rpc,) = [one["rpc"] for one in self.sandbox.ready["chains"] if one["shortName"] == name]
+        return SolanaChain(rpc) if name == "solana" else Chain(rpc)
+
+    def load(self, name: str, rows: Sequence[str], head: str = HEAD) -> None:
+        path = self.sandbox.home / name
+        path.write_text("\n".join([head, *rows]) + "\n")
+        desk = self.desk
+        desk.keys = 0
+        desk.press("b")
+        desk.read_until("l load a file")
+        desk.press("l")
+        desk.read_until("a CSV: comma")
+        desk.paste(str(path))
+        desk.press(ENTER)
+        desk.until(lambda: re.search(r"Gas +told by the build", desk.text), "its plan", 60)
+
+    def create(self) -> None:
+        desk = self.desk
+        desk.read_until("c create")
+        desk.read_until_quiet(STILL)
+        desk.press("c")
+        desk.read_until("created, not funded", seconds=60)
+
+    def build(self) -> None:
+        self.desk.press("u")
+        self.desk.until(lambda: "s sign" in self.keys, "what is to be signed", 60)
+
+    @property
+    def keys(self) -> str:
+        return self.desk.text.split("\n")[-1]
+
+    def sign(self, count: int) -> None:
+        """``s``, and then each review to its end and ``s``."""
+        desk = self.desk
+        desk.press("s")
+        for number in range(1, count + 1):
+            desk.until(lambda: "sign or refuse in" in desk.text, f"review {number}", 90)
+            place = place_in(desk.text)
+            while not re.search(r"s sign( and send)?  ", self.keys):
+                # Whether there is more to read is known once it is laid out.
+                desk.read_until_quiet(STILL)
+                if "read to the end first" in self.keys:
+                    desk.press(" ")
+                    desk.read_until_quiet(STILL)
+            desk.read_until_quiet(STILL)
+            assert "None contradicts it." in desk.text
+            desk.press("s")
+            desk.until(lambda place=place: place_in(desk.text) != place, "what is next", 60)
+
+    def submit(self) -> None:
+        desk = self.desk
+        desk.until(lambda: "c submit" in self.keys, "that all is signed", 60)
+        desk.read_until_quiet(STILL)
+        desk.press("c")
+        desk.read_until("submitted")
+
+    def follow(self) -> None:
+        """The tracker filtered to the group: all of it arrived."""
+        desk = self.desk
+        desk.until(lambda: "o shows the orders" in desk.text, "that it is paid", 60)
+        desk.press("o")
+        desk.read_until("group:")
+        desk.until(lambda: "Completed" in desk.text and "Open " not in desk.text, "its orders", 60)
+
+
+def everybody_paid(has: Callable[[str], int], people: Sequence[str]) -> None:
+    """Everybody has something on the chain, who had nothing before."""
+    for to in people:
+        until(lambda to=to: has(to), 120, to)
+
+
+def place_in(text: str) -> str:
+    """What is signed now, and where it stands among the steps; empty where nothing is."""
+    top, *rest = text.split("\n")
+    steps = next((row for row in rest if "─── " in row and "build" in row), "")
+    context = top.partition("Sign")[2].partition("   ")[0]
+    return f"{context} {steps}" if "sign or refuse in" in text else ""
+
+
+def test_a_clean_file_is_submitted_in_few_keys_and_everybody_is_paid(
+    sandbox: Sandbox, windows: list[DeskWindow]
+) -> None:
+    batch, people = Batcher(sandbox, windows), recipients("clean", ROWS)
+    chain, ether = batch.chain("base"), find_token("base", "ETH")
+    rows = [f"{to},{100 + at},ETH,base,,,USDC.base" for at, to in enumerate(people)]
+    batch.load("clean.csv", rows)
+    batch.create()
+    batch.build()
+    batch.sign(3)
+    batch.submit()
+    assert batch.desk.keys <= MOST_KEYS, batch.desk.keys
+    everybody_paid(lambda to: chain.balance(ether, to), people)
+    batch.follow()
+
+
+def test_rows_on_solana_are_paid_by_three_transactions(
+    sandbox: Sandbox, windows: list[DeskWindow]
+) -> None:
+    batch, people = Batcher(sandbox, windows), recipients("solana", ON_SOLANA)
+    chain, ether = batch.chain("base"), find_token("base", "ETH")
+    rows = [f"{to},{100 + at},ETH,base,,,USDC.solana" for at, to in enumerate(people)]
+    batch.load("solana.csv", rows)
+    assert "3 transactions of 25 transfers" in batch.desk.text
+    batch.create()
+    batch.build()
+    batch.sign(3)
+    assert batch.desk.keys <= MOST_KEYS, batch.desk.keys
+    everybody_paid(lambda to: chain.balance(ether, to), people)
+    batch.follow()
