@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+
+from starlette.types import ASGIApp
 
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, serve_until, started
@@ -16,6 +18,7 @@ from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.sandbox.node.evm.live_chain import LiveChain
 from swapdesk.sandbox.node.evm.node import EvmNode
+from swapdesk.sandbox.node.evm.terms import ChainIds
 from swapdesk.sandbox.node.world_clock import WorldClock
 
 KEY = b"the key of a sandbox of a wallet"
@@ -37,13 +40,18 @@ class Chains:
 
 
 @asynccontextmanager
-async def served(directory: Path) -> AsyncIterator[Chains]:
+async def served(
+    directory: Path,
+    ids: ChainIds = "sandbox",
+    before: Callable[[ASGIApp], ASGIApp] = lambda door: door,
+) -> AsyncIterator[Chains]:
+    """``before``: what stands between the wire and the nodes."""
     clock, faults = SystemClock(), HeldFaults()
     world = WorldClock(clock, None, FAST)
-    embedding = Embedding(directory, KEY, ids="sandbox", world=world, clock=clock, faults=faults)
+    embedding = Embedding(directory, KEY, ids=ids, world=world, clock=clock, faults=faults)
     stop = asyncio.Event()
     listener = listen("127.0.0.1", 0)
-    server = build_server(embedding.door)
+    server = build_server(before(embedding.door))
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         assert await started(server, stop)
