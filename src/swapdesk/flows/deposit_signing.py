@@ -91,6 +91,13 @@ class DepositSigning(SigningSession):
             for place, name in enumerate(names)
         )
 
+    @property
+    def lapse(self) -> str:
+        expires = self.tracked.order.expires
+        if self.token.kind == "sol" and expires is not None and expires > self._clock.now():
+            return "it makes a newer one"
+        return super().lapse
+
     def _at(self) -> int:
         """The step that goes on."""
         signed = self._signed

@@ -196,6 +196,11 @@ class SigningSession(Watch, ABC):
             return f"Sent. {where} has not executed it yet.{problem}"
         return f"Executed on {where}, {said}.{problem}"
 
+    @property
+    def lapse(self) -> str:
+        """What happened once no time is left for an open review, after whoever acts next."""
+        return f"the {self.PROMISE} ended"
+
     def left(self, now: datetime) -> float | None:
         """Seconds in which the open review can be answered; None without one."""
         if self.review is None:

@@ -254,7 +254,8 @@ def _signer(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _opened(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), "one that the swap needs"
+    what = "payment" if case.purpose is Purpose.DEPOSIT else "swap"
+    return plain(field.value), f"one that the {what} needs"
 
 
 def _network_fee(case: Case, field: ClaimField) -> tuple[str, str]:

@@ -245,7 +245,8 @@ class _Reader:
         """Whoever pays the rent; only ours is our matter."""
         ours = str(one.payer) == self._account
         meaning = Meaning.RENT_PAYEE if ours else Meaning.LABEL
-        self._add("payer", "Rent paid by", Meaning.LABEL, str(one.payer))
+        whose = Meaning.OWNER if ours else Meaning.LABEL
+        self._add("payer", "Rent paid by", whose, str(one.payer))
         self._add("owner", "Account for", meaning, str(one.owner))
         self._add(
             "mint", "Account of", Meaning.RENT_TOKEN if ours else Meaning.LABEL, str(one.mint)

@@ -197,7 +197,7 @@ class SignScreen(Page):
             self._read.add(review.id)
             # What makes the key work is a change of the screen, whatever made it.
             self.guard.changed(self.guard.step)
-            self.refresh_keys()
+        self.refresh_keys()
 
     def _show_raw(self) -> None:
         self._raw.show(self.raw_lines() if self.signing.payload is not None else [])

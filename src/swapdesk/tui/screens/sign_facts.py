@@ -280,7 +280,7 @@ def money_of(session: SigningSession, where: str, now: datetime) -> MoneyState:
     left = session.left(now)
     if left is not None:
         if left <= 0:
-            return MoneyState(whole, f"the desk: the {session.PROMISE} ended", funds)
+            return MoneyState(whole, f"the desk: {session.lapse}", funds)
         return MoneyState(
             whole, f"you: sign or refuse in {countdown(left)}", funds, left < URGENT_SECONDS
         )
