@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import ClassVar
 
 import httpx
 
@@ -19,10 +20,10 @@ from flows.faulty_network import FaultyNetwork
 from service.dex.trading import BASE, Floor
 from service.new_store import open_new
 from service.venue import PlainVenue
-from service.world import AS_FIRST, PARTNERS
+from service.world import PARTNERS
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
-from swapdesk.clock import SystemClock
+from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.settling import GroupChain, GroupSettling
 from swapdesk.flows.batch.standing import GroupStanding, standings
@@ -31,6 +32,7 @@ from swapdesk.flows.bundle_records import BundleDeposit
 from swapdesk.flows.dex_payment import Agreed, Pace
 from swapdesk.flows.journal import Journal
 from swapdesk.sandbox.bundle_faults import BundleFaults
+from swapdesk.sandbox.evm_world.treasury import give
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import Faults
 from swapdesk.sandbox.market import Market
@@ -38,6 +40,7 @@ from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
+from swapdesk.service.parts import ServiceParts
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.review import Review
@@ -124,7 +127,7 @@ class Payer:
     ) -> GroupSettling:
         floor = self.place.floor
         group = self.group(batch_id)
-        coin = floor.token(group.chain, "ETH")
+        coin = floor.token(group.chain, self.place.COIN)
 
         async def look(review: Review) -> Agreed | None:
             self.reviews.append(review)
@@ -191,6 +194,9 @@ def told_otherwise(
 
 @dataclass
 class PayingPlace(Place):
+    COIN: ClassVar[str] = "ETH"
+    KIND: ClassVar[Kind] = Kind.EVM
+
     bundle_faults: BundleFaults = field(default_factory=BundleFaults)
 
     def token_of(self, token_id: str) -> Token | None:
@@ -206,6 +212,15 @@ class PayingPlace(Place):
         output = await client.call(Call(token.address, erc20.BALANCE_OF.call(address)))
         return int.from_bytes(output, "big")
 
+    async def fill(self, address: str, coins: str, usdc: str) -> None:
+        """From the faucet."""
+        node, octets = self.floor.world.node, bytes.fromhex(address[2:])
+        dollars = str(self.floor.token(CHAIN, "USDC").address)
+        sent = [await node.fund(CHAIN, octets, int(Decimal(coins) * 10**18))]
+        sent.append(await give(node, CHAIN, dollars, address, int(Decimal(usdc) * 10**6)))
+        for each in sent:
+            await node.confirmed(CHAIN, each)
+
     @asynccontextmanager
     async def payer(
         self,
@@ -220,13 +235,9 @@ class PayingPlace(Place):
         agent = beside or await WalletClient.start(self.wallet(keys), program=CHEAP)
         journal = journal_in(directory, self.floor.clock)
         try:
-            account = await agent.create(Kind.EVM, "", PASSPHRASE)
-            made = Payer(self, agent, account, journal)
-            from flows.dex.swapping import Swapper
-
-            purse = Swapper(self, agent, account.address, journal, keys)
-            await purse.fund(coins, CHAIN, USDC=usdc)
-            yield made
+            account = await agent.create(self.KIND, "", PASSPHRASE)
+            await self.fill(account.address, coins, usdc)
+            yield Payer(self, agent, account, journal)
         finally:
             journal.close()
             if beside is None:
@@ -236,7 +247,7 @@ class PayingPlace(Place):
 @asynccontextmanager
 async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
     """Worker and bundle watch run by themselves, as in the service's own process."""
-    bundle_faults, faults, clock = BundleFaults(), Faults(), SystemClock()
+    bundle_faults, clock = BundleFaults(), SystemClock()
     async with served(directory / "chains") as world:
         chains = build_chains()
         tokens = build_tokens(chains, clock.now())
@@ -254,20 +265,33 @@ async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
             onchain=onchain,
             intervene=bundle_faults.intervene,
         )
-        layer = FaultLayer(build_service(parts), faults, clock)
-        network = FaultyNetwork(httpx.ASGITransport(app=layer))
-        key = Credentials.of_key("first-key", "first-secret")
-        running = [asyncio.create_task(part.run()) for part in (parts.worker, parts.bundles)]
+        faults = Faults()
         try:
             async with (
-                PartnerApi("http://localhost/v2", key, clock=clock, transport=network) as api,
-                httpx.AsyncClient(transport=network, base_url=BASE, headers=AS_FIRST) as http,
+                worked_on(parts, faults, clock) as (network, api),
+                httpx.AsyncClient(transport=network, base_url=BASE) as http,
             ):
                 floor = Floor(world, parts, dict(onchain.readers), http, clock, faults)
                 yield PayingPlace(floor, directory, api, network, bundle_faults)
         finally:
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
             await onchain.close()
             await store.close()
+
+
+@asynccontextmanager
+async def worked_on(
+    parts: ServiceParts, faults: Faults, clock: Clock
+) -> AsyncIterator[tuple[FaultyNetwork, PartnerApi]]:
+    """The service with its worker and bundle watch running, and a client of it."""
+    network = FaultyNetwork(
+        httpx.ASGITransport(app=FaultLayer(build_service(parts), faults, clock))
+    )
+    key = Credentials.of_key("first-key", "first-secret")
+    running = [asyncio.create_task(part.run()) for part in (parts.worker, parts.bundles)]
+    try:
+        async with PartnerApi("http://localhost/v2", key, clock=clock, transport=network) as api:
+            yield network, api
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)

@@ -1,0 +1,149 @@
+"""Groups on Solana: each transaction reviewed, signed and sent by itself, and no deposit twice."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from flows.batch.paying import Payer
+from flows.batch.paying_on_solana import CHAIN, SolanaPayingPlace, paying_on_solana
+from swapdesk.flows.batch.standing import Until
+from swapdesk.flows.bundle_records import BundleState, Paying
+from swapdesk.flows.journal_records import StepState
+from swapdesk.sandbox.faults import ActiveFault
+from swapdesk.sandbox.faults import AnswerFault as F
+from swapdesk.wallet.transactions import TransactionState
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+TWELVE = tuple(("USDC", str(20 + number)) for number in range(12))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SolanaPayingPlace]:
+    async with paying_on_solana(tmp_path_factory.mktemp("solana")) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def first(
+    place: SolanaPayingPlace, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Payer]:
+    """Whose wallet agent the others use."""
+    async with place.payer(tmp_path_factory.mktemp("first")) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def someone(place: SolanaPayingPlace, first: Payer, tmp_path: Path) -> AsyncIterator[Payer]:
+    async with place.payer(tmp_path / "someone", first.agent) as made:
+        yield made
+    place.floor.faults.clear()
+    place.network.before = place.network.after = None
+
+
+async def paid_exactly(someone: Payer, batch_id: str) -> None:
+    bundle = someone.standing(batch_id).bundle
+    assert bundle is not None
+    assert bundle.state is BundleState.CONFIRMED
+    for item in bundle.built.items:
+        for deposit in item.deposits:
+            assert await someone.held(deposit.address, item.symbol, CHAIN) == deposit.units
+
+
+async def test_a_group_is_paid_by_as_many_transactions_as_it_takes(someone: Payer) -> None:
+    await someone.created("c1000", *TWELVE, ("SOL", "0.3"), chain=CHAIN)
+    built = await someone.settling("c1000").advance(Until.BUILT)
+    assert built.failure is None, built.failure
+    standing = someone.standing("c1000")
+    assert standing.plan == "3 transactions of 13 transfers in all"
+    assert (standing.word, standing.next) == ("built", Until.SIGNED)
+    assert someone.reviews == []
+    done = await someone.settling("c1000").advance(Until.SIGNED)
+    assert done.failure is None, done.failure
+    await paid_exactly(someone, "c1000")
+    assert len(someone.reviews) == 3
+    payments = someone.standing("c1000").payments
+    assert [(one.paying, one.state) for one in payments] == [(Paying.PART, StepState.ACKED)] * 3
+    again = await someone.settling("c1000").advance(Until.SETTLED)
+    assert again.failure is None
+    assert len(someone.reviews) == 3
+
+
+async def test_no_in_between_leaves_what_was_paid_paid(someone: Payer) -> None:
+    await someone.created("c1001", *TWELVE, chain=CHAIN)
+    someone.agrees = lambda review: len(someone.reviews) < 2
+    stopped = await someone.settling("c1001").advance(Until.SETTLED)
+    assert stopped.failure is not None
+    assert (stopped.code, stopped.open) == ("NOT_CONFIRMED", True)
+    assert stopped.failure.money == "1 of 2 transactions paid; the rest is in your wallet"
+    standing = someone.standing("c1001")
+    assert (standing.word, standing.begun, standing.next) == ("being sent", True, Until.SIGNED)
+    assert len(standing.paid) == 9
+    # Built again, what is paid is no part of it any more.
+    someone.agrees = lambda review: True
+    rebuilt = await someone.settling("c1001").advance(Until.BUILT)
+    assert rebuilt.failure is None, rebuilt.failure
+    assert len(someone.deposits("c1001")) == 3
+    done = await someone.settling("c1001").advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    await paid_exactly(someone, "c1001")
+    spent = 1000 * 10**6 - await someone.held(someone.account.address, "USDC", CHAIN)
+    assert spent == sum(20 + number for number in range(12)) * 10**6
+
+
+async def test_what_was_not_executed_in_time_is_signed_anew_and_not_before(
+    place: SolanaPayingPlace, someone: Payer
+) -> None:
+    """A node that takes transactions and forgets them: nothing is signed beside the first one
+    until its last block has passed."""
+    await someone.created("c1002", ("USDC", "20"), chain=CHAIN)
+    place.floor.world.faults.add(CHAIN, "drop_transaction")
+    stopped = await someone.settling("c1002").advance(Until.SETTLED)
+    place.floor.world.faults.clear()
+    assert stopped.failure is not None
+    assert (stopped.code, stopped.open) == ("LOST", True)
+    assert stopped.failure.money == "in your wallet; no deposit was paid"
+    assert len(someone.reviews) == 1
+    assert await someone.held(someone.account.address, "USDC", CHAIN) == 1000 * 10**6
+    done = await someone.settling("c1002").advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    await paid_exactly(someone, "c1002")
+    (payment,) = [one for one in someone.standing("c1002").payments if one.code is None]
+    states = [one.state for one in await someone.agent.transactions(payment.intent_id)]
+    assert states == [TransactionState.LOST, TransactionState.SUCCEEDED]
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (F.TAMPER_SPENDER, "BUNDLE_RECIPIENT_DIFFERS"),
+        (F.TAMPER_AMOUNT, "BUNDLE_AMOUNT_DIFFERS"),
+        (F.TAMPER_EXTRA_FIELD, None),
+        (F.TAMPER_CALLDATA, None),
+        (F.STALE_CALLDATA, "BUNDLE_BLOCKHASH_OLD"),
+    ],
+)
+async def test_a_tampered_transaction_is_never_signed(
+    place: SolanaPayingPlace, someone: Payer, fault: F, code: str | None
+) -> None:
+    batch = f"c2{fault.value.replace('_', '')}"
+    await someone.created(batch, ("USDC", "20"), ("USDC", "30"), chain=CHAIN)
+    built = await someone.settling(batch).advance(Until.BUILT)
+    assert built.failure is None, built.failure
+    multi_id = str(someone.group(batch).multi_id)
+    place.floor.faults.add(ActiveFault(fault, 9, 2.0, multi_id=multi_id))
+    refused = await someone.settling(batch).advance(Until.SETTLED)
+    assert refused.failure is not None
+    assert "Your wallet refuses to sign this" in refused.failure.cause
+    if code is not None:
+        assert code in refused.failure.cause
+    assert someone.reviews == []
+    assert await someone.held(someone.account.address, "USDC", CHAIN) == 1000 * 10**6
+    place.floor.faults.clear()
+    done = await someone.settling(batch).advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    await paid_exactly(someone, batch)
