@@ -12,12 +12,12 @@ import httpx
 import pytest
 
 from harness import Sandbox, running_sandbox
-from sandbox.chain_money import Chain
+from sandbox.chain_money import Chain, SolanaChain
 from sandbox.running import until
 from swapdesk.sandbox.world import find_token
 from tui.test_end_to_end import STILL, DeskWindow
 
-USDC = find_token("base", "USDC")
+USDC, USDC_SOLANA = find_token("base", "USDC"), find_token("solana", "USDC")
 COLD = "@cold"
 MOST_KEYS = 2
 """From the deposit card: one that funds, one that signs."""
@@ -63,9 +63,9 @@ def place_of(sandbox: Sandbox, order: str) -> str:
     return str(found["depositAddress"])
 
 
-def card(desk: DeskWindow, amount: int) -> str:
+def card(desk: DeskWindow, amount: int, token: str = "usdc.base") -> str:
     """The deposit card of a new order; its short id."""
-    desk.to_deposit(f"{amount} usdc.base btc.bitcoin", COLD)
+    desk.to_deposit(f"{amount} {token} btc.bitcoin", COLD)
     desk.read_until("f fund from wallet")
     assert "simulated chain" not in desk.text
     desk.read_until_quiet(STILL)
@@ -93,6 +93,35 @@ def test_a_deposit_is_funded_and_signed_in_two_keys(
     assert desk.keys == MOST_KEYS
     desk.until(lambda: "Deposit" in top(desk) and "left, until" not in desk.text, "it is seen", 60)
     assert chain.balance(USDC, place_of(sandbox, order)) == 60 * 10**6
+    desk.completed(order)
+
+
+def test_a_deposit_on_solana_is_one_key_more_to_read(
+    sandbox: Sandbox, windows: list[DeskWindow]
+) -> None:
+    desk = opened(sandbox, windows)
+    (rpc,) = [one["rpc"] for one in sandbox.ready["chains"] if one["shortName"] == "solana"]
+    chain, order = SolanaChain(rpc), card(desk, 65, "usdc.solana")
+    desk.keys = 0
+    desk.press("f")
+    desk.until(lambda: "sign or refuse in" in desk.text, "the review", seconds=90)
+    assert re.search(r"✓ check .* ◐ sign ", desk.text), desk.text
+    desk.read_until("read to the end first", "↓ read on")
+    desk.press("j")
+    desk.until(lambda: "read to the end first" not in desk.text, "the end of the review")
+    desk.read_until_quiet(STILL)
+    place = place_of(sandbox, order)
+    assert "None contradicts it." in desk.text
+    assert chain.balance(USDC_SOLANA, place) == 0
+    desk.press("s")
+    assert desk.keys == MOST_KEYS + 1
+    desk.until(lambda: chain.balance(USDC_SOLANA, place) > 0, "it is paid", seconds=60)
+    desk.read_until("Executed on Solana.", "Next the chain: it confirms the transaction")
+    # Blocks come by the clock, so nobody has to wait until it is final.
+    sandbox.control("POST", "/clock", {"advance": 15})
+    desk.until(lambda: "Deposit" in top(desk) and "left, until" not in desk.text, "it is seen", 60)
+    assert chain.balance(USDC_SOLANA, place) == 65 * 10**6
+    assert len(chain.history(place)) == 1
     desk.completed(order)
 
 
