@@ -15,9 +15,10 @@ from swapdesk.agent.process.refusal import Refusal
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.deployments import PERMIT2, VenueContract
-from swapdesk.chain.rpc.evm import Call, EvmClient, Request, calling
+from swapdesk.chain.rpc.evm import Call, EvmClient, calling
 from swapdesk.chain.rpc.evm_answers import Log, items, read_head, read_log
 from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused
+from swapdesk.chain.rpc.evm_wire import Request
 from swapdesk.wallet.holdings import Allowance, Allowances, CallData
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Asset

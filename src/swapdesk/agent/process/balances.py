@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from swapdesk.agent.process.chain_answers import answers_of, units_in, words_in
 from swapdesk.agent.process.solana_asking import asking, token_accounts
 from swapdesk.chain.calldata import erc20
-from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling
+from swapdesk.chain.rpc.evm import Call, EvmClient, balance_of, calling
+from swapdesk.chain.rpc.evm_wire import Request
 from swapdesk.chain.rpc.solana_answers import read_holdings
 from swapdesk.wallet.holdings import Balance, Balances
 from swapdesk.wallet.place import ChainLink

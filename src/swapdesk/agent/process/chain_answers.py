@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from swapdesk.agent.process.refusal import Refusal
-from swapdesk.chain.rpc.evm import EvmClient, Request
+from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.chain.rpc.evm_answers import digest, fields, octets, quantity
 from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused
+from swapdesk.chain.rpc.evm_wire import Request
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.protocol import RefusalCode as Code
 

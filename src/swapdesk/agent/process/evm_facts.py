@@ -11,7 +11,7 @@ from typing import Any
 
 from swapdesk.agent.gate.facts import Facts, GasPlan, Needs, Read
 from swapdesk.chain.addresses.evm import checksummed, keccak
-from swapdesk.chain.rpc.evm import Call, EvmClient, Request, balance_of, calling, code_at, nonce_of
+from swapdesk.chain.rpc.evm import Call, EvmClient, balance_of, calling, code_at, nonce_of
 from swapdesk.chain.rpc.evm_answers import (
     Head,
     Log,
@@ -23,6 +23,7 @@ from swapdesk.chain.rpc.evm_answers import (
     read_head,
 )
 from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain
+from swapdesk.chain.rpc.evm_wire import Request
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.review import BalanceChange, Simulation
 

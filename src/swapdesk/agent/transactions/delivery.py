@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.agent.transactions.records import Records
-from swapdesk.chain.rpc.evm import EvmClient, Request, balance_of
+from swapdesk.chain.rpc.evm import EvmClient, balance_of
 from swapdesk.chain.rpc.evm_answers import Receipt, Transaction, digest, fields, quantity
 from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain, EvmUnreachable
+from swapdesk.chain.rpc.evm_wire import Request
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
