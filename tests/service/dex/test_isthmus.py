@@ -75,8 +75,52 @@ async def test_a_chain_of_two_steps(floor: Floor) -> None:
     usdc, weth = floor.token("base", "USDC"), floor.token("base", "WETH")
     paid = Decimal(await someone.holds(weth)).scaleb(-18)
     assert ended["outAmount"] == paid
-    assert paid >= row["amountOut"] * Decimal("0.995")
+    # The market has not moved, so what was quoted is what arrives, and nothing of it is kept.
+    assert paid == row["amountOut"]
     assert await someone.holds(usdc) == 0
+
+
+async def moved(floor: Floor, number: int, sell: str, buy: str, amount: str) -> None:
+    """Somebody else swaps at Basalt, whose pools the solver prices by."""
+    other = await trader(floor, number)
+    await other.fund("1", **{sell: amount})
+    tokens = floor.token("base", sell), floor.token("base", buy)
+    row = (await other.quotes(*tokens, amount, slippage="50"))["ba"]
+    await other.approve_all(row["quoteId"])
+    order = await other.create(row["quoteId"])
+    assert await other.mined(await other.execute(order["metadata"]))
+
+
+async def settled(floor: Floor, someone: Trader, row: dict[str, Any]) -> Decimal:
+    """What the order pays; the solver settles it now."""
+    order = await someone.create(
+        row["quoteId"], signatures=[await both_signed(someone, row["quoteId"])]
+    )
+    await someone.confirm(order["serviceId"])
+    ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
+    assert ended["displayStatus"] == "SWAP_COMPLETED"
+    weth = floor.token("base", "WETH")
+    paid = Decimal(await someone.holds(weth)).scaleb(-18)
+    assert ended["outAmount"] == paid
+    return paid
+
+
+async def test_a_better_price_at_the_settlement_is_the_owners(floor: Floor) -> None:
+    someone, row = await quoted(floor, 1311)
+    await moved(floor, 1312, "WETH", "USDC", "30")
+    paid = await settled(floor, someone, row)
+    assert paid > row["amountOut"]
+    # What somebody is quoted now is what the order of before got.
+    later, now = await quoted(floor, 1313)
+    assert abs(paid - now["amountOut"]) <= now["amountOut"] * Decimal("0.0001")
+    assert later.address != someone.address
+
+
+async def test_a_worse_price_at_the_settlement_is_paid_down_to_the_limit(floor: Floor) -> None:
+    someone, row = await quoted(floor, 1321)
+    await moved(floor, 1322, "USDC", "WETH", "20000")
+    paid = await settled(floor, someone, row)
+    assert row["amountOut"] * Decimal("0.995") <= paid < row["amountOut"]
 
 
 async def test_a_step_is_that_of_its_quote_and_owner(floor: Floor) -> None:
