@@ -9,7 +9,8 @@ import re
 import pytest
 
 from client.rude_server import EagerClock, RudeServer, answer
-from swapdesk.client.api import PartnerApi, find_operation
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.called_operation import find_operation
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import AnswerRefused, NotFound, RequestRefused
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS

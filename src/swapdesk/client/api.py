@@ -10,26 +10,13 @@ rule, creating calls are not (see :mod:`swapdesk.client.retry`).
 from __future__ import annotations
 
 import json
-import random
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any
 
-import httpx
-from pydantic import BaseModel
-
-from swapdesk.client.budget import Budget
-from swapdesk.client.credentials import Credentials
-from swapdesk.client.errors import RequestRefused
-from swapdesk.client.exchange_log import ExchangeLog
+from swapdesk.client.api_connection import ApiConnection
 from swapdesk.client.order_page import OrderPage, read_order_page
-from swapdesk.client.retry import RetryPolicy
-from swapdesk.client.server_clock import ServerClock
-from swapdesk.client.transport import ApiTransport, RawAnswer, refuse_answer
-from swapdesk.clock import Clock
+from swapdesk.client.transport import refuse_answer
 from swapdesk.wire.account import RateLimits
 from swapdesk.wire.chains import ChainList, ChainQuery
 from swapdesk.wire.dex import (
@@ -40,16 +27,9 @@ from swapdesk.wire.dex import (
     SignatureRequirement,
 )
 from swapdesk.wire.encoding.codec import (
-    CodecError,
     ShapeError,
-    decode_json,
-    encode_json,
     refuse_deep,
-    validate,
 )
-from swapdesk.wire.encoding.ids import safe_segment
-from swapdesk.wire.encoding.query import encode_query
-from swapdesk.wire.encoding.text import UnsafeText
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.health import Health
 from swapdesk.wire.multi import (
@@ -62,82 +42,16 @@ from swapdesk.wire.multi import (
     MultiSubmitRequest,
     MultiTransactions,
 )
-from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, OPERATIONS, Operation
+from swapdesk.wire.operations import BY_NAME
 from swapdesk.wire.orders import Order, OrderQuery
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
 from swapdesk.wire.providers import ProviderQuery, SwapProvider
 from swapdesk.wire.quotes import PrivateSendQuery, PrivateSendQuoteList, QuoteList, QuoteQuery
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSearchResult
 
-T = TypeVar("T")
-_RAW_ORDERS = 256
 
-
-class PartnerApi:
-    """An async context manager around one long-lived connection pool.
-
-    ``base_url`` ends with ``/v2`` or gets it. With a :class:`ServerClock` as ``clock`` the
-    desk's time follows the service; with any other, :meth:`server_now` and :meth:`skew` tell
-    the difference. ``transport`` replaces the network.
-    """
-
-    def __init__(
-        self,
-        base_url: str,
-        credentials: Credentials,
-        *,
-        clock: Clock,
-        transport: httpx.AsyncBaseTransport | None = None,
-        rng: random.Random | None = None,
-        exchange_log: ExchangeLog | None = None,
-        policy: RetryPolicy | None = None,
-    ) -> None:
-        self.credentials = credentials
-        self._transport = ApiTransport(
-            base_url,
-            credentials,
-            clock=clock,
-            transport=transport,
-            rng=rng,
-            exchange_log=exchange_log,
-            policy=policy,
-            on_counted=self._count,
-            on_answered=self._answered,
-        )
-        self.budget = Budget(self.server.now)
-        self._raw_orders: OrderedDict[str, bytes] = OrderedDict()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        await self._transport.aclose()
-
-    @property
-    def url(self) -> str:
-        """The address in use, with its ``/v2``."""
-        return str(self._transport.url)
-
-    @property
-    def server(self) -> ServerClock:
-        """The service's time as a clock."""
-        return self._transport.server
-
-    def server_now(self) -> datetime:
-        """The service's time, aware UTC."""
-        return self.server.now()
-
-    def skew(self) -> float | None:
-        """Seconds the service is ahead of this machine; None before the first answer."""
-        return self.server.skew()
+class PartnerApi(ApiConnection):
+    """Every operation of the table under its name."""
 
     async def health(self) -> Health:
         return await self._call("health", Health)
@@ -272,101 +186,8 @@ class PartnerApi:
         self.budget.learn(limits)
         return limits
 
-    def raw_order(self, service_id: str) -> bytes | None:
-        """The exact bytes of the newest answer that was this one order, if still kept."""
-        return self._raw_orders.get(service_id)
-
-    async def call(
-        self,
-        method: str,
-        path: str,
-        query: Sequence[tuple[str, str]] = (),
-        body: bytes | None = None,
-    ) -> RawAnswer:
-        """Any operation of the table by method and path, with or without ``/v2`` before it.
-
-        The answer comes undecoded. :class:`RequestRefused` when no row has this method and
-        path; nothing is sent then.
-        """
-        operation, values = find_operation(method, path)
-        if operation.writes != (body is not None):
-            need = "needs a body" if operation.writes else "takes no body"
-            raise RequestRefused(f"{operation.method} {operation.path} {need}")
-        if body is not None and len(body) > BODY_LIMIT:
-            raise RequestRefused(f"a body has at most {BODY_LIMIT} bytes")
-        return await self._transport.send(operation, path=values, query=query, body=body)
-
-    async def _call(
-        self,
-        name: str,
-        kind: type[T],
-        *,
-        path: Mapping[str, str] | None = None,
-        query: BaseModel | None = None,
-        body: BaseModel | None = None,
-        wrapped: str | None = None,
-        read: Callable[[object], T] | None = None,
-        until: datetime | None = None,
-    ) -> T:
-        operation = BY_NAME[name]
-        answer = await self._transport.send(
-            operation,
-            path=path,
-            query=encode_query(query) if query is not None else (),
-            body=encode_json(body, exclude_none=True) if body is not None else None,
-            until=until,
-        )
-        try:
-            found = decode_json(answer.body, max_bytes=operation.result_limit)
-            if wrapped is not None and isinstance(found, dict) and wrapped in found:
-                found = found[wrapped]
-            result = read(found) if read is not None else validate(kind, found, side="client")
-        except ShapeError as error:
-            raise refuse_answer(answer, "wrong_shape", str(error)) from None
-        except CodecError as error:
-            raise refuse_answer(answer, "not_json", str(error)) from None
-        if isinstance(result, Order):
-            self._keep(result.service_id, answer.body)
-        return result
-
-    def _keep(self, service_id: str, raw: bytes) -> None:
-        self._raw_orders[service_id] = raw
-        self._raw_orders.move_to_end(service_id)
-        if len(self._raw_orders) > _RAW_ORDERS:
-            self._raw_orders.popitem(last=False)
-
-    def _count(self, operation: Operation) -> None:
-        self.budget.count(operation.rate_class)
-
-    def _answered(self, operation: Operation, headers: Mapping[str, str]) -> None:
-        self.budget.tell(operation.rate_class, headers)
-
 
 def _boolean(found: object) -> bool:
     if not isinstance(found, bool):
         raise ShapeError([("", "is not true or false")])
     return found
-
-
-def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:
-    """The row of a method and a path like ``/v2/orders/abc`` and its path values."""
-    wanted = path.removeprefix("/v2") if path == "/v2" or path.startswith("/v2/") else path
-    segments = wanted.split("/")
-    for operation in OPERATIONS:
-        template = operation.path.split("/")
-        if operation.method != method.upper() or len(template) != len(segments):
-            continue
-        values: dict[str, str] = {}
-        for expected, segment in zip(template, segments, strict=True):
-            if not expected.startswith("{"):
-                if expected != segment:
-                    break
-                continue
-            try:
-                safe_segment(segment)
-            except UnsafeText as error:
-                raise RequestRefused(f"{operation.path}: {error}") from None
-            values[expected[1:-1]] = segment
-        else:
-            return operation, values
-    raise RequestRefused("the API has no operation with this method and path")
