@@ -7,7 +7,7 @@ import json
 import os
 import random
 import signal
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from decimal import Decimal
@@ -18,6 +18,7 @@ import pytest
 from eth_account import Account
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
 
 from sandbox.chain_money import SolanaChain, solana_of, wallet
 from sandbox.running import Running, create_order, ended, until
@@ -126,6 +127,42 @@ def test_tokens_are_paid_out_and_refunded_to_who_never_held_any(
     assert payer_of(executed(chain, end["refundHash"])) in hot_wallets(running)
     assert 79 * 10**6 < chain.balance(USDC, back) <= 80 * 10**6
     assert payer_of(executed(chain, paid)) == wallet(running, PAYER, "solana")
+    equal(running)
+
+
+def test_a_group_is_paid_by_its_transactions_and_paid_out_row_by_row(
+    running: Running, api: httpx.Client, control: httpx.Client, chain: SolanaChain
+) -> None:
+    sender, payees = Keypair(), [str(Keypair().pubkey()) for _ in range(3)]
+    for gift in ({"amount": 1}, {"token": "USDC", "amount": 500}):
+        asked = {"chain": "solana", "address": str(sender.pubkey()), **gift}
+        assert control.post("/faucet", json=asked).status_code == 200
+    rows = [
+        {"from": USDC.token_id, "to": SOL.token_id, "amount": 60 + at, "addressTo": payee}
+        for at, payee in enumerate(payees)
+    ]
+    created = api.post("/exchanges/multi", json={"orders": rows}, timeout=30).json()
+    assert all("order" in each for each in created["orders"]), created
+    path = f"/exchanges/multi/{created['multiId']}"
+
+    def payable() -> dict[str, Any] | None:
+        told = api.get(f"{path}/tx", params={"sender": str(sender.pubkey())})
+        return told.json() if told.status_code == 200 else None
+
+    built = until(payable, 20, "the transactions of the group")
+    assert built is not None
+    ids = [one for each in built["transactions"] for one in each["serviceIds"]]
+    assert sorted(ids) == sorted(each["order"]["serviceId"] for each in created["orders"])
+    for each in built["transactions"]:
+        half = VersionedTransaction.from_bytes(b64decode(each["txData"]["data"]))
+        whole = b64encode(bytes(VersionedTransaction(half.message, [sender]))).decode()
+        chain("sendTransaction", whole, {"encoding": "base64", "skipPreflight": True})
+    for service_id in ids:
+        assert ended(api, service_id, 40)["status"] == 4
+    for payee in payees:
+        (paid,) = until(lambda payee=payee: chain.history(payee), 10, "a payout") or []
+        assert payer_of(executed(chain, paid["signature"])) in hot_wallets(running)
+    assert chain.balance(USDC, str(sender.pubkey())) == (500 - 60 - 61 - 62) * 10**6
     equal(running)
 
 
