@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.widget import Widget
 
 from swapdesk.flows.announcements import code_and_request, failure_of_error
-from swapdesk.flows.consent import Consent, consent_for
-from swapdesk.flows.create_checks import Checked, TypedBefore
 from swapdesk.flows.dex_promise import NoDexSwap, promise_of
 from swapdesk.flows.freezing import NotFreezable, freeze, still_stands
 from swapdesk.flows.intent import IntentKind
-from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.requote import follow_route, lost_percent
-from swapdesk.tui.commands.command import Command, Standing
 from swapdesk.tui.commands.create import (
     Back,
     Complete,
@@ -27,67 +21,31 @@ from swapdesk.tui.commands.create import (
     NextField,
 )
 from swapdesk.tui.messages import QuotesArrived, QuotesFailed
-from swapdesk.tui.page import budget_of
 from swapdesk.tui.quote_question import QuoteQuestion
-from swapdesk.tui.screens.create_account import PaidFromWallet
-from swapdesk.tui.screens.create_facts import Draft, FrozenPanel, intent_state, summary
+from swapdesk.tui.screens.create_facts import FrozenPanel
 from swapdesk.tui.screens.create_form import CreateForm
-from swapdesk.tui.screens.create_keys import locked, standing_of
+from swapdesk.tui.screens.create_view import CreateView
 from swapdesk.tui.screens.create_words import (
     BUSY,
     CHANGED_MEANWHILE,
     Step,
-    money_of,
     said_gone,
-    verdict_of,
     worse_quote,
 )
-from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.check_line import Check, Verdict
-from swapdesk.tui.widgets.intent_panel import IntentState
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.text_rows import TextRows
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from swapdesk.flows.quoting import QuoteBoard
-    from swapdesk.flows.ranking import RankedQuote
-    from swapdesk.flows.recipients import RecipientCheck
     from swapdesk.flows.swap_account import SwapAccount
 
 
-class CreateScreen(PaidFromWallet):
+class CreateScreen(CreateView):
     """The form of one chosen route."""
 
     NAME = "Create"
     SPENDS = "exchange"
     VERBS = (Create, NewQuote, NextField, Complete, FieldBelow, FieldAbove, Back)
     AUTO_FOCUS: ClassVar[str | None] = ""
-
-    def __init__(
-        self, session: Session, board: QuoteBoard, row: RankedQuote, typed: TypedBefore
-    ) -> None:
-        """``typed`` is what the form begins with; it is kept up to date for the next form."""
-        super().__init__(session, context=_what(board))
-        self.board, self.row = board, row
-        self._was: Decimal | None = None
-        self._hidden: frozenset[int] = frozenset()
-        self._seen_whole = False
-        self._asking = False
-        self._consented = ("", Consent())
-        self._typed = typed
-        self._form = CreateForm(session.desk, board, row, typed)
-        self._panel = FrozenPanel(IntentState([]), classes="side")
-        self._summary = TextRows(id="summary")
-
-    def compose_body(self) -> Iterable[Widget]:
-        yield self._form
-        yield self._summary
-
-    def compose_side(self) -> Iterable[Widget]:
-        yield self._panel
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -163,14 +121,7 @@ class CreateScreen(PaidFromWallet):
         self._form.focus_first()
         self.show()
 
-    def expired(self) -> bool:
-        return self.row.expired(self.now())
-
-    # drawing
-
-    @property
-    def counting(self) -> bool:
-        return self.step in (Step.OPEN, Step.READY)
+    # while it stands
 
     def on_tick(self) -> None:
         if self.step is Step.READY and self.expired():
@@ -205,113 +156,7 @@ class CreateScreen(PaidFromWallet):
             self.set_class(False, "-review")
         self.show()
 
-    def recipient(self) -> RecipientCheck:
-        return self._form.checked().recipient
-
-    def show(self) -> None:
-        checked = self._form.checked()
-        self._form.show(checked)
-        if not checked.recipient.text and (waiting := self.lack_check()) is not None:
-            self._form.say_recipient(waiting)
-        now = self.now()
-        draft = Draft(
-            self.board,
-            self.row,
-            checked.recipient,
-            checked.memo,
-            checked.refund,
-            checked.intermediate,
-            hidden=self._hidden,
-            intent=self._intent,
-            was=self._was,
-            cost=self._cost(),
-            verdict=self._verdict(checked),
-            account=self.account,
-        )
-        self._panel.show(intent_state(draft, now))
-        self._summary.show(summary(draft, now))
-        self._restart_stillness()
-        self._say_money(checked)
-        self.refresh_keys()
-
-    def _restart_stillness(self) -> None:
-        """What makes the create key work is a change of the screen, whatever made it."""
-        whole = self._panel.whole
-        if whole is not self._seen_whole:
-            self._seen_whole = whole
-            self.guard.changed(self.guard.step)
-
-    def _cost(self) -> str:
-        link = self.link
-        budget = budget_of(link, "exchange") if link is not None else None
-        return "1 exchange" if budget is None else f"1 exchange of {budget.left}"
-
-    def _verdict(self, checked: Checked) -> Check | None:
-        if self.step in (*BUSY, Step.FAILED):
-            return self._said
-        if self._asking:
-            return Check(Verdict.UNKNOWN, "asking for a new quote")
-        if not checked.problems and not self.expired() and (lack := self.lack_check()) is not None:
-            return lack
-        return verdict_of(
-            self.step, self.row, checked, self.consent(), self.now(), typing=self._typing()
-        )
-
-    def consent(self) -> Consent:
-        """That of the quote, with what is to be said of the memos.
-
-        The former is found once: looking for imitations reads the whole list of tokens.
-        """
-        quote_id, consent = self._consented
-        if quote_id != self.row.quote_id:
-            consent = consent_for(self.board, self.row, self.desk.catalog, self.now())
-            self._consented = (self.row.quote_id, consent)
-        checked = self._form.checked()
-        refund = checked.refund.differs if checked.refund is not None else None
-        return consent.also(checked.memo.differs).also(refund)
-
-    def _say_money(self, checked: Checked) -> None:
-        money = money_of(
-            self.step,
-            self.row,
-            checked,
-            self.now(),
-            typing=self._typing(),
-            whole=self._panel.whole,
-            after=self.failed,
-        )
-        self.set_money(money.where, money.next_, urgent=money.urgent)
-
-    def hide(self, positions: frozenset[int]) -> None:
-        """Dots in place of what the user is asked to read elsewhere."""
-        self._hidden = positions
-        self._form.hide(positions)
-        self.show()
-
     # keys
-
-    def _typing(self) -> bool:
-        return self.focused is not self._panel
-
-    def verb_standing(self, verb: type[Command]) -> Standing:
-        return standing_of(
-            verb,
-            self.step,
-            typing=self._typing(),
-            expired=self.expired(),
-            asking=self._asking,
-            on_chain=self.on_chain,
-            locked=lambda: (
-                self.lack()
-                or locked(
-                    self._form.checked(),
-                    self.consent(),
-                    connected=self.session.ready,
-                    frozen=self._intent is not None,
-                    whole=self._panel.whole,
-                )
-            ),
-        )
 
     def do_next_field(self) -> None:
         if self._typing():
@@ -384,17 +229,3 @@ class CreateScreen(PaidFromWallet):
         self._asking = False
         if group == "create" and self.step is Step.SENT:
             self.waiting()
-
-
-def _what(board: QuoteBoard) -> str:
-    """``0.5 BTC → ETH``; the amount stands at the side that was stated."""
-    sold, bought, amount = (
-        board.token_in.symbol,
-        board.token_out.symbol,
-        copied_amount(board.amount),
-    )
-    if board.private_send:
-        return f"{amount} {sold} privately"
-    if board.wish.receive:
-        return f"{sold} → {amount} {bought}"
-    return f"{amount} {sold} → {bought}"
