@@ -14,6 +14,7 @@ import pytest
 
 from harness import Sandbox, running_sandbox
 from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.sandbox.venue_rows import STATIC_ADDRESSES, VENUE_ROWS
 from tui.test_end_to_end import ENTER, STILL, DeskWindow, orders_of_the_service
 
 REFUND = derive_address("bitcoin", b"f" * 32)
@@ -24,6 +25,7 @@ JARGON = re.compile(
 
 ESCAPE = "\x1b"
 CLEAR = b"\x15"
+END = "\x1b[F"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Path:
     late: bool = False
     fixed: str | None = None
     """The kind of fixed route; None for the best floating one."""
+    provider: str = ""
+    """Who the fixed route is of; the first one unless told."""
     always: bool = False
 
 
@@ -53,6 +57,8 @@ PATHS = [
          "refund"),
     Path("refunded", r"The provider kept 0\.\d+ BTC", r"came back to .* on Bitcoin\.", ENDED,
          "refund", fixed="standard", always=True),
+    Path("refunded whole", r"0\.5 BTC came back to .* on Bitcoin(?!.*provider kept)",
+         r"came back to .* on Bitcoin\.", ENDED, "refund", fixed="standard", provider="Cobalt"),
     Path("private and fixed, stopped part-way", "stopped part-way", r"came back to .* on Bitcoin",
          ENDED, "refund", leg="out", fixed="private"),
     Path("held", r"holds 0\.5 BTC for a compliance check", r"0\.5 BTC, held at \w+\.", STUCK,
@@ -138,26 +144,26 @@ def ask(desk: DeskWindow) -> None:
     desk.press(ENTER)
 
 
-def choose(desk: DeskWindow, kind: str) -> None:
-    """The cursor on the first fixed route of a kind."""
+def choose(desk: DeskWindow, kind: str, provider: str = "") -> None:
+    """The cursor on the first fixed route of a kind, or of this provider's."""
     desk.press("f")
     desk.read_until("fixed")
     desk.read_until_quiet(STILL)
-    for _ in range(60):
+    for _ in range(80):
         row = next(row for row in desk.text.split("\n") if row.startswith("▌"))
-        if kind in row and "fixed" in row:
+        if kind in row and provider in row and "fixed" in row:
             return
         desk.press("\x1b[B")
         desk.read_until_quiet(0.1)
     raise AssertionError(f"no fixed {kind} route:\n{desk.text}")
 
 
-def created(desk: DeskWindow, sandbox: Sandbox, fixed: str | None) -> str:
-    """The id of a new order whose deposit card is on the screen."""
+def frozen(desk: DeskWindow, fixed: str | None, provider: str = "") -> None:
+    """The form, with everything decided."""
     ask(desk)
     desk.read_until("enter review")
     if fixed is not None:
-        choose(desk, fixed)
+        choose(desk, fixed, provider)
     desk.press(ENTER)
     desk.read_until("Create")
     desk.type("@bob")
@@ -171,6 +177,11 @@ def created(desk: DeskWindow, sandbox: Sandbox, fixed: str | None) -> str:
         desk.press(ENTER)
     desk.read_until("c create")
     desk.read_until_quiet(STILL)
+
+
+def created(desk: DeskWindow, sandbox: Sandbox, fixed: str | None, provider: str = "") -> str:
+    """The id of a new order whose deposit card is on the screen."""
+    frozen(desk, fixed, provider)
     desk.press("c")
     desk.read_until("f fund", " left, until ")
     return orders_of_the_service(sandbox.ready)[0]
@@ -180,6 +191,11 @@ def told_line(desk: DeskWindow, word: str) -> str:
     return next((row for row in desk.text.split("\n") if word in row), "")
 
 
+def told_by_the_form(desk: DeskWindow) -> str:
+    """The panel at the right of the form as running text."""
+    return " ".join(" ".join(row[60:].split()) for row in desk.text.split("\n"))
+
+
 def sentences(desk: DeskWindow) -> str:
     """The screen as running text, so that a sentence over two rows is one."""
     return " ".join(desk.text.split())
@@ -187,7 +203,7 @@ def sentences(desk: DeskWindow) -> str:
 
 @pytest.mark.parametrize("path", chosen(PATHS))
 def test_an_unhappy_path_is_told(desk: DeskWindow, sandbox: Sandbox, path: Path) -> None:
-    order = created(desk, sandbox, path.fixed)
+    order = created(desk, sandbox, path.fixed, path.provider)
     if path.fault is not None:
         leg = {} if path.leg is None else {"leg": path.leg}
         sandbox.fault(path.fault, serviceId=order, **leg)
@@ -241,3 +257,70 @@ def test_a_lost_answer_of_a_create_is_found_again(desk: DeskWindow, sandbox: San
     sandbox.fault("lost_response", operation="create_exchange", times=1)
     created(desk, sandbox, None)
     assert len(set(orders_of_the_service(sandbox.ready)) - before) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fault", ["garbage", "truncate"])
+def test_an_order_whose_answer_cannot_be_read_is_found_again(
+    desk: DeskWindow, sandbox: Sandbox, fault: str
+) -> None:
+    before = set(orders_of_the_service(sandbox.ready))
+    sandbox.fault(fault, operation="create_exchange", times=1)
+    frozen(desk, None)
+    desk.press("c")
+    desk.read_until("f fund", " left, until ", "It was not created twice.")
+    assert len(set(orders_of_the_service(sandbox.ready)) - before) == 1
+
+
+@pytest.mark.long
+@pytest.mark.timeout(180)
+def test_a_service_that_cannot_say_is_asked_for_a_minute(
+    desk: DeskWindow, sandbox: Sandbox
+) -> None:
+    before = orders_of_the_service(sandbox.ready)
+    sandbox.fault("http_503", operation="create_exchange", times=1)
+    frozen(desk, None)
+    desk.press("c")
+    desk.until(lambda: "It may have created the order." in told_by_the_form(desk), "the doubt")
+    desk.until(lambda: "the desk: it looks for the order" in told_line(desk, "Next "), "Next")
+    assert "Funds in your wallet; nothing was paid." in desk.text
+    desk.until(lambda: "cannot answer right now" in told_by_the_form(desk), "the end of it", 90)
+    desk.until(lambda: "you: try again" in told_line(desk, "Next "), "Next")
+    assert "Funds in your wallet." in desk.text
+    assert orders_of_the_service(sandbox.ready) == before
+
+
+@pytest.mark.long
+def test_an_exchange_without_a_free_address_is_told(desk: DeskWindow, sandbox: Sandbox) -> None:
+    for _ in range(STATIC_ADDRESSES):
+        created(desk, sandbox, "standard", "Saxby")
+    frozen(desk, "standard", "Saxby")
+    desk.press("c")
+    desk.until(
+        lambda: "has no free deposit address for this route" in told_by_the_form(desk), "the reason"
+    )
+    desk.until(lambda: "you: take another route, or wait" in told_line(desk, "Next "), "Next")
+    assert "Funds in your wallet." in desk.text
+
+
+@pytest.mark.long
+def test_exchanges_that_are_slow_are_named_and_others_offered(
+    desk: DeskWindow, sandbox: Sandbox
+) -> None:
+    for venue in ("hy", "cb"):
+        sandbox.fault("venue_slow", venue=venue, seconds=300)
+    ask(desk)
+    desk.read_until("enter review", "usable routes")
+    desk.press(END)
+    for name in ("Halyard", "Cobalt"):
+        desk.until(lambda name=name: "no answer within" in told_line(desk, name), name)  # type: ignore[misc]
+
+
+@pytest.mark.long
+def test_when_all_are_slow_the_amount_is_not_to_blame(desk: DeskWindow, sandbox: Sandbox) -> None:
+    for venue in (row.code for row in VENUE_ROWS if row.enabled):
+        sandbox.fault("venue_slow", venue=venue, seconds=300)
+    ask(desk)
+    desk.read_until("No route takes 0.5 BTC now. The amount is not the reason", "r refresh")
+    desk.until(lambda: "you: ask again, or change" in told_line(desk, "Next "), "Next")
+    assert "Funds in your wallet." in desk.text
