@@ -21,11 +21,16 @@ from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.transactions import FINAL, HARMLESS, SignedTransaction, TransactionState
 
 MakePayload = Callable[[], Awaitable[Payload]]
 """What is to be signed, made when nothing was signed before. Raises what its maker raises."""
 
+PromiseOf = Callable[[WalletPayment], Promise]
+"""What names a transaction that was begun."""
+
+_NOT_TAKEN = frozenset({RefusalCode.CHAIN_UNREACHABLE, RefusalCode.CHAIN_REFUSED})
 _PURPOSES = {Paying.FUND: Purpose.FUND, Paying.PART: Purpose.BUNDLE}
 _STEP = "send"
 
@@ -62,32 +67,50 @@ class GroupPayments:
         """The newest payment under an intent."""
         return next((one for one in reversed(self.all) if one.intent_id == intent_id), None)
 
-    async def pay(
+    async def send(
         self,
         paying: Paying,
         need: FundingNeed,
         promise: Promise,
         make: MakePayload,
         service_ids: Sequence[str] = (),
-    ) -> SignedTransaction:
-        """The transaction of an intent, signed now or before, once it is final.
+    ) -> None:
+        """Sign the transaction of an intent and send it, or send what was signed before; what
+        becomes of it :meth:`follow_all` says. What does not leave is waited for here, since
+        nothing else may be signed before.
 
         Raises NotAgreed and NotSignable; then nothing was signed."""
         payment = self._payment(promise)
         kept = await self._kept(payment, _PURPOSES[paying])
         entry = self.of(promise.intent_id)
-        if kept is None:
-            payload = await make()
-            if entry is None or not entry.open:
-                entry = self._log.begin(
-                    self._batch_id, self._group, paying, need, promise.intent_id, service_ids
-                )
-            kept = await self._signed(payment, payload, entry)
-        elif entry is None:
+        payload = await make() if kept is None else None
+        if entry is None or (kept is None and not entry.open):
             entry = self._log.begin(
                 self._batch_id, self._group, paying, need, promise.intent_id, service_ids
             )
-        return await self._settled(payment, entry, kept, promise.valid_until)
+        if kept is None:
+            assert payload is not None  # made above
+            kept = await self._signed(payment, payload, entry)
+        if kept.state in FINAL or not await self._sent(kept, promise.valid_until):
+            await self._settled(payment, entry, kept, promise.valid_until)
+
+    async def _sent(self, signed: SignedTransaction, until: datetime) -> bool:
+        """Whether a node has the bytes."""
+        if self._clock.now() >= until - LEAST_LEFT:
+            return False
+        try:
+            self._watch.seen(await self._client.broadcast(signed.hash))
+        except Refused as refused:
+            if refused.code not in _NOT_TAKEN:
+                raise
+            return False
+        return True
+
+    async def follow_all(self, promise_of: PromiseOf) -> None:
+        """Go on with everything that was begun, signing nothing, until each is over."""
+        for entry in self.all:
+            if entry.open:
+                await self.follow(entry, promise_of(entry))
 
     async def follow(self, entry: WalletPayment, promise: Promise) -> SignedTransaction | None:
         """Go on with what was begun, signing nothing: its end, or None where nothing was signed,
@@ -129,7 +152,8 @@ class GroupPayments:
             # Whether it was signed stands in the wallet's records.
             raise
         except Refused as refused:
-            self._set(entry, StepState.REFUSED, code=refused.code.upper())
+            if refused.code is not RefusalCode.ALREADY_SIGNED:
+                self._set(entry, StepState.REFUSED, code=refused.code.upper())
             raise
         assert isinstance(signed, SignedTransaction)
         self._set(entry, StepState.SENT, hash_=signed.hash)

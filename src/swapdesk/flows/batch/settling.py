@@ -42,6 +42,7 @@ from swapdesk.flows.bundle_records import (
     FundingNeed,
     JournaledBundle,
     Paying,
+    WalletPayment,
 )
 from swapdesk.flows.call_log import PaidBefore
 from swapdesk.flows.dex_payment import (
@@ -53,13 +54,14 @@ from swapdesk.flows.dex_payment import (
     StillOpen,
 )
 from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal_records import StepState
 from swapdesk.flows.signing_session import Ending
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.payload import Payload
-from swapdesk.wallet.promise import Asset
-from swapdesk.wallet.transactions import Signature, TransactionState
+from swapdesk.wallet.promise import Asset, Promise
+from swapdesk.wallet.transactions import Signature
 from swapdesk.wire.multi import MultiExchangeStatus
 from swapdesk.wire.tokens import Token
 
@@ -202,13 +204,15 @@ class GroupSettling:
         bundle = self._newest()
         if bundle is None:
             return
-        for entry in self._payments.all:
-            if not entry.open:
-                continue
+        await self._follow_open(bundle)
+
+    async def _follow_open(self, bundle: JournaledBundle) -> None:
+        def named(entry: WalletPayment) -> Promise:
             need = FundingNeed(entry.symbol, entry.decimals, entry.contract, entry.units)
-            promise = promises.following_promise(self._payer, bundle.built, need, entry.intent_id)
-            await self._payments.follow(entry, promise)
-            self._watch.moved()
+            return promises.following_promise(self._payer, bundle.built, need, entry.intent_id)
+
+        await self._payments.follow_all(named)
+        self._watch.moved()
 
     # Building
 
@@ -298,10 +302,17 @@ class GroupSettling:
             if promises.funding_intent(self._payer, need, bundle.number) not in begun
         ]
         await require_held(self._client, self._account, self._payer.chain, missing)
-        for number, need in enumerate(needs, start=1):
-            self._watch.turns_to(Turn(need, 0, number, len(needs)))
-            await self._fund(bundle, need)
-            self._watch.moved()
+        try:
+            for number, need in enumerate(needs, start=1):
+                self._watch.turns_to(Turn(need, 0, number, len(needs)))
+                await self._fund(bundle, need)
+        except Exception:
+            # What left before is told with what stopped it; a run that is cancelled waits for
+            # nothing.
+            await self._follow_open(bundle)
+            raise
+        await self._follow_open(bundle)
+        self._require_funded(bundle)
         signatures = []
         for number, item in enumerate(items, start=1):
             self._watch.turns_to(_turn(item, number, len(items)))
@@ -317,10 +328,18 @@ class GroupSettling:
         async def make() -> Payload:
             return promises.funding_payload(bundle.built, need)
 
-        found = await self._payments.pay(Paying.FUND, need, promise, make)
-        if found.state is not TransactionState.SUCCEEDED:
-            said = f"The transaction {found.hash} that fills the smart account is {found.state}."
-            raise Stopped("FUNDING_FAILED", said, BUILD_AGAIN, hash_=found.hash)
+        await self._payments.send(Paying.FUND, need, promise, make)
+        self._watch.moved()
+
+    def _require_funded(self, bundle: JournaledBundle) -> None:
+        """Raises Stopped where a transaction that fills the smart account failed."""
+        for need in bundle.built.needs:
+            entry = self._payments.of(promises.funding_intent(self._payer, need, bundle.number))
+            if entry is None or entry.state is not StepState.ACKED:
+                code = "" if entry is None or entry.code is None else f" is {entry.code.lower()}"
+                hash_ = None if entry is None else entry.hash
+                said = f"The transaction {hash_} that fills the smart account{code}."
+                raise Stopped("FUNDING_FAILED", said, BUILD_AGAIN, hash_=hash_)
 
     async def _signature(self, built: Built, item: BundleItem) -> Signature:
         intent = promises.item_intent(self._payer, item)
@@ -347,27 +366,42 @@ class GroupSettling:
     # Paying on Solana
 
     async def _send_parts(self, bundle: JournaledBundle) -> None:
-        """Sign and send each part that was not paid yet, one after another."""
+        """Sign and send each part that was not paid yet, and wait for all of them."""
         items = bundle.built.items
-        for number, item in enumerate(items, start=1):
-            self._watch.turns_to(_turn(item, number, len(items)))
-            intent = promises.part_intent(self._payer, item, bundle.number)
-            known = self._payments.of(intent)
-            if known is not None and known.hash is not None and not known.open:
-                if known.code is None:
-                    continue
-                if known.code != "LOST":
-                    said = f"The transaction {known.hash} is {known.code.lower()} and paid nobody."
-                    raise Stopped("PART_FAILED", said, PAY_OTHERWISE, open_=False)
-            await self._send_part(bundle, item, intent)
-            self._watch.moved()
-        self._end_parts(bundle)
+        try:
+            for number, item in enumerate(items, start=1):
+                self._watch.turns_to(_turn(item, number, len(items)))
+                entry = self._part(bundle, item)
+                if entry is None or _signed_anew(entry):
+                    await self._send_part(bundle, item)
+                self._watch.moved()
+        except Exception:
+            await self._follow_open(bundle)
+            raise
+        await self._follow_open(bundle)
+        entries = [self._part(bundle, item) for item in items]
+        for entry in entries:
+            if entry is not None and entry.code == "LOST":
+                said = "A transaction was not executed in time; it paid nobody."
+                raise Stopped("LOST", said, SIGN_AGAIN, hash_=entry.hash)
+            if entry is None or entry.state is not StepState.ACKED:
+                code = "not signed" if entry is None or not entry.code else entry.code.lower()
+                hash_ = None if entry is None else entry.hash
+                said = f"The transaction {hash_} is {code} and paid nobody."
+                raise Stopped("PART_FAILED", said, PAY_OTHERWISE, open_=False, hash_=hash_)
+        last = next(one.hash for one in reversed(self._payments.all) if one.hash is not None)
+        self._journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash=last)
+        self._watch.moved()
 
-    async def _send_part(self, bundle: JournaledBundle, item: BundleItem, intent: str) -> None:
+    def _part(self, bundle: JournaledBundle, item: BundleItem) -> WalletPayment | None:
+        """The newest transaction of a part; None where none was begun."""
+        return self._payments.of(promises.part_intent(self._payer, item, bundle.number))
+
+    async def _send_part(self, bundle: JournaledBundle, item: BundleItem) -> None:
         late = min(one.expires for one in item.deposits) - self._clock.now() <= LEAST_LEFT
         if late:
             raise Stopped("ORDERS_EXPIRED", "An order of the group has expired.", BUILD_AGAIN)
-        need = _turn(item, 0, 0).need
+        intent = promises.part_intent(self._payer, item, bundle.number)
         promise = promises.item_promise(self._payer, bundle.built, item, intent)
 
         async def make() -> Payload:
@@ -376,18 +410,14 @@ class GroupSettling:
             return promises.part_payload(await part_of(self._api, self._multi_id, account, item))
 
         ids = [one.service_id for one in item.deposits]
-        found = await self._payments.pay(Paying.PART, need, promise, make, ids)
-        if found.state is TransactionState.LOST:
-            said = "The transaction was not executed in time; it paid nobody."
-            raise Stopped("LOST", said, SIGN_AGAIN, hash_=found.hash)
-        if found.state is not TransactionState.SUCCEEDED:
-            said = f"The transaction {found.hash} is {found.state} and paid nobody."
-            raise Stopped("PART_FAILED", said, PAY_OTHERWISE, open_=False, hash_=found.hash)
+        await self._payments.send(Paying.PART, _turn(item, 0, 0).need, promise, make, ids)
 
-    def _end_parts(self, bundle: JournaledBundle) -> None:
-        last = next(one for one in reversed(self._payments.all) if one.hash is not None)
-        self._journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash=last.hash)
-        self._watch.moved()
+
+def _signed_anew(entry: WalletPayment) -> bool:
+    """Whether nothing came of it and nothing can: it was never signed, or not executed in time."""
+    if entry.state is not StepState.REFUSED:
+        return False
+    return entry.hash is None or entry.code in ("LOST", "ABANDONED")
 
 
 def _turn(item: BundleItem, number: int, total: int) -> Turn:
