@@ -144,17 +144,22 @@ def ask(desk: DeskWindow) -> None:
     desk.press(ENTER)
 
 
+def bar(desk: DeskWindow) -> str:
+    """The row under the cursor."""
+    return next((row for row in desk.text.split("\n") if row.startswith("▌")), "")
+
+
 def choose(desk: DeskWindow, kind: str, provider: str = "") -> None:
     """The cursor on the first fixed route of a kind, or of this provider's."""
     desk.press("f")
     desk.read_until("fixed")
     desk.read_until_quiet(STILL)
     for _ in range(80):
-        row = next(row for row in desk.text.split("\n") if row.startswith("▌"))
+        row = bar(desk)
         if kind in row and provider in row and "fixed" in row:
             return
         desk.press("\x1b[B")
-        desk.read_until_quiet(0.1)
+        desk.until(lambda row=row: bar(desk)[:30] != row[:30], "the next row")  # type: ignore[misc]
     raise AssertionError(f"no fixed {kind} route:\n{desk.text}")
 
 
