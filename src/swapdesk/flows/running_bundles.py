@@ -18,10 +18,10 @@ from swapdesk.flows.batch.group_account import (
 from swapdesk.flows.batch.group_signing import GroupSigning, group_id
 from swapdesk.flows.batch.standing import Until, signs, standings
 from swapdesk.flows.batch_log import JournaledGroup
-from swapdesk.flows.coin_price import native_coin
 from swapdesk.flows.dex_payment import Pace
 from swapdesk.flows.intent import TokenFacts
 from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.running_signings import RunningSignings
 from swapdesk.flows.signing_keys import open_keys
 from swapdesk.flows.signing_session import Ending
 from swapdesk.flows.wallet_words import failure_of_wallet
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 
-class RunningBundles:
-    """``changed`` is called with the id of a session after everything that is to be shown."""
+class RunningBundles(RunningSignings[GroupSigning]):
+    """By batch and number of the group."""
 
     def __init__(
         self,
@@ -42,28 +42,16 @@ class RunningBundles:
         *,
         pace: Pace = Pace(),  # noqa: B008 - it is frozen
     ) -> None:
-        self._desk = desk
-        self._changed = changed
+        super().__init__(desk, changed)
         self._pace = pace
-        self._sessions: dict[str, GroupSigning] = {}
-        self._working: set[str] = set()
 
     def get(self, batch_id: str, group: int) -> GroupSigning | None:
-        return self._sessions.get(group_id(batch_id, group))
+        return self.known(group_id(batch_id, group))
 
     def of_batch(self, batch_id: str) -> list[GroupSigning]:
         """In the order of the groups."""
         found = [one for one in self._sessions.values() if one.batch_id == batch_id]
         return sorted(found, key=lambda one: one.group.number)
-
-    @property
-    def open(self) -> list[GroupSigning]:
-        """Those that are not over, oldest first."""
-        return [one for one in self._sessions.values() if not one.over]
-
-    def working(self, session: GroupSigning) -> bool:
-        """Whether a run goes on."""
-        return session.id in self._working
 
     def begin(self, batch_id: str, group: int, account: str = "") -> GroupSigning:
         """The session of a group that was created, the one there is where there is one;
@@ -92,7 +80,6 @@ class RunningBundles:
 
     def _session(self, batch_id: str, group: JournaledGroup, account: str) -> GroupSigning:
         token = first_token(self._desk, group)
-        coin = native_coin(self._desk.catalog, group.chain)
         link = self._desk.wallet.link(group.chain)
         id_ = group_id(batch_id, group.number)
         session = GroupSigning(
@@ -103,38 +90,33 @@ class RunningBundles:
             self._desk.clock,
             lambda: self._changed(id_),
             account=account,
-            coin=coin.symbol if coin is not None else "",
+            coin=self._coin(group.chain),
             confirmations=link.confirmations if link is not None else 0,
         )
-        self._sessions[session.id] = session
-        return session
+        return self._kept(session)
 
     async def run(self, session: GroupSigning, until: Until) -> Ending | None:
         """Do the work up to ``until``, or go on with it; None while another desk does it, or a
         run goes on here. An ending without a failure says that the group stands there.
 
         A run that is cancelled leaves the group as the journal has it."""
-        if session.id in self._working:
+        if self.working(session):
             return None
-        self._working.add(session.id)
         session.until = until
-        session.started()
-        try:
-            ending = await self._worked(session, until)
-        except WalletError as error:
-            failure = failure_of_wallet(error)
-            ending = Ending(
-                Failure(failure.cause, session.whereabouts, failure.next), failure.code, True
-            )
-        except NotSettled as error:
-            ending = Ending(Failure(str(error), session.whereabouts, error.next), error.code, True)
-        except JournalUnavailable:
-            ending = Ending(NO_JOURNAL, "NO_JOURNAL", True)
-        finally:
-            self._working.discard(session.id)
+        with self._running(session):
+            try:
+                ending = await self._worked(session, until)
+            except WalletError as error:
+                told = failure_of_wallet(error)
+                failure = Failure(told.cause, session.whereabouts, told.next)
+                ending = Ending(failure, told.code, True)
+            except NotSettled as error:
+                failure = Failure(str(error), session.whereabouts, error.next)
+                ending = Ending(failure, error.code, True)
+            except JournalUnavailable:
+                ending = Ending(NO_JOURNAL, "NO_JOURNAL", True)
         if ending is None:
-            del self._sessions[session.id]
-            self._changed(session.id)
+            self._left(session)
             return None
         if ending.failure is None and not session.standing.over:
             # It stands where it was asked to stand, and goes on at the next key.

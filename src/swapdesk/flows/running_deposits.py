@@ -6,15 +6,13 @@ to the next question. What became of a payment is decided by the journal and the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from swapdesk.flows.coin_price import coin_price, native_coin
+from swapdesk.flows.coin_price import coin_price
 from swapdesk.flows.deposit_account import OTHER_DESK, lack_of
 from swapdesk.flows.deposit_promise import kind_of
 from swapdesk.flows.deposit_signing import DepositSigning
 from swapdesk.flows.deposit_words import NOT_ENOUGH
 from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.running_signings import RunningSignings
 from swapdesk.flows.signing_keys import open_keys
 from swapdesk.flows.swap_account import NoSwapAccount, SwapAccount, find_account
 from swapdesk.flows.tracked_order import TrackedOrder
@@ -24,34 +22,17 @@ from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
 
-if TYPE_CHECKING:
-    from swapdesk.flows.desk import Desk
-
 _LACKING = frozenset({NOT_ENOUGH, MISSING})
 """Ends after which somebody else has to pay."""
 
 
-class RunningDeposits:
-    """``changed`` is called with the id of an order after everything that is to be shown."""
-
-    def __init__(self, desk: Desk, changed: Callable[[str], None]) -> None:
-        self._desk = desk
-        self._changed = changed
-        self._sessions: dict[str, DepositSigning] = {}
-        self._working: set[str] = set()
-
-    def get(self, service_id: str) -> DepositSigning | None:
-        return self._sessions.get(service_id)
-
-    @property
-    def open(self) -> list[DepositSigning]:
-        """Those that are not over, oldest first."""
-        return [one for one in self._sessions.values() if not one.over]
+class RunningDeposits(RunningSignings[DepositSigning]):
+    """By the ids of their orders."""
 
     def begin(self, tracked: TrackedOrder) -> DepositSigning:
         """The session of a payment that was asked for, the one there is while it is not over;
         :meth:`run` does the work. ValueError for an order that was not confirmed here."""
-        known = self._sessions.get(tracked.service_id)
+        known = self.known(tracked.service_id)
         if known is not None and not known.over:
             known.asked = True
             return known
@@ -62,7 +43,7 @@ class RunningDeposits:
         JournalUnavailable."""
         found = []
         for call in self._desk.journal.calls.unresolved():
-            if not call.by_wallet or call.service_id is None or call.service_id in self._sessions:
+            if not call.by_wallet or call.service_id is None or self.known(call.service_id):
                 continue
             tracked = self._desk.link.tracker.get(call.service_id)
             if tracked is not None and tracked.intent is not None:
@@ -72,40 +53,35 @@ class RunningDeposits:
     def _session(self, tracked: TrackedOrder, *, asked: bool) -> DepositSigning:
         desk, service_id = self._desk, tracked.service_id
         chain = "" if tracked.intent is None else tracked.intent.token_in.chain
-        node, coin = desk.deposit_ways.node(tracked), native_coin(desk.catalog, chain)
+        node = desk.deposit_ways.node(tracked)
         session = DepositSigning(
             tracked,
             desk.clock,
             lambda: self._changed(service_id),
             asked=asked,
             faucet=desk.link.faucet is not None,
-            coin=coin.symbol if coin is not None else "",
+            coin=self._coin(chain),
             confirmations=node.confirmations if node is not None else 0,
         )
-        self._sessions[service_id] = session
-        return session
+        return self._kept(session)
 
     async def run(self, session: DepositSigning) -> FundingOutcome | None:
         """Do the work, or go on with it, up to its end; None while another desk does it.
 
         A run that is cancelled leaves the payment as the journal has it."""
-        if session.id in self._working or session.over:
+        if self.working(session) or session.over:
             return session.outcome
-        self._working.add(session.id)
-        session.started()
-        try:
-            outcome = await self._worked(session)
-        except WalletError as error:
-            outcome = self._not_asked(session, error)
-        except JournalUnavailable:
-            outcome = NotPaid("NO_JOURNAL", NO_JOURNAL.cause)
-        except NoSwapAccount as error:
-            outcome = NotPaid(NOT_ENOUGH, str(error))
-        finally:
-            self._working.discard(session.id)
+        with self._running(session):
+            try:
+                outcome = await self._worked(session)
+            except WalletError as error:
+                outcome = self._not_asked(session, error)
+            except JournalUnavailable:
+                outcome = NotPaid("NO_JOURNAL", NO_JOURNAL.cause)
+            except NoSwapAccount as error:
+                outcome = NotPaid(NOT_ENOUGH, str(error))
         if outcome is None:
-            del self._sessions[session.id]
-            self._changed(session.id)
+            self._left(session)
             return None
         if isinstance(outcome, NotPaid) and outcome.code in _LACKING:
             self._desk.deposit_ways.lacks(session.id, outcome.reason)

@@ -7,16 +7,13 @@ by the pass phrase, which a swap whose payment is already signed does not need.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from swapdesk.flows.coin_price import native_coin
 from swapdesk.flows.dex_outcome import DexOutcome, SwapEnded, SwapOpen
 from swapdesk.flows.dex_plan import SwapPlan
 from swapdesk.flows.dex_promise import NoDexSwap
 from swapdesk.flows.dex_swap import DexSwapFlow
 from swapdesk.flows.dex_words import AGAIN, goes_on
 from swapdesk.flows.intent import Intent
+from swapdesk.flows.running_signings import RunningSignings
 from swapdesk.flows.signing_keys import is_shut, open_keys
 from swapdesk.flows.swap_signing import SwapSigning
 from swapdesk.flows.wallet_words import failure_of_wallet
@@ -24,26 +21,9 @@ from swapdesk.flows.wording import NOTHING_SENT, Failure
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wire.encoding.numbers import NumberError
 
-if TYPE_CHECKING:
-    from swapdesk.flows.desk import Desk
 
-
-class RunningSwaps:
-    """``changed`` is called with the id of a swap after everything that is to be shown of it."""
-
-    def __init__(self, desk: Desk, changed: Callable[[str], None]) -> None:
-        self._desk = desk
-        self._changed = changed
-        self._sessions: dict[str, SwapSigning] = {}
-        self._working: set[str] = set()
-
-    def get(self, intent_id: str) -> SwapSigning | None:
-        return self._sessions.get(intent_id)
-
-    @property
-    def open(self) -> list[SwapSigning]:
-        """Those that are not over, oldest first."""
-        return [one for one in self._sessions.values() if not one.over]
+class RunningSwaps(RunningSignings[SwapSigning]):
+    """By the ids of their intents."""
 
     @property
     def waiting(self) -> list[SwapSigning]:
@@ -60,13 +40,12 @@ class RunningSwaps:
         """Sessions for what the journal has open and nobody here works on. Raises
         JournalUnavailable."""
         found = self._desk.journal.swaps.open_swaps()
-        return [self._session(one, fresh=False) for one in found if one.id not in self._sessions]
+        return [self._session(one, fresh=False) for one in found if self.known(one.id) is None]
 
     def _session(
         self, intent: Intent, *, fresh: bool, wallet: str = "", plan: SwapPlan | None = None
     ) -> SwapSigning:
         link = self._desk.wallet.link(intent.token_in.chain)
-        coin = native_coin(self._desk.catalog, intent.token_in.chain)
         session = SwapSigning(
             intent,
             self._desk.journal,
@@ -74,33 +53,28 @@ class RunningSwaps:
             lambda: self._changed(intent.id),
             fresh=fresh,
             wallet=wallet,
-            coin=coin.symbol if coin is not None else "",
+            coin=self._coin(intent.token_in.chain),
             plan=plan,
             confirmations=link.confirmations if link is not None else 0,
         )
-        self._sessions[intent.id] = session
-        return session
+        return self._kept(session)
 
     async def run(self, session: SwapSigning) -> DexOutcome | None:
         """Do the work, or go on with it, up to its end; None while another desk does it.
 
         A run that is cancelled leaves the swap as the journal has it."""
-        if session.id in self._working or session.over:
+        if self.working(session) or session.over:
             return session.outcome
-        self._working.add(session.id)
-        session.started()
-        try:
-            outcome = await self._worked(session)
-        except WalletError as error:
-            outcome = self._not_asked(session, error)
-        except (NoDexSwap, NumberError) as error:
-            failure = Failure(f"This swap cannot be signed here: {error}.", NOTHING_SENT, AGAIN)
-            outcome = SwapEnded(failure, "NOT_CONFIRMABLE")
-        finally:
-            self._working.discard(session.id)
+        with self._running(session):
+            try:
+                outcome = await self._worked(session)
+            except WalletError as error:
+                outcome = self._not_asked(session, error)
+            except (NoDexSwap, NumberError) as error:
+                failure = Failure(f"This swap cannot be signed here: {error}.", NOTHING_SENT, AGAIN)
+                outcome = SwapEnded(failure, "NOT_CONFIRMABLE")
         if outcome is None:
-            del self._sessions[session.id]
-            self._changed(session.id)
+            self._left(session)
             return None
         session.ended(outcome)
         return outcome

@@ -215,7 +215,7 @@ class Signing(App[int]):
         from swapdesk.tui.screens.sign import SignScreen
         from swapdesk.tui.screens.sign_facts import subject_of
 
-        signing = self._swaps.get(event.intent_id) if self._swaps is not None else None
+        signing = self._swaps.known(event.intent_id) if self._swaps is not None else None
         if signing is None or signing.outcome is None:
             return
         order_id = signing.order_id
