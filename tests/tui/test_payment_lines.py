@@ -31,7 +31,9 @@ def test_addresses_and_amounts_are_never_cut(width: int) -> None:
     assert "2 payments" in rows[0]
 
 
-@pytest.mark.parametrize(("width", "named"), [(76, "order b7o4FU"), (196, PAYMENTS[0].promised)])
+@pytest.mark.parametrize(
+    ("width", "named"), [(76, "b7o4FU"), (96, "order b7o4FU"), (196, PAYMENTS[0].promised)]
+)
 def test_the_order_is_named_whole_where_there_is_room(width: int, named: str) -> None:
     rows = [plain_text(line).rstrip() for line in payment_lines(PAYMENTS, width)]
     assert rows[1].endswith(named)
@@ -39,3 +41,8 @@ def test_the_order_is_named_whole_where_there_is_room(width: int, named: str) ->
 
 def test_without_payments_there_is_nothing() -> None:
     assert payment_lines([], 96) == []
+
+
+def test_on_the_narrowest_whole_screen_a_payment_is_one_row() -> None:
+    evm = [PaymentRow("1,000 USDC", EVM, PAYMENTS[0].promised)] * 50
+    assert len(payment_lines(evm, 76)) == 51

@@ -94,18 +94,32 @@ class BatchProgress:
         return "you: nothing is to be paid; x exports what became of it"
 
     @property
-    def gas(self) -> str:
-        """What gas may cost and what there is for it, once the bundle was built."""
+    def built(self) -> str:
+        """What was built for the current group, else for the last one that was paid."""
+        shown = self.current or next((one for one in reversed(self.standings) if one.over), None)
+        return shown.plan if shown is not None else ""
+
+    @property
+    def paid(self) -> str:
+        """By what the last group was paid, once nothing is left to be paid."""
+        if self.current is not None:
+            return ""
+        shown = next((one for one in reversed(self.standings) if one.over), None)
+        return shown.whereabouts if shown is not None else ""
+
+    def gas(self, coin: str) -> str:
+        """What gas may cost and what there is for it, once the bundle was built; ``coin`` is the
+        symbol of what it is paid in."""
         bundle = self.current.bundle if self.current is not None else None
-        if bundle is None or bundle.state is BundleState.REPLACED:
+        if self.current is None or bundle is None or bundle.state is BundleState.REPLACED:
             return ""
         built = bundle.built
         decimals = _COIN_DECIMALS[built.kind]
-        most = exact_amount(short(from_base_units(built.gas_units, decimals)))
-        if built.kind == "solana":
-            return f"at most {most} of the coin in all"
+        most = f"at most {exact_amount(short(from_base_units(built.gas_units, decimals)))} {coin}"
+        if built.kind == "solana" or self.current.funded:
+            return most
         held = exact_amount(short(from_base_units(built.held, decimals)))
-        return f"at most {most} of the coin; the smart account has {held}"
+        return f"{most}; the smart account has {held}"
 
 
 def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:

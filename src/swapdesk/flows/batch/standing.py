@@ -163,7 +163,7 @@ class GroupStanding:
             return f"{signed} transaction{'' if signed == 1 else 's'} of {transfers} in all"
         whole = f"1 bundle of {transfers}, "
         whole += "signed once" if signed == 1 else f"{signed} signatures"
-        if not built.needs:
+        if not built.needs or self.funded:
             return f"{whole}; the smart account has what it needs"
         needs = " and ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in built.needs)
         return f"{whole}; the smart account needs {needs}"

@@ -101,6 +101,7 @@ class BatchEditing(BatchView):
         self._field.field.set_value(value)
         self.add_class("-writing")
         self._field.field.focus()
+        self.show_row()
         self.refresh_keys()
 
     def do_other_column(self) -> None:
@@ -110,6 +111,7 @@ class BatchEditing(BatchView):
     def do_leave_cell(self) -> None:
         self.remove_class("-writing")
         self._table.focus()
+        self.show_row()
         self.refresh_keys()
 
     def do_take_cell(self) -> None:

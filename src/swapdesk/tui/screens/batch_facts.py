@@ -29,9 +29,9 @@ MOST = 3
 @dataclass(frozen=True)
 class PlanState:
     """``exchanges`` and ``reads`` are what the service still allows, None where it does not
-    tell. ``built`` and ``gas`` are what a bundle is and costs, once there is one; ``stopped`` is
-    why the work on it stopped. ``row`` is what is to be said of the row under the cursor, by its
-    number."""
+    tell. ``built`` and ``gas`` are what a bundle is and costs, once there is one; ``paid`` by
+    what it was paid; ``stopped`` is why the work on it stopped. ``row`` is what is to be said of
+    the row under the cursor, by its number."""
 
     plan: BatchPlan
     means: Sequence[Means] = ()
@@ -39,6 +39,7 @@ class PlanState:
     reads: Allowance | None = None
     built: str = ""
     gas: str = ""
+    paid: str = ""
     stopped: str = ""
     row: tuple[int, str] | None = None
 
@@ -106,7 +107,9 @@ def plan_lines(state: PlanState, width: int) -> list[Line]:
         ("Groups", _groups(plan)),
         ("Sign", line_of(state.built) if state.built else _signatures(plan)),
     ]
-    if (gas := _gas(state)) is not None:
+    if state.paid:
+        facts.append(("Paid", line_of(state.paid)))
+    elif (gas := _gas(state)) is not None:
         facts.append(("Gas", gas))
     facts.append(("Calls", _calls(state)))
     if state.row is not None:

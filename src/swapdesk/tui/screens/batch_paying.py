@@ -62,12 +62,15 @@ class BatchPaying(BatchEditing):
         state, progress = super().plan_state(plan), self.progress
         if progress is None:
             return state
-        current, ending = progress.current, self.signing.ending if self.signing else None
+        ending = self.signing.ending if self.signing is not None else None
         failure = ending.failure if ending is not None else None
+        group = progress.current.group if progress.current is not None else None
+        chains = {one.chain: one.coin_symbol for one in state.means}
         return replace(
             state,
-            built=current.plan if current is not None else "",
-            gas=progress.gas,
+            built=progress.built,
+            gas=progress.gas(chains.get(group.chain, "") if group is not None else ""),
+            paid=progress.paid,
             stopped=f"{failure.cause} Next: {failure.next}." if failure is not None else "",
         )
 

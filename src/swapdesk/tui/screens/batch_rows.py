@@ -18,6 +18,8 @@ from swapdesk.tui.widgets.order_table import SIGNS
 from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.wire.encoding.numbers import AmountError, parse_amount
 
+ROOMY = 100
+"""Cells from which name, address and route have columns of their own."""
 WIDE = 160
 """Cells from which addresses stand whole."""
 LEVELS = {
@@ -38,14 +40,20 @@ _ENDS = {
 
 
 def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
-    """Columns on a screen of ``width`` cells. From :data:`WIDE` on addresses are whole and the
-    reason has its own column, and so has the refund address where the file names one."""
-    head = (Column("row", "#", 4, "right"), Column("name", "Name", 8))
+    """Columns on a screen of ``width`` cells. Below :data:`ROOMY` a recipient has one column; from
+    :data:`WIDE` on addresses are whole and the reason has its own column, and so has the refund
+    address where the file names one."""
+    number = Column("row", "#", 4, "right")
+    head = (number, Column("name", "Name", 8))
     amount = Column("amount", "Amount", 12, "point", unit=6)
     buys = Column("buys", "Buys", 6)
-    route = Column("route", "Route", 8, priority=1)
+    route = Column("route", "Route", 8)
+    if width < ROOMY:
+        # No room for both: a name where there is one, else the address.
+        to = Column("to", "Recipient", 13)
+        return (number, to, amount, buys, Column("state", "State", 24, grow=1))
     if width < WIDE:
-        address = Column("address", "Address", 13, priority=2, role="muted")
+        address = Column("address", "Address", 13, role="muted")
         return (*head, address, amount, buys, route, Column("state", "State", 24, grow=1))
     rows = plan.rows if plan is not None else ()
     address = Column("address", "Address", _widest(map(_recipient, rows)), role="muted")
@@ -116,6 +124,7 @@ def _cells(row: PlannedRow, *, wide: bool) -> dict[str, LineLike]:
         "row": str(row.number),
         "name": Span(name[:8], bold=order is not None) if name else NOTHING,
         "address": address if whole else _shortened(row),
+        "to": Span(name[:13], bold=order is not None) if name else _shortened(row) or NOTHING,
         "buys": row.row.cell(Cell.TOKEN)[:6],
         "route": row.row.cell(Cell.ROUTE)[:8] or "standard",
     }

@@ -16,7 +16,7 @@ from swapdesk.flows.order_summary import OrderSummary, summarise
 from swapdesk.tui.batch_work import BatchWork
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.batch_facts import EMPTY, PlanPane, PlanState, head_line
-from swapdesk.tui.screens.batch_rows import WIDE, batch_columns, batch_rows, row_reason
+from swapdesk.tui.screens.batch_rows import ROOMY, WIDE, batch_columns, batch_rows, row_reason
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.labelled_field import LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from swapdesk.flows.batch.planned import PlannedRow
     from swapdesk.flows.batch_log import JournaledBatch
 
-ROOMY = 100
-"""Cells from which how the file was read stands beside what it holds."""
 UPDATE_SECONDS = 0.1
 """Changes of orders within this time are drawn together."""
 
@@ -69,7 +67,8 @@ class BatchView(Page):
 
     def on_resize(self) -> None:
         super().on_resize()
-        if (self.app.size.width >= WIDE) != (self._drawn_width >= WIDE):
+        # Columns are of the width; so is what stands beside what the file holds.
+        if self.app.size.width != self._drawn_width:
             self.show()
 
     def session_changed(self) -> None:
@@ -123,6 +122,7 @@ class BatchView(Page):
         self._label.display = self._pane.display = self._head.display = plan is not None
         if plan is None:
             self.context = ""
+            self._table.set_columns(batch_columns(None, self.app.size.width))
             self._table.set_rows([])
             self.say_money()
             self.refresh_keys()
@@ -172,7 +172,8 @@ class BatchView(Page):
         return (row.number, said) if said else None
 
     @on(LineTable.Highlighted)
-    def _moved(self) -> None:
+    def show_row(self) -> None:
+        """Say in the pane what is to be said of the row under the cursor."""
         if self.plan is not None:
             self._pane.show(self.plan_state(self.plan))
 

@@ -47,7 +47,7 @@ from swapdesk.tui.widgets.passphrase_field import PassphraseField
 from swapdesk.tui.widgets.step_line import StepLine
 from swapdesk.tui.widgets.text_rows import TextRows
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
-from swapdesk.wallet.payload import TypedDataPayload
+from swapdesk.wallet.payload import OperationPayload, TypedDataPayload
 
 READ_FIRST = "read to the end first"
 SHORT_BELOW = 28
@@ -244,7 +244,8 @@ class SignScreen(Page):
             return HIDDEN
         if review_id not in self._read:
             return Standing(locked=READ_FIRST)
-        sends = not isinstance(self.signing.payload, TypedDataPayload)
+        # What is signed off chain is handed in by another key.
+        sends = not isinstance(self.signing.payload, TypedDataPayload | OperationPayload)
         return Standing(verb="sign and send") if sends else READY
 
     def do_sign(self) -> None:

@@ -7,6 +7,7 @@ one in a row it goes on below.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 
@@ -14,11 +15,27 @@ from swapdesk.flows.review_payments import PaymentRow
 from swapdesk.tui.glyphs import VALID
 from swapdesk.tui.spans import Line, Span, fill, push_right, ruled, width_of, wrapped
 
-NUMBER = 3
-GAP = 2
-MARK = 5
-LONG_ID, SHORT_ID = 28, 12
-"""Cells for whose deposit it is: the whole id of an order, or its beginning."""
+TIGHT_BELOW = 90
+"""Cells below which everything but the address gives way."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Cells of a row: its number, the gaps, the mark with its gaps, whose deposit it is."""
+
+    number: int
+    gap: int
+    mark: int
+    promised: int
+
+    def address(self, width: int, amount: int) -> int:
+        """What is left for the address."""
+        return width - self.number - 2 * self.gap - amount - self.mark - self.promised
+
+
+WHOLE_IDS = Places(3, 2, 5, 28)
+ROOMY = Places(3, 2, 5, 12)
+TIGHT = Places(2, 1, 3, 6)
 
 
 def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
@@ -27,30 +44,31 @@ def payment_lines(payments: Sequence[PaymentRow], width: int) -> list[Line]:
         return []
     amount = max(cell_len(one.amount) for one in payments)
     address = max(cell_len(one.payee) for one in payments)
-    left = width - NUMBER - GAP - amount - GAP - MARK
-    promised = LONG_ID if left >= address + LONG_ID else SHORT_ID
-    room = max(9, min(address, left - promised))
-    count = f"{len(payments)} payments"
-    rows = [ruled("You pay", count, width)]
+    places = TIGHT if width < TIGHT_BELOW else ROOMY
+    if WHOLE_IDS.address(width, amount) >= address:
+        places = WHOLE_IDS
+    room = max(9, min(address, places.address(width, amount)))
+    gap = Span(" " * places.gap)
+    rows = [ruled("You pay", f"{len(payments)} payments", width)]
     for number, one in enumerate(payments, start=1):
-        parts = wrapped(Span(one.payee), room)
-        said = one.promised if promised == LONG_ID else _shortened(one.promised)
         start: Line = [
-            *push_right(Span(str(number), "muted"), NUMBER),
-            Span(" " * GAP),
+            *push_right(Span(str(number), "muted"), places.number),
+            gap,
             *push_right(Span(one.amount, amount=True), amount),
-            Span(" " * GAP),
+            gap,
         ]
-        for at, part in enumerate(parts):
-            head = start if at == 0 else [Span(" " * width_of(start))]
-            line = [*head, *fill(part, room)]
-            if at == 0:
-                line += [Span(f"  {VALID}  ", "status-done"), Span(said[:promised], "muted")]
-            rows.append(line)
+        mark = Span(VALID.center(places.mark), "status-done")
+        said = Span(_shortened(one.promised, places.promised), "muted")
+        first, *rest = wrapped(Span(one.payee), room)
+        rows.append([*start, *fill(first, room), mark, said])
+        rows += [[Span(" " * width_of(start)), *part] for part in rest]
     return rows
 
 
-def _shortened(promised: str) -> str:
-    """``order b7o4FU`` of an order that is named by its whole id."""
+def _shortened(promised: str, room: int) -> str:
+    """``order b7o4FU``, or ``b7o4FU`` alone, of an order that is named by its whole id."""
+    if len(promised) <= room:
+        return promised
     word, _, service_id = promised.partition(" ")
-    return f"{word} {service_id[:6]}" if service_id else promised
+    short = f"{word} {service_id[:6]}" if service_id else promised
+    return short if len(short) <= room else service_id[:6] or promised[:room]
