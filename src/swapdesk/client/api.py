@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from swapdesk.client.api_connection import ApiConnection
-from swapdesk.client.order_page import OrderPage, read_order_page
+from swapdesk.client.order_page import OrderPage, OrderRows, read_order_page
 from swapdesk.client.transport import refuse_answer
 from swapdesk.wire.account import RateLimits
 from swapdesk.wire.chains import ChainList, ChainQuery
@@ -151,7 +151,7 @@ class PartnerApi(ApiConnection):
 
     async def list_orders(self, query: OrderQuery | None = None) -> OrderPage:
         """One page; orders that cannot be read are skipped and counted."""
-        return await self._call("list_orders", OrderPage, query=query, read=read_order_page)
+        return await read_order_page(await self._call("list_orders", OrderRows, query=query))
 
     async def dex_approve(self, request: ApproveRequest) -> ApproveAnswer:
         """What has to be approved or signed before the venue may take the tokens."""

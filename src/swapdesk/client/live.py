@@ -48,7 +48,8 @@ from swapdesk.wire.orders import Order
 log = logging.getLogger(__name__)
 
 HELD_BACK = 5_000
-WAITING_EVENTS = 1_000
+WAITING_EVENTS = 100
+"""So many are handled in one go at most: a few milliseconds of the event loop."""
 
 
 class OrderStream:
