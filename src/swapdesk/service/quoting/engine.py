@@ -16,15 +16,14 @@ from swapdesk.service.dex.limits import DexLimits
 from swapdesk.service.dex.quoting import DexAsked, DexOffer, DexQuoting
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.quoting import rows
+from swapdesk.service.quoting.amount_rule import AmountRule
 from swapdesk.service.quoting.asking import Asking
-from swapdesk.service.quoting.fanout import DEADLINE
 from swapdesk.service.quoting.intermediaries import Intermediaries
 from swapdesk.service.quoting.pricing import Priced, Pricing, best_per_pair, ranked
 from swapdesk.service.quoting.private_bounds import PrivateBounds
-from swapdesk.service.quoting.reach import RESERVE, Reach
+from swapdesk.service.quoting.reach import Reach
 from swapdesk.service.quoting.rotation import Rotation
 from swapdesk.service.quoting.routes import (
-    Cause,
     PricedRoute,
     Route,
     RouteQuestion,
@@ -34,9 +33,8 @@ from swapdesk.service.quoting.rows import QUOTE_VALID, Asked
 from swapdesk.service.quoting.valuation import in_usd, loses_too_much, swap_cap
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.protocol import EVERY_ROUTE, RouteChoice, Store, StoredQuote
-from swapdesk.service.venues.adapter import Terms, VenueLimits
+from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import within
 from swapdesk.wire.encoding.ids import new_quote_id
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.quotes import (
@@ -49,9 +47,6 @@ from swapdesk.wire.quotes import (
 from swapdesk.wire.tokens import Token
 
 __all__ = ["QUOTE_VALID", "PricedRoute", "QuoteEngine"]
-
-_CLEAR = 2
-"""An amount this many times inside the bounds of a priced route is inside those of the pair."""
 
 
 class QuoteEngine:
@@ -79,6 +74,7 @@ class QuoteEngine:
         self._reach = Reach(self._pricing, clock)
         self._rotation = Rotation(store, venues, clock, rng)
         self.private_bounds = PrivateBounds(self._pricing, middle, clock)
+        self._amount_rule = AmountRule(self.private_bounds, clock)
         self.onchain_limits = DexLimits(self._onchain, clock)
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
@@ -233,47 +229,13 @@ class QuoteEngine:
         if cap is not None and not question.terms.receive and question.amount > cap:
             raise rows.over_limit(question.token_in, question.amount, cap)
         priced = await self._pricing.price(question)
-        private = await self._bounded(priced, question)
+        private = await self._amount_rule.judged(priced, question)
         private = await self._rotation.rotated(
             private, question.choice, asked.partner_id, receive=question.terms.receive
         )
         priced = replace(priced, private=private)
         await self._reach.refuse_if_none_takes(priced, question)
         return priced
-
-    async def _bounded(self, priced: Priced, question: RouteQuestion) -> list[Route]:
-        """Private routes; refused with the figure of ``GET /minMax`` when the amount is outside.
-
-        The rule is the same whether the bounds were asked for before or not. Bounds speak of
-        all floating routes, so other questions are answered by their routes alone.
-        """
-        routes = priced.private
-        if not routes or not _plain(question):
-            return routes
-        if _clearly_inside(routes, question.amount):
-            return routes
-        if not any(
-            isinstance(route, PricedRoute) or route.cause in (Cause.BELOW, Cause.ABOVE)
-            for route in routes
-        ):
-            return routes
-        bounds = await self._bounds_in_time(question, priced.waited)
-        if bounds is None:
-            return routes
-        if question.amount < bounds.minimum:
-            return [UnpricedRoute((), Cause.BELOW, bounds.minimum)]
-        if question.amount > bounds.maximum:
-            return [UnpricedRoute((), Cause.ABOVE, bounds.maximum)]
-        return routes
-
-    async def _bounds_in_time(self, question: RouteQuestion, waited: float) -> VenueLimits | None:
-        left = max(DEADLINE - waited, RESERVE)
-        try:
-            return await within(
-                self._clock, left, self.private_bounds.find(question.token_in, question.token_out)
-            )
-        except TimeoutError:
-            return self.private_bounds.last(question.token_in, question.token_out)
 
     def _stored(self, asked: Asked, route: PricedRoute) -> StoredQuote:
         first = self._venues.by_code(route.legs[0])
@@ -315,23 +277,3 @@ class QuoteEngine:
 
 def _unpriced(routes: Iterable[Route]) -> list[UnpricedRoute]:
     return [route for route in routes if isinstance(route, UnpricedRoute)]
-
-
-def _plain(question: RouteQuestion) -> bool:
-    """Whether the question is about every floating route, as the bounds of the pair are."""
-    terms, choice = question.terms, question.choice
-    filtered = (choice.in_included, choice.in_excluded, choice.out_included, choice.out_excluded)
-    return (
-        not terms.fixed
-        and not choice.use_xmr
-        and all(codes is None for codes in filtered)
-        and (question.markup_optional or not terms.markup)
-    )
-
-
-def _clearly_inside(routes: Iterable[Route], amount: Decimal) -> bool:
-    """Whether priced routes show that the amount is far from both bounds of the pair."""
-    limits = [route.limits for route in routes if isinstance(route, PricedRoute)]
-    return any(each.minimum * _CLEAR <= amount for each in limits) and any(
-        amount * _CLEAR <= each.maximum for each in limits
-    )

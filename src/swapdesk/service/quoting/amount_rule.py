@@ -1,0 +1,90 @@
+"""Quotes and ``GET /minMax`` keep one rule: a private route takes what its pair's bounds allow.
+
+An amount outside them is refused even where a route would take it, so that validation and
+execution say the same (spec: Limits, "validation matches execution").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from swapdesk.clock import Clock
+from swapdesk.service.quoting.fanout import DEADLINE
+from swapdesk.service.quoting.pricing import Priced
+from swapdesk.service.quoting.private_bounds import PrivateBounds
+from swapdesk.service.quoting.reach import RESERVE
+from swapdesk.service.quoting.routes import (
+    Cause,
+    PricedRoute,
+    Route,
+    RouteQuestion,
+    UnpricedRoute,
+)
+from swapdesk.service.venues.adapter import VenueLimits
+from swapdesk.service.venues.wrappers import within
+
+_CLEAR = 2
+"""An amount this many times inside the bounds of a priced route is inside those of the pair."""
+
+
+class AmountRule:
+    """Judges the private routes of an answer by the bounds of their pair."""
+
+    def __init__(self, bounds: PrivateBounds, clock: Clock) -> None:
+        self._bounds = bounds
+        self._clock = clock
+
+    async def judged(self, priced: Priced, question: RouteQuestion) -> list[Route]:
+        """Private routes; refused with the figure of ``GET /minMax`` when the amount is outside.
+
+        The rule is the same whether the bounds were asked for before or not. Bounds speak of
+        all floating routes, so other questions are answered by their routes alone.
+        """
+        routes = priced.private
+        if not routes or not _plain(question):
+            return routes
+        if _clearly_inside(routes, question.amount):
+            return routes
+        if not any(
+            isinstance(route, PricedRoute) or route.cause in (Cause.BELOW, Cause.ABOVE)
+            for route in routes
+        ):
+            return routes
+        bounds = await self._in_time(question, priced.waited)
+        if bounds is None:
+            return routes
+        if question.amount < bounds.minimum:
+            return [UnpricedRoute((), Cause.BELOW, bounds.minimum)]
+        if question.amount > bounds.maximum:
+            return [UnpricedRoute((), Cause.ABOVE, bounds.maximum)]
+        return routes
+
+    async def _in_time(self, question: RouteQuestion, waited: float) -> VenueLimits | None:
+        left = max(DEADLINE - waited, RESERVE)
+        try:
+            return await within(
+                self._clock, left, self._bounds.find(question.token_in, question.token_out)
+            )
+        except TimeoutError:
+            return self._bounds.last(question.token_in, question.token_out)
+
+
+def _plain(question: RouteQuestion) -> bool:
+    """Whether the question is about every floating route, as the bounds of the pair are."""
+    terms, choice = question.terms, question.choice
+    filtered = (choice.in_included, choice.in_excluded, choice.out_included, choice.out_excluded)
+    return (
+        not terms.fixed
+        and not choice.use_xmr
+        and all(codes is None for codes in filtered)
+        and (question.markup_optional or not terms.markup)
+    )
+
+
+def _clearly_inside(routes: Iterable[Route], amount: Decimal) -> bool:
+    """Whether priced routes show that the amount is far from both bounds of the pair."""
+    limits = [route.limits for route in routes if isinstance(route, PricedRoute)]
+    return any(each.minimum * _CLEAR <= amount for each in limits) and any(
+        amount * _CLEAR <= each.maximum for each in limits
+    )
