@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tui import rest
+from tui import parsed_styles, rest
 from tui.desk_run import market, sandbox
 
 __all__ = ["market", "sandbox"]
 
 rest.use()
+parsed_styles.use()
 
 GOLDENS = Path(__file__).parent / "goldens"
 

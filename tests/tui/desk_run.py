@@ -42,6 +42,7 @@ from swapdesk.settings import Settings, load_settings
 from swapdesk.tui.app import DeskApp
 from swapdesk.tui.widgets.typed_confirm import TypedConfirm
 from swapdesk.wire.chains import Chain
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.tokens import Token
 from tui.screen_text import screen_text
 
@@ -235,6 +236,12 @@ def catalogue(now: datetime) -> tuple[Sequence[Chain], Sequence[Token]]:
     """Chains and tokens of every market: they are the same, and nothing changes them."""
     chains = build_chains()
     return chains, build_tokens(chains, now)
+
+
+@cache
+def encoded_catalogue(now: datetime) -> Mapping[str, bytes]:
+    """The same tokens as the service writes them, which it does once for each market otherwise."""
+    return {token.id: encode_json(token) for token in catalogue(now)[1]}
 
 
 @pytest.fixture
