@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from swapdesk.chain.addresses.sol import NO_CHECKSUM
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.freezing import needs_refund_address
@@ -91,7 +92,7 @@ class CreateChecks:
         name = next((name for address, name in self.own.items() if address == check.address), None)
         if name is None or not check.ok:
             return check
-        kept = [line for line in check.lines if line.text != NEVER_PAID]
+        kept = [line for line in check.lines if line.text not in (NEVER_PAID, NO_CHECKSUM)]
         said = CheckLine("note", f"Your own wallet{f' {name}' if name else ''}.")
         return replace(check, first_use=False, lines=(*kept, said))
 

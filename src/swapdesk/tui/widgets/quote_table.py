@@ -55,7 +55,7 @@ def quote_columns(wish: QuoteWish, *, all_in: bool = False) -> list[Column]:
         Column("best", "vs best", 8, "right", role="muted", gap=1),
         Column("difference", f"in {short}", 9, "point", priority=1, role="muted"),
         Column("fees", "Fees", 8, "right", priority=3, role="muted"),
-        Column("gas", "Gas", 5, "right", priority=2, role="muted"),
+        Column("gas", "Gas", 6, "right", priority=2, role="muted", gap=1),
         Column("eta", "ETA", 5, "right", gap=1),
         Column("valid", "Valid", 7, "right", gap=1),
         Column("note", "Note", 6, priority=4, role="muted", grow=1),
