@@ -74,10 +74,10 @@ CREATE TABLE IF NOT EXISTS faults (
 class OtherRelease(Exception):
     """The file was written by another release, whose world was another one."""
 
-    def __init__(self, found: int) -> None:
+    def __init__(self, directory: Path, found: int) -> None:
         super().__init__(
-            f"this data directory was made by another release (schema {found}, not {VERSION});"
-            " choose another one, or remove it to begin a new world"
+            f"{directory} was made by another release (schema {found}, not {VERSION});"
+            " choose another data directory, or remove it to begin a new world"
         )
 
 
@@ -90,16 +90,16 @@ class Database:
         self.connection.row_factory = sqlite3.Row
         self.connection.execute("PRAGMA journal_mode=WAL")
         self.connection.execute("PRAGMA synchronous=FULL")
-        self._require_release()
+        self._require_release(path.parent)
         self.connection.execute(f"PRAGMA user_version = {VERSION}")
         self.connection.executescript(SCHEMA)
 
-    def _require_release(self) -> None:
+    def _require_release(self, directory: Path) -> None:
         (found,) = self.connection.execute("PRAGMA user_version").fetchone()
         (tables,) = self.connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         if found != VERSION and tables:
             self.connection.close()
-            raise OtherRelease(found)
+            raise OtherRelease(directory, found)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
