@@ -20,6 +20,14 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield sandbox
 
 
+@pytest.fixture(scope="session")
+def everyones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One sandbox for all modules that end none of its processes, count no orders but their own
+    and leave no fault behind: they have it as their ``running``."""
+    with Running(tmp_path_factory.mktemp("everyones")) as sandbox:
+        yield sandbox
+
+
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[Node]:
     """A node in this process, at speed 1: its time moves only by ``advance``."""

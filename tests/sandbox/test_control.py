@@ -22,6 +22,11 @@ ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BOB_XRP = "rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh"
 
 
+@pytest.fixture(scope="module")
+def running(everyones: Running) -> Running:
+    return everyones
+
+
 @pytest.fixture
 def api(running: Running) -> Any:
     with running.api() as client:

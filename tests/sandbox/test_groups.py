@@ -23,6 +23,11 @@ PATIENCE = 60.0
 
 
 @pytest.fixture(scope="module")
+def running(everyones: Running) -> Running:
+    return everyones
+
+
+@pytest.fixture(scope="module")
 def api(running: Running) -> Iterator[httpx.Client]:
     with running.api() as client:
         yield client

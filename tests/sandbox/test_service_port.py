@@ -16,6 +16,11 @@ HANDSHAKE = {
 }
 
 
+@pytest.fixture(scope="module")
+def running(everyones: Running) -> Running:
+    return everyones
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
