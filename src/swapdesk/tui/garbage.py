@@ -15,6 +15,9 @@ from swapdesk.clock import Clock
 ASIDE_SECONDS = 10.0
 WHOLE_SECONDS = 600.0
 PAUSE_SECONDS = 30.0
+MIDDLE = 3
+"""Young collections between two middle ones: ten together held the loop for tens of milliseconds
+while thousands of orders moved."""
 _NEVER = 1_000_000
 """Middle collections between two full ones: only :class:`GarbageRounds` asks for those."""
 
@@ -32,8 +35,8 @@ class GarbageRounds:
     def begin(self) -> None:
         self._aside = self._whole = self._key = self.clock.monotonic()
         self._usual = gc.get_threshold()
-        young, middle, _ = self._usual
-        gc.set_threshold(young, middle, _NEVER)
+        young, _, _ = self._usual
+        gc.set_threshold(young, MIDDLE, _NEVER)
 
     def end(self) -> None:
         """Leave the process as it was."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from rich.cells import cell_len
@@ -10,7 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from swapdesk.tui.painting import paint
-from swapdesk.tui.spans import Line
+from swapdesk.tui.spans import Line, Span, width_of
 
 
 class LinesView(Widget):
@@ -81,12 +82,36 @@ def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
     """First and last-plus-one cell that differ, None when the rows are equal."""
     if old == new:
         return None
-    before, after = _cells(old), _cells(new)
+    # Only what stands between equal spans is compared cell by cell.
+    head = _equal(zip(old, new, strict=False))
+    if head and (_begins_with_mark(old[head:]) or _begins_with_mark(new[head:])):
+        head -= 1
+    tail = _equal(zip(reversed(old[head:]), reversed(new[head:]), strict=False))
+    begin = width_of(old[:head])
+    before, after = _cells(old[head : len(old) - tail]), _cells(new[head : len(new) - tail])
+    if len(before) != len(after):
+        before, after = _cells(old[head:]), _cells(new[head:])
     longest = max(len(before), len(after))
     before += [(" ", "", False)] * (longest - len(before))
     after += [(" ", "", False)] * (longest - len(after))
     places = [at for at in range(longest) if before[at] != after[at]]
-    return (places[0], places[-1] + 1) if places else None
+    return (begin + places[0], begin + places[-1] + 1) if places else None
+
+
+def _equal(pairs: Iterable[tuple[Span, Span]]) -> int:
+    """How many pairs at the beginning are equal, up to one that a combining mark begins."""
+    found = 0
+    for one, other in pairs:
+        if one != other or _begins_with_mark([one]):
+            break
+        found += 1
+    return found
+
+
+def _begins_with_mark(line: Line) -> bool:
+    """Whether its first character belongs to the cell before it."""
+    first = next((span.text[0] for span in line if span.text), None)
+    return first is not None and not cell_len(first)
 
 
 def _cells(line: Line) -> list[tuple[str, str, bool]]:
