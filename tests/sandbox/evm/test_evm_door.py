@@ -10,8 +10,9 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from sandbox.evm.evm_world import World, faucet, running, stranger
+from sandbox.evm.evm_world import World, bare_genesis, faucet, running, stranger
 from swapdesk.sandbox.node.evm.account import mined_receipt
+from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
 from swapdesk.sandbox.node.evm.problem import Problem
 
 
@@ -67,6 +68,57 @@ async def test_a_batch_is_answered_in_order_and_bounded(client: httpx.AsyncClien
     assert empty["error"]["code"] == -32600
     large = await client.post("/evm/base", content=b"[" + b" " * (1 << 20) + b"]")
     assert large.status_code == 413
+
+
+async def test_what_a_batch_changes_is_seen_by_what_follows_in_it(
+    client: httpx.AsyncClient, world: World
+) -> None:
+    sender = faucet()
+    signed = sender.sign_transaction(
+        {
+            "type": 2,
+            "chainId": world.chain("base").terms.chain_id,
+            "nonce": 0,
+            "to": stranger(7).address,
+            "value": 1,
+            "gas": 21_000,
+            "maxFeePerGas": 10**12,
+            "maxPriorityFeePerGas": 1,
+        }
+    )
+    count = ("eth_getTransactionCount", sender.address, "pending")
+    batch = [
+        asked(*count, number=1),
+        asked("eth_sendRawTransaction", "0x" + bytes(signed.raw_transaction).hex(), number=2),
+        asked(*count, number=3),
+    ]
+    answers = (await client.post("/evm/base", json=batch)).json()
+    assert [one["id"] for one in answers] == [1, 2, 3]
+    assert [answers[0]["result"], answers[2]["result"]] == ["0x0", "0x1"]
+
+
+CLOCK = stranger(8).address
+"""Returns the time of the block."""
+
+
+async def test_a_call_is_remembered_for_its_block_and_its_second(tmp_path: Path) -> None:
+    plain = bare_genesis()
+    code = bytes.fromhex("4260005260206000f3")
+    accounts = {**plain.accounts, bytes.fromhex(CLOCK[2:]): Allocation(code=code)}
+    genesis = {"base": Genesis(accounts, plain.mark)}
+    async with (
+        running(tmp_path, genesis=genesis) as world,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{world.port}") as client,
+    ):
+
+        async def called() -> int:
+            body = asked("eth_call", {"to": CLOCK, "data": "0x"}, "latest")
+            return int((await client.post("/evm/base", json=body)).json()["result"], 16)
+
+        first = await called()
+        # The clock goes on without a block.
+        while await called() <= first:
+            assert world.chain("base").head.number == 0
 
 
 @pytest.mark.parametrize(

@@ -123,9 +123,12 @@ async def test_a_contract_is_deployed_called_and_heard(web3: AsyncWeb3[Any]) -> 
     second = await mined(web3, await contract.functions.bump(3).transact())
     assert await contract.functions.count().call() == 5
     assert await contract.functions.count().call(block_identifier=first["blockNumber"]) == 2
+    # The same call sees what a block has changed since.
+    await mined(web3, await contract.functions.bump(4).transact())
+    assert await contract.functions.count().call() == 9
     events = await contract.events.Bumped.get_logs(from_block=0)
-    assert [event["args"]["count"] for event in events] == [2, 5]
-    assert [event["transactionHash"] for event in events] == [
+    assert [event["args"]["count"] for event in events] == [2, 5, 9]
+    assert [event["transactionHash"] for event in events[:2]] == [
         first["transactionHash"],
         second["transactionHash"],
     ]
@@ -136,7 +139,7 @@ async def test_a_contract_is_deployed_called_and_heard(web3: AsyncWeb3[Any]) -> 
     assert not nobody
     code = await web3.eth.get_code(contract.address)
     assert len(code) > 100
-    assert int.from_bytes(await web3.eth.get_storage_at(contract.address, 0), "big") == 5
+    assert int.from_bytes(await web3.eth.get_storage_at(contract.address, 0), "big") == 9
 
 
 async def test_reasons_and_custom_errors_of_a_contract(web3: AsyncWeb3[Any]) -> None:

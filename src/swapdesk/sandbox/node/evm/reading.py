@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -23,6 +24,9 @@ from swapdesk.sandbox.node.evm.simulation import Simulation
 
 T = TypeVar("T")
 
+MOST_KEPT, LONGEST_KEPT = 512, 4_096
+"""Outputs of calls that are remembered, and bytes of one."""
+
 
 class Reading:
     """The reader's side of one chain. ``header`` is the block after which something is asked;
@@ -36,6 +40,8 @@ class Reading:
         self._machine = Machine(chain.terms, AtomicDB(chain.state), self._index.header_by_hash)
         self._caller = Caller(self._machine, clock)
         self._tip: tuple[bytes, int] = (b"", 0)
+        self._called: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
+        """What calls returned, by the block that they saw, its time and all that they said."""
 
     def forget(self) -> None:
         """After a reorganisation."""
@@ -49,11 +55,21 @@ class Reading:
     ) -> bytes:
         """What the call returns. Raises Problem."""
 
-        def work() -> bytes:
-            at = override_block(self._at(header, newest), block)
-            return self._caller.call(at, request, state).require()
-
-        return await self._run(work)
+        seen = self._at(header, newest)
+        if state is not None or block is not None:
+            return await self._run(
+                lambda: self._caller.call(override_block(seen, block), request, state).require()
+            )
+        # A wallet looks twice before it signs, and venues ask what others just asked.
+        key = (seen.parent_hash, seen.state_root, seen.timestamp, request)
+        known = self._called.get(key)
+        if known is None:
+            known = await self._run(lambda: self._caller.call(seen, request).require())
+            if len(known) <= LONGEST_KEPT:
+                self._called[key] = known
+                while len(self._called) > MOST_KEPT:
+                    self._called.popitem(last=False)
+        return known
 
     async def estimate(
         self, header: BlockHeader, newest: bool, request: CallRequest, state: Any, block: Any
