@@ -6,10 +6,11 @@ as they were confirmed, never those of the answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from swapdesk.flows.bundle_records import Built, BundleItem, FundingNeed
+from swapdesk.flows.bundle_records import Built, BundleItem, FundingNeed, WalletPayment
 from swapdesk.flows.dex_terms import gas_bound
 from swapdesk.wallet.payload import OperationPayload, SolanaPayload, TransactionPayload
 from swapdesk.wallet.promise import Asset, BundlePromise, DepositPromise, Promise, Purpose
@@ -74,10 +75,14 @@ def funding_promise(payer: Payer, built: Built, need: FundingNeed, intent_id: st
     return _promise(payer, built, intent_id, sold, bound, gas, None)
 
 
-def following_promise(payer: Payer, built: Built, need: FundingNeed, intent_id: str) -> Promise:
-    """Names a transaction that was begun; nothing is ever signed under it."""
-    sold = Asset(need.symbol, need.decimals, need.contract)
-    return _promise(payer, built, intent_id, sold, 0, 0, None)
+def naming(payer: Payer, built: Built) -> Callable[[WalletPayment], Promise]:
+    """What names a transaction that was begun; nothing is ever signed under it."""
+
+    def named(entry: WalletPayment) -> Promise:
+        sold = Asset(entry.symbol, entry.decimals, entry.contract)
+        return _promise(payer, built, entry.intent_id, sold, 0, 0, None)
+
+    return named
 
 
 def operation_payload(item: BundleItem) -> OperationPayload:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from swapdesk.flows.bundle_records import FundingNeed
+from swapdesk.flows.bundle_records import BundleItem, FundingNeed
 from swapdesk.flows.dex_watch import Watch
 
 
@@ -21,6 +21,12 @@ class Turn:
     @property
     def funding(self) -> bool:
         return self.payees == 0
+
+
+def item_turn(item: BundleItem, number: int, total: int) -> Turn:
+    """The signature of an item, ``number`` of ``total``."""
+    need = FundingNeed(item.symbol, item.decimals, item.contract, item.units)
+    return Turn(need, len(item.deposits), number, total)
 
 
 class GroupWatch(Watch):

@@ -17,17 +17,17 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.batch import bundle_promise as promises
-from swapdesk.flows.batch.building import NotBuilt, build_operations, part_of, partition
+from swapdesk.flows.batch.building import NotBuilt, build_operations, partition
 from swapdesk.flows.batch.bundle_promise import Payer
-from swapdesk.flows.batch.group_watch import GroupWatch, Turn
+from swapdesk.flows.batch.group_orders import GroupOrders
+from swapdesk.flows.batch.group_watch import GroupWatch, Turn, item_turn
 from swapdesk.flows.batch.holding import require_held
-from swapdesk.flows.batch.payable import LEAST_LEFT, Payables, changed, payables
+from swapdesk.flows.batch.parts import Parts
+from swapdesk.flows.batch.payable import LEAST_LEFT
 from swapdesk.flows.batch.paying import GroupPayments
 from swapdesk.flows.batch.settle_words import (
     BUILD_AGAIN,
     LOOK,
-    PAY_OTHERWISE,
-    SIGN_AGAIN,
     Stopped,
     ending_of,
     outcome_of,
@@ -42,7 +42,6 @@ from swapdesk.flows.bundle_records import (
     FundingNeed,
     JournaledBundle,
     Paying,
-    WalletPayment,
 )
 from swapdesk.flows.call_log import PaidBefore
 from swapdesk.flows.dex_payment import (
@@ -60,13 +59,9 @@ from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.payload import Payload
-from swapdesk.wallet.promise import Asset, Promise
+from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.transactions import Signature
-from swapdesk.wire.multi import MultiExchangeStatus
 from swapdesk.wire.tokens import Token
-
-SET_UP_SECONDS = 60.0
-"""How long orders may take until they say where to pay."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +101,6 @@ class GroupSettling:
         self._journal = journal
         self._clock = clock
         self._client = client
-        self._token_of = token_of
         self._chain = chain
         self._batch_id = batch_id
         self._group = group
@@ -125,6 +119,10 @@ class GroupSettling:
         self._payments = GroupPayments(
             client, journal, clock, look, pace, self._watch, batch_id, group.number
         )
+        self._orders = GroupOrders(
+            api, journal, clock, token_of, batch_id, group, group.multi_id, pace
+        )
+        self._parts = Parts(api, journal, clock, self._payer, self._payments, self._watch)
         self._submission = Submission(api, journal, clock, group.multi_id, pace, arrives)
 
     @property
@@ -163,7 +161,7 @@ class GroupSettling:
         if until is Until.BUILT or bundle.over:
             return
         if bundle.built.kind == "solana":
-            await self._send_parts(bundle)
+            await self._parts.send(bundle)
             return
         if bundle.state is BundleState.BUILT:
             await self._sign(bundle)
@@ -207,11 +205,7 @@ class GroupSettling:
         await self._follow_open(bundle)
 
     async def _follow_open(self, bundle: JournaledBundle) -> None:
-        def named(entry: WalletPayment) -> Promise:
-            need = FundingNeed(entry.symbol, entry.decimals, entry.contract, entry.units)
-            return promises.following_promise(self._payer, bundle.built, need, entry.intent_id)
-
-        await self._payments.follow_all(named)
+        await self._payments.follow_all(promises.naming(self._payer, bundle.built))
         self._watch.moved()
 
     # Building
@@ -221,7 +215,7 @@ class GroupSettling:
         solana = self._group.paid == "solana"
         if not solana:
             self._refuse_beside_another()
-        found = await self._payables()
+        found = await self._orders.to_pay()
         if not found.rows:
             reasons = "; ".join(f"row {one.row}: {one.reason}" for one in found.unpayable[:3])
             said = f"No row of this group awaits a deposit. {reasons}".strip().rstrip(".")
@@ -236,8 +230,7 @@ class GroupSettling:
             built = await build_operations(
                 self._api, self._multi_id, account, found.rows, self._chain.coin, price
             )
-        # What is paid has to be told twice.
-        await self._refuse_changes(built)
+        await self._orders.require_same(built)
         bundle = self._journal.bundles.add(self._batch_id, self._group.number, built)
         self._watch.moved()
         return bundle
@@ -259,37 +252,12 @@ class GroupSettling:
                 f"you: let {name} end first",
             )
 
-    async def _payables(self) -> Payables:
-        """The rows to pay, once no order is being set up any more."""
-        ends = self._clock.monotonic() + SET_UP_SECONDS
-        while True:
-            found = self._read(await self._api.get_multi_exchange(self._multi_id))
-            if not found.pending or self._clock.monotonic() >= ends:
-                return found
-            await self._clock.sleep(self._pace.look)
-
-    def _read(self, status: MultiExchangeStatus) -> Payables:
-        paid = set(self.standing.paid)
-        for row in self._group.rows:
-            before = row.service_id and self._journal.calls.payment_of(row.service_id)
-            if row.service_id is not None and before and not before.by_bundle:
-                paid.add(row.service_id)
-        return payables(self._group, status, self._token_of, self._clock.now(), paid)
-
-    async def _refuse_changes(self, built: Built) -> None:
-        """Raises Stopped where the orders say otherwise than when they were first looked at."""
-        now = self._read(await self._api.get_multi_exchange(self._multi_id))
-        differs = changed(built.deposits, now)
-        if differs is not None:
-            said = f"The group is not what it was when it was built: {differs}."
-            raise Stopped("GROUP_CHANGED", said, BUILD_AGAIN)
-
     # Signing on EVM chains
 
     async def _sign(self, bundle: JournaledBundle) -> None:
         if self._late(bundle):
             raise Stopped("ORDERS_EXPIRED", "An order of the bundle has expired.", BUILD_AGAIN)
-        await self._refuse_changes(bundle.built)
+        await self._orders.require_same(bundle.built)
         self._refuse_beside_another()
         if overtaken(self._journal, bundle):
             said = "Another group was paid from the smart account since this was built."
@@ -315,7 +283,7 @@ class GroupSettling:
         self._require_funded(bundle)
         signatures = []
         for number, item in enumerate(items, start=1):
-            self._watch.turns_to(_turn(item, number, len(items)))
+            self._watch.turns_to(item_turn(item, number, len(items)))
             signed = await self._signature(bundle.built, item)
             signatures.append(signed.signature)
         self._journal.bundles.signed(bundle, signatures)
@@ -359,67 +327,6 @@ class GroupSettling:
     async def _submit(self, bundle: JournaledBundle) -> None:
         if self._late(bundle):
             raise Stopped("ORDERS_EXPIRED", "An order of the bundle has expired.", BUILD_AGAIN)
-        await self._refuse_changes(bundle.built)
+        await self._orders.require_same(bundle.built)
         await self._submission.submit(bundle)
         self._watch.moved()
-
-    # Paying on Solana
-
-    async def _send_parts(self, bundle: JournaledBundle) -> None:
-        """Sign and send each part that was not paid yet, and wait for all of them."""
-        items = bundle.built.items
-        try:
-            for number, item in enumerate(items, start=1):
-                self._watch.turns_to(_turn(item, number, len(items)))
-                entry = self._part(bundle, item)
-                if entry is None or _signed_anew(entry):
-                    await self._send_part(bundle, item)
-                self._watch.moved()
-        except Exception:
-            await self._follow_open(bundle)
-            raise
-        await self._follow_open(bundle)
-        entries = [self._part(bundle, item) for item in items]
-        for entry in entries:
-            if entry is not None and entry.code == "LOST":
-                said = "A transaction was not executed in time; it paid nobody."
-                raise Stopped("LOST", said, SIGN_AGAIN, hash_=entry.hash)
-            if entry is None or entry.state is not StepState.ACKED:
-                code = "not signed" if entry is None or not entry.code else entry.code.lower()
-                hash_ = None if entry is None else entry.hash
-                said = f"The transaction {hash_} is {code} and paid nobody."
-                raise Stopped("PART_FAILED", said, PAY_OTHERWISE, open_=False, hash_=hash_)
-        last = next(one.hash for one in reversed(self._payments.all) if one.hash is not None)
-        self._journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash=last)
-        self._watch.moved()
-
-    def _part(self, bundle: JournaledBundle, item: BundleItem) -> WalletPayment | None:
-        """The newest transaction of a part; None where none was begun."""
-        return self._payments.of(promises.part_intent(self._payer, item, bundle.number))
-
-    async def _send_part(self, bundle: JournaledBundle, item: BundleItem) -> None:
-        late = min(one.expires for one in item.deposits) - self._clock.now() <= LEAST_LEFT
-        if late:
-            raise Stopped("ORDERS_EXPIRED", "An order of the group has expired.", BUILD_AGAIN)
-        intent = promises.part_intent(self._payer, item, bundle.number)
-        promise = promises.item_promise(self._payer, bundle.built, item, intent)
-
-        async def make() -> Payload:
-            """Fetched when it is shown: its blockhash lives for a minute."""
-            account = self._account.address
-            return promises.part_payload(await part_of(self._api, self._multi_id, account, item))
-
-        ids = [one.service_id for one in item.deposits]
-        await self._payments.send(Paying.PART, _turn(item, 0, 0).need, promise, make, ids)
-
-
-def _signed_anew(entry: WalletPayment) -> bool:
-    """Whether nothing came of it and nothing can: it was never signed, or not executed in time."""
-    if entry.state is not StepState.REFUSED:
-        return False
-    return entry.hash is None or entry.code in ("LOST", "ABANDONED")
-
-
-def _turn(item: BundleItem, number: int, total: int) -> Turn:
-    need = FundingNeed(item.symbol, item.decimals, item.contract, item.units)
-    return Turn(need, len(item.deposits), number, total)
