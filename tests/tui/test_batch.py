@@ -159,6 +159,27 @@ async def test_another_run_shows_what_was_created_and_its_orders(market: Market)
         assert shown == {row.service_id for row in batch.rows}
 
 
+async def test_a_problem_is_seen_before_all_rows_are_judged(market: Market) -> None:
+    row = "@bob;{};ETH;base;;;USDC.ethereum\n"
+    content = HEAD + "".join(row.format("1,5" if at == 3 else 100 + at) for at in range(300))
+    seen: list[tuple[int, int]] = []
+    async with market.desk() as run:
+        screen = await opened(run)
+
+        async def watch() -> None:
+            while True:
+                plan = screen.plan
+                state = (len(plan.rows), len(plan.problems)) if plan is not None else (0, 0)
+                if not seen or seen[-1] != state:
+                    seen.append(state)
+                await asyncio.sleep(0)
+
+        watching = asyncio.create_task(watch())
+        await loaded(run, content)
+        watching.cancel()
+    assert seen == [(0, 0), (10, 1), (60, 1), (300, 1)]
+
+
 async def test_a_file_that_is_none_says_why(market: Market) -> None:
     async with market.desk() as run:
         await opened(run)

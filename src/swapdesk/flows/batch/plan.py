@@ -68,8 +68,13 @@ class BatchPlan:
         return sum(row.state == state for row in self.rows)
 
     @property
+    def whole(self) -> bool:
+        """Whether all rows of the file were judged."""
+        return len(self.rows) == len(self.sheet.rows)
+
+    @property
     def creatable(self) -> bool:
-        return bool(self.rows) and not self.problems and self.limits_known
+        return bool(self.rows) and self.whole and not self.problems and self.limits_known
 
     @property
     def creates(self) -> int:

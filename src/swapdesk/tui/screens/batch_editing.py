@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,9 @@ from textual.message import Message
 
 from swapdesk.flows.batch.finding import Level
 from swapdesk.flows.batch.means import Means, means_of
-from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.planner import BatchPlanner
+from swapdesk.flows.batch.plan import BatchPlan, plan_of
+from swapdesk.flows.batch.planned import PlannedRow
+from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes
 from swapdesk.flows.batch.sheet import TEMPLATE, Sheet, edited
 from swapdesk.flows.batch.sheet import Column as Cell
@@ -25,16 +26,20 @@ from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.text_field import TextField
 
+SCREENFUL = 60
+"""Rows that are shown before the rest is judged."""
+
 
 class BatchEditing(BatchView):
     """What comes before anything is sent. Planning goes on in workers that tell a plan."""
 
     @dataclass
     class Planned(Message):
-        """A plan, or ``failure`` says why there is none."""
+        """A plan, or ``failure`` says why there is none. ``part``: more rows are to come."""
 
         plan: BatchPlan | None
         failure: str = ""
+        part: bool = False
 
     @dataclass
     class MeansRead(Message):
@@ -162,11 +167,27 @@ class BatchEditing(BatchView):
 
     async def _judge(self, planner: BatchPlanner, sheet: Sheet) -> None:
         link = self.link
-        plan = await planner.judged(sheet)
+        plan = await planner.judged(sheet, self._parts(sheet))
         self.post_message(self.Planned(plan))
         if link is not None:
             plan = await planner.with_limits(plan, link.api)
             self.post_message(self.Planned(plan))
+
+    def _parts(self, sheet: Sheet) -> Callable[[Sequence[PlannedRow]], None]:
+        """What hears of the rows so far: the first problem is told at once, and the rows that
+        fill a screen; all of them come with the plan."""
+        told: set[str] = set()
+
+        def rows_so_far(rows: Sequence[PlannedRow]) -> None:
+            due = {"rows"} if len(rows) >= SCREENFUL else set()
+            if any(row.problems for row in rows[-STEP:]):
+                due.add("problem")
+            if due - told:
+                told.update(due)
+                part = plan_of(sheet, rows, limits_known=False)
+                self.post_message(self.Planned(part, part=True))
+
+        return rows_so_far
 
     @on(Planned)
     def _planned(self, event: Planned) -> None:
@@ -176,7 +197,13 @@ class BatchEditing(BatchView):
             self.show_notice(event.failure, "error")
             self.refresh_keys()
             return
+        if event.part and self.plan is not None and self.plan.whole:
+            # A cell was written anew: the rows that stand there stay until all are judged.
+            return
         self.work.plan = plan
+        if event.part:
+            self.show()
+            return
         self.busy = "" if plan.limits_known or self.link is None else "asking for limits"
         self.read_on()
         if plan.limits_known:
@@ -197,7 +224,7 @@ class BatchEditing(BatchView):
     def _means_read(self, event: MeansRead) -> None:
         if event.plan is self.plan:
             self.work.means = event.means
-            self.show()
+            self.show_row()
 
     def work_failed(self, group: str) -> None:
         self.busy = ""

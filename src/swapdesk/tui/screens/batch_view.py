@@ -21,6 +21,7 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.labelled_field import LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.section_label import SectionLabel
+from swapdesk.tui.widgets.table_layout import Column
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.text_rows import HeadLine
 from swapdesk.wire.operations import RateClass
@@ -50,7 +51,8 @@ class BatchView(Page):
         self._drawn_width = 0
         self._head = HeadLine(id="head")
         self._field = LabelledField("File", TextField(limit=500))
-        self._table = LineTable(batch_columns(None, 0), empty=EMPTY)
+        self._columns = batch_columns(None, 0)
+        self._table = LineTable(self._columns, empty=EMPTY)
         self._label = SectionLabel("Plan")
         self._pane = PlanPane()
 
@@ -122,7 +124,7 @@ class BatchView(Page):
         self._label.display = self._pane.display = self._head.display = plan is not None
         if plan is None:
             self.context = ""
-            self._table.set_columns(batch_columns(None, self.app.size.width))
+            self._set_columns(batch_columns(None, self.app.size.width))
             self._table.set_rows([])
             self.say_money()
             self.refresh_keys()
@@ -134,12 +136,17 @@ class BatchView(Page):
         roomy = made is None and width >= ROOMY
         self._head.show(head_line(plan, made), plan.sheet.said if roomy else "")
         self._drawn_width = width
-        self._table.set_columns(batch_columns(plan, width))
+        self._set_columns(batch_columns(plan, width))
         self._table.set_rows(batch_rows(plan, made, self.orders_of(made), wide=width >= WIDE))
         self._label.show("Plan", self.done())
         self._pane.show(self.plan_state(plan))
         self.say_money()
         self.step_is(self.step())
+
+    def _set_columns(self, columns: tuple[Column, ...]) -> None:
+        if columns != self._columns:
+            self._columns = columns
+            self._table.set_columns(columns)
 
     def plan_state(self, plan: BatchPlan) -> PlanState:
         """What the pane says."""
