@@ -20,10 +20,12 @@ from swapdesk.client.errors import Unreachable
 from swapdesk.clock import ManualClock
 from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
+from swapdesk.flows.batch.failed_rows import NoFailedRows, failed_sheet
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.results import ENDS, HEADS, result_rows, results_csv
-from swapdesk.flows.batch_log import BatchCreatedBefore, RowState
+from swapdesk.flows.batch.sheet import Column
+from swapdesk.flows.batch_log import BatchCreatedBefore, RowEnd, RowState
 from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import StepState
@@ -173,3 +175,32 @@ async def test_results_have_one_line_for_each_line_of_the_file(desk: Desk) -> No
     assert [row[:2] for row in read[1:]] == [["1", "2"], ["2", "3"]]
     assert read[1][2] == "'@bob"
     assert {row[read[0].index("state")] for row in read[1:]} == {"created"}
+
+
+async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: Desk) -> None:
+    batch_id = desk.creation.write(await desk.plan(*CLEAN))
+    log = desk.journal.batches
+    batch = log.get(batch_id)
+    assert batch is not None
+    with pytest.raises(NoFailedRows):
+        failed_sheet(batch)  # nothing is known of them yet
+    assert log.mark_sent(batch_id, 1, desk.api.server_now())
+    ends = [
+        RowEnd(0, RowState.CREATED, "kXb7PqLmN4sTvWzYcDfGhJ"),
+        RowEnd(1, RowState.FAILED, None, "AMOUNT_TOO_LOW", "It is too little."),
+    ]
+    log.mark_created(batch_id, 1, "multi", ends)
+    batch = log.get(batch_id)
+    assert batch is not None
+    sheet = failed_sheet(batch)
+    assert [(row.number, row.line, row.cell(Column.TO)) for row in sheet.rows] == [(1, 3, "@rita")]
+    plan = await desk.planner.with_limits(await desk.planner.judged(sheet), desk.api)
+    again = desk.creation.write(plan)
+    (outcome,) = await desk.creation.run(again)
+    assert [row.state for row in outcome.group.rows] == [RowState.CREATED]
+    with pytest.raises(BatchCreatedBefore):
+        desk.creation.write(plan)
+    made = log.get(again)
+    assert made is not None
+    with pytest.raises(NoFailedRows):
+        failed_sheet(made)
