@@ -138,7 +138,7 @@ def sums(running: Running) -> Iterator[Sums]:
         file.row_factory = sqlite3.Row
         accounts = file.execute("SELECT * FROM accounts").fetchall()
         outgoing = file.execute(
-            "SELECT outgoing.*, token, units FROM outgoing JOIN transfers USING (chain, hash)"
+            "SELECT outgoing.*, token, units FROM outgoing JOIN transfers USING (cause)"
         ).fetchall()
         booked = {
             (row["token"], row["address"]): int(row["units"])
