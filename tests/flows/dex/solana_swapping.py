@@ -7,21 +7,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
-
-from flows.dex.swapping import Place, Swapper, frozen, journal_in
-from flows.faulty_network import FaultyNetwork
+from flows.dex.swapping import Place, Swapper, frozen, reached
 from service.dex.solana_floor import SolanaFloor, trading_on_solana
-from swapdesk.client.api import PartnerApi
-from swapdesk.client.credentials import Credentials
 from swapdesk.flows.intent import Intent
-from swapdesk.service.app import build_service
+from swapdesk.flows.journal import Journal
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
-from wallet.agents import CHEAP, PASSPHRASE
 
 
 @dataclass
@@ -43,6 +37,7 @@ class SolanaSwapper(Swapper):
 
 @dataclass
 class SolanaPlace(Place):
+    KIND = Kind.SOLANA
     floor: SolanaFloor
 
     def wallet(self, keys: Path) -> WalletPlace:
@@ -50,23 +45,10 @@ class SolanaPlace(Place):
         makers = (("at", str(self.floor.maker.pubkey())),)
         return WalletPlace(str(keys), "sandbox", (link,), makers=makers)
 
-    @asynccontextmanager
-    async def someone(
-        self, directory: Path, beside: Swapper | None = None
-    ) -> AsyncIterator[SolanaSwapper]:
-        """A new key in an agent of its own, or in that of somebody else; unlocked."""
-        keys = beside.keys if beside else directory / "keys"
-        agent = (
-            beside.agent if beside else await WalletClient.start(self.wallet(keys), program=CHEAP)
-        )
-        journal = journal_in(directory, self.floor.clock)
-        try:
-            made = await agent.create(Kind.SOLANA, "", PASSPHRASE)
-            yield SolanaSwapper(self, agent, made.address, journal, keys)
-        finally:
-            journal.close()
-            if beside is None:
-                await agent.close()
+    def swapper(
+        self, agent: WalletClient, address: str, journal: Journal, keys: Path
+    ) -> SolanaSwapper:
+        return SolanaSwapper(self, agent, address, journal, keys)
 
     async def completed(self, order: Order) -> Order:
         await self.floor.final(order.service_id)
@@ -75,12 +57,5 @@ class SolanaPlace(Place):
 
 @asynccontextmanager
 async def swapping_on_solana(directory: Path) -> AsyncIterator[SolanaPlace]:
-    async with trading_on_solana(directory) as floor:
-        network = FaultyNetwork(httpx.ASGITransport(app=build_service(floor.parts)))
-        async with PartnerApi(
-            "http://localhost/v2",
-            Credentials.of_key("first-key", "first-secret"),
-            clock=floor.clock,
-            transport=network,
-        ) as api:
-            yield SolanaPlace(floor, directory, api, network)
+    async with trading_on_solana(directory) as floor, reached(floor) as (api, network):
+        yield SolanaPlace(floor, directory, api, network)

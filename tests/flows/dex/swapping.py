@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from typing import ClassVar
 
 import httpx
 
@@ -144,6 +145,9 @@ class Swapper:
 
 @dataclass
 class Place:
+    """``KIND`` is that of the keys that are made here."""
+
+    KIND: ClassVar[Kind] = Kind.EVM
     floor: Floor
     directory: Path
     api: PartnerApi
@@ -173,12 +177,15 @@ class Place:
         )
         journal = journal_in(directory, self.floor.clock)
         try:
-            made = await agent.create(Kind.EVM, "", PASSPHRASE)
-            yield Swapper(self, agent, made.address, journal, keys)
+            made = await agent.create(self.KIND, "", PASSPHRASE)
+            yield self.swapper(agent, made.address, journal, keys)
         finally:
             journal.close()
             if beside is None:
                 await agent.close()
+
+    def swapper(self, agent: WalletClient, address: str, journal: Journal, keys: Path) -> Swapper:
+        return Swapper(self, agent, address, journal, keys)
 
     async def completed(self, order: Order) -> Order:
         """The order once it has ended."""
@@ -192,13 +199,19 @@ def journal_in(directory: Path, clock: Clock) -> Journal:
 
 
 @asynccontextmanager
+async def reached(floor: Floor) -> AsyncIterator[tuple[PartnerApi, FaultyNetwork]]:
+    """The service of a floor, over a network that can fail."""
+    network = FaultyNetwork(httpx.ASGITransport(app=build_service(floor.parts)))
+    async with PartnerApi(
+        "http://localhost/v2",
+        Credentials.of_key("first-key", "first-secret"),
+        clock=floor.clock,
+        transport=network,
+    ) as api:
+        yield api, network
+
+
+@asynccontextmanager
 async def swapping(directory: Path) -> AsyncIterator[Place]:
-    async with trading(directory) as floor:
-        network = FaultyNetwork(httpx.ASGITransport(app=build_service(floor.parts)))
-        async with PartnerApi(
-            "http://localhost/v2",
-            Credentials.of_key("first-key", "first-secret"),
-            clock=floor.clock,
-            transport=network,
-        ) as api:
-            yield Place(floor, directory, api, network)
+    async with trading(directory) as floor, reached(floor) as (api, network):
+        yield Place(floor, directory, api, network)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from flows.dex.solana_swapping import SolanaPlace, SolanaSwapper, swapping_on_solana
+from flows.dex.solana_swapping import SolanaPlace, swapping_on_solana
+from flows.dex.swapping import Swapper
 from service.faulty_loopback import serving_with_faults
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
@@ -40,7 +41,7 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Solan
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def first(
     place: SolanaPlace, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[SolanaSwapper]:
+) -> AsyncIterator[Swapper]:
     """Whose wallet agent everybody uses: each test has a key of its own in it."""
     async with place.someone(tmp_path_factory.mktemp("first")) as someone:
         yield someone
@@ -56,7 +57,7 @@ async def lying(place: SolanaPlace) -> AsyncIterator[PartnerApi]:
             yield api
 
 
-async def test_tokens_for_coins(place: SolanaPlace, first: SolanaSwapper, tmp_path: Path) -> None:
+async def test_tokens_for_coins(place: SolanaPlace, first: Swapper, tmp_path: Path) -> None:
     usdc, sol = place.floor.coins()
     async with place.someone(tmp_path, first) as someone:
         await someone.fund("1", USDC="100")
@@ -83,7 +84,7 @@ async def test_tokens_for_coins(place: SolanaPlace, first: SolanaSwapper, tmp_pa
 
 
 async def test_coins_for_tokens_to_somebody_else(
-    place: SolanaPlace, first: SolanaSwapper, tmp_path: Path
+    place: SolanaPlace, first: Swapper, tmp_path: Path
 ) -> None:
     usdc, sol = place.floor.coins()
     async with (
@@ -102,7 +103,7 @@ async def test_coins_for_tokens_to_somebody_else(
 
 
 async def test_a_transaction_that_was_forgotten_is_sent_again_and_executed_once(
-    place: SolanaPlace, first: SolanaSwapper, tmp_path: Path
+    place: SolanaPlace, first: Swapper, tmp_path: Path
 ) -> None:
     usdc, sol = place.floor.coins()
     async with place.someone(tmp_path, first) as someone:
@@ -114,7 +115,7 @@ async def test_a_transaction_that_was_forgotten_is_sent_again_and_executed_once(
 
 
 async def test_a_transaction_that_expires_unexecuted_moves_nothing_and_is_over(
-    place: SolanaPlace, first: SolanaSwapper, tmp_path: Path
+    place: SolanaPlace, first: Swapper, tmp_path: Path
 ) -> None:
     usdc, sol = place.floor.coins()
     async with place.someone(tmp_path, first) as someone:
@@ -139,7 +140,7 @@ async def test_a_transaction_that_expires_unexecuted_moves_nothing_and_is_over(
 
 
 async def test_who_reads_too_long_signs_nothing(
-    place: SolanaPlace, first: SolanaSwapper, tmp_path: Path
+    place: SolanaPlace, first: Swapper, tmp_path: Path
 ) -> None:
     """The half gets old while somebody looks at it: what was shown is judged once more."""
     usdc, sol = place.floor.coins()
@@ -159,12 +160,12 @@ async def test_who_reads_too_long_signs_nothing(
         assert await someone.holds(usdc) == 100 * 10**6
 
 
-async def _sent(someone: SolanaSwapper, intent: Intent) -> bool:
+async def _sent(someone: Swapper, intent: Intent) -> bool:
     found = await someone.agent.transactions(intent.id)
     return any(one.state is TransactionState.SENT for one in found)
 
 
-async def _unpaid(someone: SolanaSwapper, usdc: Token, sol: Token) -> None:
+async def _unpaid(someone: Swapper, usdc: Token, sol: Token) -> None:
     assert await someone.holds(usdc) == 100 * 10**6
     assert await someone.holds(sol) == 3 * 10**9
 
@@ -185,7 +186,7 @@ async def _unpaid(someone: SolanaSwapper, usdc: Token, sol: Token) -> None:
 async def test_a_lie_obtains_no_signature(
     place: SolanaPlace,
     lying: PartnerApi,
-    first: SolanaSwapper,
+    first: Swapper,
     tmp_path: Path,
     fault: F,
     rules: set[str],
@@ -211,7 +212,7 @@ async def test_a_lie_obtains_no_signature(
 
 
 async def test_both_spellings_of_a_half_are_read(
-    place: SolanaPlace, first: SolanaSwapper, tmp_path: Path
+    place: SolanaPlace, first: Swapper, tmp_path: Path
 ) -> None:
     """In hexadecimal as the service writes it, and in base64."""
     usdc, sol = place.floor.coins()
@@ -227,7 +228,7 @@ async def test_both_spellings_of_a_half_are_read(
         assert half_of({**told, "data": "0x" + told["data"]}, promise_of(intent)) == payload
 
 
-async def _order(someone: SolanaSwapper, intent: Intent):  # type: ignore[no-untyped-def]
+async def _order(someone: Swapper, intent: Intent):  # type: ignore[no-untyped-def]
     service_id = someone.journal.swaps.order_of(intent.id)
     assert service_id is not None
     return await someone.place.api.get_order(service_id)
