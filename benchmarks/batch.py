@@ -1,4 +1,5 @@
-"""Planning a file of 1,000 rows: until the first problem, until the plan, stalls and memory."""
+"""Planning a file of 1,000 rows: until the first problem, until the plan, stalls and memory; the
+same by keys in a desk that was idle before."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ from pathlib import Path
 import httpx
 
 from benchmarks import service_world
+from benchmarks.homes import DESK
 from benchmarks.report import Case, Figures
+from benchmarks.terminal import Terminal
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
@@ -44,7 +47,55 @@ def run(rounds: int) -> list[Case]:
         figures.best("plan of 1,000 rows", "plan", MOST_SECONDS),
         figures.best("longest stall while planning", "stall", STALL_SECONDS),
         figures.limit("memory of planning 1,000 rows", "memory", MEMORY_MIB),
+        *_by_keys(),
     ]
+
+
+def _by_keys() -> list[Case]:
+    """A desk with its own sandbox: what it takes more once the file is planned on its screen."""
+    figures = Figures()
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        file = home / "rows.csv"
+        file.write_bytes(_content())
+        environment = {"HOME": str(home), "SWAPDESK_HOME": str(home)}
+        desk = Terminal(DESK, environment=environment)
+        try:
+            _shown(desk, "write what to swap", 60)
+            desk.settle(1.0, 10)
+            idle = desk.memory()
+            desk.send("b")
+            _shown(desk, "l load a file", 10)
+            desk.send("l")
+            _shown(desk, "a CSV: comma", 10)
+            desk.send(str(file))
+            desk.settle(0.5, 10)
+            begin = desk.send("\r")
+            figures.add("first", _shown(desk, "problem", 20) - begin)
+            figures.add("plan", _shown(desk, f"{_wrong()} problems", 20) - begin)
+            _shown(desk, "told by the build", 60)
+            desk.settle(1.0, 10)
+            figures.add("memory", desk.memory() - idle)
+        finally:
+            desk.close()
+    return [
+        figures.best("first problem on the screen", "first", FIRST_PROBLEM_SECONDS),
+        figures.best("plan on the screen", "plan", MOST_SECONDS),
+        figures.limit("memory over the idle desk", "memory", MEMORY_MIB),
+    ]
+
+
+def _shown(desk: Terminal, words: str, seconds: float) -> float:
+    """When these words stood on the screen."""
+    at = desk.wait(lambda one: one.shows(words), seconds)
+    if at is None:
+        raise RuntimeError(f"no {words!r}:\n" + "\n".join(desk.lines()))
+    return at
+
+
+def _wrong() -> int:
+    """Rows of the file that have a problem."""
+    return len([at for at in range(ROWS) if at % 97 == 2])
 
 
 async def _rounds(place: Path, rounds: int, figures: Figures) -> None:
@@ -98,8 +149,7 @@ async def _once(planner: BatchPlanner, api: PartnerApi, figures: Figures) -> Non
     figures.add("first", first[0])
     beating.cancel()
     figures.add("stall", longest)
-    wrong = len([at for at in range(ROWS) if at % 97 == 2])
-    if len(plan.rows) != ROWS or len(plan.problems) != wrong:
+    if len(plan.rows) != ROWS or len(plan.problems) != _wrong():
         raise RuntimeError("the file was not planned")
 
 
