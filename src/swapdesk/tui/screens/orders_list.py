@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -136,14 +136,17 @@ class OrdersList(Page):
         else:
             self._redraw(changed)
 
-    def _redraw(self, keys: Iterable[str]) -> None:
-        """These orders, the label and the pane; all rows when one of them changes its group."""
+    def _redraw(self, keys: Collection[str]) -> None:
+        """These orders, the label, and the pane when it speaks of one of them or of none; all
+        rows when one of them changes its group."""
         found = [one for one in map(self._tracked, keys) if one is not None]
         if self._filling is None and not self._table.redraw(found, self.now()):
             self._fill()
             return
         self._table.relabel(self._stale())
-        self._show_pane()
+        current = self._table.cursor_key
+        if current is None or current in keys:
+            self._show_pane()
 
     def _fill(self) -> None:
         link = self.link
