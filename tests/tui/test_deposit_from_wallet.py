@@ -111,7 +111,7 @@ def test_a_deposit_on_solana_is_one_key_more_to_read(
     desk.until(lambda: "read to the end first" not in desk.text, "the end of the review")
     desk.read_until_quiet(STILL)
     place = place_of(sandbox, order)
-    assert "None contradicts it." in desk.text
+    assert "None contradicts it." in flat(desk)
     assert chain.balance(USDC_SOLANA, place) == 0
     desk.press("s")
     assert desk.keys == MOST_KEYS + 1
