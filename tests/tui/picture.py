@@ -79,8 +79,9 @@ async def settled(run: DeskRun) -> str:
 
 
 async def take_all(run: DeskRun) -> list[Picture]:
-    """The four sizes, then ASCII."""
-    taken = [await take(run, size) for size in ALL_SIZES]
+    """The four sizes, and ASCII at its own, which comes last and spares the way back to it."""
+    sizes = [*(size for size in ALL_SIZES if size != ASCII_SIZE), ASCII_SIZE]
+    taken = [await take(run, size) for size in sizes]
     return [*taken, await take(run, ASCII_SIZE, GlyphSet.ASCII)]
 
 
