@@ -297,3 +297,43 @@ def test_a_cancellation_takes_the_place_of_one_transaction_and_bars_what_pays(
         records.write(again, given(again), 1, NOW)
     other = draft("ae", nonce=1, intent_id="another")
     records.write(other, given(other), 1, NOW)
+
+
+def test_a_file_of_an_earlier_release_is_taken_on(tmp_path: Path) -> None:
+    """It did not keep what a transaction was signed for; everything else stays as it was."""
+    before = Records(RecordsFile(tmp_path, writable=True))
+    write(before, draft("a", asked="{}"))
+    told = before.find("0xa")
+    assert before.asked("0xa") == "{}"
+    before.close()
+    with sqlite3.connect(tmp_path / FILE) as old:
+        old.execute("ALTER TABLE tx DROP COLUMN asked")
+        old.execute("PRAGMA user_version=1")
+    old.close()
+    after = Records(RecordsFile(tmp_path, writable=True))
+    assert after.find("0xa") == told
+    assert after.asked("0xa") is None
+    after.move("0xa", State.SENT, among=frozenset({State.SIGNED}))
+    write(after, draft("b", 1, asked="[]", intent_id="another"), of_node=1)
+    assert after.asked("0xb") == "[]"
+    with pytest.raises(KeyError):
+        after.asked("0xc")
+    after.close()
+    again = Records(RecordsFile(tmp_path, writable=True))
+    assert again.asked("0xb") == "[]"
+    again.close()
+
+
+def test_the_dearest_of_a_nonce_that_is_on_its_way_is_the_one_to_keep(records: Records) -> None:
+    first = draft("a")
+    put(records, first, State.SENT)
+    cheap, dear = records.find("0xa"), replace(first, hash="0xb", fee=120, priority=12)
+    assert cheap is not None
+    assert records.outbidding(cheap) is None
+    records.write(replace(dear, replaces="0xa"), given(dear), None, NOW)
+    assert records.outbidding(cheap) is None, "it has not left the wallet"
+    records.move("0xb", State.SENDING, among=frozenset({State.SIGNED}))
+    found = records.outbidding(cheap)
+    assert found is not None
+    assert found.hash == "0xb"
+    assert records.outbidding(found) is None
