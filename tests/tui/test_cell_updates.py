@@ -14,7 +14,7 @@ from rich.style import Style
 from textual._compositor import ChopsUpdate
 from textual.strip import Strip
 
-from swapdesk.tui.cell_updates import CellsUpdate
+from swapdesk.tui.cell_updates import FEW, CellsUpdate
 from swapdesk.tui.thrift import thrifty
 
 WIDTH = 24
@@ -89,3 +89,17 @@ def test_links_and_single_pieces_are_written_in_their_sequence() -> None:
             .render_segments(CONSOLE)
             .endswith(strip.render(CONSOLE))
         )
+
+
+def test_a_page_is_written_row_by_row_as_it_stands() -> None:
+    styles = [Style(color=colour, bgcolor="#101418") for colour in ("#d8dfe6", "#8d9aa7")]
+    strip = strip_of([("12.5", styles[0]), (" BTC", styles[1])] * 3)
+
+    def written(rows: int) -> str:
+        places = range(rows)
+        return CellsUpdate(
+            [{0: strip} for _ in places], [(y, 0, WIDTH) for y in places], [[WIDTH] for _ in places]
+        ).render_segments(CONSOLE)
+
+    assert strip.render(CONSOLE) not in written(FEW)
+    assert written(FEW + 1).count(strip.render(CONSOLE)) == FEW + 1

@@ -14,19 +14,24 @@ from textual.strip import Strip
 
 from swapdesk.tui.colour_runs import written
 
+FEW = 8
+"""Rows up to which the shorter way to write each is looked for; a page is to be there at once."""
+
 
 class CellsUpdate(ChopsUpdate):
     """The same changes, each cut at both of its ends."""
 
     def render_segments(self, console: Console) -> str:
         pieces: list[str] = []
-        for y, first, last in self.spans:
+        spans = list(self.spans)
+        few = len(spans) <= FEW
+        for y, first, last in spans:
             for end, (start, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
                 if strip is None or start >= last or end <= first:
                     continue
                 left, part = _part(strip, start, first, min(end, last))
                 pieces.append(Control.move_to(left, y).segment.text)
-                pieces.append(written(part, left, console))
+                pieces.append(written(part, left, console) if few else part.render(console))
         return "".join(pieces)
 
 
