@@ -145,9 +145,12 @@ async def test_another_run_shows_what_was_created_and_its_orders(market: Market)
         await run.press("c")
         await run.see("created, not funded")
     async with market.desk() as run:
+        asked = len([one for one in market.network.seen if "minMax" in one])
         await opened(run)
-        await run.see("created, not funded")
+        await run.see("u build")
+        assert "created, not funded" in run.text
         assert "c create" not in run.text
+        assert len([one for one in market.network.seen if "minMax" in one]) == asked
         (batch,) = run.app.session.desk.journal.batches.newest()
         await run.press("o")
         await run.settle(lambda: run.screen(OrdersScreen)._table.rows, "the orders")

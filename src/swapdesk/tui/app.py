@@ -252,6 +252,8 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
         creating = self.creating is not None or self.batch.creating
         signing = len(self.swaps.open) if self.swaps is not None else 0
         paying = len(self.deposits.open) if self.deposits is not None else 0
+        if self.bundles is not None:
+            paying += sum(not one.rests for one in self.bundles.open)
         return quit_warning(
             link.tracker.running(), now, creating=creating, signing=signing, paying=paying
         )

@@ -204,10 +204,12 @@ class BatchScreen(BatchPaying):
 
     def _create_standing(self) -> Standing:
         plan, progress, link = self.plan, self.progress, self.link
-        if self.work.creating or self.busy:
-            return Standing(locked=CREATING if self.work.creating else self.busy)
+        if self.work.creating:
+            return Standing(locked=CREATING)
         if progress is not None and not progress.creating:
             return HIDDEN
+        if self.busy:
+            return Standing(locked=self.busy)
         count = len(plan.problems) if plan is not None else 0
         if progress is None and count:
             return Standing(locked=f"{count} problem{'' if count == 1 else 's'}")

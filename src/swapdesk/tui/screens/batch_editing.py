@@ -169,7 +169,7 @@ class BatchEditing(BatchView):
         link = self.link
         plan = await planner.judged(sheet, self._parts(sheet))
         self.post_message(self.Planned(plan))
-        if link is not None:
+        if link is not None and self.work.batch_id is None:
             plan = await planner.with_limits(plan, link.api)
             self.post_message(self.Planned(plan))
 
@@ -204,9 +204,11 @@ class BatchEditing(BatchView):
         if event.part:
             self.show()
             return
-        self.busy = "" if plan.limits_known or self.link is None else "asking for limits"
+        # What was created needs no limits any more.
+        over = plan.limits_known or self.link is None or self.work.batch_id is not None
+        self.busy = "" if over else "asking for limits"
         self.read_on()
-        if plan.limits_known:
+        if over:
             self.read_means()
 
     def read_means(self) -> None:
