@@ -2,8 +2,9 @@
 
 Every word must match. A bare word is looked for in the id, tokens, route, state, provider and
 recipient; ``>1h`` and ``<30m`` compare the age; ``route:private``, ``state:hold``, ``send:btc``,
-``get:eth``, ``at:juniper``, ``to:@bob``, ``id:w2Bn`` and ``group:kXb7`` look in one place; ``-word``
-keeps what does not match. What cannot be understood is told in words and keeps the filter before.
+``get:eth``, ``at:juniper``, ``to:@bob``, ``id:w2Bn`` and ``group:kXb7`` look in one place;
+``-word`` keeps what does not match. What cannot be understood is told in words and keeps the
+filter before.
 """
 
 from __future__ import annotations
