@@ -85,8 +85,6 @@ def next_words(standing: GroupStanding) -> str:
         return f"you: swapdesk batch resume {batch}"
     if standing.over:
         return "the exchanges: they pay the recipients"
-    if standing.group.paid == "one by one":
-        return "you: pay the deposit of each order"
     due = standing.next
     if due is None:
         return "nobody: no row of it became an order"

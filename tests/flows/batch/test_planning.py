@@ -200,14 +200,13 @@ async def test_groups_have_one_chain_and_at_most_fifty_rows(
         ("ethereum", 50, "bundle"),
         ("ethereum", 1, "bundle"),
         ("solana", 1, "solana"),
-        ("bitcoin", 1, "one by one"),
     ]
-    assert (plan.creates, plan.builds, plan.submits) == (4, 3, 2)
-    assert plan.routes == {"standard": 52, "private": 1}
+    assert found(plan.rows[9]) == [("NO_BUNDLER", Column.SELL)]
+    assert (plan.creates, plan.builds, plan.submits) == (3, 3, 2)
+    assert plan.routes == {"standard": 51, "private": 1}
     assert {one.token.symbol: one.amount for one in plan.totals} == {
         "USDC": Decimal(sum(range(100, 151))),
         "SOL": Decimal(1),
-        "BTC": Decimal(1),
     }
     for group in plan.groups:
         MultiExchangeRequest(orders=[order.request() for order in group.orders])

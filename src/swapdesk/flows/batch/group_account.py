@@ -32,13 +32,9 @@ class NotSettled(Exception):
 
 
 def first_token(desk: Desk, group: JournaledGroup) -> Token:
-    """What the first row of a group sells. Raises NotSettled for a group that is not created, or
-    that no bundle can pay."""
+    """What the first row of a group sells. Raises NotSettled for a group that is not created."""
     if group.multi_id is None:
         raise NotSettled("NOT_CREATED", "This group was not created.", "you: create it")
-    if group.paid == "one by one":
-        said = "The deposits of this group are paid one by one."
-        raise NotSettled("ONE_BY_ONE", said, "you: pay each order of it")
     request = decode(MultiExchangeRequest, group.body.encode(), side="service")
     token = desk.catalog.token(request.orders[0].from_)
     if token is None:

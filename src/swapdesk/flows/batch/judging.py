@@ -16,6 +16,7 @@ from swapdesk.chain.addresses.decoding import check_address
 from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.amount_check import check_amount
 from swapdesk.flows.batch.finding import Finding, look, problem
+from swapdesk.flows.batch.pair import pair_findings
 from swapdesk.flows.batch.planned import BatchRoute, PlannedOrder, PlannedRow
 from swapdesk.flows.batch.sheet import Column, InputRow
 from swapdesk.flows.catalog import Catalog
@@ -74,7 +75,7 @@ class RowJudge:
         memo = _memo(row, recipient, token_out, findings)
         refund = self._refund(row, token_in, findings)
         if token_in is not None and token_out is not None:
-            findings += _pair(token_in, token_out, route)
+            findings += pair_findings(token_in, token_out, route)
         if (
             token_in is None
             or token_out is None
@@ -308,19 +309,6 @@ def _memo(
             if line.level == "warn"
         ]
     return check.memo
-
-
-def _pair(token_in: Token, token_out: Token, route: BatchRoute | None) -> list[Finding]:
-    found: list[Finding] = []
-    for token, column in ((token_in, Column.SELL), (token_out, Column.TOKEN)):
-        if not token.has_cex:
-            name = f"{token.symbol} on {token.chain_data.name}"
-            reason = f"No exchange takes {name}, and a batch goes by exchanges."
-            found.append(problem("NO_EXCHANGE", column, reason, "Choose another token."))
-    if token_in.id == token_out.id and route == "standard":
-        reason = f"{token_in.symbol} is sold for itself, which only a private route does."
-        found.append(problem("SAME_TOKEN", Column.TOKEN, reason, "Write private as route."))
-    return found
 
 
 def _brief(reason: str) -> str:

@@ -9,15 +9,12 @@ from decimal import Decimal
 from typing import Literal
 
 from swapdesk.flows.batch.finding import look
+from swapdesk.flows.batch.pair import Paid, paid_by
 from swapdesk.flows.batch.planned import PlannedOrder, PlannedRow
 from swapdesk.flows.batch.sheet import Sheet
 from swapdesk.wire.encoding.numbers import MONEY
 from swapdesk.wire.multi import MOST_DEPOSITS, MOST_ORDERS
 from swapdesk.wire.tokens import Token
-
-Paid = Literal["bundle", "solana", "one by one"]
-"""How the deposits of a group are paid: by one operation of a smart account, by ordinary
-transactions of several transfers, or each by itself."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +33,12 @@ class PlannedGroup:
 
     @property
     def signatures(self) -> int:
-        """How often is signed to pay it, without what fills a smart account first. On Solana
-        the least: transactions are packed by their measured size."""
+        """How often is signed to pay it, without what fills a smart account first: once for
+        each token. On Solana the least: transactions are packed by their measured size."""
+        sold = Counter(order.token_in.id for order in self.orders)
         if self.paid == "bundle":
-            return 1
-        return -(-len(self.rows) // MOST_DEPOSITS) if self.paid == "solana" else len(self.rows)
+            return len(sold)
+        return sum(-(-count // MOST_DEPOSITS) for count in sold.values())
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ class BatchPlan:
 
     @property
     def builds(self) -> int:
-        return sum(group.paid != "one by one" for group in self.groups)
+        return len(self.groups)
 
     @property
     def submits(self) -> int:
@@ -141,20 +139,15 @@ def _flag_twins(rows: Iterable[PlannedRow]) -> Iterable[PlannedRow]:
             )
 
 
-def _paid(token: Token) -> Paid:
-    if not token.has_bundler:
-        return "one by one"
-    kind = token.chain_data.kind
-    return "bundle" if kind == "evm" else "solana" if kind == "sol" else "one by one"
-
-
 def _grouped(rows: Sequence[PlannedRow]) -> tuple[PlannedGroup, ...]:
     """In the order of the file; chains in the order of their first rows."""
     kinds: dict[tuple[str, Paid], list[PlannedRow]] = {}
     for row in rows:
         if row.order is not None:
             token = row.order.token_in
-            kinds.setdefault((token.chain_data.short_name, _paid(token)), []).append(row)
+            paid = paid_by(token)
+            if paid is not None:
+                kinds.setdefault((token.chain_data.short_name, paid), []).append(row)
     groups: list[PlannedGroup] = []
     for (chain, paid), found in kinds.items():
         name = found[0].order.token_in.chain_data.name if found[0].order else chain

@@ -46,11 +46,6 @@ class BatchProgress:
         return sum(row.state is RowState.FAILED for one in self.standings for row in one.group.rows)
 
     @property
-    def one_by_one(self) -> int:
-        """Created rows of groups that no bundle pays."""
-        return sum(one.created for one in self.standings if one.group.paid == "one by one")
-
-    @property
     def word(self) -> str:
         """How far it is: ``signed``, ``submitted 14:20``, ``group 2 of 3: built``."""
         if any(one.group.open for one in self.standings):
@@ -87,8 +82,6 @@ class BatchProgress:
         if shown is not None and shown.next is not None:
             under_way = shown.bundle is not None and shown.bundle.under_way
             return "the service: it carries the bundle out" if under_way else _NEXT[shown.next]
-        if self.one_by_one:
-            return "you: pay the deposits one by one; o shows the orders"
         if any(one.over for one in self.standings):
             return "the exchanges: they pay out; o shows the orders"
         return "you: nothing is to be paid; x exports what became of it"

@@ -17,7 +17,7 @@ SIGN_AGAIN = "you: sign again"
 SUBMIT_AGAIN = "you: submit again; the same signatures are sent"
 GOES_ON = "the desk: it goes on when it is started again"
 LOOK = "you: look at the orders of the group"
-PAY_OTHERWISE = "you: create the rows that were not paid again, or pay their deposits one by one"
+PAY_OTHERWISE = "you: create the rows that were not paid again"
 SERVICE = "the service: it carries the bundle out"
 
 

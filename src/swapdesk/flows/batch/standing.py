@@ -75,7 +75,7 @@ class GroupStanding:
     @property
     def next(self) -> Until | None:
         """What the trader does next; None for nothing, because it is over, or goes on by itself."""
-        if self.group.multi_id is None or self.group.paid == "one by one" or not self.created:
+        if self.group.multi_id is None or not self.created:
             return None
         if self.bundle is None:
             return Until.BUILT

@@ -209,9 +209,7 @@ def _how(group: PlannedGroup) -> str:
     transfers = f"{rows} transfer{'' if rows == 1 else 's'}"
     if group.paid == "bundle":
         return f"1 bundle of {transfers}"
-    if group.paid == "solana":
-        return f"{times} transaction{'' if times == 1 else 's'} of {transfers}"
-    return f"{transfers} one by one"
+    return f"{times} transaction{'' if times == 1 else 's'} of {transfers}"
 
 
 def _calls(state: PlanState) -> Line:
