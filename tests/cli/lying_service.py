@@ -43,9 +43,11 @@ def lying_service(url: str, change: Change) -> Iterator[str]:
             if answer.status_code == 200:
                 content = json.dumps(change(method, self.path, answer.json())).encode()
             self.send_response_only(answer.status_code)
-            for name in ("content-type", "date", "x-request-id"):
+            for name in ("content-type", "x-request-id"):
                 if name in answer.headers:
                     self.send_header(name, answer.headers[name])
+            # A live service has the time of this machine, however far the sandbox's was moved.
+            self.send_header("date", self.date_time_string())
             self.send_header("content-length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

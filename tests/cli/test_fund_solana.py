@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 from cli.desks import Desk
 from cli.test_fund import BITCOIN, TESTS, order_of
-from harness import Sandbox, start_command
+from harness import Sandbox, running_sandbox, start_command
 from sandbox.chain_money import SolanaChain
 from sandbox.running import until
 from swapdesk.sandbox.world import WorldToken, find_token
@@ -24,6 +25,13 @@ pytestmark = pytest.mark.timeout(180)
 
 USDC, SOL = find_token("solana", "USDC"), find_token("solana", "SOL")
 KILLED = ("wallet.sign.after.1", "calls.add_payment.after.1", "wallet.broadcast.after.1")
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """One of its own: its clock is moved further than a live profile bears."""
+    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600) as running:
+        yield running
 
 
 @pytest.fixture

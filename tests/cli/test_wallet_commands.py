@@ -92,7 +92,8 @@ async def allow(desk: Desk) -> None:
             ):
                 await clock.sleep(0.1)
         (lamports,) = (await client.balances(solana.address, "solana", [SOL])).balances
-        assert lamports.units == 100 * 10**9
+        # What is left of the gift: other commands pay out of the same wallet.
+        assert 90 * 10**9 < lamports.units <= 100 * 10**9
         await approve(local, clock, evm, link, USDC, ROUTER, 5_000_000)
         async with asyncio.timeout(40):
             while not (await client.allowances(evm.address, "base", [USDC])).allowances:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from textual.widget import Widget
@@ -10,7 +11,8 @@ from flows.signing import DIGEST, ORDER, document, review
 from swapdesk.flows.dex_payment import Agreed
 from swapdesk.flows.swap_signing import SwapSigning
 from swapdesk.secret import Secret
-from swapdesk.tui.screens.sign import SignScreen
+from swapdesk.tui.commands.sign import Sign
+from swapdesk.tui.screens.sign import READ_FIRST, SignScreen
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.widgets.passphrase_field import PassphraseField
 from swapdesk.wallet.review import Review
@@ -87,6 +89,28 @@ async def test_what_was_not_read_to_its_end_is_not_signed(market: Market) -> Non
         await run.still()
         await run.press("s")
         await run.settle(lambda: one.answers == [Agreed(None)], "the answer")
+
+
+async def test_what_is_not_drawn_yet_was_not_read(market: Market) -> None:
+    """The work asks whenever it is ready, also while the screen looks at what stood before."""
+    async with market.desk((80, 24)) as run:
+        one = Asked(run, await opened(run))
+        run.app.open_signing(one.signing)
+        await run.settle(lambda: isinstance(run.app.screen, SignScreen), "the screen")
+        screen = run.app.screen
+        assert isinstance(screen, SignScreen)
+        long = review(lines=LONG)
+        one.signing.reviewed(document(), long)
+        await run.still()
+        asking = asyncio.create_task(one.signing.look(long))
+        await asyncio.sleep(0)
+        assert one.signing.review is long
+        screen._see_end()
+        assert screen.verb_standing(Sign).locked == READ_FIRST
+        await run.see("sign or refuse in")
+        assert screen.verb_standing(Sign).locked == READ_FIRST
+        one.signing.refuse(long.id)
+        assert await asking is None
 
 
 async def test_what_weighs_more_than_a_label_asks_for_words(market: Market) -> None:

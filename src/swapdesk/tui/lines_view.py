@@ -38,6 +38,11 @@ class LinesView(Widget):
         """The rows at this width, each at most ``width`` cells. Free of side effects."""
         return []
 
+    @property
+    def laid_out(self) -> bool:
+        """Whether the rows that are drawn have their place on the screen already."""
+        return (self._laid_width, len(self._laid)) == (self.size.width, self.size.height)
+
     def redraw(self) -> None:
         """Lay out again; repaint from the first to the last cell that differs in each row."""
         if not self.is_mounted:

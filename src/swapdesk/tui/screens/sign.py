@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from textual import on
 from textual.containers import VerticalScroll
+from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.flows.journal_file import JournalUnavailable
@@ -56,9 +57,15 @@ SHORT_BELOW = 28
 class SignView(LinesView):
     """The review, or what goes on while there is none."""
 
+    class LaidOut(Message):
+        """It has its room on the screen."""
+
     def __init__(self, state: SignState, **place: Any) -> None:
         super().__init__(**place)
         self.state = state
+
+    def on_resize(self) -> None:
+        self.post_message(self.LaidOut())
 
     def show(self, state: SignState) -> None:
         self.state = state
@@ -108,6 +115,8 @@ class SignScreen(Page):
         self._raw = TextRows()
         self._read: set[str] = set()
         """Reviews of which the end was on the screen."""
+        self._drawn: str | None = None
+        """The review that the view shows."""
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._steps
@@ -165,7 +174,8 @@ class SignScreen(Page):
         short = self.app.size.height < SHORT_BELOW
         self._view.show(SignState(signing, short, self._reading.size.height))
         review = signing.review
-        step = review.id if review is not None else signing.stage.value
+        self._drawn = review.id if review is not None else None
+        step = self._drawn or signing.stage.value
         if step != self.guard.step:
             self._reading.scroll_to(y=0, animate=False, immediate=True)
             self._show_raw()
@@ -183,6 +193,7 @@ class SignScreen(Page):
         money = money_of(self.signing, where, self.now())
         self.set_money(money.where, money.next_, where_short=money.where_short, urgent=money.urgent)
 
+    @on(SignView.LaidOut)
     def _see_end(self) -> None:
         """The end of a review was on the screen: it may be signed from now on."""
         review, reading = self.signing.review, self._reading
@@ -192,8 +203,9 @@ class SignScreen(Page):
             # Whether there is more to read is known once it is laid out.
             self.refresh_keys()
             return
-        height = self._view.size.height
-        if height and reading.scroll_y + reading.size.height >= height:
+        # The signing moves on by itself: what is on the screen may still be what stood before.
+        shown = self._drawn == review.id and self._view.laid_out
+        if shown and reading.scroll_y + reading.size.height >= self._view.size.height:
             self._read.add(review.id)
             # What makes the key work is a change of the screen, whatever made it.
             self.guard.changed(self.guard.step)
