@@ -130,7 +130,11 @@ class Running:
 
         def find() -> int | None:
             for pid in children_of(self.process.pid):
-                line = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                try:
+                    line = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                except OSError:
+                    # It ended since it was listed.
+                    continue
                 if alive(pid) and module.encode() in line:
                     return pid
             return None
