@@ -1,6 +1,6 @@
 """What the wallet has for a plan: on each chain the account that pays, its tokens, its coin.
 
-Asked of the wallet's process, after a plan is known and again after it is paid; nothing of it
+Asked of the wallet's process once a plan is known; nothing of it
 keeps a row from being created, because what is missing can still be sent to the account.
 """
 

@@ -102,7 +102,8 @@ def plan_lines(state: PlanState, width: int) -> list[Line]:
     """Totals and what the wallet has of them, orders, groups, calls, signatures, gas."""
     plan = state.plan
     facts: list[tuple[str, Line]] = [
-        ("Total", _totals(plan, state.means)),
+        # What the wallet had says nothing about what is paid already.
+        ("Total", _totals(plan, () if state.paid else state.means)),
         ("Orders", _orders(plan)),
         ("Groups", _groups(plan)),
         ("Sign", line_of(state.built) if state.built else _signatures(plan)),
