@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from dataclasses import replace as changed
 from pathlib import Path
 
 import pytest
@@ -12,18 +13,12 @@ import pytest_asyncio
 
 from flows.signing import swap_intent
 from swapdesk.clock import SystemClock
-from swapdesk.flows import replacing
-from swapdesk.flows.bumping import (
-    Bumping,
-    Executed,
-    NotBumped,
-    Proposed,
-    UnderWay,
-)
-from swapdesk.flows.cancelling import Cancelled, Cancelling, NotCancelled
-from swapdesk.flows.cancelling import Proposed as CancelProposed
+from swapdesk.flows.bumping import Bumping
+from swapdesk.flows.cancelling import Cancelling
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.replacement import Done, Kept, Proposed, UnderWay
+from swapdesk.flows.replacing import replace
 from swapdesk.flows.signing_session import Ending
 from swapdesk.flows.swap_signing import SwapSigning
 from swapdesk.paths import Home
@@ -97,8 +92,8 @@ async def test_what_waits_is_paid_once_for_a_higher_fee(owner: Owner) -> None:
     assert not proposed.review.refused, proposed.review.findings
     assert proposed.review.agreed
     assert "MAY_BE_EITHER" in {one.code for one in proposed.review.findings}
-    ended = await owner.bumping.bump(proposed)
-    assert isinstance(ended, Executed)
+    ended = await owner.bumping.replace(proposed)
+    assert isinstance(ended, Done)
     assert not ended.failed
     assert await owner.states("bumped") == {
         first.hash: State.REPLACED,
@@ -107,9 +102,9 @@ async def test_what_waits_is_paid_once_for_a_higher_fee(owner: Owner) -> None:
     assert await owner.trader.paid() == before + PAID
     # Sent again, asked again, bumped again, cancelled: it stays one payment.
     assert (await client.broadcast(first.hash)).state is State.REPLACED
-    assert await owner.bumping.propose(first.hash) == Executed(first.hash, ended.hash)
+    assert await owner.bumping.propose(first.hash) == Done(first.hash, ended.hash)
     late = await owner.cancelling.propose(first.hash)
-    assert isinstance(late, NotCancelled)
+    assert isinstance(late, Kept)
     assert late.state is State.SUCCEEDED
     assert ended.hash in late.reason
     again = await client.review(owner.trader.payment(), owner.trader.deposit("bumped"))
@@ -129,17 +124,17 @@ async def test_the_first_may_be_executed_after_all(owner: Owner) -> None:
     await owner.mined(first.hash)
     ended: object
     try:
-        ended = await owner.bumping.bump(proposed)
+        ended = await owner.bumping.replace(proposed)
     except Refused as refused:
         # The second look sees that the nonce is used; nothing was signed.
         ended = refused
-    if isinstance(ended, Executed):
+    if isinstance(ended, Done):
         assert ended.hash == first.hash
     while (await client.resolve(first.hash)).state is not State.SUCCEEDED:
         pass
     assert await owner.trader.paid() == before + PAID
     told = await owner.bumping.propose(first.hash)
-    assert told == Executed(first.hash, first.hash)
+    assert told == Done(first.hash, first.hash)
 
 
 async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner: Owner) -> None:
@@ -151,11 +146,11 @@ async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner:
     await client.broadcast(one.hash)
     known = await owner.bumping.propose(first.hash)
     assert isinstance(known, UnderWay)
-    assert known.bump.hash == one.hash
+    assert known.second.hash == one.hash
     dearer = await owner.bumping.propose(one.hash)
     assert isinstance(dearer, Proposed)
-    ended = await owner.bumping.bump(dearer)
-    assert isinstance(ended, Executed)
+    ended = await owner.bumping.replace(dearer)
+    assert isinstance(ended, Done)
     assert await owner.states("twice") == {
         first.hash: State.REPLACED,
         one.hash: State.REPLACED,
@@ -190,22 +185,22 @@ async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Owner) -> 
     owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
     await client.broadcast(dear.hash)
     proposed = await owner.cancelling.propose(first.hash)
-    assert isinstance(proposed, CancelProposed)
+    assert isinstance(proposed, Proposed)
     cancellation = await client.sign(proposed.review)
     assert isinstance(cancellation, SignedTransaction)
     owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
     await client.broadcast(cancellation.hash)
     # What is being cancelled gets no higher fee; its cancellation does.
     refused = await owner.bumping.propose(dear.hash)
-    assert isinstance(refused, NotBumped)
+    assert isinstance(refused, Kept)
     assert cancellation.hash in refused.reason
     faster = await owner.bumping.propose(cancellation.hash)
     assert isinstance(faster, Proposed)
-    ended = await owner.bumping.bump(faster)
-    assert isinstance(ended, Executed)
-    assert await owner.cancelling.propose(first.hash) == Cancelled(first.hash, ended.hash)
+    ended = await owner.bumping.replace(faster)
+    assert isinstance(ended, Done)
+    assert await owner.cancelling.propose(first.hash) == Done(first.hash, ended.hash)
     done = await owner.bumping.propose(first.hash)
-    assert isinstance(done, NotBumped)
+    assert isinstance(done, Kept)
     assert "cancelled" in done.reason
     assert set((await owner.states("both")).values()) == {State.REPLACED, State.SUCCEEDED}
     assert await owner.trader.paid() == before
@@ -215,11 +210,11 @@ async def test_nothing_else_gets_a_higher_fee(owner: Owner) -> None:
     before = await owner.trader.paid()
     client, first = await owner.signed("unsent")
     told = await owner.bumping.propose(first.hash)
-    assert isinstance(told, NotBumped)
+    assert isinstance(told, Kept)
     assert told.state is State.SIGNED
     await client.abandon(first.hash)
     told = await owner.bumping.propose(first.hash)
-    assert isinstance(told, NotBumped)
+    assert isinstance(told, Kept)
     assert told.state is State.ABANDONED
     with pytest.raises(Refused) as refused:
         await owner.bumping.propose("0x" + "00" * 32)
@@ -255,7 +250,7 @@ async def test_a_session_that_waits_asks_for_the_higher_fee(
     assert not session.replaceable
     session.seen(first)
     assert session.replaceable
-    asking = asyncio.create_task(replacing.bump(owner.wallet, SystemClock(), session))
+    asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
     review = await opened(session)
     assert session.payload == owner.trader.payment()
     session.seen(first)
@@ -264,7 +259,7 @@ async def test_a_session_that_waits_asks_for_the_higher_fee(
     assert await asking is None
     assert len(await owner.states("asked")) == 1
     session.seen(first)
-    asking = asyncio.create_task(replacing.bump(owner.wallet, SystemClock(), session))
+    asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
     assert session.agree((await opened(session)).id)
     assert await asking is None
     assert set((await owner.states("asked")).values()) == {State.REPLACED, State.SUCCEEDED}
@@ -280,7 +275,7 @@ async def test_a_session_that_goes_on_withdraws_the_question(
     before = await owner.trader.paid()
     client, first = await owner.waiting("withdrawn")
     session.seen(first)
-    asking = asyncio.create_task(replacing.bump(owner.wallet, SystemClock(), session))
+    asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
     review = await opened(session)
     session.finish(Ending())
     assert session.review is None
@@ -298,12 +293,12 @@ async def test_a_session_that_waits_asks_for_the_cancellation(
     before = await owner.trader.paid()
     _, first = await owner.waiting("taken back")
     session.seen(first)
-    asking = asyncio.create_task(replacing.cancel(owner.wallet, SystemClock(), session))
+    asking = asyncio.create_task(replace(owner.wallet, owner.cancelling, session))
     assert session.agree((await opened(session)).id)
     assert await asking is None
     assert (await owner.states("taken back"))[first.hash] is State.REPLACED
     session.seen(first)
-    said = await replacing.bump(owner.wallet, SystemClock(), session)
+    said = await replace(owner.wallet, owner.bumping, session)
     assert said is not None
     assert "cancelled" in said
     assert await owner.trader.paid() == before
@@ -317,7 +312,7 @@ async def test_the_order_that_ended_gets_no_higher_fee(owner: Owner) -> None:
     assert not review.refused
     live = owner.trader.world.chain(CHAIN)
     # Enough for the first one in the next blocks, and for nothing above.
-    promise = replace(owner.trader.deposit("poor"), gas_units=21_000 * 2 * live.next_base_fee)
+    promise = changed(owner.trader.deposit("poor"), gas_units=21_000 * 2 * live.next_base_fee)
     review = await client.review(owner.trader.payment(), promise)
     poor = await client.sign(review)
     assert isinstance(poor, SignedTransaction)

@@ -10,8 +10,9 @@ import pytest
 import pytest_asyncio
 
 from swapdesk.clock import SystemClock
-from swapdesk.flows.cancelling import Cancelled, Cancelling, NotCancelled, Proposed
+from swapdesk.flows.cancelling import Cancelling
 from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.replacement import Done, Kept, Proposed
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wallet.client import WalletClient
@@ -68,8 +69,8 @@ async def test_a_payment_that_waits_is_taken_back_and_never_paid(owner: Owner) -
     assert not proposed.review.refused, proposed.review.findings
     assert proposed.review.phrase is None
     assert "CANCEL_MAY_FAIL" in {one.code for one in proposed.review.findings}
-    ended = await owner.cancelling.cancel(proposed)
-    assert isinstance(ended, Cancelled)
+    ended = await owner.cancelling.replace(proposed)
+    assert isinstance(ended, Done)
     states = {one.hash: one.state for one in await client.transactions("taken back")}
     assert states == {first.hash: State.REPLACED, ended.hash: State.SUCCEEDED}
     # Sending the first one again changes nothing, and the same confirmation pays no more.
@@ -89,7 +90,7 @@ async def test_what_was_executed_cannot_be_taken_back(owner: Owner) -> None:
     await client.broadcast(first.hash)
     await owner.trader.world.node.confirmed(CHAIN, bytes.fromhex(first.hash[2:]))
     ended = await owner.cancelling.propose(first.hash)
-    assert isinstance(ended, NotCancelled)
+    assert isinstance(ended, Kept)
     assert ended.state in (State.MINED, State.SUCCEEDED)
     assert await owner.trader.paid() == before + 10**15
     while (await client.resolve(first.hash)).state is not State.SUCCEEDED:
@@ -108,11 +109,11 @@ async def test_one_that_wins_the_race_is_told_as_executed(owner: Owner) -> None:
     await owner.trader.world.node.confirmed(CHAIN, bytes.fromhex(first.hash[2:]))
     ended: object
     try:
-        ended = await owner.cancelling.cancel(proposed)
+        ended = await owner.cancelling.replace(proposed)
     except Refused as refused:
         # The second look sees that the nonce is used; nothing was signed.
         ended = refused
-    assert not isinstance(ended, Cancelled)
+    assert not isinstance(ended, Done)
     assert await owner.trader.paid() == before + 10**15
     while (await client.resolve(first.hash)).state is not State.SUCCEEDED:
         pass
@@ -121,7 +122,7 @@ async def test_one_that_wins_the_race_is_told_as_executed(owner: Owner) -> None:
 async def test_one_that_was_never_sent_is_given_up(owner: Owner) -> None:
     before = await owner.trader.paid()
     client, first = await owner.paid("unsent")
-    assert await owner.cancelling.propose(first.hash) == Cancelled(first.hash, None)
+    assert await owner.cancelling.propose(first.hash) == Done(first.hash, None)
     (told,) = await client.transactions("unsent")
     assert told.state is State.ABANDONED
     with pytest.raises(Refused) as refused:

@@ -12,8 +12,10 @@ import pytest
 import pytest_asyncio
 
 from swapdesk.clock import SystemClock
-from swapdesk.flows import bumping, cancelling
+from swapdesk.flows.bumping import Bumping
+from swapdesk.flows.cancelling import Cancelling
 from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.replacement import Done, Outcome, Proposed, Undecided, UnderWay
 from swapdesk.paths import Home
 from swapdesk.settings import Settings, load_settings
 from swapdesk.wallet.client import WalletClient
@@ -27,6 +29,7 @@ from wallet.signing import CHAIN, Trader, trader
 State = TransactionState
 PAID = 10**15
 BUMP, CANCEL = "bump", "cancel"
+REPLACEMENTS = {BUMP: Bumping, CANCEL: Cancelling}
 SAMPLE = {(BUMP, "RecordsFile.COMMIT"), (CANCEL, "send_raw after")}
 CASES = [
     pytest.param(verb, moment, marks=() if (verb, moment) in SAMPLE else pytest.mark.long)
@@ -63,21 +66,13 @@ async def owner(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Owner
         yield Owner(settings, await trader(world, settings.places.keys))
 
 
-async def _ended(
-    verb: str, wallet: LocalWallet, hash_: str
-) -> bumping.Outcome | cancelling.Outcome:
+async def _ended(verb: str, wallet: LocalWallet, hash_: str) -> Outcome:
     """The command, from the question to its end."""
-    if verb == BUMP:
-        raising = bumping.Bumping(wallet, SystemClock())
-        asked = await raising.propose(hash_)
-        if isinstance(asked, bumping.Proposed | bumping.UnderWay):
-            return await raising.bump(asked)
-        return asked
-    taking = cancelling.Cancelling(wallet, SystemClock())
-    found = await taking.propose(hash_)
-    if isinstance(found, cancelling.Proposed | cancelling.UnderWay):
-        return await taking.cancel(found)
-    return found
+    replacement = REPLACEMENTS[verb](wallet, SystemClock())
+    asked = await replacement.propose(hash_)
+    if isinstance(asked, Proposed | UnderWay):
+        return await replacement.replace(asked)
+    return asked
 
 
 @pytest.mark.parametrize(("verb", "moment"), CASES)
@@ -103,7 +98,7 @@ async def test_one_transaction_of_the_nonce_is_executed(
         known = await client.transactions(intent)
         assert len(known) == (1 if moment == "_insert_given" else 2)
         ended = await _ended(verb, again, first.hash)
-        assert isinstance(ended, bumping.Executed | cancelling.Cancelled), ended
+        assert isinstance(ended, Done), ended
         assert ended.hash is not None
         assert {one.hash: one.state for one in await client.transactions(intent)} == {
             first.hash: State.REPLACED,
@@ -121,5 +116,5 @@ async def _struck(client: WalletClient, verb: str, wallet: LocalWallet, hash_: s
         told = await _ended(verb, wallet, hash_)
     except AgentGone as gone:
         return gone.words
-    assert isinstance(told, bumping.StillWaiting | cancelling.Undecided), told
+    assert isinstance(told, Undecided), told
     return (await client.ended()).words

@@ -238,13 +238,17 @@ def cancel(call: Call, hash_: str, yes: bool, descriptor: int | None) -> int:
     """
     if not (yes or call.interactive):
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
-    from swapdesk.cli.wallet_replacing import cancel_transaction
+    from swapdesk.cli.wallet_replacing import CANCELLED, replace_transaction
     from swapdesk.cli.wallet_session import run_on_chains
+    from swapdesk.flows.cancelling import Cancelling
 
     return run_on_chains(
         call,
-        lambda session, wallet: cancel_transaction(session, wallet, hash_, descriptor, yes),
-    )
+        lambda session, wallet: replace_transaction(
+            session, wallet, Cancelling(wallet, session.desk.clock), CANCELLED, hash_, descriptor,
+            yes,
+        ),
+    )  # fmt: skip
 
 
 @wallet.command()
@@ -268,15 +272,19 @@ def bump(call: Call, hash_: str, gas: int | None, yes: bool, descriptor: int | N
     """
     if not (yes or call.interactive):
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
-    from swapdesk.cli.wallet_replacing import bump_transaction
+    from swapdesk.cli.wallet_replacing import BUMPED, replace_transaction
     from swapdesk.cli.wallet_session import run_on_chains
-    from swapdesk.flows.bumping import GAS_UNITS
+    from swapdesk.flows.bumping import Bumping
+    from swapdesk.flows.replacement import GAS_UNITS
 
     units = GAS_UNITS if gas is None else gas
     return run_on_chains(
         call,
-        lambda session, wallet: bump_transaction(session, wallet, hash_, units, descriptor, yes),
-    )
+        lambda session, wallet: replace_transaction(
+            session, wallet, Bumping(wallet, session.desk.clock, units), BUMPED, hash_, descriptor,
+            yes,
+        ),
+    )  # fmt: skip
 
 
 @wallet.command()

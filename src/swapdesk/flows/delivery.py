@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from swapdesk.clock import Clock
-from swapdesk.flows.replacement import standing
+from swapdesk.flows.one_nonce import standing
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.protocol import RefusalCode

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from swapdesk.clock import Clock
 from swapdesk.flows.dex_watch import Watch
 from swapdesk.flows.journal import Journal
-from swapdesk.flows.replacement import standing
+from swapdesk.flows.one_nonce import standing
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import Payload, SolanaPayload, TransactionPayload

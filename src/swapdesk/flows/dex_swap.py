@@ -45,7 +45,7 @@ from swapdesk.flows.intent_log import TwinPending
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import StepState
-from swapdesk.flows.replacement import telling
+from swapdesk.flows.one_nonce import telling
 from swapdesk.flows.solana_half import half_of
 from swapdesk.flows.wording import (
     ALREADY_ASKED,

@@ -12,7 +12,7 @@ from datetime import timedelta
 from swapdesk.clock import Clock
 from swapdesk.flows.delivery import deliver
 from swapdesk.flows.local_wallet import LocalWallet
-from swapdesk.flows.replacement import telling
+from swapdesk.flows.one_nonce import telling
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.holdings import Allowance

@@ -23,7 +23,7 @@ from swapdesk.flows.funding import MAY_BE_PAID, SENT_BEFORE, Funded, not_payable
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import StepState
-from swapdesk.flows.replacement import standing, telling
+from swapdesk.flows.one_nonce import standing, telling
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.accounts import Account

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.batch.standing import Until
     from swapdesk.flows.dex_plan import SwapPlan
     from swapdesk.flows.intent import Intent
+    from swapdesk.flows.replacement import Replacement
     from swapdesk.flows.running_bundles import RunningBundles
     from swapdesk.flows.running_deposits import RunningDeposits
     from swapdesk.flows.running_swaps import RunningSwaps
@@ -136,18 +137,24 @@ class Signing(App[int]):
 
     def bump_signing(self, signing: SigningSession) -> None:
         """Ask for more gas for what the session waits for; the session goes on meanwhile."""
-        self.run_worker(self._replace(signing, cancel=False), group="swap", exit_on_error=False)
+        from swapdesk.flows.bumping import Bumping
+
+        desk = self.session.desk
+        asked = self._replace(signing, Bumping(desk.wallet, desk.clock))
+        self.run_worker(asked, group="swap", exit_on_error=False)
 
     def cancel_signing(self, signing: SigningSession) -> None:
         """Ask for the cancellation of what the session waits for."""
-        self.run_worker(self._replace(signing, cancel=True), group="swap", exit_on_error=False)
-
-    async def _replace(self, signing: SigningSession, *, cancel: bool) -> None:
-        from swapdesk.flows import replacing
+        from swapdesk.flows.cancelling import Cancelling
 
         desk = self.session.desk
-        ask = replacing.cancel if cancel else replacing.bump
-        said = await ask(desk.wallet, desk.clock, signing)
+        asked = self._replace(signing, Cancelling(desk.wallet, desk.clock))
+        self.run_worker(asked, group="swap", exit_on_error=False)
+
+    async def _replace(self, signing: SigningSession, replacement: Replacement) -> None:
+        from swapdesk.flows.replacing import replace
+
+        said = await replace(self.session.desk.wallet, replacement, signing)
         if said is not None:
             self.post_message(NotReplaced(signing, said))
 

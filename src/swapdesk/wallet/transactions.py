@@ -45,6 +45,9 @@ FINAL = frozenset(
 )
 """Nothing can come of these any more."""
 
+EXECUTED = frozenset({TransactionState.SUCCEEDED, TransactionState.FAILED})
+"""The chain took these, and no other of their nonce."""
+
 HARMLESS = FINAL - {TransactionState.SUCCEEDED}
 """Nothing was paid by these but gas, so another one may be signed for the same intent."""
 

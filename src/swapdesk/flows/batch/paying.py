@@ -16,7 +16,7 @@ from swapdesk.flows.dex_payment import DexPayment, Look, NotAgreed, NotSignable,
 from swapdesk.flows.dex_watch import Watch
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import StepState
-from swapdesk.flows.replacement import telling
+from swapdesk.flows.one_nonce import telling
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.payload import Payload
