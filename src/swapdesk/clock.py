@@ -26,6 +26,16 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
 
+_LOOK_SECONDS = 1.0
+
+
+async def until(clock: Clock, moment: datetime) -> None:
+    """Wait for a moment by a clock that may jump: the sandbox's when it is moved, every machine's
+    after it slept. What was passed over is noticed within a second of ``clock.sleep``."""
+    while (left := (moment - clock.now()).total_seconds()) > 0:
+        await clock.sleep(min(left, _LOOK_SECONDS))
+
+
 def through_suspend() -> Callable[[], float]:
     """A monotonic time that goes on while the machine sleeps, where the system has one.
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
 
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, swap_intent
+from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import ManualClock
 from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen
 from swapdesk.flows.dex_payment import Agreed, NotAgreed
@@ -97,6 +99,28 @@ async def test_a_review_that_expires_ends_the_question(
     assert ended.value.code == "QUOTE_EXPIRED"
     assert session.review is None
     assert not session.agree("r1")
+
+
+async def test_a_clock_that_is_moved_over_its_end_ends_the_question(
+    journal: Journal, clock: ManualClock
+) -> None:
+    """The sandbox's time jumps; the desk hears of it with the next answer of the service."""
+    server = ServerClock(clock)
+    session = SwapSigning(
+        swap_intent(), journal, server, lambda: None, fresh=True, wallet="trading", plan=PLAN,
+        confirmations=2,
+    )  # fmt: skip
+    task = await asked(session)
+    at = clock.monotonic()
+    server.observe(format_datetime(NOW + timedelta(minutes=9), usegmt=True), sent=at, received=at)
+    clock.advance(1)
+    await asyncio.sleep(0)
+    assert not task.done()
+    server.observe(format_datetime(NOW + timedelta(minutes=10), usegmt=True), sent=at, received=at)
+    clock.advance(1)
+    with pytest.raises(NotAgreed, match="quote ended"):
+        await task
+    assert session.review is None
 
 
 async def test_who_stops_asking_is_asked_no_more(session: SwapSigning) -> None:

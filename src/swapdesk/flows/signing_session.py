@@ -16,7 +16,7 @@ from enum import Enum
 from typing import ClassVar
 
 from swapdesk.client.errors import ClientError
-from swapdesk.clock import Clock
+from swapdesk.clock import Clock, until
 from swapdesk.flows.dex_payment import Agreed, NotAgreed
 from swapdesk.flows.dex_watch import Watch
 from swapdesk.flows.intent import TokenFacts
@@ -220,8 +220,7 @@ class SigningSession(Watch, ABC):
         self._withdraw()
         self.review, self._answer, self.transaction = review, answer, None
         self._changed()
-        left = (review.valid_until - self._clock.now()).total_seconds()
-        over = asyncio.create_task(self._clock.sleep(max(0.0, left)))
+        over = asyncio.create_task(until(self._clock, review.valid_until))
         over.add_done_callback(lambda _: answer.cancel())
         try:
             await asyncio.wait({answer})
