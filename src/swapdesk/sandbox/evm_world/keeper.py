@@ -31,9 +31,11 @@ EVERY_SECONDS = 5.0
 """Between two looks at a chain."""
 IDLE_SECONDS = 120.0
 """After the last request to a chain its pools are left alone."""
-WAKING_SECONDS = 3.0
-"""For so long after its first request a chain that was left alone may let requests wait for its
-pools; where blocks are slower they are answered as the pools stand."""
+BEAT_SECONDS = 3.0
+"""A block that is further ahead than this is not waited for: where blocks are slow, requests are
+answered as the pools stand. While one is made they wait, on a busy machine too."""
+WAKING_SECONDS = 10.0
+"""Nothing waits longer for its pools: a chain that cannot make a block answers as it stands."""
 _GAS, _STEP_GAS = 100_000, 160_000
 """Bounds of one transaction; what it does not need is not paid."""
 
@@ -77,7 +79,8 @@ class Keeper:
 
     async def attend(self, chain: str) -> None:
         """``look``; and where a chain was left alone, wait until its pools are at the market
-        again: what is quoted from them must still hold a moment later."""
+        again, as far as the blocks that are due now bring them: what is quoted from them must
+        still hold a moment later."""
         watched = self._chains[chain]
         now = self._clock.monotonic()
         if not _busy(watched, now):
@@ -92,15 +95,16 @@ class Keeper:
         late.cancel()
 
     async def _woke(self, chain: str) -> None:
-        """Step by step after a rest, each mined, until there is nothing to move."""
+        """Step by step after a rest, each mined, until there is nothing to move, or no block to
+        move it in; the rounds go on with what is left."""
         watched = self._chains[chain]
         live = watched.live
         try:
             while await self.step(chain) is not None or _waits(watched):
-                changed = live.changed
                 while _waits(watched):
-                    await changed.wait()
-                    changed = live.changed
+                    if live.rest_seconds > BEAT_SECONDS:
+                        return
+                    await live.changed.wait()
         except Exception:
             logger.exception("the pools of %s were not moved", chain)
         finally:

@@ -27,5 +27,9 @@ class Beats:
 
     def seconds_to(self, slot: int) -> float:
         """Until a slot begins, but never longer than the clock may be left unasked."""
+        return min(self.left(slot), LONGEST_SLEEP)
+
+    def left(self, slot: int) -> float:
+        """Seconds until a slot begins as the clock goes now."""
         missing = slot * self._block_ms - self._clock.moment().world
-        return min(max(0.0, missing / 1000 / float(self._clock.speed)), LONGEST_SLEEP)
+        return max(0.0, missing / 1000 / float(self._clock.speed))

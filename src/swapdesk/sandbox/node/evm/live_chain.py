@@ -74,6 +74,11 @@ class LiveChain:
         return next_base_fee(self.terms, self.head.header)
 
     @property
+    def rest_seconds(self) -> float:
+        """Until the next block may be made; 0.0 where it is due or is being made."""
+        return self._beats.left(min(self.head.slot, self._beats.now().slot) + 1)
+
+    @property
     def state(self) -> StateKeys:
         """By key, for reading."""
         return self._chain.state
