@@ -8,14 +8,19 @@ from datetime import UTC, datetime, timedelta
 
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.facts import AUTHORIZATION_STATE, Facts, GasPlan, Read, needed
-from swapdesk.agent.gate.policy import Policy
+from swapdesk.agent.gate.policy import AccountFactory, Policy
 from swapdesk.agent.gate.verdict import Verdict, judge, unreadable
 from swapdesk.agent.shapes.claim import Claim, PayloadRefused
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.typed_data.document import read_document
 from swapdesk.chain.calldata import erc20, permit2, venues
-from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
+from swapdesk.chain.deployments import (
+    PERMIT2,
+    SANDBOX_ACCOUNT,
+    SANDBOX_ACCOUNT_FACTORY,
+    SANDBOX_VENUES,
+)
 from swapdesk.wallet.payload import Payload, TypedDataPayload
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.review import BalanceChange, Simulation
@@ -66,7 +71,8 @@ PROMISE = Promise(
     gas_units=GAS,
     chain_out_id=CHAIN_ID,
 )
-POLICY = Policy(ALICE, CHAIN_ID, GENESIS, SANDBOX_VENUES)
+ACCOUNTS = AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
+POLICY = Policy(ALICE, CHAIN_ID, GENESIS, SANDBOX_VENUES, accounts=ACCOUNTS)
 
 CODE = b"\x60\x80"
 _WITH_CODE = {
@@ -74,6 +80,7 @@ _WITH_CODE = {
     WETH.contract,
     PERMIT2,
     TRAP,
+    SANDBOX_ACCOUNT_FACTORY,
     *(one.address for one in SANDBOX_VENUES),
 }
 TOKEN_DOMAIN = {

@@ -34,7 +34,8 @@ from agent.gate_world import (
     changes,
 )
 from swapdesk.chain.calldata import erc20, permit2, venues
-from swapdesk.chain.deployments import PERMIT2
+from swapdesk.chain.deployments import PERMIT2, SANDBOX_ACCOUNT_FACTORY
+from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, NO_SALT
 from swapdesk.wallet.payload import ChainStep, Payload, TransactionPayload, TypedDataPayload
 from swapdesk.wallet.promise import DepositPromise, Promise, Purpose
 
@@ -325,6 +326,13 @@ CALLS: dict[str, Honest] = {
         _promise("me", chain_out="base", chain_out_id=OTHER_CHAIN_ID, fee_units=10**15),
         changes((ALICE, USDC, -SELL), (ALICE, ETH, -(10**15))),
         10**15,
+    ),
+    "createAccount": _call(
+        Purpose.DEPLOY,
+        SANDBOX_ACCOUNT_FACTORY,
+        CREATE_ACCOUNT.call(ALICE, NO_SALT),
+        _promise("none", sell=ETH, sell_units=0, buy=ETH, least_units=0, quoted_units=0),
+        NOTHING_MOVES,
     ),
 }
 

@@ -86,6 +86,8 @@ def numbers(meaning: Meaning, honest: int, bits: int) -> list[int]:
         wished = [SECONDS, SECONDS + 60, top]
     elif meaning is Meaning.NONCE:
         wished = [USED_NONCE]
+    elif meaning is Meaning.SALT:
+        wished = [1, 7, 1 << 64, top]
     elif meaning in (Meaning.CHAIN, Meaning.DESTINATION):
         wished = [0, 1, 8453, honest + 1, honest - 1, 1_337_000_010, 1_337_042_161, top]
     else:
@@ -418,7 +420,7 @@ def promises() -> Iterator[tuple[str, Honest]]:
             {"chain_id": None},
             {"gas_units": -1},
         ]
-        if name != "approve nothing":
+        if name not in ("approve nothing", "createAccount"):
             wrong += [{"sell_units": 0}, {"sell": replace(WETH, contract=TRAP)}]
         if honest.payload.purpose in (Purpose.ORDER, Purpose.SWAP):
             wrong += [

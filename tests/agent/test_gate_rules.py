@@ -43,18 +43,15 @@ from swapdesk.agent.gate import rules
 from swapdesk.agent.gate.case import Rule
 from swapdesk.agent.gate.facts import GasPlan
 from swapdesk.agent.gate.memory import Signed
-from swapdesk.agent.gate.policy import AccountFactory
-from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES
+from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.calldata import erc20, permit2, venues
-from swapdesk.chain.deployments import SANDBOX_ACCOUNT, SANDBOX_ACCOUNT_FACTORY
-from swapdesk.chain.user_operation.smart_account import account_address
+from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Match, Severity, Simulation
 
-ACCOUNTS = AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
 SMART_ACCOUNT = account_address(ALICE)
 UNKNOWN_DOCUMENT = {
     "types": {"Vote": [{"name": "who", "type": "address"}]},
@@ -178,7 +175,7 @@ def pay() -> Scene:
 
 def fund(to: str = SMART_ACCOUNT, units: int = SELL) -> Scene:
     """What a bundle needs, sent to the account's own smart account."""
-    scene = pay().promised(deposit=None).holding(accounts=ACCOUNTS)
+    scene = pay().promised(deposit=None)
     scene = scene.call(erc20.TRANSFER.call(to, units)).sent(purpose=Purpose.FUND)
     return scene.on(simulation=moved((to, USDC, units), bought=0))
 
@@ -350,6 +347,10 @@ TABLE: dict[str, tuple[Any, Any]] = {
     ),
     "FUNDING_PAYEE_DIFFERS": (lambda: fund(MALLORY), fund),
     "FUNDING_ABOVE": (lambda: fund(units=SELL + 1), fund),
+    "SALT_DIFFERS": (
+        lambda: Scene("createAccount").call(CREATE_ACCOUNT.call(ALICE, 1)),
+        lambda: Scene("createAccount"),
+    ),
     "DEPOSIT_MISSING": (lambda: pay().promised(deposit=None), pay),
     "DEPOSIT_ADDRESS_DIFFERS": (lambda: pay().deposit(address=BOB), pay),
     "DEPOSIT_AMOUNT_DIFFERS": (
@@ -501,7 +502,7 @@ def test_every_rule_is_in_the_table_and_in_the_registry():
         for one in vars(importlib.import_module(f"{rules.__name__}.{module.name}")).values()
         if isinstance(one, Rule)
     }
-    assert written == {id(rule) for rule in (*RULES, *BUNDLE_RULES)}
+    assert written == {id(rule) for rule in (*RULES, *BUNDLE_RULES, *WITHDRAWAL_RULES)}
 
 
 MISSING = {

@@ -288,6 +288,40 @@ def bump(call: Call, hash_: str, gas: int | None, yes: bool, descriptor: int | N
 
 
 @wallet.command()
+@click.option("--chain", required=True, metavar="CHAIN", help="Short name of the chain.")
+@click.option("--token", metavar="TOKEN", help="Symbol or contract; else everything.")
+@account_option
+@click.option("--despite-bundle", is_flag=True, help="Also where a bundle that waits needs it.")
+@click.option("--yes", is_flag=True, help="Sign without asking.")
+@passphrase_option
+@desk_command
+def withdraw(
+    call: Call,
+    chain: str,
+    token: str | None,
+    account: str | None,
+    despite_bundle: bool,
+    yes: bool,
+    descriptor: int | None,
+) -> int:
+    """Take out what your smart account holds, such as after a bundle that failed.
+
+    It pays the account that owns it, and nobody else; one that does not stand yet is made first.
+    Given again it goes on with a transaction that is not confirmed yet.
+    """
+    if not (yes or call.interactive):
+        raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
+    from swapdesk.cli.wallet_session import run_on_chains
+    from swapdesk.cli.wallet_withdrawing import Wanted
+    from swapdesk.cli.wallet_withdrawing import withdraw as take_out
+
+    wanted = Wanted(chain, token, account, despite_bundle)
+    return run_on_chains(
+        call, lambda session, wallet: take_out(session, wallet, wanted, descriptor, yes)
+    )
+
+
+@wallet.command()
 @desk_command
 def lock(call: Call) -> int:
     """Make sure that no process has keys open; exit 9 when another desk has the wallet."""

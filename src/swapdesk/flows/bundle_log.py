@@ -93,6 +93,15 @@ class BundleLog:
         )
         return [_bundle_of(row) for row in rows]
 
+    def paid_from(self, account: str, chain: str) -> list[JournaledBundle]:
+        """All that an account of the wallet was to pay on a chain, oldest first."""
+        rows = self._file.read(
+            "SELECT * FROM bundle WHERE json_extract(built, '$.account') = ?"
+            " AND json_extract(built, '$.chain') = ? ORDER BY rowid",
+            (account, chain),
+        )
+        return [_bundle_of(row) for row in rows]
+
     def sent_since(self, moment: datetime) -> list[JournaledBundle]:
         """Those whose signatures left after ``moment``."""
         rows = self._file.read("SELECT * FROM bundle WHERE sent_at > ?", (rfc3339(moment),))

@@ -155,5 +155,16 @@ CREATE TABLE IF NOT EXISTS batch_payer (
     account      TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE IF NOT EXISTS withdrawal (
+    intent_id    TEXT PRIMARY KEY,
+    account      TEXT NOT NULL,
+    sender       TEXT NOT NULL,
+    chain        TEXT NOT NULL,
+    taken        TEXT NOT NULL,
+    state        TEXT NOT NULL,
+    hash         TEXT,
+    moved        TEXT NOT NULL
+) STRICT;
+
 CREATE INDEX IF NOT EXISTS event_by_order ON event (service_id, id);
 """

@@ -214,7 +214,7 @@ class LocalWallet:
 
     async def _held(self, client: WalletClient, account: Account, link: ChainLink) -> ChainHoldings:
         name = self.chain_name(link.name)
-        priced = await self._assets(link)
+        priced = await self._priced(link)
         try:
             assets = [one for one, _ in priced]
             told = await _twice(lambda: client.balances(account.address, link.name, assets))
@@ -235,7 +235,7 @@ class LocalWallet:
         self, client: WalletClient, account: Account, link: ChainLink
     ) -> ChainAllowances:
         name = self.chain_name(link.name)
-        tokens = [one for one, _ in await self._assets(link) if one.contract is not None]
+        tokens = [one for one, _ in await self._priced(link) if one.contract is not None]
         try:
             told = await _twice(lambda: client.allowances(account.address, link.name, tokens))
         except Refused as refused:
@@ -256,12 +256,16 @@ class LocalWallet:
         if link is None:
             return []
         found: dict[str, Asset] = {}
-        for asset, price in await self._assets(link):
+        for asset, price in await self._priced(link):
             if asset.symbol in symbols and asset.contract is not None and price is not None:
                 found.setdefault(asset.symbol, asset)
         return list(found.values())
 
-    async def _assets(self, link: ChainLink) -> list[tuple[Asset, Decimal | None]]:
+    async def assets(self, link: ChainLink) -> list[Asset]:
+        """The coin and the verified tokens of a chain."""
+        return [one for one, _ in await self._priced(link)]
+
+    async def _priced(self, link: ChainLink) -> list[tuple[Asset, Decimal | None]]:
         """The coin and the verified tokens of a chain, with their prices."""
         catalog = self._catalog
         if catalog is None:

@@ -10,7 +10,7 @@ from swapdesk.wallet.accounts import Account, Accounts, ImportChoice, Kind, Orig
 from swapdesk.wallet.agent_process import AGENT, AgentProcess
 from swapdesk.wallet.encoding import from_json, payload_from_json, payload_to_json, to_json
 from swapdesk.wallet.errors import AgentGone
-from swapdesk.wallet.holdings import Allowances, Balances, CallData, SolanaDraft
+from swapdesk.wallet.holdings import Allowances, Balances, CallData, SmartAccount, SolanaDraft
 from swapdesk.wallet.own_digest import held_against
 from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.place import WalletPlace
@@ -203,6 +203,20 @@ class WalletClient:
         other payload; refused as ``balances``, and for a promise without a deposit."""
         arguments = {"promise": to_json(promise)}
         return from_json(SolanaDraft, await self._agent.ask(Operation.SOLANA_DEPOSIT, arguments))
+
+    async def smart_account(
+        self, address: str, chain: str, assets: Sequence[Asset]
+    ) -> SmartAccount:
+        """What the smart account of an account has on a chain; refused as ``balances``, and where
+        no factory of smart accounts is known."""
+        arguments = {"address": address, "chain": chain, "assets": [to_json(a) for a in assets]}
+        return from_json(SmartAccount, await self._agent.ask(Operation.SMART_ACCOUNT, arguments))
+
+    async def withdrawal(self, promise: Promise) -> CallData:
+        """The call by which an account has its smart account pay it what a promise says, to be
+        reviewed and signed as any other payload."""
+        arguments = {"promise": to_json(promise)}
+        return from_json(CallData, await self._agent.ask(Operation.WITHDRAWAL, arguments))
 
     # Signing
 

@@ -60,17 +60,32 @@ class Allowances:
 
 
 @dataclass(frozen=True)
+class CallData:
+    """A call that the agent encoded: ``to`` a contract, ``data`` as 0x-hex."""
+
+    to: str
+    data: str
+
+
+@dataclass(frozen=True)
+class SmartAccount:
+    """The account that pays the bundles of ``owner`` on one chain, at its counterfactual
+    ``address``. ``balances`` are in the sequence they were asked for, ``prepaid`` the wei that the
+    EntryPoint keeps for its gas, None where it did not tell. ``deployment`` is the call that puts
+    it there, None where it stands."""
+
+    chain: str
+    owner: str
+    address: str
+    balances: tuple[Balance, ...]
+    prepaid: int | None
+    deployment: CallData | None = None
+
+
+@dataclass(frozen=True)
 class SolanaDraft:
     """A transaction that the agent built, in base64 and without a signature; it is executed at
     ``last_valid_height`` at last."""
 
     transaction: str
     last_valid_height: int
-
-
-@dataclass(frozen=True)
-class CallData:
-    """A call that the agent encoded: ``to`` a contract, ``data`` as 0x-hex."""
-
-    to: str
-    data: str

@@ -30,6 +30,10 @@ class Purpose(StrEnum):
     """A plain transfer to the account's own smart account, which pays a bundle out of it."""
     BUNDLE = "bundle"
     """A UserOperation by which the account's smart account pays deposits of a group."""
+    DEPLOY = "deploy"
+    """The account's own smart account is put where its address says."""
+    WITHDRAW = "withdraw"
+    """The account's own smart account pays what it holds to the account."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,23 @@ class BundlePromise:
 
 
 @dataclass(frozen=True)
+class TakenOut:
+    """``units`` of a token that a smart account pays its owner."""
+
+    asset: Asset
+    units: int
+
+
+@dataclass(frozen=True)
+class WithdrawalPromise:
+    """What the smart account pays its owner, in this order and nothing else, and last of all
+    ``prepaid``: the wei that the EntryPoint keeps for its gas, 0 where they stay there."""
+
+    taken: tuple[TakenOut, ...]
+    prepaid: int = 0
+
+
+@dataclass(frozen=True)
 class Promise:
     """One confirmed swap.
 
@@ -82,7 +103,7 @@ class Promise:
     ``fee_units`` the most that a venue may take beside it in that coin (a bridge fee).
     ``chain_out_id`` is the EVM id of ``chain_out``, None where it has none. ``bundle`` is what
     an operation pays: ``sell_units`` is then the most of all of it, and ``gas_units`` bounds what
-    the EntryPoint may take for its gas.
+    the EntryPoint may take for its gas. ``withdrawal`` is what a smart account pays its owner.
     """
 
     intent_id: str
@@ -105,3 +126,4 @@ class Promise:
     fee_units: int = 0
     chain_out_id: int | None = None
     bundle: BundlePromise | None = None
+    withdrawal: WithdrawalPromise | None = None

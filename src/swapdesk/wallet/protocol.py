@@ -54,6 +54,8 @@ class Operation(StrEnum):
     REVOCATION = "revocation"
     SOLANA_REVOCATION = "solana_revocation"
     SOLANA_DEPOSIT = "solana_deposit"
+    SMART_ACCOUNT = "smart_account"
+    WITHDRAWAL = "withdrawal"
 
 
 class Event(StrEnum):

@@ -11,6 +11,9 @@ from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.chain.addresses.grouping import grouped
 from swapdesk.wallet.promise import Asset, DepositPromise
 
+FieldWords = Callable[[Case, ClaimField], tuple[str, str]]
+"""What is signed, and what was promised for it."""
+
 _COIN = Asset("of the chain's coin", 18, None)
 _SOL = Asset("SOL", 9, None)
 
@@ -42,7 +45,7 @@ def _units(case: Case, field: ClaimField) -> tuple[str, str]:
     return signed, "nothing" if deposit is None else amount(deposit.units, sell)
 
 
-def _account(case: Case, field: ClaimField) -> tuple[str, str]:
+def account_words(case: Case, field: ClaimField) -> tuple[str, str]:
     return plain(field.value), f"the smart account of {grouped(case.promise.account)}"
 
 
@@ -51,7 +54,7 @@ def _factory(case: Case, field: ClaimField) -> tuple[str, str]:
     return plain(field.value), "nobody" if factory is None else grouped(factory.address)
 
 
-def _entry_point(case: Case, field: ClaimField) -> tuple[str, str]:
+def entry_point_words(case: Case, field: ClaimField) -> tuple[str, str]:
     return plain(field.value), "the EntryPoint that everybody uses"
 
 
@@ -68,12 +71,12 @@ def _gas(case: Case, field: ClaimField) -> tuple[str, str]:
     return f"at most {amount(units, coin)}", f"{amount(case.promise.gas_units, coin)} at most"
 
 
-BUNDLE_WORDS: dict[Meaning, Callable[[Case, ClaimField], tuple[str, str]]] = {
+BUNDLE_WORDS: dict[Meaning, FieldWords] = {
     Meaning.PAYEE: _payee,
     Meaning.SOLD_UNITS: _units,
-    Meaning.SMART_ACCOUNT: _account,
+    Meaning.SMART_ACCOUNT: account_words,
     Meaning.ACCOUNT_FACTORY: _factory,
-    Meaning.CONTRACT: _entry_point,
+    Meaning.CONTRACT: entry_point_words,
     Meaning.NONCE: _nonce,
     Meaning.NETWORK_FEE: _gas,
 }

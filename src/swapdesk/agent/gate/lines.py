@@ -11,7 +11,8 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from swapdesk.agent.gate.bundle_words import BUNDLE_WORDS
 from swapdesk.agent.gate.case import Case
-from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES
+from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
+from swapdesk.agent.gate.withdrawal_words import WITHDRAWAL_WORDS
 from swapdesk.agent.gate.words import LONGEST_TEXT, amount, moment, plain
 from swapdesk.agent.shapes.claim import Act, ClaimField, Target
 from swapdesk.agent.shapes.meaning import Meaning
@@ -24,7 +25,11 @@ Words = Callable[[Case, ClaimField], tuple[str, str]]
 
 BOUND = frozenset().union(*(rule.binds for rule in RULES))
 """Meanings that some rule holds to the promise."""
-BOUND_IN_BUNDLES = frozenset().union(*(rule.binds for rule in BUNDLE_RULES))
+_BOUND_IN = {
+    Act.BUNDLE: frozenset().union(*(rule.binds for rule in BUNDLE_RULES)),
+    Act.WITHDRAW: frozenset().union(*(rule.binds for rule in WITHDRAWAL_RULES)),
+}
+"""The same of payloads with rules of their own."""
 
 _HARMLESS = frozenset({Meaning.LABEL, Meaning.ROUTE, Meaning.PROOF})
 """Unbound, and still no more than labels."""
@@ -55,8 +60,8 @@ def lines_of(case: Case, findings: Iterable[Finding]) -> tuple[ReviewLine, ...]:
 def _line(
     case: Case, field: ClaimField, refused: set[str | None], warned: Mapping[str | None, str]
 ) -> ReviewLine:
-    bundle = case.claim.act is Act.BUNDLE
-    table = {**_WORDS, **BUNDLE_WORDS} if bundle else _WORDS
+    act = case.claim.act
+    table = {**_WORDS, **_WORDS_OF.get(act, {})}
     signed, promised = table.get(field.meaning, _unbound)(case, field)
     units = field.value if field.meaning in _AMOUNTS and type(field.value) is int else None
     if field.label in refused:
@@ -64,8 +69,8 @@ def _line(
     if warned.get(field.label) in _LESS:
         return ReviewLine(field.label, signed, promised, Match.UNMATCHED, units=units)
     # What a document of unknown shape says is bound by nobody, its chain excepted.
-    known = case.claim.act is not Act.UNKNOWN or field.meaning is Meaning.CHAIN
-    bound = BOUND_IN_BUNDLES if bundle else BOUND
+    known = act is not Act.UNKNOWN or field.meaning is Meaning.CHAIN
+    bound = _BOUND_IN.get(act, BOUND)
     if field.meaning in bound and known and not _free_memo(case, field):
         promised = f"{promised}, see below" if field.label in warned else promised
         return ReviewLine(field.label, signed, promised, Match.EQUAL, units=units)
@@ -124,6 +129,7 @@ def _contract(case: Case, field: ClaimField) -> tuple[str, str]:
     said = {
         Target.TOKEN: f"the token {case.promise.sell.symbol}",
         Target.PERMIT2: "Permit2",
+        Target.FACTORY: "the factory of your smart account",
         Target.VENUE: _of_venue(case.promise),
     }
     return plain(field.value), said.get(case.claim.target, "not in the quote")
@@ -263,6 +269,10 @@ def _network_fee(case: Case, field: ClaimField) -> tuple[str, str]:
     return amount(units, _SOL), f"{amount(case.promise.gas_units, _SOL)} at most"
 
 
+def _salt(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), "your one smart account"
+
+
 def _lifetime(case: Case, field: ClaimField) -> tuple[str, str]:
     return plain(field.value), f"{case.facts.blocks_left or 0} blocks left"
 
@@ -296,5 +306,10 @@ _WORDS: dict[Meaning, Words] = {
     Meaning.RENT_PAYEE: _opened,
     Meaning.RENT_TOKEN: _opened,
     Meaning.NETWORK_FEE: _network_fee,
+    Meaning.SALT: _salt,
     Meaning.LIFETIME: _lifetime,
+}
+_WORDS_OF: dict[Act, dict[Meaning, Words]] = {
+    Act.BUNDLE: BUNDLE_WORDS,
+    Act.WITHDRAW: WITHDRAWAL_WORDS,
 }

@@ -9,6 +9,7 @@ from swapdesk.agent.gate.rules import (
     bundle,
     chain,
     contract,
+    deployment,
     deposit,
     funding,
     gas,
@@ -20,6 +21,7 @@ from swapdesk.agent.gate.rules import (
     spender,
     steps,
     validity,
+    withdrawal,
 )
 from swapdesk.agent.shapes.claim import Act, Claim
 
@@ -32,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     *recipient.RULES,
     *deposit.RULES,
     *funding.RULES,
+    *deployment.RULES,
     *validity.RULES,
     *nonce.RULES,
     *steps.RULES,
@@ -62,10 +65,29 @@ SOLANA_BUNDLE_RULES: tuple[Rule, ...] = (
 )
 """Those that judge a transaction on Solana that pays many."""
 
+WITHDRAWAL_RULES: tuple[Rule, ...] = (
+    *chain.RULES,
+    account.key_is_the_confirmed_account,
+    account.owner_is_the_account,
+    contract.act_is_what_was_asked_for,
+    bundle.sender_is_the_owners_account,
+    contract.contract_has_code,
+    *withdrawal.RULES,
+    amounts.coin_sent_along_is_the_confirmed_fee,
+    steps.swap_is_paid_once,
+    *replacing.RULES,
+    *gas.RULES,
+    simulation.transaction_was_simulated,
+    simulation.simulation_succeeds,
+)
+"""Those that judge a call by which an owner takes out what the smart account holds."""
+
 BUNDLE_RULES: tuple[Rule, ...] = tuple(dict.fromkeys((*OPERATION_RULES, *SOLANA_BUNDLE_RULES)))
 
 
 def rules_for(claim: Claim) -> tuple[Rule, ...]:
+    if claim.act is Act.WITHDRAW:
+        return WITHDRAWAL_RULES
     if claim.act is not Act.BUNDLE:
         return RULES
     return SOLANA_BUNDLE_RULES if claim.solana else OPERATION_RULES

@@ -31,6 +31,10 @@ def spelled_promise(promise: Promise) -> Promise:
     if bundle is not None:
         deposits = tuple(replace(one, address=spelled(one.address)) for one in bundle.deposits)
         bundle = replace(bundle, deposits=deposits)
+    withdrawal = promise.withdrawal
+    if withdrawal is not None:
+        taken = tuple(replace(one, asset=_asset(one.asset)) for one in withdrawal.taken)
+        withdrawal = replace(withdrawal, taken=taken)
     return replace(
         promise,
         account=spelled(promise.account),
@@ -39,6 +43,7 @@ def spelled_promise(promise: Promise) -> Promise:
         recipient=spelled(promise.recipient),
         deposit=deposit,
         bundle=bundle,
+        withdrawal=withdrawal,
     )
 
 

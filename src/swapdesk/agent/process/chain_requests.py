@@ -58,6 +58,34 @@ async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
     return to_json(told), {}
 
 
+async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
+    account, link = _looked_at(opened, frame)
+    if account.kind is not Kind.EVM:
+        raise Refusal(Code.OTHER_CHAIN, f"there are no smart accounts on {link.name}")
+    asked = assets(frame)
+    await opened.loaded()
+    from swapdesk.agent.process import smart_accounts
+
+    told = await smart_accounts.smart_account(
+        opened.place,
+        opened.chains.evm(link),
+        link,
+        opened.records.genesis(link.name),
+        account.address,
+        asked,
+    )
+    return to_json(told), {}
+
+
+async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
+    promise = from_json(Promise, frame.head.get("promise"))
+    opened.keys.account(promise.account)
+    await opened.loaded()
+    from swapdesk.agent.process import smart_accounts
+
+    return to_json(smart_accounts.withdrawal(opened.place, promise)), {}
+
+
 async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
     await opened.loaded()
     from swapdesk.agent.process.allowances import revocation

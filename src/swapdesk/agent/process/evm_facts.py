@@ -206,6 +206,9 @@ def _change(holder: str, token: str, units: int, promise: Promise) -> BalanceCha
 def _asset(contract: str | None, promise: Promise) -> Asset | None:
     if contract == promise.sell.contract:
         return promise.sell
+    for one in promise.withdrawal.taken if promise.withdrawal is not None else ():
+        if contract == one.asset.contract:
+            return one.asset
     same_chain = promise.chain_out == promise.chain
     return promise.buy if same_chain and contract == promise.buy.contract else None
 

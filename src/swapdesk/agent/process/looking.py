@@ -13,22 +13,19 @@ from datetime import datetime
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.facts import Facts, needed
 from swapdesk.agent.gate.memory import Signed
-from swapdesk.agent.gate.policy import AccountFactory, Policy
+from swapdesk.agent.gate.policy import Policy
 from swapdesk.agent.gate.verdict import Verdict, judge, unreadable
 from swapdesk.agent.process.chains import Chains
 from swapdesk.agent.process.evm_facts import EvmFacts, read_facts
 from swapdesk.agent.process.refusal import Refusal
+from swapdesk.agent.process.smart_accounts import account_factory
 from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction
 from swapdesk.agent.signers.typed_data import digest_of_others
 from swapdesk.agent.transactions.entries import Given
 from swapdesk.agent.transactions.records import Records
-from swapdesk.chain.deployments import (
-    SANDBOX_ACCOUNT,
-    SANDBOX_ACCOUNT_FACTORY,
-    SANDBOX_VENUES,
-)
+from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import Account, Kind
@@ -39,7 +36,6 @@ from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import CHAIN_UNREAD, Finding, Severity
 from swapdesk.wallet.transactions import TransactionState
 
-_SANDBOX_ACCOUNTS = AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
 _NEVER_ARRIVES = frozenset({TransactionState.ABANDONED, TransactionState.REPLACED})
 """And one of Solana that is LOST: its blockhash has expired."""
 
@@ -146,7 +142,7 @@ class Looking:
             spenders=frozenset(place.spenders),
             known=frozenset(place.known),
             blind=place.blind,
-            accounts=None if place.live else _SANDBOX_ACCOUNTS,
+            accounts=account_factory(place),
         )
 
     def _plan(

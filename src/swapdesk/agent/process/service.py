@@ -45,6 +45,8 @@ OPERATIONS: dict[Operation, Handler] = {
     Operation.REVOCATION: chain_requests.revocation,
     Operation.SOLANA_REVOCATION: chain_requests.solana_revocation,
     Operation.SOLANA_DEPOSIT: chain_requests.solana_deposit,
+    Operation.SMART_ACCOUNT: chain_requests.smart_account,
+    Operation.WITHDRAWAL: chain_requests.withdrawal,
 }
 """What may be asked once a wallet is open; OPEN itself is the service's."""
 

@@ -11,10 +11,13 @@ from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, PayloadRefused, 
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.agent.shapes.moves import moves_of
 from swapdesk.agent.shapes.shape import Meanings, Shape
+from swapdesk.agent.shapes.withdrawals import SELECTOR as WITHDRAWAL
+from swapdesk.agent.shapes.withdrawals import read_withdrawal
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import Call, CalldataError, Method
 from swapdesk.chain.deployments import Role
+from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT
 
 MAX_DATA = 32_768
 """Longest calldata that is read, in bytes."""
@@ -118,6 +121,16 @@ SHAPES: dict[Method, Shape] = {
             "value": (Meaning.VALUE, "Bridge fee"),
         },
     ),
+    CREATE_ACCOUNT: Shape(
+        name="createAccount",
+        title="Your smart account is made where its address says",
+        act=Act.DEPLOY,
+        target=Target.FACTORY,
+        fields={
+            "owner": (Meaning.OWNER, "Made for"),
+            "salt": (Meaning.SALT, "Number of the account"),
+        },
+    ),
 }
 _BY_SELECTOR = {method.selector: (method, shape) for method, shape in SHAPES.items()}
 
@@ -148,6 +161,11 @@ def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner
     target, payload = _address(to), _bytes(data)
     if type(value) is not int or not 0 <= value < 1 << 256:
         raise PayloadRefused("VALUE_UNREADABLE", "the value is no amount of the chain's coin")
+    content = keccak(
+        b"transaction" + bytes.fromhex(target[2:]) + value.to_bytes(32, "big") + payload
+    )
+    if payload[:4] == WITHDRAWAL:
+        return read_withdrawal(target, payload, value, chain_id, _spelled(owner), content)
     if not payload and value == 0 and target == _spelled(owner):
         shape, fields = _NOTHING, _nothing(target, chain_id)
     elif not payload:
@@ -165,9 +183,6 @@ def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner
             *_arguments(call, shape),
             _value(shape, value),
         )
-    content = keccak(
-        b"transaction" + bytes.fromhex(target[2:]) + value.to_bytes(32, "big") + payload
-    )
     return _claim(shape, fields, target, chain_id, owner, content)
 
 

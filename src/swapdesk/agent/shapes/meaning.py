@@ -55,6 +55,8 @@ class Meaning(StrEnum):
     """The account whose operation it is; its owner signs."""
     ACCOUNT_FACTORY = "account factory"
     """Who makes the smart account that does not stand yet."""
+    SALT = "salt"
+    """Which of the smart accounts that a factory makes for one owner."""
     LIFETIME = "lifetime"
     """The blockhash a Solana transaction is bound to."""
     ROUTE = "route"

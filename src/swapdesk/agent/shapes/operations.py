@@ -8,17 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swapdesk.agent.shapes.claim import (
-    Act,
-    Claim,
-    ClaimField,
-    Outflow,
-    PayloadRefused,
-    Target,
-)
+from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, PayloadRefused, Target
 from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.payments import read_payment
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.calldata.erc20 import TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.user_operation.batch import InnerCall, decode_batch
 from swapdesk.chain.user_operation.hashing import user_operation_hash
@@ -29,12 +22,10 @@ from swapdesk.chain.user_operation.operation import (
     is_address,
 )
 from swapdesk.chain.user_operation.rpc_form import read_operation
-from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT
+from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, NO_SALT
 from swapdesk.wallet.payload import OperationPayload
 
 SHAPE = "UserOperation"
-_NO_SALT = 0
-"""An owner has one account."""
 
 
 def read_bundle(payload: OperationPayload) -> Claim:
@@ -51,7 +42,8 @@ def read_bundle(payload: OperationPayload) -> Claim:
             "OPERATION_VERSION", "the release of the EntryPoint is not known here"
         ) from None
     entry_point = checksummed(payload.entry_point)
-    paid = [_paid(number, call) for number, call in enumerate(_calls(operation, version))]
+    calls = _calls(operation, version)
+    paid = [read_payment(number, call, "OPERATION_CALLS") for number, call in enumerate(calls)]
     fields = (
         ClaimField("chainId", "Chain", Meaning.CHAIN, payload.chain_id),
         ClaimField("entryPoint", f"EntryPoint {version}", Meaning.CONTRACT, entry_point),
@@ -108,30 +100,7 @@ def _factory(operation: UserOperation) -> Iterator[ClaimField]:
         call = CREATE_ACCOUNT.read(operation.factory_data)
     except CalldataError as error:
         raise PayloadRefused("OPERATION_FACTORY", str(error)) from error
-    if call["salt"] != _NO_SALT:
+    if call["salt"] != NO_SALT:
         raise PayloadRefused("OPERATION_FACTORY", "it makes another account than the owner's one")
     yield ClaimField("factory", "Made by", Meaning.ACCOUNT_FACTORY, operation.factory)
     yield ClaimField("factoryData.owner", "Made for", Meaning.OWNER, call["owner"])
-
-
-def _paid(number: int, call: InnerCall) -> tuple[tuple[ClaimField, ...], Outflow]:
-    """One call as the payment that it is."""
-    path, name = f"callData[{number}]", f"{number + 1}"
-    if call.value and not call.data:
-        payee, units, token = checksummed(call.to), call.value, None
-    elif call.data and not call.value:
-        try:
-            transfer = TRANSFER.read(call.data)
-        except CalldataError as error:
-            raise PayloadRefused("OPERATION_CALLS", f"call {name} is no payment") from error
-        payee, units, token = transfer["to"], transfer["amount"], checksummed(call.to)
-    else:
-        raise PayloadRefused("OPERATION_CALLS", f"call {name} is no payment")
-    amount = ClaimField(f"{path}.amount", f"Amount {name}", Meaning.SOLD_UNITS, units)
-    fields = [
-        ClaimField(f"{path}.to", f"Paid to {name}", Meaning.PAYEE, payee),
-        amount,
-    ]
-    if token is not None:
-        fields.append(ClaimField(f"{path}.token", f"Token {name}", Meaning.SOLD_TOKEN, token))
-    return tuple(fields), Outflow(token, units, amount)

@@ -15,7 +15,16 @@ from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import FINAL
 
-_PAYS = frozenset({Purpose.SWAP, Purpose.DEPOSIT, Purpose.ORDER, Purpose.FUND, Purpose.BUNDLE})
+_PAYS = frozenset(
+    {
+        Purpose.SWAP,
+        Purpose.DEPOSIT,
+        Purpose.ORDER,
+        Purpose.FUND,
+        Purpose.BUNDLE,
+        Purpose.WITHDRAW,
+    }
+)
 _NEVER_ARRIVES = frozenset({State.ABANDONED, State.REPLACED})
 MIN_BUMP_PERCENT = 10
 """By how much a replacement must raise both fees, or nodes keep the first one."""

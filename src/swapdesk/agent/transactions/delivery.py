@@ -13,6 +13,7 @@ from swapdesk.chain.rpc.evm import EvmClient, balance_of
 from swapdesk.chain.rpc.evm_answers import Receipt, Transaction, digest, fields, quantity
 from swapdesk.chain.rpc.evm_errors import EvmError, EvmRefused, EvmUncertain, EvmUnreachable
 from swapdesk.chain.rpc.evm_wire import Request
+from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
 
@@ -116,6 +117,8 @@ class EvmDelivery:
         problem = _contradiction(one, receipt, known, hash_there)
         if problem is None and not receipt.succeeded and known is not None and known.value:
             problem = await self._paid_although(one, receipt, known)
+        if problem is None and receipt.succeeded and known is not None and not receipt.logs:
+            problem = await self._without_events(one, receipt, known)
         confirmations = max(0, head - receipt.block + 1)
         if problem is not None:
             self._records.move(one.hash, State.SENT, among=_OPEN, problem=problem)
@@ -132,14 +135,25 @@ class EvmDelivery:
         self, one: SignedTransaction, receipt: Receipt, known: Transaction
     ) -> str | None:
         """A failed payment leaves no events that could contradict it, but money does."""
-        before, after = (
-            balance_of(one.account, hex(receipt.block - 1)),
-            balance_of(one.account, hex(receipt.block)),
-        )
-        told = [quantity(one) for one in await self._client.batch([before, after])]
-        if told[0] - told[1] >= known.value:
+        if await self._left(one.account, receipt.block) >= known.value:
             return "the node tells a failure although the money has left the account"
         return None
+
+    async def _without_events(
+        self, one: SignedTransaction, receipt: Receipt, known: Transaction
+    ) -> str | None:
+        """A call that did something tells it by events, but for coins that a smart account pays:
+        they have left it in that block."""
+        coins = one.purpose is Purpose.WITHDRAW and known.to is not None
+        if not known.data or (coins and await self._left(known.to or "", receipt.block) > 0):
+            return None
+        return "the node tells a success that left no events"
+
+    async def _left(self, address: str, block: int) -> int:
+        """By how much the coins of an address are fewer after a block than before it."""
+        asked = [balance_of(address, hex(block - 1)), balance_of(address, hex(block))]
+        before, after = [quantity(one) for one in await self._client.batch(asked)]
+        return before - after
 
     async def _overtaken(self, one: SignedTransaction) -> SignedTransaction:
         """Its nonce is used, and not by it: by a twin of higher fee, or from elsewhere."""
@@ -184,6 +198,4 @@ def _contradiction(
         return "the node tells the receipt of another transaction"
     if not receipt.succeeded and receipt.logs:
         return "the node tells a failure that left events, which no failure does"
-    if receipt.succeeded and known.data and not receipt.logs:
-        return "the node tells a success that left no events"
     return None

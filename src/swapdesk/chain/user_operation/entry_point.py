@@ -17,6 +17,8 @@ GET_USER_OP_HASH = method(f"getUserOpHash({TUPLE})", "operation")
 GET_NONCE = method("getNonce(address,uint192)", "sender key")
 DEPOSIT_OF = method("balanceOf(address)", "account")
 DEPOSIT_TO = method("depositTo(address)", "account", payable=True)
+WITHDRAW_TO = method("withdrawTo(address,uint256)", "payee amount")
+"""Of what the caller has prepaid for gas."""
 VALIDATE_USER_OP = method(
     f"validateUserOp({TUPLE},bytes32,uint256)", "operation hash missingAccountFunds"
 )

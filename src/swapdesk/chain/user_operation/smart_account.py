@@ -7,6 +7,8 @@ from swapdesk.chain.calldata.method import method
 from swapdesk.chain.deployments import SANDBOX_ACCOUNT, SANDBOX_ACCOUNT_FACTORY
 
 CREATE_ACCOUNT = method("createAccount(address,uint256)", "owner salt")
+NO_SALT = 0
+"""An owner has one account here."""
 GET_ADDRESS = method("getAddress(address,uint256)", "owner salt")
 OWNER = method("owner()")
 

@@ -3,6 +3,7 @@ journal alone, so that whoever comes back reads the same."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -258,21 +259,33 @@ def blocking(
 ) -> JournaledBundle | None:
     """The bundle of another group that counts on what the smart account of the same account
     holds on this chain."""
+    found = _relying(journal, account, chain, now)
+    return next((one for one in found if (one.batch_id, one.group) != (batch_id, group)), None)
+
+
+def relying(journal: Journal, account: str, chain: str, now: datetime) -> JournaledBundle | None:
+    """A bundle that counts on what the smart account of an account holds on a chain."""
+    return next(_relying(journal, account, chain, now), None)
+
+
+def _relying(
+    journal: Journal, account: str, chain: str, now: datetime
+) -> Iterator[JournaledBundle]:
     for one in journal.bundles.open():
-        if (one.batch_id, one.group) == (batch_id, group) or one.built.kind != "evm":
-            continue
-        if (one.built.account, one.built.chain) != (account, chain):
+        own = one.built
+        if own.kind != "evm" or (own.account, own.chain) != (account, chain):
             continue
         # What is built only may be overtaken: then it is built again before it is signed.
-        if one.under_way or (one.state is BundleState.SIGNED and one.built.expires > now):
-            return one
-    return None
+        if one.under_way or (one.state is BundleState.SIGNED and own.expires > now):
+            yield one
 
 
 def overtaken(journal: Journal, bundle: JournaledBundle) -> bool:
-    """Whether another bundle was paid from the same smart account since this one was built: what
-    it needs was computed from what the account had then."""
+    """Whether something left the same smart account since this one was built, by another bundle
+    or by a withdrawal: what it needs was computed from what the account had then."""
     own = bundle.built
+    if journal.withdrawals.since(own.account, own.chain, bundle.created):
+        return True
     return any(
         (one.built.account, one.built.chain) == (own.account, own.chain)
         for one in journal.bundles.sent_since(bundle.created)

@@ -21,6 +21,8 @@ ACTS = {
     Purpose.CANCEL: frozenset({Act.NOTHING}),
     Purpose.FUND: frozenset({Act.PAY}),
     Purpose.BUNDLE: frozenset({Act.BUNDLE}),
+    Purpose.DEPLOY: frozenset({Act.DEPLOY}),
+    Purpose.WITHDRAW: frozenset({Act.WITHDRAW}),
 }
 
 
@@ -67,12 +69,14 @@ def contract_is_the_shapes_own(case: Case) -> Objections:
             for one in case.policy.contracts_of(case.promise.venue)
             if one.role in claim.roles
         },
+        Target.FACTORY: {case.policy.accounts.address if case.policy.accounts else None},
         Target.ANY: {claim.contract},
     }
     if claim.contract not in own[claim.target]:
         said = {
             Target.TOKEN: "The contract is not the token that was confirmed.",
             Target.PERMIT2: "The contract is not Permit2.",
+            Target.FACTORY: "It is not the factory of smart accounts of this profile.",
         }.get(claim.target, "The contract is none of the venue's for this.")
         yield Objection(said, next(claim.of(Meaning.CONTRACT), None))
 

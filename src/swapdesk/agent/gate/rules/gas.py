@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.agent.gate.case import Case, Objection, Objections, refuses
+from swapdesk.agent.shapes.claim import Act, Claim, Outflow
 from swapdesk.agent.shapes.meaning import Meaning
 
 
@@ -26,6 +27,10 @@ def gas_is_within_the_confirmed_bound(case: Case) -> Objections:
         yield Objection("The gas could cost more than was confirmed.")
 
 
+def _of_smart_account(claim: Claim, flow: Outflow) -> bool:
+    return claim.act is Act.WITHDRAW and flow.field.meaning is not Meaning.VALUE
+
+
 @refuses("GAS_UNFUNDED")
 def account_can_pay_the_gas(case: Case) -> Objections:
     claim, facts = case.claim, case.facts
@@ -34,7 +39,9 @@ def account_can_pay_the_gas(case: Case) -> Objections:
     cost = sum(units for _, units in claim.numbers(Meaning.NETWORK_FEE))
     if not claim.solana:
         cost = facts.gas.most if facts.gas is not None else 0
-    sent = sum(one.units for one in claim.outflows if one.token is None)
+    # What a smart account pays is not taken from the account that signs.
+    own = [one for one in claim.outflows if not _of_smart_account(claim, one)]
+    sent = sum(one.units for one in own if one.token is None)
     if facts.native is None:
         yield Objection("The balance for gas could not be read.")
     elif facts.native < cost + sent:

@@ -10,7 +10,7 @@ from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Simulation
 
 
-def _moved(simulation: Simulation, holder: str) -> dict[str | None, int]:
+def moved_by(simulation: Simulation, holder: str) -> dict[str | None, int]:
     """Units by token for one holder, changes that cancel each other left out."""
     moved: dict[str | None, int] = defaultdict(int)
     for change in simulation.changes:
@@ -49,7 +49,7 @@ def no_more_leaves(case: Case) -> Objections:
             bounds[None] += promise.fee_units
     if case.claim.solana:
         bounds[None] += promise.gas_units
-    for token, units in _moved(simulation, case.policy.account).items():
+    for token, units in moved_by(simulation, case.policy.account).items():
         if units < 0 and -units > bounds[token]:
             yield Objection("More would leave the account than was confirmed.")
 
@@ -66,15 +66,15 @@ def nothing_else_moves(case: Case) -> Objections:
             meant.add(None)
     if case.claim.solana:
         meant.add(None)
-    if any(token not in meant for token in _moved(simulation, case.policy.account)):
+    if any(token not in meant for token in moved_by(simulation, case.policy.account)):
         yield Objection("A token moves that has nothing to do with the swap.")
-    moved = _moved(simulation, case.policy.account)
+    moved = moved_by(simulation, case.policy.account)
     if case.claim.solana:
         # The fee, which another rule bounds.
         moved.pop(None, None)
     if case.claim.act is Act.ALLOW and moved:
         yield Objection("Tokens move although it only allows something.")
-    if case.claim.act is Act.NOTHING and _moved(simulation, case.policy.account):
+    if case.claim.act in (Act.NOTHING, Act.DEPLOY) and moved_by(simulation, case.policy.account):
         yield Objection("Something moves although nothing should.")
 
 
@@ -85,7 +85,7 @@ def enough_arrives(case: Case) -> Objections:
     if simulation is None or simulation.failure is not None:
         return
     if case.claim.act is Act.SWAP and promise.chain_out == promise.chain:
-        arrived = _moved(simulation, promise.recipient).get(promise.buy.contract, 0)
+        arrived = moved_by(simulation, promise.recipient).get(promise.buy.contract, 0)
         # Coin that the account spends and gets in one transaction is netted; on Solana what
         # it spends there includes the fee.
         if case.claim.solana and promise.buy.contract is None:
@@ -93,7 +93,7 @@ def enough_arrives(case: Case) -> Objections:
         if arrived < promise.least_units:
             yield Objection("Less would arrive than was confirmed.")
     if case.claim.act is Act.PAY and promise.deposit is not None:
-        paid = _moved(simulation, promise.deposit.address).get(promise.sell.contract, 0)
+        paid = moved_by(simulation, promise.deposit.address).get(promise.sell.contract, 0)
         if paid != promise.deposit.units:
             yield Objection("The order's deposit address would get another amount.")
 

@@ -8,7 +8,7 @@ from swapdesk.agent.shapes.claim import Act
 from swapdesk.wallet.promise import Purpose
 
 MOST_STEPS = 8
-_PAYING = frozenset({Act.ORDER, Act.SWAP, Act.PAY, Act.BUNDLE})
+_PAYING = frozenset({Act.ORDER, Act.SWAP, Act.PAY, Act.BUNDLE, Act.WITHDRAW})
 _TAKING = frozenset({Act.SWAP, Act.PAY})
 
 

@@ -1,0 +1,294 @@
+"""What a bundle left in the smart account comes back to its owner, and to nobody else: through a
+real agent, gate and chain, and after ``kill -9`` at every boundary."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from sandbox.evm.bundling import deposit_address, over
+from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
+from swapdesk.chain.deployments import ENTRY_POINT
+from swapdesk.chain.rpc.evm import Call
+from swapdesk.chain.user_operation.batch import InnerCall, encode_batch
+from swapdesk.chain.user_operation.entry_point import DEPOSIT_OF, WITHDRAW_TO
+from swapdesk.chain.user_operation.smart_account import account_address
+from swapdesk.flows.bundle_records import BundleState
+from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.withdrawing import (
+    Deployed,
+    NeededByBundle,
+    Nothing,
+    OnItsWay,
+    Open,
+    Proposed,
+    Withdrawn,
+)
+from swapdesk.paths import Home
+from swapdesk.settings import load_settings
+from swapdesk.wallet.errors import AgentGone, Refused
+from swapdesk.wallet.payload import TransactionPayload
+from swapdesk.wallet.promise import Purpose, TakenOut, WithdrawalPromise
+from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.review import Severity
+from swapdesk.wallet.transactions import Signature, TransactionState
+from wallet.chains import served
+from wallet.dying_agent import MOMENTS, dying_at
+from wallet.signing import CHAIN, ETH, USDC, trader
+from wallet.test_signing_bundles import built, payload_of, promised
+from wallet.withdrawals import COINS, DOLLARS, Owner, journal_of, taken_out
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+MALLORY = deposit_address(999)
+SAMPLE = {(Purpose.DEPLOY, "send_raw after"), (Purpose.WITHDRAW, "RecordsFile.COMMIT")}
+CASES = [
+    pytest.param(purpose, moment, marks=() if (purpose, moment) in SAMPLE else pytest.mark.long)
+    for purpose in (Purpose.DEPLOY, Purpose.WITHDRAW)
+    for moment in MOMENTS
+]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def owner(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Owner]:
+    directory = tmp_path_factory.mktemp("home")
+    settings = load_settings({}, Home.at(directory))
+    async with served(tmp_path_factory.mktemp("chains")) as world:
+        here, journal = over(world), journal_of(directory)
+        yield Owner(settings, await trader(world, settings.places.keys), here, journal)
+        journal.close()
+        await here.client.close()
+
+
+async def test_what_a_failed_bundle_left_comes_back_to_its_owner(owner: Owner) -> None:
+    """The account does not stand yet: it is made first."""
+    mine = account_address(owner.trader.address)
+    await owner.fill(mine)
+    owner.left_by_bundle(mine)
+    wallet = await owner.wallet()
+    account, flow = await owner.account(wallet), owner.flow(wallet)
+    coins, dollars = await owner.here.coins(account.address), await owner.dollars(account.address)
+    first = await flow.propose(account, owner.link)
+    assert isinstance(first, Proposed)
+    assert (first.purpose, first.sender) == (Purpose.DEPLOY, mine)
+    assert first.review.phrase is None
+    assert not first.review.findings
+    assert isinstance(await flow.send(first), Deployed)
+    assert owner.journal.withdrawals.open(account.address, CHAIN) == []
+    second = await flow.propose(account, owner.link)
+    assert isinstance(second, Proposed)
+    assert second.purpose is Purpose.WITHDRAW
+    assert not second.review.findings
+    assert second.review.agreed is True
+    assert second.review.simulation is not None
+    moved = {(one.holder, one.symbol): one.units for one in second.review.simulation.changes}
+    assert moved == {
+        (mine, "ETH"): -COINS,
+        (mine, "USDC"): -DOLLARS,
+        (account.address, "ETH"): COINS,
+        (account.address, "USDC"): DOLLARS,
+    }
+    ended = await flow.send(second)
+    assert isinstance(ended, Withdrawn)
+    assert [(one.symbol, one.units, one.prepaid) for one in ended.taken] == [
+        ("ETH", COINS, False),
+        ("USDC", DOLLARS, False),
+    ]
+    assert (await owner.here.coins(mine), await owner.dollars(mine)) == (0, 0)
+    assert await owner.dollars(account.address) == dollars + DOLLARS
+    spent = coins + COINS - await owner.here.coins(account.address)
+    assert 0 < spent < 2 * 10**16, "gas alone"
+    entry = owner.journal.withdrawals.get(second.intent_id)
+    assert entry is not None
+    assert (entry.state, entry.hash, entry.sender) == (StepState.ACKED, ended.hash, mine)
+    assert isinstance(await flow.propose(account, owner.link), Nothing)
+    await wallet.close()
+
+
+async def test_one_token_is_taken_out_and_the_rest_stays(owner: Owner) -> None:
+    mine = account_address(owner.trader.address)
+    await owner.fill(mine)
+    owner.left_by_bundle(mine)
+    wallet = await owner.wallet()
+    account, flow = await owner.account(wallet), owner.flow(wallet)
+    assert isinstance(await flow.propose(account, owner.link, "DAI"), Nothing)
+    ended = await taken_out(flow, account, owner.link, "usdc")
+    assert isinstance(ended, Withdrawn)
+    assert [one.symbol for one in ended.taken] == ["USDC"]
+    assert (await owner.here.coins(mine), await owner.dollars(mine)) == (COINS, 0)
+    assert USDC.contract is not None
+    assert isinstance(await flow.propose(account, owner.link, USDC.contract), Nothing)
+    rest = await taken_out(flow, account, owner.link)
+    assert isinstance(rest, Withdrawn)
+    assert [one.symbol for one in rest.taken] == ["ETH"]
+    await wallet.close()
+
+
+async def test_what_was_prepaid_for_gas_comes_back_too(owner: Owner) -> None:
+    """A bundle that landed leaves what its gas did not cost at the EntryPoint."""
+    here, mine = owner.here, account_address(owner.trader.address)
+    wallet = await owner.wallet()
+    account, flow, agent = await owner.account(wallet), owner.flow(wallet), await wallet.client()
+    one = await built(here, owner.trader, "prepaid", first=700)
+    review = await agent.review(
+        payload_of(one), promised(owner.trader, "prepaid", "prepaid", first=700)
+    )
+    signed = await agent.sign(review)
+    assert isinstance(signed, Signature)
+    await here.fund(mine, wei=one.operation.required_prefund, dollars=21_000_000)
+    await here.bundler.submit(CHAIN, one.operation.signed(bytes.fromhex(signed.signature[2:])))
+    assert (await here.landed(one.hash)).success
+    owner.left_by_bundle(mine)
+
+    async def prepaid() -> int:
+        return int.from_bytes(
+            await here.client.call(Call(ENTRY_POINT, DEPOSIT_OF.call(mine))), "big"
+        )
+
+    kept = await prepaid()
+    assert kept > 0
+    before = await here.coins(account.address)
+    ended = await taken_out(flow, account, owner.link)
+    assert isinstance(ended, Withdrawn)
+    assert (ended.taken[-1].units, ended.taken[-1].prepaid) == (kept, True)
+    assert await prepaid() == 0
+    assert before < await here.coins(account.address) + 10**16
+    await wallet.close()
+
+
+async def test_nothing_is_taken_from_a_bundle_that_waits_for_it(owner: Owner) -> None:
+    mine = account_address(owner.trader.address)
+    await owner.fill(mine, dollars=0)
+    owner.left_by_bundle(mine, BundleState.SIGNED)
+    wallet = await owner.wallet()
+    account, flow = await owner.account(wallet), owner.flow(wallet)
+    needed = await flow.propose(account, owner.link)
+    assert isinstance(needed, NeededByBundle)
+    assert needed.bundle.state is BundleState.SIGNED
+    step = await flow.propose(account, owner.link, despite_bundle=True)
+    assert isinstance(step, Proposed)
+    assert isinstance(await flow.send(step), Withdrawn)
+    assert await owner.here.coins(mine) == 0
+    (bundle,) = [one for one in owner.journal.bundles.open() if one.batch_id == "batchsigned"]
+    owner.journal.bundles.ended(bundle, BundleState.REFUSED)
+    await wallet.close()
+
+
+async def test_a_desk_that_lies_obtains_no_signature(owner: Owner) -> None:
+    """The call is the agent's own; one that does more, or for others, is refused by its gate."""
+    mine = account_address(owner.trader.address)
+    await owner.fill(mine)
+    owner.left_by_bundle(mine)
+    wallet = await owner.wallet()
+    account, agent = await owner.account(wallet), await wallet.client()
+    assert USDC.contract is not None
+    coins, dollars = (
+        InnerCall(account.address, COINS),
+        InnerCall(USDC.contract, 0, TRANSFER.call(account.address, DOLLARS)),
+    )
+    promise = owner.trader.promise(
+        "lied",
+        sell=ETH,
+        sell_units=0,
+        venue=None,
+        quote_id=None,
+        withdrawal=WithdrawalPromise((TakenOut(ETH, COINS), TakenOut(USDC, DOLLARS))),
+    )
+    told = await agent.withdrawal(promise)
+    assert (told.to, told.data) == (mine, f"0x{encode_batch([coins, dollars]).hex()}")
+    lies = {
+        "another payee": [replace(coins, to=MALLORY), dollars],
+        "another payee of tokens": [
+            coins, replace(dollars, data=TRANSFER.call(MALLORY, DOLLARS))
+        ],
+        "less": [replace(coins, value=COINS - 1), dollars],
+        "one more": [coins, dollars, InnerCall(MALLORY, 1)],
+        "one left out": [coins],
+        "another order": [dollars, coins],
+        "an approval": [coins, replace(dollars, data=APPROVE.call(MALLORY, 1))],
+        "gas to somebody": [
+            coins, dollars, InnerCall(ENTRY_POINT, 0, WITHDRAW_TO.call(MALLORY, 1))
+        ],
+    }  # fmt: skip
+    payloads = [
+        *(
+            TransactionPayload(Purpose.WITHDRAW, mine, f"0x{encode_batch(calls).hex()}", 0)
+            for calls in lies.values()
+        ),
+        TransactionPayload(Purpose.WITHDRAW, account_address(MALLORY), told.data, 0),
+        TransactionPayload(Purpose.WITHDRAW, mine, told.data, 1),
+        TransactionPayload(Purpose.DEPOSIT, mine, told.data, 0),
+    ]
+    for payload in payloads:
+        review = await agent.review(payload, promise)
+        assert any(one.severity is Severity.REFUSE for one in review.findings), payload
+        with pytest.raises(Refused) as refused:
+            await agent.sign(review)
+        assert refused.value.code in (Code.GATE, Code.BAD_REQUEST)
+    # More than there is: the chain itself says no, before anything is signed.
+    more = replace(promise, withdrawal=WithdrawalPromise((TakenOut(ETH, 100 * COINS),)))
+    call = await agent.withdrawal(more)
+    review = await agent.review(TransactionPayload(Purpose.WITHDRAW, call.to, call.data, 0), more)
+    assert {"SIMULATION_FAILED", "SIMULATION_MISSING"} & {one.code for one in review.findings}
+    assert review.refused
+    with pytest.raises(Refused):
+        await agent.withdrawal(replace(promise, withdrawal=None))
+    assert await owner.here.coins(mine) == COINS
+    assert isinstance(await taken_out(owner.flow(wallet), account, owner.link), Withdrawn)
+    await wallet.close()
+
+
+@pytest.mark.parametrize(("purpose", "moment"), CASES)
+async def test_a_killed_agent_takes_out_everything_once(
+    owner: Owner, tmp_path: Path, purpose: Purpose, moment: str
+) -> None:
+    """A new key, so that its account does not stand yet; the same command ends what was begun."""
+    settings = load_settings({}, Home.at(tmp_path))
+    someone = await trader(owner.trader.world, settings.places.keys)
+    journal = journal_of(tmp_path)
+    own = Owner(settings, someone, owner.here, journal)
+    mine = account_address(someone.address)
+    await own.fill(mine)
+    own.left_by_bundle(mine)
+    if purpose is Purpose.WITHDRAW:
+        wallet = await own.wallet()
+        step = await own.flow(wallet).propose(await own.account(wallet), own.link)
+        assert isinstance(step, Proposed)
+        assert isinstance(await own.flow(wallet).send(step), Deployed)
+        await wallet.close()
+    dying = await own.wallet(dying_at(moment))
+    client = await dying.client()
+    step = await own.flow(dying).propose(await own.account(dying), own.link)
+    assert isinstance(step, Proposed)
+    assert step.purpose is purpose
+    try:
+        said = await own.flow(dying).send(step)
+        assert isinstance(said, OnItsWay), said
+        gone = await client.ended()
+    except AgentGone as error:
+        gone = error
+    assert f"signal {int(signal.SIGKILL)}" in gone.words
+    await dying.close()
+    again = await own.wallet()
+    account = await own.account(again)
+    known = [one for one in await (await again.client()).transactions() if one.purpose is purpose]
+    assert len(known) == (0 if moment == "_insert_given" else 1)
+    first = await own.flow(again).propose(account, own.link)
+    assert isinstance(first, Open if known else Proposed)
+    ended = await taken_out(own.flow(again), account, own.link)
+    assert isinstance(ended, Withdrawn), ended
+    signed = await (await again.client()).transactions()
+    assert [(one.purpose, one.state) for one in signed] == [
+        (Purpose.DEPLOY, TransactionState.SUCCEEDED),
+        (Purpose.WITHDRAW, TransactionState.SUCCEEDED),
+    ]
+    assert all(one.hash in {each.hash for each in signed} for one in known)
+    assert (await own.here.coins(mine), await own.dollars(mine)) == (0, 0)
+    assert await own.dollars(someone.address) == 1_000 * 10**6 + DOLLARS
+    assert journal.withdrawals.open(someone.address, CHAIN) == []
+    journal.close()
+    await again.close()

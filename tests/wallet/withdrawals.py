@@ -1,0 +1,104 @@
+"""An owner whose smart account holds money that a bundle left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sandbox.evm.bundling import Bundling
+from swapdesk.chain.calldata.erc20 import BALANCE_OF
+from swapdesk.chain.rpc.evm import Call
+from swapdesk.clock import SystemClock
+from swapdesk.flows.bundle_records import Built, BundleDeposit, BundleItem, BundleState
+from swapdesk.flows.journal import Journal
+from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.withdrawing import Deployed, Ended, Open, Proposed, Withdrawing
+from swapdesk.settings import Settings
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.place import ChainLink
+from wallet.agents import CHEAP, PASSPHRASE
+from wallet.signing import CHAIN, DEPOSIT, ETH, USDC, Trader
+
+COINS, DOLLARS = 3 * 10**15, 25_000_000
+
+
+@dataclass
+class Owner:
+    """Starts the wallet of a desk on the keys of a trader, with one agent after the other."""
+
+    settings: Settings
+    trader: Trader
+    here: Bundling
+    journal: Journal
+
+    @property
+    def link(self) -> ChainLink:
+        (link,) = self.trader.place.chains
+        return link
+
+    async def wallet(self, program: Sequence[str] = CHEAP) -> LocalWallet:
+        wallet = LocalWallet(
+            self.settings, SystemClock(), self.trader.place.chains, program=program
+        )
+        await wallet.unlock(PASSPHRASE)
+        return wallet
+
+    async def account(self, wallet: LocalWallet) -> Account:
+        return next(
+            one for one in (await wallet.accounts()).accounts if one.address == self.trader.address
+        )
+
+    def flow(self, wallet: LocalWallet) -> Withdrawing:
+        return Withdrawing(wallet, self.journal, SystemClock())
+
+    async def fill(self, address: str, wei: int = COINS, dollars: int = DOLLARS) -> None:
+        await self.here.fund(address, wei=wei, dollars=dollars)
+
+    async def dollars(self, address: str) -> int:
+        assert USDC.contract is not None
+        asked = Call(USDC.contract, BALANCE_OF.call(address))
+        return int.from_bytes(await self.here.client.call(asked), "big")
+
+    def left_by_bundle(self, sender: str, state: BundleState = BundleState.FAILED) -> str:
+        """A bundle of this account that ended in ``state``; the id of its batch."""
+        expires = datetime.now(UTC) + timedelta(minutes=20)
+        items = tuple(
+            BundleItem(
+                f"{one.symbol}.{CHAIN}",
+                one.symbol,
+                one.decimals,
+                one.contract,
+                0,
+                (BundleDeposit(1, f"order-{one.symbol}", DEPOSIT, 1_000, expires),),
+                1_000,
+                {},
+            )
+            for one in (ETH, USDC)
+        )
+        batch = f"batch{state}"
+        built = Built("evm", CHAIN, self.trader.address, sender, items)
+        bundle = self.journal.bundles.add(batch, 1, built)
+        if state in (BundleState.SIGNED, BundleState.FAILED):
+            self.journal.bundles.signed(bundle, ("0x01", "0x02"))
+        if state is BundleState.FAILED:
+            self.journal.bundles.ended(bundle, state)
+        return batch
+
+
+async def taken_out(
+    flow: Withdrawing, account: Account, link: ChainLink, token: str | None = None
+) -> Ended:
+    """The command: what made the account is gone on from."""
+    while True:
+        step = await flow.propose(account, link, token)
+        assert isinstance(step, Proposed | Open), step
+        assert isinstance(step, Open) or not step.review.refused, step.review.findings
+        ended = await flow.send(step)
+        if not isinstance(ended, Deployed):
+            return ended
+
+
+def journal_of(directory: Path) -> Journal:
+    return Journal.open(directory / "journal.db", SystemClock())
