@@ -93,3 +93,33 @@ def test_the_reason_is_read_aloud() -> None:
 def test_after_the_deadline_the_money_is_only_where_it_was_left() -> None:
     assert tracked_json(tracked(), LATE)["money"] == "in your wallet, if you sent nothing."
     assert tracked_json(tracked(), LATE)["next"] == "the service: it closes the order"
+
+
+def test_a_refund_without_an_amount_is_told_in_every_form() -> None:
+    silent = replace(
+        tracked(
+            display_status=DisplayStatus.REFUNDED.value, in_status=7, refund_address=DEPOSIT,
+            refund_hash="8f2c91d0", refund_chain="bitcoin",
+        ),
+        intent=intent(),
+        ended=True,
+    )  # fmt: skip
+    facts = dict(order_facts(silent, NOW))
+    assert facts["Came back"] == "the BTC; the service does not say how much"
+    assert facts["Refund to"].replace(" ", "") == DEPOSIT
+    assert facts["Refund hash"] == "8f2c91d0"
+    assert facts["State"].endswith("The service does not say how much")
+    assert facts["Next"] == "nobody: nothing is left to do"
+    _, word, sent, token, back, of, *_ = order_row(silent, NOW)
+    assert (word, sent, token, back, of) == ("Refunded", "0.5", "BTC", "—", "")
+    assert ", the BTC came back, standard" in order_sentence(silent, NOW)
+    said = tracked_json(silent, NOW)
+    assert "the BTC came back" in said["money"]
+    assert "refundAmount" not in said["order"]
+
+
+def test_a_refund_with_an_amount_is_told_exactly() -> None:
+    back = tracked(
+        display_status=DisplayStatus.REFUNDED.value, in_status=7, refund_amount=Decimal("0.49994")
+    )
+    assert dict(order_facts(back, NOW))["Came back"] == "0.49994 BTC"

@@ -13,9 +13,11 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.order_summary import summarise
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.tui.memo_words import short_memo_label
+from swapdesk.tui.screens.deposit_facts import deposit_state
 from swapdesk.tui.screens.order_facts import order_facts, transaction_page
-from swapdesk.tui.spans import line_of
+from swapdesk.tui.spans import line_of, plain_text
 from swapdesk.tui.widgets.detail_rows import Fact
+from swapdesk.tui.widgets.order_table import pair_spans
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.orders import DisplayStatus
 from swapdesk.wire.tokens import Token
@@ -105,3 +107,13 @@ def test_the_payout_tag_stands_under_its_word() -> None:
 def test_a_label_is_one_whole_word() -> None:
     assert short_memo_label("destination tag") == "Tag"
     assert short_memo_label("memo") == "Memo"
+
+
+def test_a_refund_without_an_amount_is_told_on_order_and_deposit_card() -> None:
+    known = ended(ManualClock(NOW), "r2No5AzAsDfGhJkLqWeRtY", DisplayStatus.REFUNDED)
+    assert facts(known)["Refunded"] == "the service does not say how much"
+    of = TrackedOrder(known.states[-1], known.intent, None, True, NOW, "stream")
+    card = {fact.label: fact for fact in deposit_state(of, NOW).facts}
+    said = plain_text(line_of(card["Came back"].value))
+    assert said == "the BTC; the service does not say how much"
+    assert plain_text(pair_spans(of)) == "0.5 BTC \N{RIGHTWARDS ARROW} the BTC came back"

@@ -9,7 +9,7 @@ from typing import Any
 
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.notation import day, elapsed, grouped_address
-from swapdesk.flows.order_pair import Outcome, get_label, shown
+from swapdesk.flows.order_pair import UNSAID, Outcome, Proceeds, get_label, shown, unsaid
 from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_sentence import next_actor, order_sentence, sent_amount
 from swapdesk.flows.order_summary import summarise
@@ -99,7 +99,7 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
         ("You send", _side(order.in_amount, sent, order.in_token)),
         (
             get_label(got.outcome, theirs=theirs),
-            _side(got.amount, got.symbol, order.in_token if back else order.out_token),
+            _came_back(order, got) if back else _side(got.amount, got.symbol, order.out_token),
         ),
         ("Route", "private" if order.anonymous else f"standard {order.swap_name or ''}".strip()),
         ("Recipient", grouped_address(order.receiver_address) if order.receiver_address else ""),
@@ -107,6 +107,8 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
         ("Created", day(order.created, now) if order.created else ""),
         ("Elapsed", spent),
         ("Payout hash", order.out_transaction_out_hash or ""),
+        ("Refund to", grouped_address(order.refund_address) if order.refund_address else ""),
+        ("Refund hash", order.refund_hash or ""),
     ]
     if tracked.withheld is not None:
         return [*rows, ("Do not pay", tracked.withheld)]
@@ -154,6 +156,17 @@ def _chain(tracked: TrackedOrder) -> str | None:
     return token.chain if token is not None else None
 
 
+def _came_back(order: Order, found: Proceeds) -> str:
+    """What a refund returned, and on which chain."""
+    said = _side(found.amount, found.symbol, order.in_token)
+    if not unsaid(found):
+        return said
+    return f"the {found.symbol}{_on(order.in_token)}; {UNSAID}"
+
+
 def _side(amount: Decimal | None, symbol: str, token: Token | None) -> str:
-    on = f" on {token.chain_data.name}" if token else ""
-    return f"{amount:,f} {symbol}{on}" if amount is not None else ""
+    return f"{amount:,f} {symbol}{_on(token)}" if amount is not None else ""
+
+
+def _on(token: Token | None) -> str:
+    return f" on {token.chain_data.name}" if token else ""

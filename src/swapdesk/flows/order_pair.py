@@ -68,6 +68,15 @@ def get_label(outcome: Outcome, *, theirs: bool = False) -> str:
     return f"{'They' if theirs else 'You'} {verb}"
 
 
+UNSAID = "the service does not say how much"
+"""Of a refund without an amount."""
+
+
+def unsaid(found: Proceeds) -> bool:
+    """Whether something came back and nobody says how much."""
+    return found.outcome is Outcome.CAME_BACK and found.amount is None
+
+
 def shown(found: Proceeds) -> tuple[str, str]:
     """Amount and symbol for a list of orders; a dash where nothing comes and nothing came back."""
     nothing = found.outcome is Outcome.MISSED or found.amount is None

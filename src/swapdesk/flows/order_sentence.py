@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from swapdesk.flows.notation import NOTHING, tracker_amount
-from swapdesk.flows.order_pair import Outcome
+from swapdesk.flows.order_pair import Outcome, unsaid
 from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_summary import OrderSummary, summarise
 from swapdesk.flows.payable_amount import amount_to_pay
@@ -37,7 +37,7 @@ def _becomes(tracked: TrackedOrder) -> str:
     """`` to 14.52 ETH``, or what it was to be, or what came back."""
     found = tracked.proceeds
     words = {Outcome.MISSED: ", was to be", Outcome.CAME_BACK: ", came back"}
-    if found.outcome is Outcome.CAME_BACK and found.amount is None:
+    if unsaid(found):
         return f", the {found.symbol} came back"
     return f"{words.get(found.outcome, ' to')} {tracker_amount(found.amount)} {found.symbol}"
 

@@ -19,7 +19,7 @@ from swapdesk.flows.notation import (
     table_amount,
 )
 from swapdesk.flows.order_account import refund_chain
-from swapdesk.flows.order_pair import Outcome, get_label
+from swapdesk.flows.order_pair import UNSAID, Outcome, get_label, unsaid
 from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_state import OrderState
 from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
@@ -287,9 +287,11 @@ def _proceeds(tracked: TrackedOrder, state: OrderState) -> Fact:
         chain = order.out_token.chain_data.name if order.out_token is not None else ""
         rate = "" if state.ended else ", rate fixed" if order.fixed else ", floating"
     about = "" if state.ended or order.fixed else f"{ABOUT} "
+    got = f"the {found.symbol}" if unsaid(found) else f"{table_amount(found.amount)} {found.symbol}"
+    said = f" on {chain}{rate}" if chain else ""
     value: Line = [
-        Span(f"{about}{table_amount(found.amount)} {found.symbol}", bold=True),
-        Span(f" on {chain}{rate}" if chain else "", "muted"),
+        Span(f"{about}{got}", bold=True),
+        Span(f"{said}; {UNSAID}" if unsaid(found) else said, "muted"),
     ]
     agreed = moved_output(tracked)
     was = f"{table_amount(agreed)} when you agreed" if agreed is not None else ""

@@ -12,6 +12,7 @@ from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
 from swapdesk.flows.order_account import kept_as_fee, kept_by_provider, refund_chain
 from swapdesk.flows.order_case import Case, deposit_arrived
+from swapdesk.flows.order_pair import UNSAID
 from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_summary import OrderSummary
 from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
@@ -208,7 +209,7 @@ def _refund(tracked: TrackedOrder, *, live: bool) -> list[Fact]:
             value.append(Span(said, "muted"))
         facts.append(Fact("Refunded", value, copy=copied_amount(order.refund_amount)))
     else:
-        facts.append(Fact("Refunded", [Span("the service does not say how much", "muted")]))
+        facts.append(Fact("Refunded", [Span(UNSAID, "muted")]))
     if order.refund_hash:
         page = transaction_page(order.in_token, order.refund_hash) if live else ""
         below = _unknown(live=live)

@@ -114,13 +114,17 @@ def stage_of(summary: OrderSummary) -> StageState:
 def pair_spans(tracked: TrackedOrder) -> Line:
     """``0.5 BTC → 14.524108 ETH``; what it was to be, or what came back, of one that ended
     otherwise."""
-    from swapdesk.flows.order_pair import Outcome
+    from swapdesk.flows.order_pair import Outcome, unsaid
 
     sent, _ = tracked.symbols
     found = tracked.proceeds
+    paid = Span(f"{tracker_amount(tracked.order.in_amount, 'pay')} {sent}", bold=True)
+    if unsaid(found):
+        back = Span(found.symbol, bold=True)
+        return [paid, Span(f" {BECOMES} the ", "muted"), back, Span(" came back", "muted")]
     words = {Outcome.MISSED: "was to be ", Outcome.CAME_BACK: "came back "}.get(found.outcome, "")
     return [
-        Span(f"{tracker_amount(tracked.order.in_amount, 'pay')} {sent}", bold=True),
+        paid,
         Span(f" {BECOMES} {words}", "muted"),
         Span(f"{tracker_amount(found.amount)} {found.symbol}", bold=True),
     ]
