@@ -3,20 +3,18 @@ transfer, and its gate reads it as if a stranger had."""
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator, Callable, Sequence
+from base64 import b64decode
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
-from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.keypair import Keypair
-from solders.message import MessageV0
 from solders.pubkey import Pubkey
 
-from sandbox.solana.solana_world import USDC, World, running
+from sandbox.solana.solana_world import USDC
 from swapdesk.chain.solana.instructions import (
     AdvanceNonce,
     ComputeLimit,
@@ -28,21 +26,16 @@ from swapdesk.chain.solana.instructions import (
 )
 from swapdesk.chain.solana.message import read_message
 from swapdesk.chain.solana.programs import TOKEN, token_account
-from swapdesk.chain.solana.transaction import read_transaction, unsigned
+from swapdesk.chain.solana.transaction import read_transaction
 from swapdesk.sandbox.world import find_token
-from swapdesk.wallet.accounts import Kind
-from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import SolanaPayload
-from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
-from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
-from wallet.agents import CHEAP, PASSPHRASE
+from wallet.solana_account import DOLLAR, SOL, SolanaAccount, holding
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-SOL, DOLLAR = Asset("SOL", 9, None), Asset("USDC", 6, str(USDC))
 USDT = Pubkey.from_string(str(find_token("solana", "USDT").address))
 COINS, DOLLARS = 10**8, 60 * 10**6
 THIEF = Keypair()
@@ -50,17 +43,13 @@ State = TransactionState
 
 
 @dataclass
-class Payer:
-    world: World
-    agent: WalletClient
-    me: Pubkey
-
+class Payer(SolanaAccount):
     def promise(self, intent: str, sell: Asset, **changed: object) -> Promise:
         now, units = datetime.now(UTC), COINS if sell is SOL else DOLLARS
         deposit = DepositPromise(
             f"order-{intent}", str(Keypair().pubkey()), None, units, now + timedelta(minutes=10)
         )
-        made = Promise(
+        return Promise(
             intent_id=intent,
             account=str(self.me),
             chain="solana",
@@ -78,61 +67,32 @@ class Payer:
             gas_units=10**7,
             deposit=replace(deposit, **changed),  # type: ignore[arg-type]
         )
-        return made
 
     async def draft(self, promise: Promise) -> SolanaPayload:
         made = await self.agent.solana_deposit(promise)
         return SolanaPayload(Purpose.DEPOSIT, made.transaction, made.last_valid_height)
 
     async def pay(self, promise: Promise) -> SignedTransaction:
-        review = await self.agent.review(await self.draft(promise), promise)
-        assert not review.refused, review.findings
-        assert review.phrase is None
-        signed = await self.agent.sign(review)
-        assert isinstance(signed, SignedTransaction)
+        signed = await self.signed(await self.draft(promise), promise)
         return await self.agent.broadcast(signed.hash)
-
-    async def made(
-        self, instructions: Sequence[Instruction], payer: Pubkey | None = None
-    ) -> SolanaPayload:
-        newest = await self.world.client.latest_blockhash()
-        message = MessageV0.try_compile(
-            payer or self.me, list(instructions), [], Hash.from_string(newest.blockhash)
-        )
-        whole = b64encode(bytes(unsigned(message))).decode()
-        return SolanaPayload(Purpose.DEPOSIT, whole, newest.last_height)
-
-    async def tokens_at(self, owner: str) -> int:
-        held = await self.world.client.holdings(owner, str(USDC))
-        return sum(one.units for one in held)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def payer(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Payer]:
-    directory = tmp_path_factory.mktemp("deposits")
-    async with running(directory / "chain") as world:
-        link = ChainLink("solana", Kind.SOLANA, None, world.url, 1)
-        place = WalletPlace(str(directory / "keys"), "sandbox", (link,))
-        agent = await WalletClient.start(place, program=CHEAP)
-        try:
-            made = await agent.create(Kind.SOLANA, "", PASSPHRASE)
-            await world.node.fund(made.address, 100 * 10**9)
-            for mint in (USDC, USDT):
-                await world.node.mint(made.address, str(mint), 1_000 * 10**6)
-            yield Payer(world, agent, Pubkey.from_string(made.address))
-        finally:
-            await agent.close()
+    directory, tokens = tmp_path_factory.mktemp("deposits"), dict.fromkeys((USDC, USDT), 10**9)
+    async with holding(Payer, directory, 100 * 10**9, tokens) as made:
+        yield made
 
 
 async def test_coins_go_to_the_deposit_address_exactly(payer: Payer) -> None:
     promise = payer.promise("coins", SOL)
     deposit = promise.deposit
     assert deposit is not None
-    before = await payer.world.client.balance(str(payer.me))
+    before = await payer.coins()
     sent = await payer.pay(promise)
     assert sent.state is State.SENT
-    assert await payer.world.client.balance(deposit.address) == COINS
-    assert before - await payer.world.client.balance(str(payer.me)) == COINS + 5_000
+    assert await payer.coins(deposit.address) == COINS
+    assert before - await payer.coins() == COINS + 5_000
     payer.world.time.pass_blocks(40)
     assert (await payer.agent.resolve(sent.hash)).state is State.SUCCEEDED
 
@@ -155,7 +115,7 @@ async def test_tokens_reach_whoever_the_deposit_address_is(payer: Payer, there: 
     address = held if there == "a token account" else owner
     promise = payer.promise(f"tokens {there}", DOLLAR, address=str(address))
     await payer.pay(promise)
-    assert await payer.tokens_at(str(owner)) == DOLLARS + (0 if there == "no account" else 5)
+    assert await payer.dollars(str(owner)) == DOLLARS + (0 if there == "no account" else 5)
 
 
 async def test_a_memo_is_the_orders_else_its_id(payer: Payer) -> None:
@@ -281,7 +241,8 @@ async def test_a_changed_transfer_is_never_signed(payer: Payer, what: str) -> No
     promise = payer.promise(what, asset, tag=tag)
     deposit = promise.deposit
     assert deposit is not None
-    await refused(payer, await payer.made(changed(payer, deposit)), promise, code)
+    payload = await payer.payload(Purpose.DEPOSIT, changed(payer, deposit))
+    assert code in await payer.refused(payload, promise)
 
 
 async def test_nobody_else_pays_the_fee(payer: Payer) -> None:
@@ -289,8 +250,10 @@ async def test_nobody_else_pays_the_fee(payer: Payer) -> None:
     deposit = promise.deposit
     assert deposit is not None
     await payer.world.node.fund(str(THIEF.pubkey()), 10**9)
-    other = await payer.made([_transfer(payer, _to(deposit), COINS)], payer=THIEF.pubkey())
-    await refused(payer, other, promise, "FEE_PAYER_DIFFERS")
+    other = await payer.payload(
+        Purpose.DEPOSIT, [_transfer(payer, _to(deposit), COINS)], payer=THIEF.pubkey()
+    )
+    assert "FEE_PAYER_DIFFERS" in await payer.refused(other, promise)
 
 
 async def test_what_the_order_says_by_now_decides(payer: Payer) -> None:
@@ -306,15 +269,15 @@ async def test_what_the_order_says_by_now_decides(payer: Payer) -> None:
         "DEPOSIT_TAG_DIFFERS": {"tag": "777"},
     }.items():
         now = replace(promise, deposit=replace(deposit, **fields))  # type: ignore[arg-type]
-        await refused(payer, draft, now, code)
+        assert code in await payer.refused(draft, now)
     dearer = replace(promise, sell_units=COINS - COINS // 100)
-    await refused(payer, draft, dearer, "DEPOSIT_ABOVE")
+    assert "DEPOSIT_ABOVE" in await payer.refused(draft, dearer)
 
 
 async def test_what_cannot_be_paid_fails_before_it_is_signed(payer: Payer) -> None:
     rich = 10**6 * 10**6
     promise = replace(payer.promise("rich", DOLLAR, units=rich), sell_units=rich)
-    await refused(payer, await payer.draft(promise), promise, "SIMULATION_FAILED")
+    assert "SIMULATION_FAILED" in await payer.refused(await payer.draft(promise), promise)
     for fields in ({"address": "no address"}, {"address": "1" * 31}):
         with pytest.raises(Refused):
             await payer.draft(payer.promise("bad", SOL, **fields))
@@ -323,12 +286,3 @@ async def test_what_cannot_be_paid_fails_before_it_is_signed(payer: Payer) -> No
     for contract in (str(THIEF.pubkey()), "no address"):
         with pytest.raises(Refused):
             await payer.draft(replace(promise, sell=Asset("X", 6, contract)))
-
-
-async def refused(payer: Payer, payload: SolanaPayload, promise: Promise, code: str) -> None:
-    review: Review = await payer.agent.review(payload, promise)
-    assert code in [one.code for one in review.findings], review.findings
-    assert review.refused
-    with pytest.raises(Refused):
-        await payer.agent.sign(review)
-    assert await payer.agent.transactions(promise.intent_id) == ()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,39 +13,29 @@ import pytest
 from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.keypair import Keypair
-from solders.message import MessageV0
 from solders.pubkey import Pubkey
 
-from sandbox.solana.solana_world import World, running
 from swapdesk.chain.solana.instructions import Memo, Transfer
-from swapdesk.chain.solana.transaction import unsigned
-from swapdesk.wallet.accounts import Kind
-from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import SolanaPayload
-from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
-from wallet.agents import CHEAP, PASSPHRASE
+from wallet.solana_account import SOL, SolanaAccount, holding
 
 State = TransactionState
-SOL = Asset("SOL", 9, None)
 UNITS = 10**8
 
 
 @dataclass
-class Payer:
-    world: World
-    agent: WalletClient
-    address: str
-    deposit: str
+class Payer(SolanaAccount):
+    deposit: str = field(default_factory=lambda: str(Keypair().pubkey()))
 
     def promise(self, intent: str) -> Promise:
         now = datetime.now(UTC)
         return Promise(
             intent_id=intent,
-            account=self.address,
+            account=str(self.me),
             chain="solana",
             chain_id=None,
             sell=SOL,
@@ -66,35 +55,19 @@ class Payer:
         )
 
     async def payment(self, intent: str, *more: Instruction, **changed: Any) -> SolanaPayload:
-        """Built over the newest blockhash; the order's id makes it one of its own."""
-        newest = await self.world.client.latest_blockhash()
-        payer = Pubkey.from_string(self.address)
-        paid = Transfer(payer, Pubkey.from_string(self.deposit), UNITS)
-        message = MessageV0.try_compile(
-            payer,
-            [paid.build(), Memo(f"order-{intent}").build(), *more],
-            [],
-            Hash.from_string(changed.get("blockhash", newest.blockhash)),
-        )
-        whole = b64encode(bytes(unsigned(message))).decode()
-        return SolanaPayload(Purpose.DEPOSIT, whole, newest.last_height)
+        """The order's id makes it one of its own."""
+        paid = Transfer(self.me, Pubkey.from_string(self.deposit), UNITS).build()
+        instructions = [paid, Memo(f"order-{intent}").build(), *more]
+        return await self.payload(Purpose.DEPOSIT, instructions, **changed)
 
     async def paid(self) -> int:
-        return await self.world.client.balance(self.deposit)
+        return await self.coins(self.deposit)
 
 
 @asynccontextmanager
 async def payer(directory: Path) -> AsyncIterator[Payer]:
-    async with running(directory / "chain") as world:
-        link = ChainLink("solana", Kind.SOLANA, None, world.url, 1)
-        place = WalletPlace(str(directory / "keys"), "sandbox", (link,))
-        agent = await WalletClient.start(place, program=CHEAP)
-        try:
-            made = await agent.create(Kind.SOLANA, "", PASSPHRASE)
-            await world.node.fund(made.address, 10 * 10**9)
-            yield Payer(world, agent, made.address, str(Keypair().pubkey()))
-        finally:
-            await agent.close()
+    async with holding(Payer, directory, 10 * 10**9, {}) as made:
+        yield made
 
 
 async def test_a_deposit_is_signed_sent_and_known_to_be_done(tmp_path: Path) -> None:
@@ -148,17 +121,11 @@ async def test_a_payment_that_expired_may_be_signed_anew_and_only_then(tmp_path:
 
 async def test_a_payload_of_another_kind_is_refused(tmp_path: Path) -> None:
     async with payer(tmp_path) as someone:
-        agent = someone.agent
-        thief = Pubkey.from_string(str(Keypair().pubkey()))
-        extra = Transfer(Pubkey.from_string(someone.address), thief, 1).build()
+        thief = Keypair().pubkey()
         for payload in (
-            await someone.payment("c", extra),
+            await someone.payment("c", Transfer(someone.me, thief, 1).build()),
             await someone.payment("c", blockhash=str(Hash.default())),
             replace(await someone.payment("c"), transaction="AAAA"),
             replace(await someone.payment("c"), transaction="no base64"),
         ):
-            review = await agent.review(payload, someone.promise("c"))
-            assert review.refused
-            with pytest.raises(Refused):
-                await agent.sign(review)
-        assert await agent.transactions("c") == ()
+            assert await someone.refused(payload, someone.promise("c"))

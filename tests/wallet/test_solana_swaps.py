@@ -3,24 +3,21 @@ is not although the venue's maker has signed it."""
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
-from solders.message import Message, MessageV0, to_bytes_versioned
 from solders.pubkey import Pubkey
-from solders.signature import Signature
-from solders.transaction import VersionedTransaction
 
-from sandbox.solana.solana_world import USDC, World, running
+from sandbox.solana.solana_world import USDC
 from swapdesk.chain.solana.instructions import (
     AdvanceNonce,
     ComputeLimit,
@@ -31,37 +28,24 @@ from swapdesk.chain.solana.instructions import (
     TransferChecked,
 )
 from swapdesk.chain.solana.programs import TOKEN, token_account
-from swapdesk.sandbox.node.solana.genesis import MAKER
-from swapdesk.wallet.accounts import Kind
-from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.payload import SolanaPayload
-from swapdesk.wallet.place import ChainLink, WalletPlace
-from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Match, Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
-from wallet.agents import CHEAP, PASSPHRASE
+from wallet.solana_account import DOLLAR, SOL, SolanaAccount, holding
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-SOL, DOLLAR = Asset("SOL", 9, None), Asset("USDC", 6, str(USDC))
 SOLD, BOUGHT, LEAST = 60 * 10**6, 430_000_000, 428_000_000
 THIEF = Keypair()
 State = TransactionState
 
 
 @dataclass
-class Trader:
-    """One account with a coin and a hundred dollars, and the maker of the venue."""
-
-    world: World
-    agent: WalletClient
-    me: Pubkey
-
-    @property
-    def maker(self) -> Keypair:
-        return self.world.node.keypair(MAKER)
+class Trader(SolanaAccount):
+    """It has a coin and a hundred dollars."""
 
     def promise(self, intent: str, **changed: object) -> Promise:
         """60 USDC for SOL, confirmed just now."""
@@ -103,71 +87,25 @@ class Trader:
         self,
         instructions: Sequence[Instruction],
         *,
-        payer: Pubkey | None = None,
         signers: Sequence[Keypair] | None = None,
-        blockhash: str | None = None,
-        legacy: bool = False,
+        **changed: Any,
     ) -> SolanaPayload:
         """Signed by the maker, or by ``signers``, and not by the account."""
-        newest = await self.world.client.latest_blockhash()
-        hash_ = Hash.from_string(blockhash or newest.blockhash)
-        if legacy:
-            message: Message | MessageV0 = Message.new_with_blockhash(
-                list(instructions), payer or self.me, hash_
-            )
-        else:
-            message = MessageV0.try_compile(payer or self.me, list(instructions), [], hash_)
-        body = to_bytes_versioned(message)
-        made = {one.pubkey(): one.sign_message(body) for one in signers or [self.maker, THIEF]}
-        needed = message.account_keys[: message.header.num_required_signatures]
-        whole = VersionedTransaction.populate(
-            message, [made.get(key, Signature.default()) for key in needed]
-        )
-        encoded = b64encode(bytes(whole)).decode()
-        return SolanaPayload(Purpose.SWAP, encoded, newest.last_height)
-
-    async def holds(self) -> tuple[int, int]:
-        """Lamports and units of the dollar."""
-        held = await self.world.client.holdings(str(self.me), str(USDC))
-        return await self.world.client.balance(str(self.me)), sum(one.units for one in held)
+        signed_by = [self.maker, THIEF] if signers is None else signers
+        return await self.payload(Purpose.SWAP, instructions, signers=signed_by, **changed)
 
 
 @asynccontextmanager
 async def trader(directory: Path) -> AsyncIterator[Trader]:
-    async with running(directory / "chain") as world:
-        link = ChainLink("solana", Kind.SOLANA, None, world.url, 1)
-        maker = (("at", str(world.node.keypair(MAKER).pubkey())),)
-        place = WalletPlace(str(directory / "keys"), "sandbox", (link,), makers=maker)
-        agent = await WalletClient.start(place, program=CHEAP)
-        try:
-            made = await agent.create(Kind.SOLANA, "", PASSPHRASE)
-            await world.node.fund(made.address, 10**9)
-            await world.node.mint(made.address, str(USDC), 100 * 10**6)
-            await world.node.fund(str(THIEF.pubkey()), 10**9)
-            yield Trader(world, agent, Pubkey.from_string(made.address))
-        finally:
-            await agent.close()
+    async with holding(Trader, directory, 10**9, {USDC: 100 * 10**6}) as made:
+        await made.world.node.fund(str(THIEF.pubkey()), 10**9)
+        yield made
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def someone(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Trader]:
     async with trader(tmp_path_factory.mktemp("swaps")) as made:
         yield made
-
-
-async def refused(someone: Trader, payload: SolanaPayload, promise: Promise) -> set[str]:
-    """The rules that refuse it. Nothing is signed, whatever is answered, and nothing moves."""
-    before = await someone.holds()
-    review = await someone.agent.review(payload, promise)
-    assert review.refused
-    for phrase in (None, review.phrase):
-        with pytest.raises(Refused) as said:
-            await someone.agent.sign(review, phrase)
-        # What cannot be read has no digest that could be signed.
-        assert said.value.code is (Code.GATE if review.digest else Code.BAD_REQUEST)
-    assert await someone.agent.transactions(promise.intent_id) == ()
-    assert await someone.holds() == before
-    return {one.code for one in review.findings}
 
 
 async def test_an_honest_half_is_signed_written_down_sent_and_final(tmp_path: Path) -> None:
@@ -303,29 +241,29 @@ async def test_what_the_maker_signed_is_judged_like_anything_else(
 ) -> None:
     change, rule = DISHONEST[name]
     payload = await someone.half(change(someone, someone.honest(name)))
-    assert rule in await refused(someone, payload, someone.promise(name))
+    assert rule in await someone.refused(payload, someone.promise(name))
 
 
 async def test_a_foreign_payer_of_the_fee_is_refused(someone: Trader) -> None:
     for payer in (THIEF.pubkey(), someone.maker.pubkey()):
         payload = await someone.half(someone.honest("payer"), payer=payer)
-        assert "FEE_PAYER_DIFFERS" in await refused(someone, payload, someone.promise("payer"))
+        assert "FEE_PAYER_DIFFERS" in await someone.refused(payload, someone.promise("payer"))
 
 
 async def test_the_makers_signature_has_to_be_there_and_right(someone: Trader) -> None:
     honest = someone.honest("maker")
     missing = await someone.half(honest, signers=[THIEF])
-    assert "COSIGNER_UNKNOWN" in await refused(someone, missing, someone.promise("maker"))
+    assert "COSIGNER_UNKNOWN" in await someone.refused(missing, someone.promise("maker"))
     # Another venue's maker is nobody to this quote.
     payload = await someone.half(honest)
     other = someone.promise("maker", venue="ba")
-    assert {"COSIGNER_UNKNOWN", "COUNTERPARTY_UNKNOWN"} <= await refused(someone, payload, other)
+    assert {"COSIGNER_UNKNOWN", "COUNTERPARTY_UNKNOWN"} <= await someone.refused(payload, other)
 
 
 async def test_a_transaction_larger_than_a_packet_is_refused(someone: Trader) -> None:
     long = Memo("x" * 900).build()
     payload = await someone.half([*someone.honest("large"), long])
-    assert await refused(someone, payload, someone.promise("large")) == {"SOLANA_UNREADABLE"}
+    assert await someone.refused(payload, someone.promise("large")) == {"SOLANA_UNREADABLE"}
 
 
 async def test_an_old_and_an_unknown_blockhash_are_refused(someone: Trader) -> None:
@@ -333,9 +271,9 @@ async def test_an_old_and_an_unknown_blockhash_are_refused(someone: Trader) -> N
     someone.world.time.pass_blocks(135)
     payload = await someone.half(someone.honest("old"), blockhash=old.blockhash)
     payload = replace(payload, last_valid_height=old.last_height)
-    assert await refused(someone, payload, someone.promise("old")) == {"BLOCKHASH_OLD"}
+    assert await someone.refused(payload, someone.promise("old")) == {"BLOCKHASH_OLD"}
     payload = await someone.half(someone.honest("never"), blockhash=str(Hash.default()))
-    assert "BLOCKHASH_OLD" in await refused(someone, payload, someone.promise("never"))
+    assert "BLOCKHASH_OLD" in await someone.refused(payload, someone.promise("never"))
 
 
 async def test_what_fails_on_the_chain_is_not_signed(someone: Trader) -> None:
@@ -344,7 +282,7 @@ async def test_what_fails_on_the_chain_is_not_signed(someone: Trader) -> None:
     honest[3] = someone.tokens(someone.me, someone.maker.pubkey(), 101 * 10**6)
     payload = await someone.half(honest)
     promise = someone.promise("poor", sell_units=101 * 10**6)
-    assert await refused(someone, payload, promise) == {"SIMULATION_FAILED"}
+    assert await someone.refused(payload, promise) == {"SIMULATION_FAILED"}
 
 
 async def test_both_versions_of_messages_are_read(someone: Trader) -> None:

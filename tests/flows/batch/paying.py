@@ -28,7 +28,7 @@ from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.settling import GroupChain, GroupSettling
 from swapdesk.flows.batch.standing import GroupStanding, standings
 from swapdesk.flows.batch_log import JournaledGroup, NewGroup, NewRow
-from swapdesk.flows.bundle_records import BundleDeposit
+from swapdesk.flows.bundle_records import BundleDeposit, BundleState
 from swapdesk.flows.dex_payment import Agreed, Pace
 from swapdesk.flows.journal import Journal
 from swapdesk.sandbox.bundle_faults import BundleFaults
@@ -101,9 +101,9 @@ class Payer:
     reviews: list[Review] = field(default_factory=list)
     agrees: Callable[[Review], bool] = lambda review: True
 
-    async def created(self, batch_id: str, *rows: tuple[str, str], chain: str = CHAIN) -> None:
+    async def created(self, batch_id: str, *rows: tuple[str, str]) -> None:
         """A batch of one group: each row the token that is sold, and how much of it."""
-        write_batch(self.journal, self.place.floor.token, batch_id, rows, chain)
+        write_batch(self.journal, self.place.floor.token, batch_id, rows, self.place.CHAIN)
         (outcome,) = await self.creation().run(batch_id)
         assert outcome.error is None, outcome.error
 
@@ -154,9 +154,23 @@ class Payer:
         assert bundle is not None
         return bundle.built.deposits
 
-    async def held(self, address: str, symbol: str, chain: str = CHAIN) -> int:
+    async def held(self, address: str, symbol: str) -> int:
         """Units at an address, asked of the node over JSON-RPC."""
-        return await self.place.held(address, self.place.floor.token(chain, symbol))
+        return await self.place.held(address, self.place.floor.token(self.place.CHAIN, symbol))
+
+    async def paid_exactly(self, batch_id: str) -> bool:
+        """Whether its newest bundle is confirmed, and each deposit address holds what it asks."""
+        bundle = self.standing(batch_id).bundle
+        assert bundle is not None
+        wanted = [
+            (deposit, await self.held(deposit.address, item.symbol))
+            for item in bundle.built.items
+            for deposit in item.deposits
+        ]
+        assert wanted
+        return bundle.state is BundleState.CONFIRMED and all(
+            held == deposit.units for deposit, held in wanted
+        )
 
 
 def told_otherwise(
@@ -194,6 +208,7 @@ def told_otherwise(
 
 @dataclass
 class PayingPlace(Place):
+    CHAIN: ClassVar[str] = CHAIN
     COIN: ClassVar[str] = "ETH"
     KIND: ClassVar[Kind] = Kind.EVM
 

@@ -42,6 +42,7 @@ class QuickTime(StandingTime):
 
 @dataclass
 class SolanaPayingPlace(PayingPlace):
+    CHAIN: ClassVar[str] = CHAIN
     COIN: ClassVar[str] = "SOL"
     KIND: ClassVar[Kind] = Kind.SOLANA
 

@@ -33,24 +33,6 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Payin
         yield made
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def first(
-    place: PayingPlace, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Payer]:
-    """Whose wallet agent the others use."""
-    async with place.payer(tmp_path_factory.mktemp("first")) as made:
-        yield made
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def someone(place: PayingPlace, first: Payer, tmp_path: Path) -> AsyncIterator[Payer]:
-    async with place.payer(tmp_path / "someone", first.agent) as made:
-        yield made
-    place.floor.faults.clear()
-    place.bundle_faults.clear()
-    place.network.before = place.network.after = None
-
-
 async def test_a_group_is_built_funded_signed_submitted_and_paid(someone: Payer) -> None:
     await someone.created("b1000", *ROWS)
     assert someone.standing("b1000").next is Until.BUILT
@@ -76,9 +58,7 @@ async def test_a_group_is_built_funded_signed_submitted_and_paid(someone: Payer)
     assert done.hash is not None
     standing = someone.standing("b1000")
     assert (standing.word, standing.next) == ("paid", None)
-    for item in standing.bundle.built.items:
-        for deposit in item.deposits:
-            assert await someone.held(deposit.address, item.symbol) == deposit.units
+    assert await someone.paid_exactly("b1000")
     assert len(someone.reviews) == 4
     # Nothing more is done for it.
     again = await someone.settling("b1000").advance(Until.SETTLED)
@@ -90,8 +70,8 @@ async def test_one_way_goes_all_the_way(someone: Payer) -> None:
     await someone.created("b1001", ("USDC", "25"))
     done = await someone.settling("b1001").advance(Until.SETTLED)
     assert done.failure is None, done.failure
-    (deposit,) = someone.deposits("b1001")
-    assert await someone.held(deposit.address, "USDC") == deposit.units
+    assert len(someone.deposits("b1001")) == 1
+    assert await someone.paid_exactly("b1001")
     # Built once, with the gas it needs and dollars beside it.
     assert [one.symbol for one in someone.standing("b1001").payments] == ["ETH", "USDC"]
 
@@ -168,8 +148,8 @@ async def test_somebody_was_first(someone: Payer) -> None:
     )
     done = await someone.settling("b1005").advance(Until.SETTLED)
     assert done.failure is None, done.failure
-    (deposit,) = someone.deposits("b1005")
-    assert await someone.held(deposit.address, "USDC") == deposit.units
+    assert len(someone.deposits("b1005")) == 1
+    assert await someone.paid_exactly("b1005")
 
 
 @pytest.mark.parametrize(
@@ -204,8 +184,8 @@ async def test_a_bundle_that_is_given_up_is_told_and_built_again(
     assert (again.number, again.built.needs) == (2, ())
     done = await someone.settling(batch).advance(Until.SETTLED)
     assert done.failure is None, done.failure
-    (deposit,) = someone.deposits(batch)
-    assert await someone.held(deposit.address, "USDC") == deposit.units
+    assert len(someone.deposits(batch)) == 1
+    assert await someone.paid_exactly(batch)
 
 
 TAMPERED = {
@@ -242,8 +222,7 @@ async def test_a_tampered_build_obtains_no_signature(someone: Payer, part: Part)
     assert built.failure is None, built.failure
     done = await someone.settling(batch).advance(Until.SETTLED)
     assert done.failure is None, done.failure
-    for deposit in someone.deposits(batch):
-        assert await someone.held(deposit.address, "USDC") == deposit.units
+    assert await someone.paid_exactly(batch)
 
 
 async def test_groups_of_one_smart_account_go_one_after_another(someone: Payer) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -11,7 +10,7 @@ import pytest_asyncio
 from flows.batch.paying import Payer
 from flows.batch.paying_on_solana import CHAIN, SolanaPayingPlace, paying_on_solana
 from swapdesk.flows.batch.standing import Until
-from swapdesk.flows.bundle_records import BundleState, Paying
+from swapdesk.flows.bundle_records import Paying
 from swapdesk.flows.journal_records import StepState
 from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.faults import AnswerFault as F
@@ -28,34 +27,8 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Solan
         yield made
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def first(
-    place: SolanaPayingPlace, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Payer]:
-    """Whose wallet agent the others use."""
-    async with place.payer(tmp_path_factory.mktemp("first")) as made:
-        yield made
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def someone(place: SolanaPayingPlace, first: Payer, tmp_path: Path) -> AsyncIterator[Payer]:
-    async with place.payer(tmp_path / "someone", first.agent) as made:
-        yield made
-    place.floor.faults.clear()
-    place.network.before = place.network.after = None
-
-
-async def paid_exactly(someone: Payer, batch_id: str) -> None:
-    bundle = someone.standing(batch_id).bundle
-    assert bundle is not None
-    assert bundle.state is BundleState.CONFIRMED
-    for item in bundle.built.items:
-        for deposit in item.deposits:
-            assert await someone.held(deposit.address, item.symbol, CHAIN) == deposit.units
-
-
 async def test_a_group_is_paid_by_as_many_transactions_as_it_takes(someone: Payer) -> None:
-    await someone.created("c1000", *TWELVE, ("SOL", "0.3"), chain=CHAIN)
+    await someone.created("c1000", *TWELVE, ("SOL", "0.3"))
     built = await someone.settling("c1000").advance(Until.BUILT)
     assert built.failure is None, built.failure
     standing = someone.standing("c1000")
@@ -64,7 +37,7 @@ async def test_a_group_is_paid_by_as_many_transactions_as_it_takes(someone: Paye
     assert someone.reviews == []
     done = await someone.settling("c1000").advance(Until.SIGNED)
     assert done.failure is None, done.failure
-    await paid_exactly(someone, "c1000")
+    assert await someone.paid_exactly("c1000")
     assert len(someone.reviews) == 3
     payments = someone.standing("c1000").payments
     assert [(one.paying, one.state) for one in payments] == [(Paying.PART, StepState.ACKED)] * 3
@@ -74,7 +47,7 @@ async def test_a_group_is_paid_by_as_many_transactions_as_it_takes(someone: Paye
 
 
 async def test_no_in_between_leaves_what_was_paid_paid(someone: Payer) -> None:
-    await someone.created("c1001", *TWELVE, chain=CHAIN)
+    await someone.created("c1001", *TWELVE)
     someone.agrees = lambda review: len(someone.reviews) < 2
     stopped = await someone.settling("c1001").advance(Until.SETTLED)
     assert stopped.failure is not None
@@ -90,8 +63,8 @@ async def test_no_in_between_leaves_what_was_paid_paid(someone: Payer) -> None:
     assert len(someone.deposits("c1001")) == 3
     done = await someone.settling("c1001").advance(Until.SETTLED)
     assert done.failure is None, done.failure
-    await paid_exactly(someone, "c1001")
-    spent = 1000 * 10**6 - await someone.held(someone.account.address, "USDC", CHAIN)
+    assert await someone.paid_exactly("c1001")
+    spent = 1000 * 10**6 - await someone.held(someone.account.address, "USDC")
     assert spent == sum(20 + number for number in range(12)) * 10**6
 
 
@@ -100,7 +73,7 @@ async def test_what_was_not_executed_in_time_is_signed_anew_and_not_before(
 ) -> None:
     """A node that takes transactions and forgets them: nothing is signed beside the first one
     until its last block has passed."""
-    await someone.created("c1002", ("USDC", "20"), chain=CHAIN)
+    await someone.created("c1002", ("USDC", "20"))
     place.floor.world.faults.add(CHAIN, "drop_transaction")
     stopped = await someone.settling("c1002").advance(Until.SETTLED)
     place.floor.world.faults.clear()
@@ -108,10 +81,10 @@ async def test_what_was_not_executed_in_time_is_signed_anew_and_not_before(
     assert (stopped.code, stopped.open) == ("LOST", True)
     assert stopped.failure.money == "in your wallet; no deposit was paid"
     assert len(someone.reviews) == 1
-    assert await someone.held(someone.account.address, "USDC", CHAIN) == 1000 * 10**6
+    assert await someone.held(someone.account.address, "USDC") == 1000 * 10**6
     done = await someone.settling("c1002").advance(Until.SETTLED)
     assert done.failure is None, done.failure
-    await paid_exactly(someone, "c1002")
+    assert await someone.paid_exactly("c1002")
     (payment,) = [one for one in someone.standing("c1002").payments if one.code is None]
     states = [one.state for one in await someone.agent.transactions(payment.intent_id)]
     assert states == [TransactionState.LOST, TransactionState.SUCCEEDED]
@@ -131,7 +104,7 @@ async def test_a_tampered_transaction_is_never_signed(
     place: SolanaPayingPlace, someone: Payer, fault: F, code: str | None
 ) -> None:
     batch = f"c2{fault.value.replace('_', '')}"
-    await someone.created(batch, ("USDC", "20"), ("USDC", "30"), chain=CHAIN)
+    await someone.created(batch, ("USDC", "20"), ("USDC", "30"))
     built = await someone.settling(batch).advance(Until.BUILT)
     assert built.failure is None, built.failure
     multi_id = str(someone.group(batch).multi_id)
@@ -142,8 +115,8 @@ async def test_a_tampered_transaction_is_never_signed(
     if code is not None:
         assert code in refused.failure.cause
     assert someone.reviews == []
-    assert await someone.held(someone.account.address, "USDC", CHAIN) == 1000 * 10**6
+    assert await someone.held(someone.account.address, "USDC") == 1000 * 10**6
     place.floor.faults.clear()
     done = await someone.settling(batch).advance(Until.SETTLED)
     assert done.failure is None, done.failure
-    await paid_exactly(someone, batch)
+    assert await someone.paid_exactly(batch)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
-import signal
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,18 +9,14 @@ import pytest
 import pytest_asyncio
 
 from flows.batch.killed_payer import BATCH, ROWS
+from flows.batch.killing import killed_at
 from flows.batch.paying_on_solana import CHAIN, SolanaPayingPlace, paying_on_solana
-from flows.dex.test_dex_kill import opened
-from service.faulty_loopback import serving_with_faults
 from swapdesk.flows.batch.standing import Until
-from swapdesk.flows.bundle_records import BundleState
-from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-TESTS = Path(__file__).parents[2]
 SAMPLE = frozenset({"wallet.sign.after.1", "wallet.broadcast.after.2"})
 """Killed always; the others with ``--full``."""
 BOUNDARIES = (
@@ -57,43 +48,20 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Solan
 async def test_a_killed_group_is_gone_on_with_and_paid_once(
     place: SolanaPayingPlace, tmp_path: Path, boundary: str
 ) -> None:
-    floor = place.floor
-    async with (
-        place.payer(tmp_path) as someone,
-        serving_with_faults(floor.parts, floor.faults, floor.clock) as url,
-    ):
-        await someone.agent.close()
-        keys = place.wallet(tmp_path / "keys")
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            str(TESTS / "flows" / "batch" / "killed_payer.py"),
-            url,
-            json.dumps(to_json(keys)),
-            str(tmp_path / "journal.db"),
-            CHAIN,
-            someone.account.address,
-            boundary,
-            env={**os.environ, "PYTHONPATH": str(TESTS)},
-        )
-        assert await child.wait() == -signal.SIGKILL
-        someone.agent = await opened(keys)
-        try:
-            assert someone.journal.batches.adopt(BATCH)
-            ending = await someone.settling(BATCH).advance(Until.SETTLED)
-            assert ending.failure is None, ending.failure
-            bundle = someone.standing(BATCH).bundle
-            assert bundle is not None
-            assert (bundle.number, bundle.state) == (1, BundleState.CONFIRMED)
-            for deposit in bundle.built.deposits:
-                assert await someone.held(deposit.address, "USDC", CHAIN) == deposit.units
-            left = await someone.held(someone.account.address, "USDC", CHAIN)
-            assert left == 1000 * 10**6 - sum(one.units for one in bundle.built.deposits)
-            assert len(bundle.built.deposits) == len(ROWS[CHAIN])
-            paid = [
-                one
-                for one in await someone.agent.transactions()
-                if one.purpose is Purpose.BUNDLE and one.state is TransactionState.SUCCEEDED
-            ]
-            assert len(paid) == len(bundle.built.items) == 2
-        finally:
-            await someone.agent.close()
+    async with killed_at(place, tmp_path, boundary) as someone:
+        assert someone.journal.batches.adopt(BATCH)
+        ending = await someone.settling(BATCH).advance(Until.SETTLED)
+        assert ending.failure is None, ending.failure
+        bundle = someone.standing(BATCH).bundle
+        assert bundle is not None
+        assert bundle.number == 1
+        assert await someone.paid_exactly(BATCH)
+        left = await someone.held(someone.account.address, "USDC")
+        assert left == 1000 * 10**6 - sum(one.units for one in bundle.built.deposits)
+        assert len(bundle.built.deposits) == len(ROWS[CHAIN])
+        paid = [
+            one
+            for one in await someone.agent.transactions()
+            if one.purpose is Purpose.BUNDLE and one.state is TransactionState.SUCCEEDED
+        ]
+        assert len(paid) == len(bundle.built.items) == 2

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import signal
-import sys
 from pathlib import Path
 
 import pytest
 
 from flows.dex.swapping import Place
+from flows.killed_process import killed, reopened
 from service.loopback import serving
 from swapdesk.flows.dex_outcome import Swapped
 from swapdesk.flows.reconciliation import find_order
-from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState
-from wallet.agents import CHEAP, PASSPHRASE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-TESTS = Path(__file__).parents[2]
 
 APPROVING = ("steps.begin.after.1", "wallet.sign.after.1", "wallet.broadcast.after.1")
 ORDERING = ("steps.sent.after.2", "api.create_exchange.after.1", "intents.mark_created.after.1")
@@ -65,18 +58,15 @@ async def test_a_killed_swap_is_taken_on_and_paid_once(
         intent = await someone.intent(venue, usdc, weth, "60")
         await someone.agent.close()
         keys = place.wallet(tmp_path / "keys")
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            str(TESTS / "flows" / "dex" / "killed_desk.py"),
+        await killed(
+            "flows/dex/killed_desk.py",
             url,
             json.dumps(to_json(keys)),
             str(tmp_path / "journal.db"),
             json.dumps(intent.as_json()),
             boundary,
-            env={**os.environ, "PYTHONPATH": str(TESTS)},
         )
-        assert await child.wait() == -signal.SIGKILL
-        agent = await opened(keys)
+        agent = await reopened(keys)
         try:
             (open_,) = someone.journal.swaps.open_swaps()
             assert open_.id == intent.id
@@ -111,13 +101,3 @@ async def test_a_killed_swap_is_taken_on_and_paid_once(
             assert len(found.same) == (1 if isinstance(outcome, Swapped) else 0)
         finally:
             await agent.close()
-
-
-async def opened(place: object) -> WalletClient:
-    """The keys, once the killed desk's agent has let go of them."""
-    while True:
-        agent = await WalletClient.start(place, program=CHEAP)  # type: ignore[arg-type]
-        if not agent.accounts.read_only:
-            await agent.unlock(PASSPHRASE)
-            return agent
-        await agent.close()

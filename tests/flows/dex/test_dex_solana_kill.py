@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import signal
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,18 +10,15 @@ import pytest
 import pytest_asyncio
 
 from flows.dex.solana_swapping import SolanaPlace, swapping_on_solana
+from flows.killed_process import killed, reopened
 from service.loopback import serving
 from swapdesk.flows.dex_outcome import Swapped
 from swapdesk.flows.reconciliation import find_order
-from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.transactions import TransactionState
-from wallet.agents import CHEAP, PASSPHRASE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-TESTS = Path(__file__).parents[2]
 
 BOUNDARIES = (
     "api.create_exchange.after.1",
@@ -59,7 +52,7 @@ async def test_a_killed_swap_is_taken_on_and_paid_once(
         await someone.agent.close()
         keys = place.wallet(tmp_path / "keys")
         await _killed(url, keys, tmp_path / "journal.db", json.dumps(intent.as_json()), boundary)
-        agent = await _opened(keys)
+        agent = await reopened(keys)
         try:
             (open_,) = someone.journal.swaps.open_swaps()
             assert open_.id == intent.id
@@ -89,7 +82,7 @@ async def test_a_half_that_ended_while_nobody_ran_is_never_paid(
         boundary = "wallet.sign.after.1"
         await _killed(url, keys, tmp_path / "journal.db", json.dumps(intent.as_json()), boundary)
         place.floor.world.time.pass_blocks(150 + 32)
-        agent = await _opened(keys)
+        agent = await reopened(keys)
         try:
             (open_,) = someone.journal.swaps.open_swaps()
             outcome = await someone.flow(agent=agent).take_on(open_)
@@ -106,17 +99,9 @@ async def test_a_half_that_ended_while_nobody_ran_is_never_paid(
 
 async def _killed(url: str, keys: WalletPlace, journal: Path, intent: str, boundary: str) -> None:
     """A desk of its own process, until it kills itself at the boundary."""
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(TESTS / "flows" / "dex" / "killed_desk.py"),
-        url,
-        json.dumps(to_json(keys)),
-        str(journal),
-        intent,
-        boundary,
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+    await killed(
+        "flows/dex/killed_desk.py", url, json.dumps(to_json(keys)), str(journal), intent, boundary
     )
-    assert await child.wait() == -signal.SIGKILL
 
 
 async def _orders(place: SolanaPlace, intent: object) -> int:
@@ -129,13 +114,3 @@ async def _orders(place: SolanaPlace, intent: object) -> int:
         looks=(0.0,),
     )
     return len(found.same)
-
-
-async def _opened(place: WalletPlace) -> WalletClient:
-    """The keys, once the killed desk's agent has let go of them."""
-    while True:
-        agent = await WalletClient.start(place, program=CHEAP)
-        if not agent.accounts.read_only:
-            await agent.unlock(PASSPHRASE)
-            return agent
-        await agent.close()
