@@ -13,7 +13,7 @@ from swapdesk.client.retry import RetryBudget
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import ManualClock
 from swapdesk.wire.account import RateLimits, RateWindows
-from swapdesk.wire.operations import RateClass
+from swapdesk.wire.operation import RateClass
 
 START = datetime(2026, 11, 20, 14, 59, 50, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ import pytest
 from swapdesk.client.budget import Budget, Window
 from swapdesk.clock import ManualClock
 from swapdesk.wire.account import RateLimits, RateWindows
-from swapdesk.wire.operations import RateClass
+from swapdesk.wire.operation import RateClass
 
 START = datetime(2026, 11, 20, 14, 22, 30, tzinfo=UTC)
 

@@ -37,7 +37,8 @@ from swapdesk.service.store.protocol import StoredQuote, StoreUnavailable
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest
-from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, Operation
+from swapdesk.wire.operation import Operation
+from swapdesk.wire.operations import BODY_LIMIT, BY_NAME
 
 RECEIVERS = {
     "create_exchange": "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F",

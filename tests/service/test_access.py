@@ -17,7 +17,8 @@ from service.world import (
     BTC,
     BY_PARTNER_ID,
 )
-from swapdesk.wire.operations import OPERATIONS, Access, Operation
+from swapdesk.wire.operation import Access, Operation
+from swapdesk.wire.operations import OPERATIONS
 
 BAD = "INVALID_API_CREDENTIALS"
 NOT_SUPPORTED = "PARTNER_ID_NOT_SUPPORTED"

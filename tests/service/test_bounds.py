@@ -19,7 +19,8 @@ from swapdesk.service.openapi import document
 from swapdesk.wire.encoding.codec import ShapeError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.numbers import MONEY, plain
 from swapdesk.wire.encoding.query import QueryError, parse_query, wire_names
-from swapdesk.wire.operations import BY_NAME, OPERATIONS, Operation
+from swapdesk.wire.operation import Operation
+from swapdesk.wire.operations import BY_NAME, OPERATIONS
 
 DOCUMENT: dict[str, Any] = document("1")
 TOKEN = "a" * 24

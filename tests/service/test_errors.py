@@ -37,7 +37,8 @@ from swapdesk.service.venues.onchain.places import ChainPlace
 from swapdesk.service.venues.onchain.reader import ChainReader
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
-from swapdesk.wire.operations import OPERATIONS, Operation
+from swapdesk.wire.operation import Operation
+from swapdesk.wire.operations import OPERATIONS
 
 
 class FullVenue(PriceVenue):

@@ -23,7 +23,8 @@ from swapdesk.service.parts import ServiceParts
 from swapdesk.service.store.protocol import StoreUnavailable
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.surface import PREFIX
-from swapdesk.wire.operations import OPERATIONS, Operation
+from swapdesk.wire.operation import Operation
+from swapdesk.wire.operations import OPERATIONS
 
 # Headers of every answer
 

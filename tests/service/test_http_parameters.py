@@ -8,7 +8,8 @@ import pytest
 from service.http_calls import fields, raw_get
 from service.test_access import path_of
 from swapdesk.service.parts import ServiceParts
-from swapdesk.wire.operations import OPERATIONS, Operation
+from swapdesk.wire.operation import Operation
+from swapdesk.wire.operations import OPERATIONS
 
 
 @pytest.mark.parametrize(

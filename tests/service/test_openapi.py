@@ -15,7 +15,8 @@ from swapdesk.service.openapi_schemas import converted
 from swapdesk.wire.encoding.codec import decode_json
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.errors import STATUS_OF
-from swapdesk.wire.operations import OPERATIONS, STREAM_PATH, Access, Operation
+from swapdesk.wire.operation import Access, Operation
+from swapdesk.wire.operations import OPERATIONS, STREAM_PATH
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
-from swapdesk.wire.operations import BY_NAME, OPERATIONS, Operation, RateClass
+from swapdesk.wire.operation import Operation, RateClass
+from swapdesk.wire.operations import BY_NAME, OPERATIONS
 
 
 def a_minute(calls: int) -> RateWindows:

@@ -21,7 +21,7 @@ from swapdesk.service.assembly import assemble
 from swapdesk.service.rate_windows import WINDOW_SECONDS, CallWindows
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
-from swapdesk.wire.operations import RateClass
+from swapdesk.wire.operation import RateClass
 
 MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
 QUOTE = {"amount": "0.5", "from": BTC.id, "to": ETH.id}

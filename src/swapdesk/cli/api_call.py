@@ -13,7 +13,7 @@ from swapdesk.client.transport import RawAnswer
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wire.encoding.codec import CodecError, decode, decode_json, encode_json
-from swapdesk.wire.operations import Operation
+from swapdesk.wire.operation import Operation
 from swapdesk.wire.orders import Order
 
 

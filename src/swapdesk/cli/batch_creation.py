@@ -20,7 +20,7 @@ from swapdesk.flows.batch_log import BatchCreatedBefore, JournaledBatch, RowStat
 from swapdesk.flows.journal_file import JournalUnavailable
 from swapdesk.flows.journal_records import StepState
 from swapdesk.flows.wording import NO_JOURNAL
-from swapdesk.wire.operations import RateClass
+from swapdesk.wire.operation import RateClass
 
 HOME = "in your wallet; no deposit was paid"
 

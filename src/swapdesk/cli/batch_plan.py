@@ -17,7 +17,7 @@ from swapdesk.flows.batch.reading import UnreadableFile, read_bytes
 from swapdesk.flows.batch.sheet import Sheet
 from swapdesk.flows.batch.template import template
 from swapdesk.flows.order_export import write_export
-from swapdesk.wire.operations import RateClass
+from swapdesk.wire.operation import RateClass
 
 
 def write_template(call: Call, out: Path | None) -> int:

@@ -32,7 +32,8 @@ from swapdesk.wire.encoding.codec import (
     validate,
 )
 from swapdesk.wire.encoding.query import encode_query
-from swapdesk.wire.operations import BODY_LIMIT, BY_NAME, Operation
+from swapdesk.wire.operation import Operation
+from swapdesk.wire.operations import BODY_LIMIT, BY_NAME
 from swapdesk.wire.orders import Order
 
 T = TypeVar("T")

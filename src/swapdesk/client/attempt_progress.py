@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from swapdesk.wire.operations import Operation
+from swapdesk.wire.operation import Operation
 
 
 class AttemptProgress:

@@ -17,7 +17,7 @@ from datetime import datetime
 from enum import Enum
 
 from swapdesk.wire.account import RateLimits, RateWindows
-from swapdesk.wire.operations import RateClass
+from swapdesk.wire.operation import RateClass
 
 _HEADERS = ("limit", "remaining", "reset")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from swapdesk.client.errors import RequestRefused
 from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.text import UnsafeText
-from swapdesk.wire.operations import OPERATIONS, Operation
+from swapdesk.wire.operation import Operation
+from swapdesk.wire.operations import OPERATIONS
 
 
 def find_operation(method: str, path: str) -> tuple[Operation, dict[str, str]]:

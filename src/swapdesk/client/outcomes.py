@@ -15,7 +15,7 @@ from swapdesk.client.errors import (
     ServiceFailed,
     Unreachable,
 )
-from swapdesk.wire.operations import Operation
+from swapdesk.wire.operation import Operation
 
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 # A 4xx that a writing call may also get after it was taken up.

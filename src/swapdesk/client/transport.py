@@ -30,7 +30,7 @@ from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock
 from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.text import UnsafeText
-from swapdesk.wire.operations import Access, Operation
+from swapdesk.wire.operation import Access, Operation
 
 
 @dataclass(frozen=True)

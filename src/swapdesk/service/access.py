@@ -12,7 +12,7 @@ from typing import Literal
 
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.operations import Access
+from swapdesk.wire.operation import Access
 
 
 class Tier(StrEnum):

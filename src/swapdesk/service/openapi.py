@@ -13,7 +13,8 @@ from swapdesk.wire.encoding.json_schema import WireJsonSchema
 from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, MAGNITUDE_LIMIT
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, ValidationBody
-from swapdesk.wire.operations import BY_NAME, OPERATIONS, STREAM_PATH, Access, Operation
+from swapdesk.wire.operation import Access, Operation
+from swapdesk.wire.operations import BY_NAME, OPERATIONS, STREAM_PATH
 
 _DESCRIPTION = f"""\
 Quote, create and track swap orders. Amounts are decimal numbers in the token's own units.

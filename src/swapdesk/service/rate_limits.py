@@ -18,7 +18,7 @@ from swapdesk.service.request_counts import RequestCounter
 from swapdesk.service.store.protocol import Store, StoreUnavailable
 from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.operations import RateClass
+from swapdesk.wire.operation import RateClass
 
 FLUSH_SECONDS = 1.0
 _LONGEST = timedelta(days=1)

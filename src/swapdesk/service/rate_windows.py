@@ -15,7 +15,7 @@ from datetime import datetime
 
 from swapdesk.service.store.protocol import Usage
 from swapdesk.wire.account import RateWindows
-from swapdesk.wire.operations import RateClass
+from swapdesk.wire.operation import RateClass
 
 WINDOW_SECONDS = (60, 3_600, 86_400)
 

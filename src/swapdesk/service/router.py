@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from swapdesk.service.errors import ServiceError
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.operations import Operation
+from swapdesk.wire.operation import Operation
 
 
 @dataclass(frozen=True)

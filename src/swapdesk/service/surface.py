@@ -29,7 +29,8 @@ from swapdesk.service.router import Router
 from swapdesk.service.store.protocol import StoreUnavailable
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.operations import OPERATIONS, STREAM_PATH, Access, Operation, RateClass
+from swapdesk.wire.operation import Access, Operation, RateClass
+from swapdesk.wire.operations import OPERATIONS, STREAM_PATH
 
 PREFIX = "/v2"
 

@@ -7,11 +7,7 @@ together with its handler. Paths are relative to ``{base_url}/v2`` (spec: Endpoi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, Literal
-
-from pydantic import BaseModel
+from typing import Any
 
 from swapdesk.wire.account import RateLimits
 from swapdesk.wire.chains import ChainList, ChainQuery
@@ -36,6 +32,7 @@ from swapdesk.wire.multi import (
     MultiSubmitRequest,
     MultiTransactions,
 )
+from swapdesk.wire.operation import Access, Operation, RateClass
 from swapdesk.wire.orders import Order, OrderList, OrderPath, OrderQuery
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
 from swapdesk.wire.price_tiers import PriceTier
@@ -47,55 +44,13 @@ BODY_LIMIT = 256 * 1024
 """Largest request body the service reads, in bytes."""
 
 
-class Access(StrEnum):
-    """Who may call (wire decisions 8, Access)."""
-
-    OPEN = "open"
-    READ = "read"
-    """API key or ``partner-id``."""
-    KEY = "key"
-    """API key only."""
-
-
-class RateClass(StrEnum):
-    NONE = "none"
-    READ = "read"
-    QUOTE = "quote"
-    EXCHANGE = "exchange"
-    """Exchanges that are begun: a refused create or a repeat of one begins none."""
-    ATTEMPT = "attempt"
-    """Requests to create, whatever becomes of them; bounded as reads are, counted apart."""
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One row. ``result`` is anything a pydantic TypeAdapter takes; ``result_limit`` the largest
-    answer a client reads, in bytes; ``deadline`` the client's total time for a call, in seconds.
-
-    ``links`` names the rows that may follow, and for each of their inputs the place in this
-    row's result that it is taken from, as a JSON pointer.
-    """
-
-    name: str
-    method: Literal["GET", "POST"]
-    path: str
-    summary: str
-    access: Access
-    rate_class: RateClass
-    price_tier: PriceTier
-    result: Any
-    path_parameters: type[BaseModel] | None = None
-    query: type[BaseModel] | None = None
-    body: type[BaseModel] | None = None
-    errors: tuple[E, ...] = ()
-    result_limit: int = 1 << 20
-    deadline: float = 10.0
-    links: dict[str, dict[str, str]] = field(default_factory=dict)
-
-    @property
-    def writes(self) -> bool:
-        return self.method == "POST"
-
+# Who may call, as what it is counted and as what it is priced (wire decisions 8).
+_REFERENCE = (Access.READ, RateClass.READ, PriceTier.READ)
+_QUOTES = (Access.READ, RateClass.QUOTE, PriceTier.QUOTE)
+_CREATES = (Access.KEY, RateClass.EXCHANGE, PriceTier.EXCHANGE)
+_OWN = (Access.KEY, RateClass.READ, PriceTier.STATUS)
+_PAYMENT = (Access.KEY, RateClass.READ, PriceTier.EXCHANGE)
+_ASKS = (Access.KEY, RateClass.READ, PriceTier.READ)
 
 _ALWAYS = (E.INTERNAL_SERVER_ERROR, E.SERVICE_UNAVAILABLE)
 _CREDENTIALS = (E.INVALID_API_CREDENTIALS, E.ACCESS_DENIED, E.RATE_LIMIT_EXCEEDED)
@@ -159,9 +114,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/chains",
         "Enabled chains",
-        Access.READ,
-        RateClass.READ,
-        PriceTier.READ,
+        *_REFERENCE,
         ChainList,
         query=ChainQuery,
         errors=_READ,
@@ -172,9 +125,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/tokens",
         "Search tokens",
-        Access.READ,
-        RateClass.READ,
-        PriceTier.READ,
+        *_REFERENCE,
         TokenSearchResult,
         query=TokenQuery,
         errors=_READ,
@@ -185,9 +136,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/tokens/{id}",
         "One token",
-        Access.READ,
-        RateClass.READ,
-        PriceTier.READ,
+        *_REFERENCE,
         Token,
         path_parameters=TokenPath,
         errors=(*_TOKENS, *_READ),
@@ -197,9 +146,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/swaps",
         "Swap providers",
-        Access.READ,
-        RateClass.READ,
-        PriceTier.READ,
+        *_REFERENCE,
         list[SwapProvider],
         query=ProviderQuery,
         errors=_READ,
@@ -209,9 +156,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/minMax",
         "Smallest and largest amounts of a pair, by route type",
-        Access.READ,
-        RateClass.READ,
-        PriceTier.READ,
+        *_REFERENCE,
         PairLimits,
         query=PairLimitsQuery,
         errors=(*_TOKENS, *_READ),
@@ -221,9 +166,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/quotes",
         "Quotes of every route type for a pair and an amount",
-        Access.READ,
-        RateClass.QUOTE,
-        PriceTier.QUOTE,
+        *_QUOTES,
         QuoteList,
         query=QuoteQuery,
         errors=(*_TOKENS, *_FIXED, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
@@ -240,9 +183,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/quotes/private-send",
         "Quotes for sending a token privately to another wallet",
-        Access.READ,
-        RateClass.QUOTE,
-        PriceTier.QUOTE,
+        *_QUOTES,
         PrivateSendQuoteList,
         query=PrivateSendQuery,
         errors=(*_TOKENS, *_FIXED, E.AMOUNT_TOO_LOW, E.QUOTE_OVER_LIMIT, *_READ),
@@ -255,9 +196,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/exchanges",
         "Create an order from a quote",
-        Access.KEY,
-        RateClass.EXCHANGE,
-        PriceTier.EXCHANGE,
+        *_CREATES,
         Order,
         body=ExchangeRequest,
         errors=_CREATE,
@@ -269,9 +208,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/exchanges/private-send",
         "Create a private send from its quote",
-        Access.KEY,
-        RateClass.EXCHANGE,
-        PriceTier.EXCHANGE,
+        *_CREATES,
         Order,
         body=PrivateSendRequest,
         errors=_CREATE,
@@ -283,9 +220,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/exchanges/multi",
         "Create a group of orders that sell on one chain",
-        Access.KEY,
-        RateClass.EXCHANGE,
-        PriceTier.EXCHANGE,
+        *_CREATES,
         MultiExchange,
         body=MultiExchangeRequest,
         errors=_CREATE_GROUP,
@@ -301,9 +236,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/exchanges/multi/{multiId}",
         "A group of orders and the bundle that funds it, within 48 hours of creation",
-        Access.KEY,
-        RateClass.READ,
-        PriceTier.STATUS,
+        *_OWN,
         MultiExchangeStatus,
         path_parameters=MultiPath,
         errors=_OWN_GROUP,
@@ -314,9 +247,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/exchanges/multi/{multiId}/tx/build",
         "What the sender signs to pay the deposits of a group",
-        Access.KEY,
-        RateClass.READ,
-        PriceTier.EXCHANGE,
+        *_PAYMENT,
         MultiTransactions,
         path_parameters=MultiPath,
         body=MultiBuildRequest,
@@ -329,9 +260,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/exchanges/multi/{multiId}/tx",
         "The transactions that pay the deposits of a group on Solana",
-        Access.KEY,
-        RateClass.READ,
-        PriceTier.EXCHANGE,
+        *_PAYMENT,
         MultiTransactions,
         path_parameters=MultiPath,
         query=MultiSenderQuery,
@@ -344,9 +273,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/exchanges/multi/{multiId}/tx",
         "Submit the signatures of the bundle that was built",
-        Access.KEY,
-        RateClass.READ,
-        PriceTier.EXCHANGE,
+        *_PAYMENT,
         MultiSubmission,
         path_parameters=MultiPath,
         body=MultiSubmitRequest,
@@ -371,9 +298,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/orders",
         "Orders of the last 48 hours",
-        Access.KEY,
-        RateClass.READ,
-        PriceTier.STATUS,
+        *_OWN,
         OrderList,
         query=OrderQuery,
         errors=_KEY_READ,
@@ -384,9 +309,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/dex/approve",
         "What a wallet has to approve or to sign for a DEX quote",
-        Access.KEY,
-        RateClass.READ,
-        PriceTier.READ,
+        *_ASKS,
         ApproveAnswer,
         body=ApproveRequest,
         errors=_ASKED_OF_CHAINS,
@@ -397,9 +320,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/dex/allowance",
         "Whether the venue of a DEX quote may take the tokens already",
-        Access.KEY,
-        RateClass.READ,
-        PriceTier.READ,
+        *_ASKS,
         bool,
         body=ApproveRequest,
         errors=_ASKED_OF_CHAINS,
@@ -410,9 +331,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/dex/chainSignatures",
         "The next step of a chain of signatures",
-        Access.KEY,
-        RateClass.READ,
-        PriceTier.READ,
+        *_ASKS,
         list[SignatureRequirement],
         body=ChainSignaturesRequest,
         errors=_ASKED_OF_CHAINS,
@@ -423,9 +342,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/dex/confirmTx",
         "Tell that the transaction of a DEX order was sent, or that its venue may settle it",
-        Access.KEY,
-        RateClass.READ,
-        PriceTier.EXCHANGE,
+        *_PAYMENT,
         bool,
         body=ConfirmTransactionRequest,
         errors=(E.NOT_FOUND, E.ALREADY_SUBMITTED, *_ASKED_OF_CHAINS),
@@ -436,9 +353,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/rateLimits",
         "Effective limits of the calling partner",
-        Access.KEY,
-        RateClass.READ,
-        PriceTier.READ,
+        *_ASKS,
         RateLimits,
         errors=_KEY_READ,
     ),

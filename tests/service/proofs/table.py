@@ -19,7 +19,8 @@ from service.proofs.states import DISPLAY_STATUS, FIELDS, LEG_STATUS, STATUS
 from swapdesk.service.openapi import document
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.operations import OPERATIONS, Operation
+from swapdesk.wire.operation import Operation
+from swapdesk.wire.operations import OPERATIONS
 from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatus
 
 Key = tuple[str, str]

@@ -19,7 +19,7 @@ from swapdesk.service.events.hub import Hub
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.events import CloseCode, StreamError
-from swapdesk.wire.operations import Access
+from swapdesk.wire.operation import Access
 
 
 def stream_endpoint(

@@ -24,7 +24,7 @@ from swapdesk.tui.widgets.section_label import SectionLabel
 from swapdesk.tui.widgets.table_layout import Column
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.text_rows import HeadLine
-from swapdesk.wire.operations import RateClass
+from swapdesk.wire.operation import RateClass
 
 if TYPE_CHECKING:
     from textual.timer import Timer
