@@ -155,9 +155,36 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     assert error["code"] == "BUNDLE_FAILED"
     assert "in your smart account 0x" in error["money"]
     assert "build the bundle again" in error["next"]
+    assert "swapdesk wallet withdraw --chain base" in error["next"]
     # What is there already is not sent a second time.
     again = desk("batch", "build", name, "--json").document["groups"][0]
     assert (again["bundle"]["number"], again["bundle"]["needs"]) == (2, [])
+    # And its owner takes it back, with the coins that were for gas.
+    smart, chain = again["bundle"]["smartAccount"], chain_of(desk)
+    held, there = chain.balance(USDC, account), chain.balance(USDC, smart)
+    assert there == 180 * 10**6
+    none = desk("wallet", "withdraw", "--chain", "base", "--token", "DAI", "--yes", "--json")
+    assert (none.code, error_of(none)["code"]) == (Exit.NOT_FOUND, "NOTHING_HELD")
+    wrong = desk("wallet", "withdraw", "--chain", "solana", "--yes", "--json")
+    assert (wrong.code, error_of(wrong)["code"]) == (Exit.BAD_INPUT, "NO_SUCH_CHAIN")
+    unsaid = desk("wallet", "withdraw", "--chain", "base", "--json")
+    assert (unsaid.code, error_of(unsaid)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
+    out = desk("wallet", "withdraw", "--chain", "base", "--yes", "--json", seconds=90)
+    assert out.code == Exit.DONE, out.stderr
+    taken = {(one["symbol"], one["prepaid"]): one["amount"] for one in out.document["withdrawn"]}
+    assert taken["USDC", False] == 180
+    assert "ETH" in {symbol for symbol, _ in taken}, taken
+    assert chain.balance(USDC, account) == held + there
+    assert (chain.balance(USDC, smart), chain.balance(ETH, smart)) == (0, 0)
+    # What was built on it is not signed: it needs the money again.
+    status = desk("batch", "status", name, "--json").document["groups"][0]
+    assert out.document["hash"] in status["money"]
+    refused = desk("batch", "sign", name, "--yes", "--json", seconds=90)
+    assert (refused.code, error_of(refused)["code"]) == (Exit.OWN_REFUSAL, "BUILT_BEFORE")
+    anew = desk("batch", "build", name, "--json").document["groups"][0]
+    assert anew["bundle"]["needs"][-1]["amount"] == 180
+    empty = desk("wallet", "withdraw", "--chain", "base", "--yes", "--json")
+    assert (empty.code, error_of(empty)["code"]) == (Exit.NOT_FOUND, "NOTHING_HELD")
 
 
 @pytest.mark.long

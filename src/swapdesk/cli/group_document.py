@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from swapdesk.flows.batch.settle_words import or_take_back
 from swapdesk.flows.batch.standing import GroupStanding, Until
 from swapdesk.flows.bundle_records import WalletPayment
 from swapdesk.flows.notation import exact_amount
@@ -88,7 +89,8 @@ def next_words(standing: GroupStanding) -> str:
     due = standing.next
     if due is None:
         return "nobody: no row of it became an order"
-    return f"you: swapdesk batch {_COMMANDS[due]} {batch} --group {standing.group.number}"
+    next_ = f"you: swapdesk batch {_COMMANDS[due]} {batch} --group {standing.group.number}"
+    return or_take_back(next_, standing) if due is Until.BUILT else next_
 
 
 def _payment(one: WalletPayment) -> dict[str, Any]:

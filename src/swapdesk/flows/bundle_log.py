@@ -102,6 +102,16 @@ class BundleLog:
         )
         return [_bundle_of(row) for row in rows]
 
+    def first_after(self, batch_id: str, group: int, moment: datetime) -> int:
+        """The number of the first bundle of a group that was built after ``moment``, or of the
+        one that would be built next."""
+        rows = self._file.read(
+            "SELECT coalesce(min(CASE WHEN created > ? THEN number END), max(number) + 1) AS first"
+            " FROM bundle WHERE batch_id = ? AND group_number = ?",
+            (rfc3339(moment), batch_id, group),
+        )
+        return int(rows[0]["first"] or 1)
+
     def sent_since(self, moment: datetime) -> list[JournaledBundle]:
         """Those whose signatures left after ``moment``."""
         rows = self._file.read("SELECT * FROM bundle WHERE sent_at > ?", (rfc3339(moment),))

@@ -3,8 +3,9 @@
 ``journal.intents`` holds what was confirmed and how each request ended, ``journal.orders``
 every order this desk knows, ``journal.swaps`` the steps of swaps on chains, ``journal.batches``
 files of recipients and what became of every row, ``journal.bundles`` how their groups are paid,
-``journal.withdrawals`` what came back from smart accounts, and ``journal.calls`` writing calls made without an intent. All live in one file, so that an order
-and the end of its intent are one commit.
+``journal.withdrawals`` what came back from smart accounts, and ``journal.calls`` writing calls
+made without an intent. All live in one file, so that an order and the end of its intent are one
+commit.
 """
 
 from __future__ import annotations

@@ -102,6 +102,10 @@ class WithdrawalLog:
         """Those whose end is not known here, oldest first."""
         return self._read(account, chain, (StepState.PREPARED, StepState.SENT))
 
+    def counted(self, account: str, chain: str) -> list[JournaledWithdrawal]:
+        """Those that count on the chain, oldest first."""
+        return self._read(account, chain, (StepState.ACKED,))
+
     def since(self, account: str, chain: str, moment: datetime) -> list[JournaledWithdrawal]:
         """Those that left, or counted, after ``moment``, oldest first."""
         found = self._read(account, chain, (StepState.SENT, StepState.ACKED))

@@ -46,6 +46,11 @@ def funding_intent(payer: Payer, need: FundingNeed, number: int) -> str:
     return f"{payer.multi_id} fund {number} {need.contract or 'coin'}"
 
 
+def funded_bundle(payment: WalletPayment) -> int:
+    """The number of the bundle that a funding is for."""
+    return int(payment.intent_id.split(" ")[2])
+
+
 def item_promise(payer: Payer, built: Built, item: BundleItem, intent_id: str) -> Promise:
     """What one signature may do: pay exactly these deposits."""
     sold = Asset(item.symbol, item.decimals, item.contract)

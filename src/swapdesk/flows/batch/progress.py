@@ -81,7 +81,11 @@ class BatchProgress:
         shown = self.current
         if shown is not None and shown.next is not None:
             under_way = shown.bundle is not None and shown.bundle.under_way
-            return "the service: it carries the bundle out" if under_way else _NEXT[shown.next]
+            if under_way:
+                return "the service: it carries the bundle out"
+            # Where a bundle came to nothing its money may as well go home.
+            out = shown.way_out if shown.next is Until.BUILT else ""
+            return f"{_NEXT[shown.next]}, or {out}" if out else _NEXT[shown.next]
         if any(one.over for one in self.standings):
             return "the exchanges: they pay out; o shows the orders"
         return "you: nothing is to be paid; x exports what became of it"

@@ -43,7 +43,7 @@ def ending_of(stop: Stop, standing: GroupStanding) -> Ending:
     money = standing.whereabouts
     match stop:
         case Stopped():
-            failure = Failure(stop.cause, money, stop.next)
+            failure = Failure(stop.cause, money, or_take_back(stop.next, standing))
             return Ending(failure, stop.code, stop.open, hash=stop.hash)
         case StillOpen():
             cause = f"A transaction is not final yet: {stop}."
@@ -53,12 +53,19 @@ def ending_of(stop: Stop, standing: GroupStanding) -> Ending:
         case NotSignable():
             rules = " ".join(f"{one.words} Rule {one.code}." for one in stop.findings)
             cause = f"Your wallet refuses to sign this: {rules}"
-            return Ending(Failure(cause, money, BUILD_AGAIN), stop.code, True)
+            next_ = or_take_back(BUILD_AGAIN, standing)
+            return Ending(Failure(cause, money, next_), stop.code, True)
         case WalletError():
             said = failure_of_wallet(stop)
             return Ending(Failure(said.cause, money, said.next), said.code, True)
         case ClientError():
             return _service_said(stop, money)
+
+
+def or_take_back(next_: str, standing: GroupStanding) -> str:
+    """What the trader does next, and how what stays in the smart account comes back instead."""
+    out = standing.way_out
+    return f"{next_}, or take the money back: {out}" if out else next_
 
 
 def _service_said(error: ClientError, money: str) -> Ending:
@@ -84,15 +91,17 @@ def outcome_of(bundle: JournaledBundle, standing: GroupStanding) -> Ending:
             return Ending(hash=bundle.tx_hash)
         case BundleState.WITHDRAWN:
             cause = f"The service called the bundle off.{reason}"
-            return Ending(Failure(cause, money, BUILD_AGAIN), "WITHDRAWN", True)
+            next_ = or_take_back(BUILD_AGAIN, standing)
+            return Ending(Failure(cause, money, next_), "WITHDRAWN", True)
         case BundleState.FAILED:
             cause = f"The bundle failed.{reason}"
             next_ = f"{BUILD_AGAIN}, or create the rows that were not paid again"
+            next_ = or_take_back(next_, standing)
             return Ending(Failure(cause, money, next_), "BUNDLE_FAILED", True)
         case _:
             cause = f"The bundle was not taken.{reason}"
             code = bundle.code or "REFUSED"
-            return Ending(Failure(cause, money, BUILD_AGAIN), code, True)
+            return Ending(Failure(cause, money, or_take_back(BUILD_AGAIN, standing)), code, True)
 
 
 def _reason(bundle: JournaledBundle) -> str:

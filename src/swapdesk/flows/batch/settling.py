@@ -260,7 +260,7 @@ class GroupSettling:
         await self._orders.require_same(bundle.built)
         self._refuse_beside_another()
         if overtaken(self._journal, bundle):
-            said = "Another group was paid from the smart account since this was built."
+            said = "The smart account paid another group, or its owner, since this was built."
             raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
         needs, items = bundle.built.needs, bundle.built.items
         begun = {one.intent_id for one in self._payments.all if one.hash is not None}

@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import IntEnum
 
+from swapdesk.flows.batch.bundle_promise import funded_bundle
 from swapdesk.flows.batch_log import JournaledGroup, RowState
 from swapdesk.flows.bundle_records import Built, BundleState, JournaledBundle, Paying, WalletPayment
 from swapdesk.flows.journal import Journal
@@ -43,12 +44,16 @@ _WORDS = {
 @dataclass(frozen=True)
 class GroupStanding:
     """One group of a batch. ``bundle`` is its newest, None before it was built; ``payments`` are
-    the transactions of the wallet for it, in their order."""
+    the transactions of the wallet for it, in their order. ``withdrawn`` is the transaction by
+    which the owner took out of the smart account what that bundle was to pay; what was sent there
+    for bundles before number ``since`` came back by it or by an earlier one."""
 
     batch_id: str
     group: JournaledGroup
     bundle: JournaledBundle | None
     payments: tuple[WalletPayment, ...]
+    withdrawn: str | None = None
+    since: int = 0
 
     @property
     def created(self) -> int:
@@ -136,8 +141,11 @@ class GroupStanding:
 
     @property
     def funded(self) -> bool:
-        """Whether the smart account was filled for it."""
-        return any(one.state is StepState.ACKED for one in self.fundings)
+        """Whether the smart account was filled for it, and not emptied since."""
+        return any(
+            one.state is StepState.ACKED and funded_bundle(one) >= self.since
+            for one in self.fundings
+        )
 
     @property
     def amounts(self) -> tuple[tuple[Decimal, str], ...]:
@@ -186,13 +194,30 @@ class GroupStanding:
             return None
         if bundle.state is BundleState.CONFIRMED:
             return "at the deposit addresses"
+        if self.withdrawn is not None and not bundle.under_way:
+            return None
         if bundle.under_way or self.solana:
             return "on its way"
         return "in your smart account"
 
+    @property
+    def way_out(self) -> str:
+        """The command by which the owner takes back what stays in the smart account; empty where
+        nothing does, or a bundle is to pay with it."""
+        bundle = self.bundle
+        if bundle is None or self.solana or self.withdrawn is not None:
+            return ""
+        if bundle.under_way or bundle.state is BundleState.CONFIRMED:
+            return ""
+        if bundle.state in _LEFT_THERE or self.funded:
+            return f"swapdesk wallet withdraw --chain {bundle.built.chain}"
+        return ""
+
     def _by_bundle(self, bundle: JournaledBundle) -> str:
         count, sender = len(bundle.built.deposits), bundle.built.sender
         account = f"in your smart account {sender}"
+        if self.withdrawn is not None:
+            account = f"back in your wallet, by transaction {self.withdrawn}"
         several = len(bundle.built.items) > 1
         match bundle.state:
             case BundleState.SENT | BundleState.UNKNOWN:
@@ -211,7 +236,7 @@ class GroupStanding:
                 return f"{account}; nothing was submitted"
         if any(one.state is StepState.SENT for one in self.fundings):
             return f"on its way to your own smart account {sender}, or still in your wallet"
-        if self.funded:
+        if self.funded or self.withdrawn is not None:
             return f"{account}; nothing was submitted"
         return f"{IN_WALLET}; no deposit was paid"
 
@@ -231,6 +256,8 @@ class GroupStanding:
         return f"{IN_WALLET}; no deposit was paid"
 
 
+_LEFT_THERE = frozenset({BundleState.SIGNED, BundleState.FAILED, BundleState.WITHDRAWN})
+"""States that an EVM bundle has only once the smart account was filled."""
 _HOME = frozenset({BundleState.BUILT, BundleState.REPLACED})
 """States in which nothing has left the wallet by the bundle itself."""
 
@@ -238,11 +265,13 @@ _HOME = frozenset({BundleState.BUILT, BundleState.REPLACED})
 def group_standing(journal: Journal, batch_id: str, group: JournaledGroup) -> GroupStanding:
     """Raises JournalUnavailable."""
     log = journal.bundles
+    bundle = log.newest(batch_id, group.number)
     return GroupStanding(
         batch_id,
         group,
-        log.newest(batch_id, group.number),
+        bundle,
         tuple(log.payments(batch_id, group.number)),
+        *((None, 0) if bundle is None else _withdrawn(journal, bundle)),
     )
 
 
@@ -278,6 +307,18 @@ def _relying(
         # What is built only may be overtaken: then it is built again before it is signed.
         if one.under_way or (one.state is BundleState.SIGNED and own.expires > now):
             yield one
+
+
+def _withdrawn(journal: Journal, bundle: JournaledBundle) -> tuple[str | None, int]:
+    """The withdrawal, since a bundle was built, of all that it was to pay; and the number of the
+    first bundle of its group that was built after the last withdrawal."""
+    own, log = bundle.built, journal.bundles
+    tokens = {item.contract for item in own.items}
+    for one in reversed(journal.withdrawals.counted(own.account, own.chain)):
+        if tokens <= {each.contract for each in one.taken}:
+            since = log.first_after(bundle.batch_id, bundle.group, one.moved)
+            return (one.hash if one.moved > bundle.created else None), since
+    return None, 0
 
 
 def overtaken(journal: Journal, bundle: JournaledBundle) -> bool:
