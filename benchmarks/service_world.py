@@ -17,7 +17,7 @@ from swapdesk.clock import Clock
 from swapdesk.service.access import ApiKey, Partner, Tier, digest
 from swapdesk.service.assembly import assemble
 from swapdesk.service.parts import ServiceParts
-from swapdesk.service.store.protocol import StoredOrder, StoredQuote
+from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain

@@ -47,7 +47,7 @@ from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.deletion import delete_order
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.numbers import to_base_units

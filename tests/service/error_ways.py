@@ -33,7 +33,8 @@ from swapdesk.service.store.bundles import (
     StoredBundle,
     StoredGroup,
 )
-from swapdesk.service.store.protocol import StoredQuote, StoreUnavailable
+from swapdesk.service.store.protocol import StoreUnavailable
+from swapdesk.service.store.records import StoredQuote
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest

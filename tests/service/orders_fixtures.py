@@ -21,7 +21,7 @@ from swapdesk.service.catalog import Catalog
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.store.protocol import StoredQuote
+from swapdesk.service.store.records import StoredQuote
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.account import RateWindows

@@ -24,7 +24,7 @@ from service.orders_fixtures import (
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.store.protocol import StoredOrder, StoredQuote
+from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import LegOrder
 from swapdesk.wire.encoding.codec import decode_json, encode_json, validate
 from swapdesk.wire.errors import ErrorCode

@@ -27,7 +27,7 @@ from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.store.protocol import RouteChoice, StoredQuote
+from swapdesk.service.store.records import RouteChoice, StoredQuote
 from swapdesk.service.venues.adapter import Terms, VenueTraits
 from swapdesk.wire.encoding.codec import ShapeError, validate
 from swapdesk.wire.errors import ErrorCode

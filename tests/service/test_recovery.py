@@ -13,7 +13,7 @@ from service.orders_fixtures import ALICE, BTC, EVM, Floor, caller, reopen, venu
 from service.test_exchange_terms import create, fixed
 from service.venue import PlainVenue
 from swapdesk.clock import ManualClock
-from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.orders import LegStatus, Order
 
 

@@ -19,7 +19,7 @@ from service.world import BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.quoting.rotation import RECENT
-from swapdesk.service.store.protocol import RouteChoice
+from swapdesk.service.store.records import RouteChoice
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 

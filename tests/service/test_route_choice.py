@@ -17,7 +17,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.access import Caller
 from swapdesk.service.assembly import assemble
 from swapdesk.service.parts import ServiceParts
-from swapdesk.service.store.protocol import RouteChoice
+from swapdesk.service.store.records import RouteChoice
 from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 from swapdesk.wire.quotes import PrivateSendQuery, Quote, QuoteQuery
 

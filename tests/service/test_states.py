@@ -16,7 +16,7 @@ from service.orders_fixtures import START
 from service.test_store import order
 from swapdesk.service.orders.progress import next_rows
 from swapdesk.service.orders.states import TRANSITIONS, Route, allowed, display, rank, way
-from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatus
 

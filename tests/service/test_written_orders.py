@@ -17,7 +17,7 @@ from service.world import AS_SECOND, BTC, ETH, FIRST
 from swapdesk.clock import ManualClock
 from swapdesk.service.orders.deletion import delete_order
 from swapdesk.service.parts import ServiceParts
-from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import ScanResult, TokenSecurityScan

@@ -9,7 +9,8 @@ from decimal import Decimal
 from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.chain.rpc.methods import Method
 from swapdesk.sandbox.world import world_tokens
-from swapdesk.service.store.protocol import Store, StoredOrder
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 
 

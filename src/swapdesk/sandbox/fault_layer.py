@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +20,14 @@ from swapdesk.sandbox.faults import (
     Faults,
     target_at,
 )
+from swapdesk.sandbox.held_answers import (
+    HalfAnswer,
+    WholeAnswer,
+    gone,
+    misplaced_page,
+    nowhere,
+)
+from swapdesk.sandbox.held_frames import HeldFrames
 from swapdesk.sandbox.http_server import CUT
 from swapdesk.sandbox.tampering import CREATE, endless, repeated, tampered, unfinished
 from swapdesk.service.surface import PREFIX
@@ -29,7 +36,6 @@ from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode
 from swapdesk.wire.operations import BODY_LIMIT
 
 _READ = "get_order"
-_PAGE = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
 _ANSWER_LIMIT = 1 << 20
 _LEAVING_SECONDS = 0.05
 # What was written leaves the process before the connection is cut.
@@ -106,14 +112,14 @@ class FaultLayer:
             await self._clock.sleep(fault.seconds)
             await self._app(scope, receive, send)
         elif fault.fault is AnswerFault.LOST_RESPONSE:
-            await self._app(scope, receive, _nowhere)
+            await self._app(scope, receive, nowhere)
             scope["state"][CUT]()
-            await _gone(receive)
+            await gone(receive)
         elif fault.fault is AnswerFault.GARBAGE:
-            await self._app(scope, receive, _nowhere)
-            await _page(send)
+            await self._app(scope, receive, nowhere)
+            await misplaced_page(send)
         elif fault.fault is AnswerFault.TRUNCATE:
-            await self._app(scope, receive, _Half(send).pass_on)
+            await self._app(scope, receive, HalfAnswer(send).pass_on)
             await self._clock.sleep(_LEAVING_SECONDS)
             scope["state"][CUT]()
         elif fault.fault in SIGNING_FAULTS:
@@ -125,7 +131,7 @@ class FaultLayer:
         self, fault: ActiveFault, operation: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """The request is carried out; its answer says something else."""
-        answer = _Whole()
+        answer = WholeAnswer()
         await self._app(scope, receive, answer.take)
         changed = _changed(fault, operation, answer)
         if changed is None:
@@ -141,7 +147,7 @@ class FaultLayer:
         self, service_id: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """An order with what was said of it when it was created, as texts repeat it."""
-        answer = _Whole()
+        answer = WholeAnswer()
         await self._app(scope, receive, answer.take)
         if answer.status != 200:
             await answer.pass_on(send)
@@ -171,7 +177,7 @@ class FaultLayer:
         if self._refused_for() > 0:
             cut()
             return
-        held = _Held(send, self._clock)
+        held = HeldFrames(send, self._clock)
 
         async def watched(message: Message) -> None:
             fault = None
@@ -197,54 +203,7 @@ class FaultLayer:
             held.forget()
 
 
-class _Held:
-    """Passes frames on and keeps at most one back, which follows the next one."""
-
-    def __init__(self, send: Send, clock: Clock) -> None:
-        self._send = send
-        self._clock = clock
-        self._kept: Message | None = None
-        self._timer: asyncio.Task[None] | None = None
-        self._one_at_a_time = asyncio.Lock()
-
-    async def send(self, message: Message) -> None:
-        """This frame, and after it the one that was kept; nothing follows a close."""
-        async with self._one_at_a_time:
-            kept, self._kept = self._kept, None
-            frames = [message] if kept is None else [message, kept]
-            if message["type"] == "websocket.close":
-                frames.reverse()
-            for frame in frames:
-                await self._send(frame)
-
-    async def hold(self, message: Message, seconds: float) -> None:
-        """Keep a frame back for so long at most; one kept before goes out."""
-        async with self._one_at_a_time:
-            kept, self._kept = self._kept, message
-            if kept is not None:
-                await self._send(kept)
-        self.forget_timer()
-        self._timer = asyncio.create_task(self._release(seconds))
-
-    def forget(self) -> None:
-        """The connection has ended."""
-        self._kept = None
-        self.forget_timer()
-
-    def forget_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    async def _release(self, seconds: float) -> None:
-        await self._clock.sleep(seconds)
-        async with self._one_at_a_time:
-            kept, self._kept = self._kept, None
-            if kept is not None:
-                await self._send(kept)
-
-
-def _changed(fault: ActiveFault, operation: str, answer: _Whole) -> bytes | None:
+def _changed(fault: ActiveFault, operation: str, answer: WholeAnswer) -> bytes | None:
     """The body as the fault changes it; None where it changes nothing."""
     if fault.fault is AnswerFault.CHAIN_ENDLESS:
         if answer.status == 200:
@@ -267,64 +226,6 @@ def _changed(fault: ActiveFault, operation: str, answer: _Whole) -> bytes | None
         return None if operations is None else encode_json(operations)
     changed = tampered(fault.fault, operation, told)
     return None if changed is None else encode_json(changed)
-
-
-class _Whole:
-    """An answer that is held back until it is known whole."""
-
-    def __init__(self) -> None:
-        self._start: Message = {}
-        self.body = b""
-
-    @property
-    def status(self) -> int:
-        return int(self._start["status"])
-
-    async def take(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self._start = message
-        else:
-            self.body += bytes(message.get("body", b""))
-
-    async def pass_on(self, send: Send, body: bytes | None = None) -> None:
-        """Send it on, with another body and as a success when there is one."""
-        if body is not None:
-            headers = [each for each in self._start["headers"] if each[0] != b"content-length"]
-            headers.append((b"content-length", str(len(body)).encode()))
-            self._start = {**self._start, "headers": headers, "status": 200}
-            self.body = body
-        await send(self._start)
-        await send({"type": "http.response.body", "body": self.body})
-
-
-class _Half:
-    """Passes on the head of an answer and the first half of its body."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-
-    async def pass_on(self, message: Message) -> None:
-        if message["type"] == "http.response.body":
-            body = bytes(message.get("body", b""))
-            message = {**message, "body": body[: len(body) // 2], "more_body": True}
-        await self._send(message)
-
-
-async def _page(send: Send) -> None:
-    """What a gateway answers that has lost its way."""
-    headers = [(b"content-type", b"text/html"), (b"content-length", str(len(_PAGE)).encode())]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": _PAGE})
-
-
-async def _nowhere(message: Message) -> None:
-    """An answer that never leaves."""
-
-
-async def _gone(receive: Receive) -> None:
-    """Wait until the server has seen that the connection is broken."""
-    while (await receive())["type"] != "http.disconnect":
-        continue
 
 
 async def _peeked(receive: Receive) -> tuple[str | None, Receive]:

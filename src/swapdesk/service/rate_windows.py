@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from swapdesk.service.store.protocol import Usage
+from swapdesk.service.store.records import Usage
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operation import RateClass
 

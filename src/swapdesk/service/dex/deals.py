@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from swapdesk.service.catalog import Catalog
-from swapdesk.service.store.protocol import StoredOrder, StoredQuote
+from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.onchain.adapter import Deal, Execution, Plan, Prepared
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339

@@ -32,7 +32,8 @@ from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.orders.quote_use import unusable, usable
 from swapdesk.service.orders.recipients import is_address
 from swapdesk.service.orders.window import visible
-from swapdesk.service.store.protocol import Store, StoredOrder, StoredQuote
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import Transient
 from swapdesk.service.venues.onchain.adapter import (
     CHAIN_ERRORS,

@@ -20,7 +20,7 @@ from swapdesk.service.catalog import Catalog
 from swapdesk.service.quoting.fanout import STEPS, Steps, gather
 from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.quoting.valuation import PRICE_IMPACT, in_usd, loses_too_much
-from swapdesk.service.store.protocol import StoredQuote
+from swapdesk.service.store.records import StoredQuote
 from swapdesk.service.venues.adapter import Unavailable
 from swapdesk.service.venues.onchain.adapter import (
     CHAIN_ERRORS,

@@ -13,7 +13,7 @@ from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.rpc.evm_answers import Transaction
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.service.dex.deals import OWNER, metadata_of
-from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:  # the codec of calls is not part of every installation of the service

@@ -11,7 +11,8 @@ from typing import Protocol
 
 from swapdesk.clock import Clock
 from swapdesk.service.orders.creation import OrderDesk
-from swapdesk.service.store.protocol import Store, StoredOrder, StoreUnavailable
+from swapdesk.service.store.protocol import Store, StoreUnavailable
+from swapdesk.service.store.records import StoredOrder
 
 log = logging.getLogger(__name__)
 

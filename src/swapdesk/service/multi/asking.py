@@ -19,7 +19,7 @@ from swapdesk.service.quoting.asking import in_units, require_self_private
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.routes import RouteQuestion
 from swapdesk.service.quoting.rows import Asked
-from swapdesk.service.store.protocol import StoredOrder, StoredQuote
+from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.errors import ErrorCode

@@ -25,7 +25,8 @@ from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.multi.owner_signatures import signed_by
 from swapdesk.service.multi.payable import PayableOrders, already_submitted
 from swapdesk.service.store.bundles import BundleUnderWay, StoredBatch, StoredBundle, StoredGroup
-from swapdesk.service.store.protocol import Store, StoredOrder
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.encoding.codec import validate
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (

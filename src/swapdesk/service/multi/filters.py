@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from swapdesk.service.errors import invalid
 from swapdesk.service.quoting.eligibility import require_known
-from swapdesk.service.store.protocol import EVERY_ROUTE, RouteChoice
+from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.multi import LegProviders, MultiOrderRequest, RouteFilters
 

@@ -21,7 +21,7 @@ from swapdesk.service.multi.groups import GroupDesk
 from swapdesk.service.multi.payable import PayableOrders
 from swapdesk.service.orders.recipients import is_address
 from swapdesk.service.store.bundles import StoredGroup
-from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (
     MultiBuildRequest,

@@ -17,7 +17,8 @@ from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.window import visible
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.store.bundles import StoredGroup
-from swapdesk.service.store.protocol import Store, StoredOrder, StoredQuote
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.ids import new_order_id
 from swapdesk.wire.errors import ErrorCode

@@ -37,13 +37,8 @@ from swapdesk.service.orders.recipients import check_destinations
 from swapdesk.service.orders.repricing import Repricing
 from swapdesk.service.orders.window import visible
 from swapdesk.service.quoting.rotation import Rotation
-from swapdesk.service.store.protocol import (
-    QuoteConsumed,
-    QuoteGone,
-    Store,
-    StoredOrder,
-    StoredQuote,
-)
+from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone, Store
+from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import within
 from swapdesk.wire.errors import ErrorCode

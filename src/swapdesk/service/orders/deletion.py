@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from swapdesk.service.orders.states import allowed, display, rank
-from swapdesk.service.store.protocol import Store, StoredOrder
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.wire.orders import OrderStatus
 
 _TRIES = 5

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from swapdesk.service.orders.states import display, rank
-from swapdesk.service.store.protocol import StoredOrder, StoredQuote
+from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.wire.encoding.ids import new_object_id, new_order_id
 from swapdesk.wire.exchanges import ExchangeRequest, PrivateSendRequest
 from swapdesk.wire.orders import LegStatus, OrderStatus

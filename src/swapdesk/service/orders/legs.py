@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Literal
 
 from swapdesk.service.orders.recipients import is_address
-from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import DepositInstruction, LegOrder, Terms
 from swapdesk.wire.tokens import Token
 

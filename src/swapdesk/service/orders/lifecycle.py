@@ -21,7 +21,8 @@ from swapdesk.service.orders.opening import OutcomeUnknown
 from swapdesk.service.orders.progress import next_rows, rows_of_return
 from swapdesk.service.orders.recovery import Recovery, given_up, moving
 from swapdesk.service.orders.window import WINDOW
-from swapdesk.service.store.protocol import Store, StoredOrder, StoreUnavailable
+from swapdesk.service.store.protocol import Store, StoreUnavailable
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import within

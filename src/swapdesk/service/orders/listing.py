@@ -8,7 +8,8 @@ from swapdesk.service.catalog import page_count
 from swapdesk.service.errors import invalid
 from swapdesk.service.orders.presentation import Presentation
 from swapdesk.service.orders.window import window_start
-from swapdesk.service.store.protocol import OrderFilter, Store
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import OrderFilter
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.orders import OrderList, OrderQuery
 from swapdesk.wire.quotes import SortOrder

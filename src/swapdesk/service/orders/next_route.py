@@ -11,7 +11,7 @@ from swapdesk.service.catalog import Catalog
 from swapdesk.service.orders.legs import Position, opened_in_vain, refusals, routes_with
 from swapdesk.service.orders.states import centralized
 from swapdesk.service.quoting.routes import PricedRoute
-from swapdesk.service.store.protocol import RouteChoice, StoredOrder
+from swapdesk.service.store.records import RouteChoice, StoredOrder
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.orders import OrderStatus
 from swapdesk.wire.tokens import Token

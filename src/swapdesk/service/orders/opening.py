@@ -24,7 +24,8 @@ from swapdesk.service.orders.legs import (
 from swapdesk.service.orders.next_route import NextRoute, RouteFinder
 from swapdesk.service.orders.states import display, rank
 from swapdesk.service.quoting.valuation import in_usd
-from swapdesk.service.store.protocol import Store, StoredOrder
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import (
     Ambiguous,
     DepositAddressesInUse,

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from swapdesk.service.catalog import Catalog
 from swapdesk.service.dex.deals import METADATA, metadata_of
 from swapdesk.service.orders.states import non_refundable
-from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json

@@ -18,7 +18,7 @@ from swapdesk.service.orders.states import (
     way,
 )
 from swapdesk.service.quoting.valuation import rescaled
-from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.orders import LegStatus, OrderStatus

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Literal
 
 from swapdesk.service.errors import ServiceError, invalid
-from swapdesk.service.store.protocol import StoredQuote
+from swapdesk.service.store.records import StoredQuote
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode

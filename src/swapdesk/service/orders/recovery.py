@@ -22,7 +22,7 @@ from swapdesk.service.orders.next_route import RouteFinder
 from swapdesk.service.orders.states import deposit_seen
 from swapdesk.service.orders.takeover import Takeover
 from swapdesk.service.quoting.valuation import rescaled
-from swapdesk.service.store.protocol import StoredOrder
+from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.venues.adapter import LegReport, Rejected, Transient
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import GuardedVenue

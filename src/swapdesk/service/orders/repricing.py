@@ -16,7 +16,7 @@ from swapdesk.service.orders.states import centralized
 from swapdesk.service.quoting.eligibility import leg_filters
 from swapdesk.service.quoting.routes import PricedRoute
 from swapdesk.service.quoting.valuation import in_usd
-from swapdesk.service.store.protocol import RouteChoice, StoredQuote
+from swapdesk.service.store.records import RouteChoice, StoredQuote
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import PrivateSendRequest

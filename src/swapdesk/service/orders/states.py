@@ -5,7 +5,7 @@ Pure functions of the three numbers in an order row (spec: States; wire decision
 
 from __future__ import annotations
 
-from swapdesk.service.store.protocol import CentralizedRoute, Route
+from swapdesk.service.store.records import CentralizedRoute, Route
 from swapdesk.service.venues.adapter import LegReport
 from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatus
 

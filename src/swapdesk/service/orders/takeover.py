@@ -19,7 +19,7 @@ from swapdesk.service.orders.legs import (
 )
 from swapdesk.service.orders.next_route import RouteFinder, needing_refund_address
 from swapdesk.service.quoting.routes import PricedRoute
-from swapdesk.service.store.protocol import EVERY_ROUTE, RouteChoice, StoredOrder
+from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredOrder
 from swapdesk.service.venues.adapter import LegOrder
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.tokens import Token

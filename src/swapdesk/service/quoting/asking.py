@@ -16,7 +16,7 @@ from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.quoting.eligibility import leg_filters, require_known
 from swapdesk.service.quoting.routes import RouteQuestion
 from swapdesk.service.quoting.rows import Asked
-from swapdesk.service.store.protocol import RouteChoice
+from swapdesk.service.store.records import RouteChoice
 from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.onchain.adapter import DexQuestion
 from swapdesk.service.venues.registry import Venues

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.store.protocol import EVERY_ROUTE, RouteChoice
+from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice
 from swapdesk.service.venues.adapter import FLOATING, Terms
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.venues.wrappers import GuardedVenue

@@ -32,7 +32,8 @@ from swapdesk.service.quoting.routes import (
 from swapdesk.service.quoting.rows import QUOTE_VALID, Asked
 from swapdesk.service.quoting.valuation import in_usd, loses_too_much, swap_cap
 from swapdesk.service.scans import TokenScans
-from swapdesk.service.store.protocol import EVERY_ROUTE, RouteChoice, Store, StoredQuote
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredQuote
 from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.ids import new_quote_id

@@ -16,7 +16,8 @@ from decimal import Decimal
 from swapdesk.clock import Clock
 from swapdesk.service.quoting.pricing import ranked
 from swapdesk.service.quoting.routes import Cause, PricedRoute, Route, UnpricedRoute
-from swapdesk.service.store.protocol import RouteChoice, Store, StoredQuote
+from swapdesk.service.store.protocol import Store
+from swapdesk.service.store.records import RouteChoice, StoredQuote
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.numbers import ROUGH
 

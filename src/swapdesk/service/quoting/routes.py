@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Literal
 
-from swapdesk.service.store.protocol import EVERY_ROUTE, RouteChoice
+from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice
 from swapdesk.service.venues.adapter import (
     FLOATING,
     Terms,

@@ -18,7 +18,7 @@ from swapdesk.service.quoting.routes import (
     UnpricedRoute,
 )
 from swapdesk.service.quoting.valuation import in_usd, loses_too_much, swap_cap
-from swapdesk.service.store.protocol import EVERY_ROUTE, StoredQuote
+from swapdesk.service.store.records import EVERY_ROUTE, StoredQuote
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.onchain.adapter import DexQuestion
 from swapdesk.wire.encoding.numbers import plain, quantize, short

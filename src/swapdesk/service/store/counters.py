@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from swapdesk.service.store.protocol import Usage
+from swapdesk.service.store.records import Usage
 
 
 def add_requests(db: sqlite3.Connection, month: str, counts: Mapping[str, int]) -> None:

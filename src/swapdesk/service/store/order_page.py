@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from swapdesk.service.store.protocol import OrderFilter, StoredOrder
+from swapdesk.service.store.records import OrderFilter, StoredOrder
 from swapdesk.service.store.rows import micros, order_of
 
 _SORT_COLUMNS = {"created": "created", "updated": "modified", "amount": "amount_key"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from swapdesk.service.store.protocol import OutboxRow
+from swapdesk.service.store.records import OutboxRow
 
 
 def rows_after(db: sqlite3.Connection, sequence: int, limit: int) -> list[OutboxRow]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from swapdesk.service.store.protocol import EVERY_ROUTE, RouteChoice, StoredOrder, StoredQuote
+from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredOrder, StoredQuote
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -19,15 +19,13 @@ from typing import TypeVar
 from swapdesk.service.store import bundle_rows, counters, outbox, verdicts
 from swapdesk.service.store.bundles import BundleState, StoredBundle, StoredGroup
 from swapdesk.service.store.order_page import page_of
-from swapdesk.service.store.protocol import (
+from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone, StoreUnavailable
+from swapdesk.service.store.records import (
     OrderFilter,
     OrderVersion,
     OutboxRow,
-    QuoteConsumed,
-    QuoteGone,
     StoredOrder,
     StoredQuote,
-    StoreUnavailable,
     Usage,
 )
 from swapdesk.service.store.rows import (

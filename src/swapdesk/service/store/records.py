@@ -1,0 +1,196 @@
+"""What the service keeps: quotes, orders, their changes, and how often it was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal
+
+Route = Literal["standard", "private", "dex"]
+"""The route types of quotes and orders (spec: What the service does 2)."""
+
+CentralizedRoute = Literal["standard", "private"]
+
+
+@dataclass(frozen=True)
+class RouteChoice:
+    """Which routes were asked for, and how their payout is rotated; a fallback keeps to it.
+
+    Provider codes; None means every provider. ``swaps`` counts on standard routes, the four
+    leg filters and ``use_xmr`` on private ones (spec: GET /quotes; wire decisions 2.5).
+    """
+
+    swaps: tuple[str, ...] | None = None
+    in_included: tuple[str, ...] | None = None
+    in_excluded: tuple[str, ...] | None = None
+    out_included: tuple[str, ...] | None = None
+    out_excluded: tuple[str, ...] | None = None
+    use_xmr: bool | None = None
+    rotate_payout_wallets: bool = False
+    deviation_threshold: Decimal = Decimal(5)
+    rotation_lookback: int = 10
+    rotate_fallback: bool = False
+
+    def admits(self, legs: tuple[str, ...]) -> bool:
+        """Whether the provider filters let a route over these venues through."""
+        if len(legs) == 1:
+            return self.swaps is None or legs[0] in self.swaps
+        first, last = legs[0], legs[-1]
+        return (
+            (self.in_included is None or first in self.in_included)
+            and first not in (self.in_excluded or ())
+            and (self.out_included is None or last in self.out_included)
+            and last not in (self.out_excluded or ())
+        )
+
+
+EVERY_ROUTE = RouteChoice()
+
+
+@dataclass(frozen=True)
+class StoredQuote:
+    """A quote as it was priced, kept until 15 minutes after it expires.
+
+    ``legs`` names the venue codes in the order of the money: one for standard, two for
+    private. ``middle_token_id`` and ``middle_amount`` describe the hop of a private route.
+    ``expires`` is ``validUntil``. ``receive`` tells that the amount asked for was what shall
+    arrive; ``markup`` is the percentage the route was priced with; ``rates`` names the promise
+    of each leg's venue on fixed terms; ``payout_wallet`` is the hot wallet, by index, that the
+    last leg's venue shall pay from. A ``filtered`` quote is never executed. ``plan`` is what an
+    on-chain venue promised, as JSON; its venue alone reads it.
+    """
+
+    quote_id: str
+    partner_id: str
+    purpose: Literal["exchange", "private_send"]
+    route: Route
+    created: datetime
+    expires: datetime
+    token_in_id: str
+    token_out_id: str
+    amount_in: Decimal
+    amount_out: Decimal
+    amount_in_usd: Decimal | None
+    amount_out_usd: Decimal | None
+    minutes: Decimal
+    legs: tuple[str, ...]
+    middle_token_id: str | None = None
+    middle_amount: Decimal | None = None
+    consumed_by: str | None = None
+    fixed: bool = False
+    receive: bool = False
+    markup: Decimal = Decimal(0)
+    rates: tuple[str | None, ...] = ()
+    payout_wallet: int | None = None
+    requires_refund_address: bool = False
+    filtered: bool = False
+    choice: RouteChoice = EVERY_ROUTE
+    plan: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StoredOrder:
+    """The order row, which is the workflow.
+
+    ``status``, ``in_status`` and ``out_status`` are the numbers of the wire; ``rank`` orders
+    displayed states and only grows; ``version`` is the compare-and-set counter. ``due_at`` is
+    when a worker looks next. ``failure_code`` is the answer a twin create gets when no venue
+    opened. ``detail`` holds what has no column of its own, as JSON-ready values. The fields
+    after it are the terms of the quote, which a fallback keeps; ``plan`` belongs to DEX orders,
+    ``multi_id`` to those of a group.
+    """
+
+    service_id: str
+    record_id: str
+    partner_id: str
+    quote_id: str
+    request_digest: str
+    route: Route
+    created: datetime
+    modified: datetime
+    expires: datetime
+    status: int
+    display_status: str
+    rank: int
+    version: int
+    due_at: datetime | None
+    in_status: int
+    out_status: int | None
+    token_in_id: str
+    token_out_id: str
+    amount_in: Decimal
+    amount_out: Decimal
+    amount_in_usd: Decimal | None
+    amount_out_usd: Decimal | None
+    minutes: Decimal
+    receiver_address: str
+    receiver_tag: str | None
+    refund_address: str | None
+    refund_tag: str | None
+    deposit_address: str | None
+    deposit_tag: str | None
+    legs: tuple[str, ...]
+    middle_token_id: str | None
+    middle_amount: Decimal | None
+    failure_code: str | None = None
+    attempt: int = 0
+    """How often in a row a venue gave no answer; the back-off grows with it."""
+    detail: dict[str, str | bool | None] = field(default_factory=dict)
+    fixed: bool = False
+    receive: bool = False
+    markup: Decimal = Decimal(0)
+    rates: tuple[str | None, ...] = ()
+    payout_wallet: int | None = None
+    choice: RouteChoice = EVERY_ROUTE
+    plan: dict[str, Any] = field(default_factory=dict)
+    multi_id: str | None = None
+
+
+@dataclass(slots=True)
+class OrderVersion:
+    """How far the row of an order has come, without the row itself."""
+
+    version: int
+    created: datetime
+
+
+@dataclass(frozen=True)
+class OutboxRow:
+    """One state change to deliver, in commit order; ``version`` is the order's after it."""
+
+    sequence: int
+    service_id: str
+    partner_id: str
+    version: int
+    status: int
+    rank: int
+
+
+@dataclass(frozen=True)
+class OrderFilter:
+    """What ``GET /orders`` asks for, with the window already applied to ``since``."""
+
+    partner_id: str
+    since: datetime
+    until: datetime | None
+    statuses: tuple[int, ...]
+    private: bool | None
+    token_in_id: str | None
+    token_out_id: str | None
+    sort: Literal["created", "updated", "amount"]
+    descending: bool
+    offset: int
+    limit: int
+    multi_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Calls of one partner and rate class in window ``number`` of ``seconds`` since 1970."""
+
+    partner_id: str
+    rate_class: str
+    seconds: int
+    number: int
+    used: int
