@@ -1,4 +1,4 @@
-"""The embedded store: SQLite in WAL mode, one writer, a separate connection for reading.
+"""The embedded store: what the service asks, as statements of SQLite.
 
 ``partner_id`` stands in every WHERE that serves a partner, and the forward-only rule is the
 predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (spec: Rules that hold 1).
@@ -6,20 +6,17 @@ predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (spec: Rul
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
 
 from swapdesk.service.store import bundle_rows, counters, outbox, verdicts
 from swapdesk.service.store.bundles import BundleState, StoredBundle, StoredGroup
 from swapdesk.service.store.order_page import page_of
-from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone, StoreUnavailable
+from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone
 from swapdesk.service.store.records import (
     OrderFilter,
     OrderVersion,
@@ -38,7 +35,7 @@ from swapdesk.service.store.rows import (
     quote_of,
     values_of,
 )
-from swapdesk.service.store.schema import configure, prepare
+from swapdesk.service.store.schema import prepare
 from swapdesk.service.store.statements import (
     ADVANCE,
     ANNOUNCE,
@@ -50,9 +47,7 @@ from swapdesk.service.store.statements import (
     ORDER_VERSION,
     RECENT_PAYOUTS,
 )
-from swapdesk.service.store.writer import Writer
-
-T = TypeVar("T")
+from swapdesk.service.store.store_file import StoreFile
 
 
 class SqliteStore:
@@ -60,11 +55,7 @@ class SqliteStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._readers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
-        self._reading = _connect(path, writes=False)
-        self._looking = _connect(path, writes=False)
-        self._grown: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
-        self._writer = Writer(_connect(path, writes=True), self._wake)
+        self._file = StoreFile(path)
 
     @classmethod
     def open(cls, path: Path | str) -> SqliteStore:
@@ -77,17 +68,14 @@ class SqliteStore:
         return cls(path)
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._writer.close)
-        self._readers.shutdown(wait=True)
-        self._reading.close()
-        self._looking.close()
+        await self._file.close()
 
     # Quotes
 
     async def save_quotes(self, quotes: Sequence[StoredQuote]) -> None:
         rows = [values_of(quote, QUOTE_COLUMNS) for quote in quotes]
         if rows:
-            await self._write(lambda db: db.executemany(INSERT_QUOTE, rows).rowcount)
+            await self._file.write(lambda db: db.executemany(INSERT_QUOTE, rows).rowcount)
 
     async def get_quote(self, partner_id: str, quote_id: str) -> StoredQuote | None:
         def read(db: sqlite3.Connection) -> StoredQuote | None:
@@ -97,11 +85,11 @@ class SqliteStore:
             ).fetchone()
             return None if row is None else quote_of(row)
 
-        return await self._read(read)
+        return await self._file.read(read)
 
     async def drop_quotes(self, expired_before: datetime) -> int:
         limit = micros(expired_before)
-        return await self._write(
+        return await self._file.write(
             lambda db: db.execute("DELETE FROM quotes WHERE expires < ?", (limit,)).rowcount
         )
 
@@ -128,7 +116,7 @@ class SqliteStore:
                 raise QuoteGone(order.quote_id)
             raise QuoteConsumed(row["consumed_by"])
 
-        await self._write(begin)
+        await self._file.write(begin)
 
     async def begin_group(self, group: StoredGroup, orders: Sequence[StoredOrder]) -> None:
         rows = [
@@ -140,29 +128,29 @@ class SqliteStore:
             bundle_rows.insert_group(db, group)
             db.executemany(INSERT_ORDER, rows)
 
-        await self._write(begin)
+        await self._file.write(begin)
 
     async def get_group(self, partner_id: str, multi_id: str) -> StoredGroup | None:
-        row = self._look(bundle_rows.GROUP, (partner_id, multi_id))
+        row = self._file.look(bundle_rows.GROUP, (partner_id, multi_id))
         return None if row is None else bundle_rows.group_of(row)
 
     async def orders_of_group(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
         values = (partner_id, multi_id)
-        return await self._read(
+        return await self._file.read(
             lambda db: [order_of(row) for row in db.execute(bundle_rows.ORDERS_OF_GROUP, values)]
         )
 
     async def save_bundle(self, bundle: StoredBundle) -> None:
-        await self._write(lambda db: bundle_rows.replace_pending(db, bundle))
+        await self._file.write(lambda db: bundle_rows.replace_pending(db, bundle))
 
     async def bundles_of_group(self, partner_id: str, multi_id: str) -> list[StoredBundle]:
-        return await self._read(lambda db: bundle_rows.of_group(db, partner_id, multi_id))
+        return await self._file.read(lambda db: bundle_rows.of_group(db, partner_id, multi_id))
 
     async def move_bundle(self, bundle: StoredBundle, *, expected: BundleState) -> bool:
-        return await self._write(lambda db: bundle_rows.move(db, bundle, expected))
+        return await self._file.write(lambda db: bundle_rows.move(db, bundle, expected))
 
     async def bundles_under_way(self) -> list[StoredBundle]:
-        return await self._read(bundle_rows.under_way)
+        return await self._file.read(bundle_rows.under_way)
 
     async def order_of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
         return await self._one_order("partner_id = ? AND quote_id = ?", (partner_id, quote_id))
@@ -171,18 +159,18 @@ class SqliteStore:
         return await self._one_order("partner_id = ? AND service_id = ?", (partner_id, service_id))
 
     async def order_of_transaction(self, chain: str, transaction: str) -> str | None:
-        row = self._look(ORDER_OF_TRANSACTION, (chain, transaction))
+        row = self._file.look(ORDER_OF_TRANSACTION, (chain, transaction))
         return None if row is None else str(row["service_id"])
 
     async def order_version(self, partner_id: str, service_id: str) -> OrderVersion | None:
-        row = self._look(ORDER_VERSION, (partner_id, service_id))
+        row = self._file.look(ORDER_VERSION, (partner_id, service_id))
         return None if row is None else OrderVersion(row["version"], moment_of(row["created"]))
 
     async def recent_payouts(
         self, partner_id: str, since: datetime, limit: int
     ) -> list[tuple[str, int | None]]:
         values = (partner_id, micros(since), limit)
-        return await self._read(
+        return await self._file.read(
             lambda db: [
                 (str(row["legs"]).rpartition(",")[2], row["payout_wallet"])
                 for row in db.execute(RECENT_PAYOUTS, values)
@@ -203,7 +191,7 @@ class SqliteStore:
             return True
 
         try:
-            return await self._write(advance)
+            return await self._file.write(advance)
         except sqlite3.IntegrityError:
             # Another order was confirmed with this transaction a moment ago.
             return False
@@ -212,7 +200,7 @@ class SqliteStore:
         self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int
     ) -> None:
         due = None if due_at is None else micros(due_at)
-        await self._write(
+        await self._file.write(
             lambda db: (
                 db.execute(
                     "UPDATE orders SET due_at = ?, attempt = ?,"
@@ -224,7 +212,7 @@ class SqliteStore:
         )
 
     async def list_orders(self, wanted: OrderFilter) -> tuple[list[StoredOrder], int]:
-        return await self._read(lambda db: page_of(db, wanted))
+        return await self._file.read(lambda db: page_of(db, wanted))
 
     # Worker
 
@@ -237,7 +225,7 @@ class SqliteStore:
             "until": micros(lease_until),
             "limit": limit,
         }
-        return await self._write(
+        return await self._file.write(
             lambda db: [order_of(row) for row in db.execute(CLAIM, values).fetchall()]
         )
 
@@ -246,95 +234,56 @@ class SqliteStore:
             (due,) = db.execute(NEXT_DUE).fetchone()
             return None if due is None else moment_of(due)
 
-        return await self._read(read)
+        return await self._file.read(read)
 
     # Outbox
 
     async def read_outbox(self, after: int, limit: int) -> list[OutboxRow]:
-        return await self._read(lambda db: outbox.rows_after(db, after, limit))
+        return await self._file.read(lambda db: outbox.rows_after(db, after, limit))
 
     async def last_outbox(self) -> int:
-        return await self._read(outbox.last_sequence)
+        return await self._file.read(outbox.last_sequence)
 
     async def outbox_beyond(self, sequence: int) -> None:
-        event = asyncio.Event()
-        listener = (asyncio.get_running_loop(), event)
-        self._grown.add(listener)
-        try:
+        with self._file.growth() as grown:
             # Only after listening: a commit between the two would be missed otherwise.
-            while await self._read(outbox.last_sequence) <= sequence:
-                await event.wait()
-                event.clear()
-        finally:
-            self._grown.discard(listener)
+            while await self._file.read(outbox.last_sequence) <= sequence:
+                await grown.wait()
+                grown.clear()
 
     async def drop_outbox(self, committed_before: datetime) -> int:
         limit = micros(committed_before)
-        return await self._write(
+        return await self._file.write(
             lambda db: db.execute("DELETE FROM outbox WHERE committed < ?", (limit,)).rowcount
         )
 
     # Counters
 
     async def add_requests(self, month: str, counts: dict[str, int]) -> None:
-        await self._write(lambda db: counters.add_requests(db, month, counts))
+        await self._file.write(lambda db: counters.add_requests(db, month, counts))
 
     async def requests_in_month(self, partner_id: str, month: str) -> int:
-        return await self._read(lambda db: counters.requests_in_month(db, partner_id, month))
+        return await self._file.read(lambda db: counters.requests_in_month(db, partner_id, month))
 
     async def save_usage(self, rows: Sequence[Usage]) -> None:
-        await self._write(lambda db: counters.save_usage(db, rows))
+        await self._file.write(lambda db: counters.save_usage(db, rows))
 
     async def load_usage(self, since: datetime) -> list[Usage]:
-        return await self._read(lambda db: counters.load_usage(db, since))
+        return await self._file.read(lambda db: counters.load_usage(db, since))
 
     # Verdicts
 
     async def save_scan(self, token_id: str, verdict: bytes) -> None:
-        await self._write(lambda db: verdicts.save_scan(db, token_id, verdict))
+        await self._file.write(lambda db: verdicts.save_scan(db, token_id, verdict))
 
     async def load_scans(self) -> list[tuple[str, bytes]]:
-        return await self._read(verdicts.load_scans)
+        return await self._file.read(verdicts.load_scans)
 
     # Below the surface
 
     async def _one_order(self, where: str, values: tuple[str, str]) -> StoredOrder | None:
-        row = self._look(
+        row = self._file.look(
             f"SELECT * FROM orders WHERE {where}",  # noqa: S608 - two literals above
             values,
         )
         return None if row is None else order_of(row)
-
-    def _look(self, query: str, values: tuple[str, str]) -> sqlite3.Row | None:
-        """One row by its key, on the event loop: it takes less time than a thread's turn.
-
-        A reader never waits for the writer in WAL mode.
-        """
-        try:
-            row: sqlite3.Row | None = self._looking.execute(query, values).fetchone()
-        except sqlite3.Error as error:
-            raise StoreUnavailable(str(error)) from error
-        return row
-
-    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await self._writer.submit(work)
-
-    async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(self._readers, work, self._reading)
-        except (sqlite3.Error, RuntimeError) as error:
-            raise StoreUnavailable(str(error)) from error
-
-    def _wake(self) -> None:
-        """Tell the tailers, from the writer's thread, that there may be something new."""
-        for loop, event in tuple(self._grown):
-            with contextlib.suppress(RuntimeError):  # that loop has ended
-                loop.call_soon_threadsafe(event.set)
-
-
-def _connect(path: Path, *, writes: bool) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.row_factory = sqlite3.Row
-    configure(connection, writes=writes)
-    return connection
