@@ -15,6 +15,7 @@ import pytest
 from flows.faulty_network import FaultyNetwork
 from flows.marketplace import api, book, catalog, clock, service, venues
 from flows.orders import RECIPIENT, intent
+from service.new_store import open_new
 from service.venue import PlainVenue
 from service.world import CHAINS, ETH, INTERMEDIARIES, KEYWORDS, PARTNERS, TOKENS, USDC
 from swapdesk.client.api import PartnerApi
@@ -26,7 +27,6 @@ from swapdesk.flows.journal import Journal
 from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.parts import ServiceParts
-from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.quotes import QuoteQuery, RouteType
 
 __all__ = ["Trade", "api", "book", "catalog", "clock", "service", "trade", "venues"]
@@ -72,7 +72,7 @@ class Trade:
 async def trade(tmp_path: Path) -> AsyncIterator[Trade]:
     clock = ManualClock()
     venue = PlainVenue("aa", "Alder")
-    store = SqliteStore.open(tmp_path / "service.db")
+    store = open_new(tmp_path / "service.db")
     parts = assemble(
         clock, random.Random(7), store, CHAINS, TOKENS, [venue], PARTNERS, INTERMEDIARIES, KEYWORDS
     )

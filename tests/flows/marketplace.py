@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator
+from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 
 import httpx
 import pytest
 
+from service.new_store import open_new
 from service.price_venue import PriceVenue
 from service.world import PARTNERS
 from swapdesk.client.api import PartnerApi
@@ -21,7 +24,17 @@ from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.parts import ServiceParts
-from swapdesk.service.store.sqlite import SqliteStore
+from swapdesk.wire.chains import Chain
+from swapdesk.wire.tokens import Token
+
+_catalogs: dict[datetime, bytes] = {}
+
+
+@cache
+def traded(now: datetime) -> tuple[tuple[Chain, ...], tuple[Token, ...]]:
+    """The sandbox's chains and tokens at a moment; nothing can change them, so tests share them."""
+    chains = build_chains()
+    return tuple(chains), tuple(build_tokens(chains, now))
 
 
 @pytest.fixture
@@ -43,9 +56,8 @@ def venues() -> list[PriceVenue]:
 async def service(
     clock: ManualClock, venues: list[PriceVenue], tmp_path: Path
 ) -> AsyncIterator[ServiceParts]:
-    store = SqliteStore.open(tmp_path / "service.db")
-    chains = build_chains()
-    tokens = build_tokens(chains, clock.now())
+    store = open_new(tmp_path / "service.db")
+    chains, tokens = traded(clock.now())
     middle = [token.id for token in tokens if token.symbol in ("XRP", "SOL") and token.mainnet]
     yield assemble(clock, random.Random(7), store, chains, tokens, venues, PARTNERS, middle)
     await store.close()
@@ -63,9 +75,19 @@ async def api(service: ServiceParts, clock: ManualClock) -> AsyncIterator[Partne
 
 @pytest.fixture
 async def catalog(api: PartnerApi, clock: ManualClock, tmp_path: Path) -> AsyncIterator[Catalog]:
-    """Filled from the service."""
-    opened = Catalog.open(tmp_path / "desk" / "catalog.db", clock)
-    await opened.refresh(api)
+    """Filled from the service: page by page for the first test of a process, and opened as that
+    one's file for the others."""
+    path, filled = tmp_path / "desk" / "catalog.db", _catalogs.get(clock.now())
+    if filled is not None:
+        path.parent.mkdir(mode=0o700)
+        path.write_bytes(filled)
+    opened = Catalog.open(path, clock)
+    if filled is None:
+        await opened.refresh(api)
+        opened.close()
+        _catalogs[clock.now()] = path.read_bytes()
+        opened = Catalog.open(path, clock)
+    opened.load()
     yield opened
     opened.close()
 
