@@ -293,11 +293,11 @@ async def test_requests_are_counted_by_month(store: SqliteStore) -> None:
 
 async def test_a_full_disk_is_told_and_survived(store: SqliteStore, tmp_path: Path) -> None:
     await begun(store, 1)
-    await store._write(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())
+    await store._file.write(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())
     big = [replace(quote(n), legs=("x" * 4000,)) for n in range(10, 200)]
     with pytest.raises(StoreUnavailable):
         await store.save_quotes(big)
-    await store._write(lambda db: db.execute("PRAGMA max_page_count = 1000000").fetchone())
+    await store._file.write(lambda db: db.execute("PRAGMA max_page_count = 1000000").fetchone())
     await begun(store, 2)
     assert await store.get_quote(ALICE.partner_id, f"{10:024x}") is None
     with sqlite3.connect(tmp_path / "service.db") as db:
@@ -316,7 +316,7 @@ async def test_a_closed_store_says_so(tmp_path: Path) -> None:
 
 async def test_every_commit_is_flushed_to_disk(store: SqliteStore) -> None:
     async def pragma(name: str) -> object:
-        return await store._write(lambda db: db.execute(f"PRAGMA {name}").fetchone()[0])
+        return await store._file.write(lambda db: db.execute(f"PRAGMA {name}").fetchone()[0])
 
     assert await pragma("journal_mode") == "wal"
     assert await pragma("synchronous") == 2, "FULL: a power cut loses nothing acknowledged"
