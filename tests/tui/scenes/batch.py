@@ -1,12 +1,24 @@
-"""The batch: nothing loaded, a file with problems, a cell that is put right, created, in part."""
+"""The batch: nothing loaded, a file with problems, a cell that is put right, created, in part; a
+group that was built, signed, submitted, and one whose bundle failed."""
 
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from decimal import Decimal
 
 import httpx
 
+from swapdesk.flows.bundle_records import (
+    Built,
+    BundleDeposit,
+    BundleItem,
+    BundleState,
+    FundingNeed,
+    JournaledBundle,
+    Paying,
+)
+from swapdesk.flows.journal_records import StepState
 from swapdesk.tui.screens.batch import BatchScreen
 from tui.desk_run import DeskRun, Market
 from tui.scenes import scene
@@ -88,6 +100,78 @@ def dearer_soon(market: Market) -> None:
                 venue._bounds_usd = (Decimal(1_000), Decimal(1_000_000))
 
     market.network.before = raised
+
+
+OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+SMART = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
+PAID = "0x4f1c22ab90d73e5581c0aa176b2ef904d3c811705b9a02fe7c41e6d538b79a20"
+
+
+async def bundled(run: DeskRun, *, funded: bool) -> JournaledBundle:
+    """The group as the journal has it once its bundle is built."""
+    await created(run)
+    desk = run.app.session.desk
+    (batch,) = desk.journal.batches.newest()
+    (group,) = batch.groups
+    deposits = tuple(
+        BundleDeposit(
+            row.number, row.service_id or "", SMART, units, desk.clock.now() + timedelta(minutes=20)
+        )
+        for row, units in zip(group.rows, (100_000_000, 2_000_000_000), strict=True)
+    )
+    contract = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+    item = BundleItem("usdc", "USDC", 6, contract, 0, deposits, 2_100_000_000, {})
+    needs = (
+        FundingNeed("ETH", 18, None, 4_100_000_000_000_000),
+        FundingNeed("USDC", 6, contract, 2_100_000_000),
+    )
+    built = Built("evm", group.chain, OWNER, SMART, (item,), needs, 4_100_000_000_000_000)
+    log = desk.journal.bundles
+    bundle = log.add(batch.id, group.number, built)
+    for need in needs if funded else ():
+        intent = f"{group.multi_id} fund 1 {need.contract or 'coin'}"
+        payment = log.begin(batch.id, group.number, Paying.FUND, need, intent)
+        log.set_payment(batch.id, group.number, payment, StepState.ACKED, hash_=PAID)
+    return bundle
+
+
+async def shown(run: DeskRun, words: str) -> None:
+    """The screen once more, which reads the journal anew."""
+    await run.press("escape")
+    await run.press("b")
+    await run.see(words)
+
+
+@scene("batch-built", mask=without_ids)
+async def built(run: DeskRun) -> None:
+    await bundled(run, funded=False)
+    await shown(run, "1 bundle of 2 transfers")
+
+
+@scene("batch-signed", mask=without_ids)
+async def signed(run: DeskRun) -> None:
+    bundle = await bundled(run, funded=True)
+    run.app.session.desk.journal.bundles.signed(bundle, ("0x01",))
+    await shown(run, "c submit")
+
+
+@scene("batch-submitted", mask=without_ids)
+async def submitted(run: DeskRun) -> None:
+    bundle = await bundled(run, funded=True)
+    desk = run.app.session.desk
+    desk.journal.bundles.signed(bundle, ("0x01",))
+    desk.journal.bundles.sent(bundle, desk.clock.now())
+    desk.journal.bundles.submitted(bundle)
+    await shown(run, "submitted")
+
+
+@scene("batch-failed", mask=without_ids)
+async def failed(run: DeskRun) -> None:
+    bundle = await bundled(run, funded=True)
+    log = run.app.session.desk.journal.bundles
+    log.signed(bundle, ("0x01",))
+    log.ended(bundle, BundleState.FAILED, tx_hash=PAID, reason="AA23 reverted")
+    await shown(run, "swapdesk wallet withdraw")
 
 
 @scene("batch-partial", prepare=dearer_soon, mask=without_ids, fed=False)

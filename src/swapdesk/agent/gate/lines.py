@@ -75,7 +75,18 @@ def _line(
         promised = f"{promised}, see below" if field.label in warned else promised
         return ReviewLine(field.label, signed, promised, Match.EQUAL, units=units)
     weight = field.meaning not in _HARMLESS and field.meaning is not Meaning.TAG
-    return ReviewLine(field.label, signed, "not in the quote", Match.UNMATCHED, weight, units)
+    return ReviewLine(field.label, signed, _of_no_rule(case, field), Match.UNMATCHED, weight, units)
+
+
+def _of_no_rule(case: Case, field: ClaimField) -> str:
+    """What a field is that nothing was promised for; without a quote it can be in none."""
+    if case.promise.quote_id is not None or case.promise.venue is not None:
+        return "not in the quote"
+    if field.meaning is Meaning.PROOF:
+        return "checked by the chain"
+    if field.meaning in _HARMLESS:
+        return "a label; nothing moves by it"
+    return "not in what you confirmed"
 
 
 def _gas(case: Case) -> Iterator[ReviewLine]:
@@ -104,7 +115,7 @@ def _free_memo(case: Case, field: ClaimField) -> bool:
 
 
 def _unbound(case: Case, field: ClaimField) -> tuple[str, str]:
-    return plain(field.value), "not in the quote"
+    return plain(field.value), _of_no_rule(case, field)
 
 
 def _units(case: Case, field: ClaimField, asset: Asset) -> str:
@@ -132,7 +143,7 @@ def _contract(case: Case, field: ClaimField) -> tuple[str, str]:
         Target.FACTORY: "the factory of your smart account",
         Target.VENUE: _of_venue(case.promise),
     }
-    return plain(field.value), said.get(case.claim.target, "not in the quote")
+    return plain(field.value), said.get(case.claim.target, _of_no_rule(case, field))
 
 
 def _of_venue(promise: Promise) -> str:
@@ -251,7 +262,7 @@ def _partial(case: Case, field: ClaimField) -> tuple[str, str]:
 def _tag(case: Case, field: ClaimField) -> tuple[str, str]:
     deposit = case.promise.deposit
     # A memo is never grouped: what is signed has no blanks that it does not show.
-    promised = (deposit.tag or "none needed") if deposit else "not in the quote"
+    promised = (deposit.tag or "none needed") if deposit else _of_no_rule(case, field)
     return safe_text(str(field.value), LONGEST_TEXT), promised
 
 

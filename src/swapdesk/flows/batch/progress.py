@@ -81,11 +81,7 @@ class BatchProgress:
         shown = self.current
         if shown is not None and shown.next is not None:
             under_way = shown.bundle is not None and shown.bundle.under_way
-            if under_way:
-                return "the service: it carries the bundle out"
-            # Where a bundle came to nothing its money may as well go home.
-            out = shown.way_out if shown.next is Until.BUILT else ""
-            return f"{_NEXT[shown.next]}, or {out}" if out else _NEXT[shown.next]
+            return "the service: it carries the bundle out" if under_way else _NEXT[shown.next]
         if any(one.over for one in self.standings):
             return "the exchanges: they pay out; o shows the orders"
         return "you: nothing is to be paid; x exports what became of it"
@@ -103,6 +99,17 @@ class BatchProgress:
             return ""
         shown = next((one for one in reversed(self.standings) if one.over), None)
         return shown.whereabouts if shown is not None else ""
+
+    @property
+    def left_there(self) -> str:
+        """What became of a bundle that ended without paying, and how its money comes back; empty
+        where there is none, or the money is not in the smart account."""
+        shown = self.current
+        if shown is None or shown.next is not Until.BUILT or not shown.way_out:
+            return ""
+        reason = shown.bundle.reason if shown.bundle is not None else None
+        said = f"The service says: {reason.rstrip('.')}. " if reason else ""
+        return f"{said}The money is in your smart account: {shown.way_out} takes it back."
 
     def gas(self, coin: str) -> str:
         """What gas may cost and what there is for it, once the bundle was built; ``coin`` is the

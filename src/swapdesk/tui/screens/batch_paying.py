@@ -71,7 +71,9 @@ class BatchPaying(BatchEditing):
             built=progress.built,
             gas=progress.gas(chains.get(group.chain, "") if group is not None else ""),
             paid=progress.paid,
-            stopped=f"{failure.cause} Next: {failure.next}." if failure is not None else "",
+            stopped=progress.left_there
+            if failure is None
+            else f"{failure.cause} Next: {failure.next}.",
         )
 
     def done(self) -> str:
