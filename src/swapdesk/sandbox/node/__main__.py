@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 import sys
 from decimal import Decimal
@@ -25,8 +24,9 @@ from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.chain_doors import ChainDoors
 from swapdesk.sandbox.node.database import OtherRelease
 from swapdesk.sandbox.node.evm.embedding import Embedding
+from swapdesk.sandbox.node.evm.lanes import give_way
 from swapdesk.sandbox.node.evm.schema import OtherChain
-from swapdesk.sandbox.node.evm.terms import EVM_CHAINS, NICENESS
+from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.evm.wallets import EvmWallets
 from swapdesk.sandbox.node.node import Node, OtherSeed
 from swapdesk.sandbox.node.server import NodeApp
@@ -111,8 +111,7 @@ def main() -> int:
         orders = read_orders()
     except EOFError:
         return 1
-    # Blocks are made when nobody else needs the processor.
-    os.nice(NICENESS)
+    give_way()
     postpone_precompiles()
     return uvloop.run(_run(orders))
 

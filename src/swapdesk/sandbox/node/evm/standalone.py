@@ -23,8 +23,9 @@ from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.chain_doors import ChainDoors
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.faults import HeldFaults
+from swapdesk.sandbox.node.evm.lanes import give_way
 from swapdesk.sandbox.node.evm.schema import OtherChain
-from swapdesk.sandbox.node.evm.terms import NICENESS, ChainIds, chain_lines
+from swapdesk.sandbox.node.evm.terms import ChainIds, chain_lines
 from swapdesk.sandbox.node.solana.embedding import SolanaEmbedding
 from swapdesk.sandbox.node.solana.terms import chain_line
 from swapdesk.sandbox.node.world_clock import WorldClock
@@ -50,7 +51,7 @@ def run_node(options: NodeOptions) -> int:
     import uvloop
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    os.nice(NICENESS)
+    give_way()
     return uvloop.run(_run(options))
 
 

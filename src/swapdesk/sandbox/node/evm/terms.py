@@ -14,9 +14,6 @@ ChainIds = Literal["sandbox", "real"]
 GAS_LIMIT = 30_000_000
 """Of every block, for ever: py-evm lets it drift."""
 
-NICENESS = 5
-"""Of the process that makes blocks: others go first."""
-
 _GWEI = 10**9
 
 _LOWEST_BASE_FEES = {
