@@ -15,10 +15,20 @@ from hypothesis import strategies as st
 
 from agent import honest_solana
 from agent.honest import HONEST
+from agent.test_gate_bundle import Scene as Bundle
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmTransaction, signing_hash
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.chain.user_operation.hashing import user_operation_hash
+from swapdesk.chain.user_operation.operation import EntryPointVersion, Paymaster, UserOperation
+from swapdesk.chain.user_operation.rpc_form import operation_json
 from swapdesk.wallet.own_digest import DIFFERS, held_against, own_digest
-from swapdesk.wallet.payload import Payload, TransactionPayload, TypedDataPayload
+from swapdesk.wallet.payload import (
+    OperationPayload,
+    Payload,
+    TransactionPayload,
+    TypedDataPayload,
+)
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import EvmTerms, Finding, Review, Severity
 
@@ -28,6 +38,7 @@ STEP = next(
 )
 TERMS = EvmTerms(8453, 200, 21_000, 3 * 10**9, 0)
 REVIEW = Review("r", "", "0x", "base", "", (), (), None, datetime(2026, 11, 22, tzinfo=UTC))
+BUNDLE = Bundle().payload
 SIGNED = {
     **{name: one for name, one in HONEST.items() if isinstance(one.payload, TypedDataPayload)},
     **{f"solana {name}": one for name, one in honest_solana.HONEST.items()},
@@ -68,6 +79,63 @@ def test_desk_and_agent_agree_on_transactions(
     assert own_digest(payload, terms) == f"0x{agents.hex()}"
 
 
+GAS = st.integers(0, 2**128 - 1)
+ADDRESSES = st.binary(min_size=20, max_size=20).map(lambda one: checksummed("0x" + one.hex()))
+
+
+@given(
+    st.builds(
+        UserOperation,
+        sender=ADDRESSES,
+        nonce=st.integers(0, 2**256 - 1),
+        call_data=st.binary(max_size=300),
+        call_gas_limit=GAS,
+        verification_gas_limit=GAS,
+        pre_verification_gas=GAS,
+        max_fee_per_gas=GAS,
+        max_priority_fee_per_gas=GAS,
+        factory=ADDRESSES,
+        factory_data=st.binary(max_size=80),
+        paymaster=st.none() | st.builds(Paymaster, ADDRESSES, GAS, GAS, st.binary(max_size=40)),
+    ),
+    st.booleans(),
+    ADDRESSES,
+    st.integers(0, 2**64),
+    st.sampled_from(EntryPointVersion),
+)
+def test_desk_and_agent_agree_on_operations(
+    operation: UserOperation,
+    stands: bool,
+    entry_point: str,
+    chain_id: int,
+    version: EntryPointVersion,
+) -> None:
+    if stands:
+        operation = replace(operation, factory=None, factory_data=b"")
+    agents = user_operation_hash(operation, entry_point, chain_id, version)
+    told = operation_json(operation, with_signature=False)
+    payload = OperationPayload(Purpose.BUNDLE, told, entry_point, version.value, chain_id)
+    assert own_digest(payload, None) == f"0x{agents.hex()}"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"version": "0.6"},
+        {"chain_id": -1},
+        {"entry_point": "nowhere"},
+        {"operation": {}},
+        {"operation": {**BUNDLE.operation, "nonce": "much"}},
+        {"operation": {**BUNDLE.operation, "callData": "0x123"}},
+        {"operation": {**BUNDLE.operation, "callGasLimit": hex(2**128)}},
+    ],
+)
+def test_an_operation_that_cannot_be_hashed_is_not_signed(changed: dict[str, Any]) -> None:
+    payload = replace(BUNDLE, **changed)
+    assert own_digest(payload, None) is None
+    assert held_against(replace(REVIEW, digest="0x" + "ab" * 32), payload).refused
+
+
 def changes() -> list[tuple[Payload, Payload]]:
     """A payload that was read, and the one that the agent was to sign instead."""
     call = TransactionPayload(Purpose.DEPOSIT, "0x" + "11" * 20, "0x", 10**15)
@@ -80,6 +148,20 @@ def changes() -> list[tuple[Payload, Payload]]:
         (call, replace(call, value=10**15 + 1)),
         (call, replace(call, to="0x" + "12" * 20)),
         (permit, replace(permit, document={**permit.document, "message": message})),
+        *(
+            (BUNDLE, replace(BUNDLE, operation={**BUNDLE.operation, name: value}))
+            for name, value in {
+                "sender": "0x" + "12" * 20,
+                "nonce": "0x1",
+                "callData": "0x01",
+                "callGasLimit": "0x1",
+                "maxFeePerGas": "0x1",
+                "factory": "0x" + "13" * 20,
+            }.items()
+        ),
+        (BUNDLE, replace(BUNDLE, chain_id=BUNDLE.chain_id + 1)),
+        (BUNDLE, replace(BUNDLE, entry_point="0x" + "14" * 20)),
+        (BUNDLE, replace(BUNDLE, version="0.8")),
     ]
 
 

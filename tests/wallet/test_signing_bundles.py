@@ -130,6 +130,7 @@ async def test_a_bundle_is_signed_and_pays_the_group(
     assert not review.refused, review.findings
     assert review.phrase is None
     assert review.digest == "0x" + one.hash.hex()
+    assert review.agreed is True
     assert {line.match for line in review.lines} == {Match.EQUAL}
     assert [line.field for line in review.lines if line.field.startswith("Paid to")] == [
         "Paid to 1",

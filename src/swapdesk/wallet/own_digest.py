@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from swapdesk.chain.addresses.evm import keccak
+from swapdesk.wallet.operation_digest import operation_digest
 from swapdesk.wallet.payload import (
     OperationPayload,
     Payload,
@@ -41,9 +42,6 @@ Rlp = bytes | list["Rlp"]
 def held_against(review: Review, payload: Payload) -> Review:
     """The review with ``agreed`` as the desk finds it. A digest that is another one than the
     desk's, or that it cannot compute, is a finding to refuse: nothing is signed then."""
-    if isinstance(payload, OperationPayload):
-        # Its hash is that of the EntryPoint, which the agent and the service both compute.
-        return replace(review, agreed=None)
     own = own_digest(payload, review.terms)
     if own is not None and own == review.digest:
         return replace(review, agreed=True)
@@ -55,8 +53,9 @@ def held_against(review: Review, payload: Payload) -> Review:
 
 
 def own_digest(payload: Payload, terms: EvmTerms | None) -> str | None:
-    """0x-hex of the 32 bytes that are signed (of Solana: of SHA-256 of the message); None where
-    it cannot be computed. ``terms`` is what the agent adds to an EVM transaction."""
+    """0x-hex of the 32 bytes that are signed (of Solana: of SHA-256 of the message; of a
+    UserOperation: of its hash, which EntryPoint v0.7 has signed by EIP-191); None where it cannot
+    be computed. ``terms`` is what the agent adds to an EVM transaction."""
     try:
         match payload:
             case TypedDataPayload():
@@ -65,6 +64,8 @@ def own_digest(payload: Payload, terms: EvmTerms | None) -> str | None:
                 found = _transaction(payload, terms)
             case SolanaPayload():
                 found = _solana(b64decode(payload.transaction, validate=True))
+            case OperationPayload():
+                found = operation_digest(payload)
             case _:
                 return None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
