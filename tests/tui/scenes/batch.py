@@ -72,6 +72,15 @@ async def problems(run: DeskRun) -> None:
     await run.see("3 problems")
 
 
+@scene("batch-below")
+async def below(run: DeskRun) -> None:
+    """More rows than there is room for, and a problem among those that are not seen."""
+    rows = [f"@bob;{100 + at};ETH;base;;;USDC.ethereum\n" for at in range(44)]
+    rows[40] = "@bob;1,5;ETH;base;;;USDC.ethereum\n"
+    await loaded(run, HEAD + "".join(rows))
+    await run.see("1 problem")
+
+
 @scene("batch-edit")
 async def edit(run: DeskRun) -> None:
     await loaded(run, FAULTY)

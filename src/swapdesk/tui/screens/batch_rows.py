@@ -100,6 +100,21 @@ def _row(
     return Row(str(planned.number), cells)
 
 
+def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
+    """What stands below row ``last`` of the file: how many rows, and the first problem among
+    them; empty where nothing does."""
+    below = [row for row in plan.rows if row.number > last]
+    if not below:
+        return "", ""
+    count = f"{len(below):,} row{'' if len(below) == 1 else 's'} below"
+    wrong = [row.number for row in below if row.state == "problem"]
+    if not wrong:
+        return Span(count, "muted"), ""
+    several = f"{len(wrong):,} problem{'' if len(wrong) == 1 else 's'} below"
+    where = f"row {wrong[0]}" if len(wrong) == 1 else f"the next in row {wrong[0]}"
+    return Span(count, "muted"), Span(f"{REFUSED} {several}, {where}", "status-trouble")
+
+
 def row_reason(planned: PlannedRow, end: JournaledRow | None) -> str:
     """What is wrong with a row, or why it became no order, in sentences; empty for nothing."""
     if end is not None:

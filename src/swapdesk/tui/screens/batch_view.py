@@ -16,7 +16,14 @@ from swapdesk.flows.order_summary import OrderSummary, summarise
 from swapdesk.tui.batch_work import BatchWork
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.batch_facts import EMPTY, PlanPane, PlanState, head_line
-from swapdesk.tui.screens.batch_rows import ROOMY, WIDE, batch_columns, batch_rows, row_reason
+from swapdesk.tui.screens.batch_rows import (
+    ROOMY,
+    WIDE,
+    batch_columns,
+    batch_rows,
+    row_reason,
+    rows_below,
+)
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.labelled_field import LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
@@ -53,6 +60,7 @@ class BatchView(Page):
         self._field = LabelledField("File", TextField(limit=500))
         self._columns = batch_columns(None, 0)
         self._table = LineTable(self._columns, empty=EMPTY)
+        self._below = HeadLine(id="below")
         self._label = SectionLabel("Plan")
         self._pane = PlanPane()
 
@@ -60,11 +68,14 @@ class BatchView(Page):
         yield self._head
         yield self._field
         yield self._table
+        yield self._below
         yield self._label
         yield self._pane
 
     def on_mount(self) -> None:
         super().on_mount()
+        self.watch(self._table, "scroll_y", self._say_below, init=False)
+        self.watch(self._table, "virtual_size", self._say_below, init=False)
         self.read_on()
 
     def on_resize(self) -> None:
@@ -126,6 +137,7 @@ class BatchView(Page):
             self.context = ""
             self._set_columns(batch_columns(None, self.app.size.width))
             self._table.set_rows([])
+            self._say_below()
             self.say_money()
             self.refresh_keys()
             return
@@ -140,8 +152,17 @@ class BatchView(Page):
         self._table.set_rows(batch_rows(plan, made, self.orders_of(made), wide=width >= WIDE))
         self._label.show("Plan", self.done())
         self._pane.show(self.plan_state(plan))
+        self.call_after_refresh(self._say_below)
         self.say_money()
         self.step_is(self.step())
+
+    def _say_below(self) -> None:
+        """The row under the table, where it does not show all rows."""
+        plan, keys = self.plan, self._table.visible_keys()
+        hidden = plan is not None and 0 < len(keys) < len(plan.rows)
+        self._below.display = hidden
+        if hidden and plan is not None:
+            self._below.show(*rows_below(plan, int(keys[-1])))
 
     def _set_columns(self, columns: tuple[Column, ...]) -> None:
         if columns != self._columns:
