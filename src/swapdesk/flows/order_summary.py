@@ -219,7 +219,12 @@ def _place(money: str) -> str:
         head, found, _ = money.partition(rest)
         if found:
             return f"{head}."
-    return money
+    head, came_from, _ = money.partition(" on the chain it came from")
+    return (
+        f"{head}."
+        if came_from
+        else money.replace(" is with the service or ", " with the service or ")
+    )
 
 
 def _sentence(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, spread, width_of
+from swapdesk.tui.widgets.notice import whole_sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: Line
         if brief and width_of(left) + 2 + width_of(right) > width:
             left = line_of(brief)
             right = cut(right, max(0, width - width_of(left) - 2))
+        elif right:
+            left = whole_sentences(left, width - width_of(right) - 2)
     elif width_of(left) + 2 + width_of(right) > width and state.where_short:
         left = _funds(state.where_short)
     return spread(left, right, width) if right else fill(left, width)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from swapdesk.tui.glyphs import REFUSED, SANDBOX_RULE, TROUBLE
+from swapdesk.tui.glyphs import CUT, REFUSED, SANDBOX_RULE, TROUBLE
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, cut, width_of
 
@@ -66,7 +66,21 @@ class NoticeRow(LinesView):
         line = notice_line(self.state)
         if self.brief is not None and width_of(line) > width - 4:
             line = notice_line(self.brief)
-        return [[Span("  "), *cut(line, width - 4)]]
+        return [[Span("  "), *whole_sentences(line, width - 4)]]
+
+
+def whole_sentences(line: Line, width: int) -> Line:
+    """As many sentences as fit, and ``…`` for the rest; where not one does the line is cut."""
+    if len(line) != 1 or width_of(line) <= width:
+        return cut(line, width)
+    (span,) = line
+    text = span.text
+    while (end := text.rfind(". ")) > 0:
+        text = text[: end + 1]
+        shorter: Line = [Span(f"{text} {CUT}", span.role, span.bold)]
+        if width_of(shorter) <= width:
+            return shorter
+    return cut(line, width)
 
 
 def notice_line(state: NoticeState) -> Line:

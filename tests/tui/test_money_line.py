@@ -1,0 +1,36 @@
+"""A notice in the money line of a low screen: whole sentences, and never at the cost of Next."""
+
+from __future__ import annotations
+
+import pytest
+
+from swapdesk.tui.spans import Span, plain_text, width_of
+from swapdesk.tui.widgets.money_line import MoneyState, money_line
+from swapdesk.tui.widgets.notice import whole_sentences
+
+SAID = "34 usable routes, 1 not. Nothing has moved."
+STATE = MoneyState("in your wallet.", "you: choose a route in 0:58")
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [(80, SAID), (77, SAID), (76, "34 usable routes, 1 not. …"), (50, "34 usable route…")],
+)
+def test_what_does_not_fit_ends_with_a_sentence(width: int, shown: str) -> None:
+    line = plain_text(money_line(STATE, width, SAID))
+    assert line.startswith(f"{shown}  ")
+    assert line.endswith("Next you: choose a route in 0:58")
+
+
+def test_sentences_are_left_out_from_the_end() -> None:
+    said = [Span("One is said. Two is said. Three is said.", "status-waiting")]
+    shown = {plain_text(whole_sentences(said, width)) for width in range(2, 45)}
+    assert {"One is said. …", "One is said. Two is said. …", plain_text(said)} < shown
+    for width in range(1, 45):
+        assert width < 14 or not plain_text(whole_sentences(said, width)).endswith("d…")
+        assert width_of(whole_sentences(said, width)) <= width
+    assert whole_sentences(said, 20)[0].role == "status-waiting"
+
+
+def test_without_room_the_next_step_is_what_is_left() -> None:
+    assert plain_text(money_line(STATE, 20, SAID)).startswith("Next you: choose")
