@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import rlp
 from eth.constants import BLANK_ROOT_HASH
 from eth.db.atomic import AtomicDB
 from eth.db.backends.memory import MemoryDB
@@ -17,6 +18,7 @@ from trie.hexary import HexaryTrie
 from swapdesk.sandbox.evm_world.genesis import world_contracts
 from swapdesk.sandbox.node.evm.first_trie import state_root, trie_root
 from swapdesk.sandbox.node.evm.genesis import Allocation
+from swapdesk.sandbox.node.evm.trie_nodes import decoded, encoded, number, value_under
 
 
 @given(st.dictionaries(st.binary(max_size=3), st.binary(min_size=1, max_size=40), max_size=300))
@@ -32,6 +34,38 @@ def test_a_trie_is_the_same_as_entry_by_entry(entries: dict[bytes, bytes]) -> No
         return
     read = HexaryTrie(nodes, root)
     assert all(read[keccak(key)] == value for key, value in entries.items())
+    assert all(value_under(nodes, root, keccak(key)) == value for key, value in entries.items())
+    assert value_under(nodes, root, keccak(b"none")) == b""
+
+
+_ITEMS = st.recursive(st.binary(max_size=70), lambda items: st.lists(items, max_size=20))
+
+
+@given(_ITEMS)
+def test_rlp_is_that_of_the_library(item: Any) -> None:
+    encoding = encoded(item)
+    assert encoding == rlp.encode(item)
+    assert decoded(encoding) == item
+
+
+@given(st.integers(0, 2**300))
+def test_a_number_is_written_as_the_library_does(value: int) -> None:
+    assert encoded(number(value)) == rlp.encode(value)
+
+
+def test_a_node_that_is_missing_is_named() -> None:
+    nodes: dict[bytes, bytes] = {}
+    keys = [bytes([each]) for each in range(200)]
+    root = trie_root(((key, b"v" * 40) for key in keys), nodes)
+    gone = next(each for each in nodes if each != root)
+    del nodes[gone]
+    missed = set()
+    for key in keys:
+        try:
+            assert value_under(nodes, root, keccak(key)) == b"v" * 40
+        except KeyError as missing:
+            missed.add(missing.args[0])
+    assert missed == {gone}
 
 
 def test_block_0_of_a_chain_is_what_py_evm_makes_of_it() -> None:

@@ -9,11 +9,10 @@ import rlp
 from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3
 from eth.rlp.accounts import Account
 from eth_hash.auto import keccak
-from trie.exceptions import MissingTrieNode
-from trie.hexary import HexaryTrie
 
 from swapdesk.sandbox.node.evm.problem import Problem
 from swapdesk.sandbox.node.evm.storage import StateKeys
+from swapdesk.sandbox.node.evm.trie_nodes import decoded, value_under
 
 _ABSENT = Account()
 
@@ -38,16 +37,16 @@ def read_code(state: StateKeys, root: bytes, address: bytes) -> bytes:
 def read_storage(state: StateKeys, root: bytes, address: bytes, slot: int) -> int:
     account = read_account(state, root, address)
     encoded = _read(state, account.storage_root, keccak(slot.to_bytes(32, "big")))
-    return int.from_bytes(rlp.decode(encoded), "big") if encoded else 0
+    return int.from_bytes(decoded(encoded), "big") if encoded else 0
 
 
 def _read(state: StateKeys, root: bytes, key: bytes) -> bytes:
     if root == BLANK_ROOT_HASH:
         return b""
     try:
-        return bytes(HexaryTrie(state, root)[key])
-    except MissingTrieNode as missing:
-        raise _pruned(missing.missing_node_hash) from None
+        return value_under(state.kv_store, root, key)
+    except KeyError as missing:
+        raise _pruned(missing.args[0]) from None
 
 
 def _pruned(key: bytes) -> Problem:

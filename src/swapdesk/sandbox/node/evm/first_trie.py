@@ -10,13 +10,11 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from functools import lru_cache
 from typing import Any
 
-import rlp
 from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3
-from eth.rlp.accounts import Account
-from rlp.codec import encode_raw
 
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.sandbox.node.evm.genesis import Allocation
+from swapdesk.sandbox.node.evm.trie_nodes import encoded, number
 
 Nodes = MutableMapping[bytes, bytes]
 """By hash; codes lie among them."""
@@ -34,9 +32,9 @@ def trie_root(entries: Iterable[tuple[bytes, bytes]], nodes: Nodes) -> bytes:
     hashed = sorted((_path_of(key), value) for key, value in entries)
     if not hashed:
         return BLANK_ROOT_HASH
-    encoded = encode_raw(_node(hashed, 0, len(hashed), 0, nodes))
-    root = keccak(encoded)
-    nodes[root] = encoded
+    node = encoded(_node(hashed, 0, len(hashed), 0, nodes))
+    root = keccak(node)
+    nodes[root] = node
     return root
 
 
@@ -52,12 +50,12 @@ def _account(account: Allocation, nodes: Nodes) -> bytes:
         code_hash = keccak(account.code)
         nodes[code_hash] = account.code
     words = (
-        (slot.to_bytes(32, "big"), rlp.encode(word))
+        (slot.to_bytes(32, "big"), encoded(number(word)))
         for slot, word in account.storage.items()
         if word
     )
     root = trie_root(words, nodes)
-    return bytes(rlp.encode(Account(account.nonce, account.balance, root, code_hash)))
+    return encoded([number(account.nonce), number(account.balance), root, code_hash])
 
 
 def _node(entries: list[tuple[str, bytes]], first: int, end: int, depth: int, nodes: Nodes) -> Any:
@@ -85,11 +83,11 @@ def _node(entries: list[tuple[str, bytes]], first: int, end: int, depth: int, no
 
 def _reference(node: Any, nodes: Nodes) -> Any:
     """A short node stands in its parent; of a long one its hash."""
-    encoded = encode_raw(node)
-    if len(encoded) < 32:
+    encoding = encoded(node)
+    if len(encoding) < 32:
         return node
-    digest = keccak(encoded)
-    nodes[digest] = encoded
+    digest = keccak(encoding)
+    nodes[digest] = encoding
     return digest
 
 
