@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import random
-from collections.abc import AsyncIterator
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -55,6 +58,22 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     opened = open_new(tmp_path / "service.db")
     yield opened
     await opened.close()
+
+
+@pytest.fixture(scope="module")
+def unwritten_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+    """For all tests of a module that take it as their ``store``: none of them quotes or orders.
+
+    What is counted of partners is written all the same; only a service that begins reads it.
+    """
+    path = tmp_path_factory.mktemp("unwritten") / "service.db"
+    opened = open_new(path)
+    yield opened
+    asyncio.run(opened.close())
+    with contextlib.closing(sqlite3.connect(path)) as read:
+        for table in ("quotes", "orders", "outbox", "groups", "bundles", "scans"):
+            count = f"SELECT count(*) FROM {table}"  # noqa: S608 - of the list above
+            assert read.execute(count).fetchone() == (0,), table
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from service.world import (
     BTC,
     BY_PARTNER_ID,
 )
+from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operation import Access, Operation
 from swapdesk.wire.operations import OPERATIONS
 
@@ -96,6 +97,11 @@ SHAPES: dict[str, tuple[Headers, Expected]] = {
 def path_of(operation: Operation) -> str:
     path = operation.path.replace("{id}", BTC.id)
     return path.replace("{serviceId}", "abc").replace("{multiId}", "abc")
+
+
+@pytest.fixture
+def store(unwritten_store: SqliteStore) -> SqliteStore:
+    return unwritten_store
 
 
 @pytest.mark.parametrize("shape", SHAPES)

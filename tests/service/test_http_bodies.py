@@ -12,6 +12,7 @@ from service.http_calls import JSON, code, fields
 from service.world import AS_FIRST
 from swapdesk.service.app import build_service
 from swapdesk.service.parts import ServiceParts
+from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
 
 MULTI_ID = "a" * 22
@@ -22,6 +23,11 @@ POSTS = [
 ]
 CREATES = [path for path in POSTS if path.startswith("/exchanges") and "multi" not in path]
 """One order each; what groups take has tests of its own."""
+
+
+@pytest.fixture
+def store(unwritten_store: SqliteStore) -> SqliteStore:
+    return unwritten_store
 
 
 @pytest.mark.parametrize("path", POSTS)

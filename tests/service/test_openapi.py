@@ -12,11 +12,17 @@ from pydantic import BaseModel
 from swapdesk.service.openapi import _link as linked
 from swapdesk.service.openapi import document
 from swapdesk.service.openapi_schemas import converted
+from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.encoding.codec import decode_json
 from swapdesk.wire.encoding.query import wire_names
 from swapdesk.wire.errors import STATUS_OF
 from swapdesk.wire.operation import Access, Operation
 from swapdesk.wire.operations import OPERATIONS, STREAM_PATH
+
+
+@pytest.fixture
+def store(unwritten_store: SqliteStore) -> SqliteStore:
+    return unwritten_store
 
 
 @pytest.fixture

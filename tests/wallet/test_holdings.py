@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2
@@ -27,10 +27,14 @@ from wallet.signing import CHAIN, CHAIN_ID, DOLLARS, ETH, ROUTER, USDC, Trader, 
 NO_TOKEN = Asset("NONE", 18, "0x00000000000000000000000000000000000000aa")
 
 
-@pytest.fixture
-async def someone(tmp_path: Path) -> AsyncIterator[Trader]:
-    async with served(tmp_path / "chains") as world:
-        yield await trader(world, tmp_path / "keys")
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def someone(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Trader]:
+    """Whoever lets somebody take something takes it back."""
+    async with served(tmp_path_factory.mktemp("chains")) as world:
+        yield await trader(world, tmp_path_factory.mktemp("wallet") / "keys")
 
 
 async def executed(agent: WalletClient, payload: TransactionPayload, promise: Promise) -> None:
@@ -53,8 +57,10 @@ async def test_balances_are_told_while_the_wallet_is_locked(someone: Trader) -> 
         told = await client.balances(someone.address, CHAIN, [ETH, USDC, NO_TOKEN])
     finally:
         await client.close()
+    coins = someone.world.chain(CHAIN).account(bytes.fromhex(someone.address[2:])).balance
+    assert 9 * 10**18 < coins <= 10 * 10**18
     assert [(one.asset.symbol, one.units) for one in told.balances] == [
-        ("ETH", 10 * 10**18),
+        ("ETH", coins),
         ("USDC", DOLLARS),
         # An address without code answers nothing, which is not "no tokens".
         ("NONE", None),
@@ -95,11 +101,16 @@ async def test_a_spender_nobody_knows_is_found_in_the_events(someone: Trader) ->
         await client.unlock(PASSPHRASE)
         data = erc20.APPROVE.call(MULTICALL3, erc20.UNLIMITED)
         payload = TransactionPayload(Purpose.APPROVE, USDC.contract, "0x" + data.hex(), 0)
-        await executed(client, payload, someone.promise("allow", venue=None, unlimited=True))
+        promise = someone.promise("allow anything", venue=None, unlimited=True)
+        await executed(client, payload, promise)
     finally:
         await client.close()
     async with someone.agent() as agent:
         told = await agent.allowances(someone.address, CHAIN, [USDC, NO_TOKEN])
+        call = await agent.revocation(USDC.contract, MULTICALL3)
+        end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
+        await executed(agent, end, someone.promise("nothing", venue=None, sell_units=0))
+        assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()
     assert told.allowances == (Allowance(USDC, MULTICALL3, erc20.UNLIMITED, True, None),)
     # Where no contract stands nobody can take anything, which leaves no doubt.
     assert told.complete
