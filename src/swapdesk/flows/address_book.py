@@ -15,6 +15,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from swapdesk.chain.addresses.decoding import check_address
@@ -97,7 +98,7 @@ class AddressBook:
     def name_of(self, kind: str, address: str) -> str | None:
         """The name of an address as :func:`check_address` normalizes it, or None."""
         for entry in self.entries(kind):
-            if check_address(kind, entry.address).normalized == address:
+            if _normalized(kind, entry.address) == address:
                 return entry.name
         return None
 
@@ -170,3 +171,9 @@ class AddressBook:
         write_book(self.path, edited)
         kept = [(changed if one is entry else one) for one in self._entries.values()]
         self._entries = {one.name: one for one in kept if one is not None}
+
+
+@lru_cache(maxsize=4096)
+def _normalized(kind: str, address: str) -> str:
+    """As :func:`check_address` writes it: names are looked for with every row of a file."""
+    return check_address(kind, address).normalized

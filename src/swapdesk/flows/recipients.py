@@ -33,7 +33,8 @@ class RecipientCheck:
     """One address, checked. ``address`` is the spelling to send, empty unless it is one.
 
     ``label`` is ``@name`` when the address book has it. ``lookalike`` is the known name (or
-    short address) and the whole known address it imitates. ``memo`` is the one the address
+    short address) and the whole known address it imitates. ``account`` is what all spellings of
+    the address share. ``memo`` is the one the address
     book keeps with it. ``needs_memo``: without a memo the chain asks for a typed waiver.
     ``position`` is the place of the character at fault in ``text``, from 1. ``differs`` is the
     warning that the address book keeps another memo with a refund address than it comes with.
@@ -48,6 +49,7 @@ class RecipientCheck:
     lookalike: tuple[str, str] | None = None
     needs_memo: bool = False
     memo_label: str = "memo"
+    account: str = ""
     memo: str | None = None
     position: int | None = None
     differs: str | None = None
@@ -91,7 +93,7 @@ def check_recipient(
             memo_label=label,
             position=read.position,
         )
-    address, entry, found = read
+    address, account, entry, found = read
     if entry is not None and entry.own:
         found.append(CheckLine("note", "Your own wallet."))
     found += _own_deposit(chain.kind, address, own_deposits)
@@ -119,6 +121,7 @@ def check_recipient(
         lookalike=lookalike,
         needs_memo=needs,
         memo_label=label,
+        account=account,
         memo=entry.memo if entry else None,
     )
 
@@ -175,8 +178,8 @@ class _Unreadable:
 
 def _read(
     text: str, token: Token, book: AddressBook, contracts: Collection[str]
-) -> tuple[str, Entry | None, list[CheckLine]] | _Unreadable:
-    """The address, its entry and the lines of the decoder."""
+) -> tuple[str, str, Entry | None, list[CheckLine]] | _Unreadable:
+    """The address, its account, its entry and the lines of the decoder."""
     chain = token.chain_data
     entry: Entry | None = None
     typed = text
@@ -206,7 +209,7 @@ def _read(
         entry = book.entry(name) if name else None
     lines = [CheckLine("ok", verdict.reason)]
     lines += [CheckLine("warn", warning) for warning in verdict.warnings]
-    return verdict.normalized, entry, lines
+    return verdict.normalized, verdict.account, entry, lines
 
 
 def _own_deposit(kind: str, address: str, own_deposits: Collection[str]) -> list[CheckLine]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 CHARSET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+_CHARACTERS = frozenset(CHARSET)
+_VALUES = {character: value for value, character in enumerate(CHARSET)}
 BECH32 = 1
 BECH32M = 0x2BC830A3
 MAX_LENGTH = 90
@@ -24,17 +26,24 @@ class Bech32Error(ValueError):
 def _polymod(values: Iterable[int]) -> int:
     check = 1
     for value in values:
-        check = _advance(check, value)
+        check = (check & 0x1FFFFFF) << 5 ^ value ^ _MIXED[check >> 25]
     return check
+
+
+def _mixed(top: int) -> int:
+    """What the five bits that leave at the top put back."""
+    mixed = 0
+    for bit, generator in enumerate(_GENERATOR):
+        if top >> bit & 1:
+            mixed ^= generator
+    return mixed
+
+
+_MIXED = tuple(_mixed(top) for top in range(32))
 
 
 def _advance(check: int, value: int) -> int:
-    top = check >> 25
-    check = (check & 0x1FFFFFF) << 5 ^ value
-    for bit, generator in enumerate(_GENERATOR):
-        if top >> bit & 1:
-            check ^= generator
-    return check
+    return (check & 0x1FFFFFF) << 5 ^ value ^ _MIXED[check >> 25]
 
 
 def _expanded(prefix: str) -> list[int]:
@@ -63,9 +72,9 @@ def decode(text: str, limit: int = MAX_LENGTH) -> tuple[str, list[int], int]:
     if separator < 1 or separator + 7 > len(text) or len(text) > limit:
         raise Bech32Error("form")
     prefix, data = text[:separator], text[separator + 1 :]
-    if any(not 33 <= ord(c) <= 126 for c in prefix) or any(c not in CHARSET for c in data):
+    if any(not 33 <= ord(c) <= 126 for c in prefix) or not _CHARACTERS.issuperset(data):
         raise Bech32Error("character")
-    values = [CHARSET.index(c) for c in data]
+    values = [_VALUES[c] for c in data]
     constant = _polymod([*_expanded(prefix), *values])
     if constant not in (BECH32, BECH32M):
         raise Bech32Error("checksum")

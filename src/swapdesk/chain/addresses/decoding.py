@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Collection
+from functools import lru_cache
 
 from swapdesk.chain.addresses import ton
 from swapdesk.chain.addresses.networks import network_of
@@ -39,6 +41,7 @@ KINDS: tuple[str, ...] = (
 
 MAX_LENGTH = 256
 
+_PLAIN = re.compile("[!-~]*")
 _NAMED = {" ": "a space", "\n": "a line break", "\r": "a line break", "\t": "a tab"}
 
 
@@ -129,7 +132,7 @@ def _require_plain(text: str, family: Family) -> None:
         raise AddressProblem(
             "length", f"it has {len(text):,} characters, and no address has more than {MAX_LENGTH}"
         )
-    for place, character in enumerate(text, start=1):
+    for place, character in enumerate(() if _PLAIN.fullmatch(text) else text, start=1):
         if not "!" <= character <= "~":
             raise AddressProblem(
                 "unsafe", f"character {place} is {_named(character)}, which no address uses", place
@@ -150,12 +153,18 @@ def _named(character: str) -> str:
 
 
 def _refuse_contract(kind: str, address: str, contracts: Collection[str]) -> None:
-    if _account(kind, address) in {_account(kind, contract) for contract in contracts}:
+    if _account(kind, address) in _accounts(kind, frozenset(contracts)):
         raise AddressProblem(
             "unsafe",
             "This is the contract of a token, not a wallet. What is sent to it is lost.",
             whole=True,
         )
+
+
+@lru_cache(maxsize=64)
+def _accounts(kind: str, contracts: frozenset[str]) -> frozenset[str]:
+    """Of all contracts of a chain, which stay the same for many addresses."""
+    return frozenset(_account(kind, contract) for contract in contracts)
 
 
 def _account(kind: str, text: str) -> str:

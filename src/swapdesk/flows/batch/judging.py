@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
-from swapdesk.chain.addresses.decoding import check_address
 from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.amount_check import check_amount
 from swapdesk.flows.batch.finding import Finding, look, problem
@@ -85,13 +84,12 @@ class RowJudge:
             or not recipient.address
         ):
             return PlannedRow(row, None, tuple(findings))
-        account = check_address(token_out.chain_data.kind, recipient.address).account
         order = PlannedOrder(
             token_in,
             token_out,
             amount,
             recipient.address,
-            account or recipient.address,
+            recipient.account or recipient.address,
             recipient.label,
             memo,
             route,

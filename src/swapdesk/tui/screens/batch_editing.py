@@ -51,10 +51,8 @@ class BatchEditing(BatchView):
     def __init__(self, session: Session, work: BatchWork) -> None:
         super().__init__(session, work)
         self._cell: Cell | None = None
-
-    @property
-    def writing(self) -> bool:
-        return self.has_class("-writing")
+        self.writing = False
+        """Whether the field takes what is typed."""
 
     # the field
 
@@ -104,6 +102,7 @@ class BatchEditing(BatchView):
         self._field.relabel(label, note)
         self._field.show_checks([])
         self._field.field.set_value(value)
+        self.writing = True
         self.add_class("-writing")
         self._field.field.focus()
         self.show_row()
@@ -114,10 +113,17 @@ class BatchEditing(BatchView):
             self._edit(TEMPLATE[(TEMPLATE.index(self._cell) + 1) % len(TEMPLATE)])
 
     def do_leave_cell(self) -> None:
-        self.remove_class("-writing")
+        self.writing = False
+        self._put_away()
         self._table.focus()
         self.show_row()
         self.refresh_keys()
+
+    def _put_away(self) -> None:
+        """The field leaves once nothing is written in it. A file keeps it in sight until its first
+        rows are there, so that both are one layout."""
+        if not self.writing:
+            self.remove_class("-writing")
 
     def do_take_cell(self) -> None:
         self._taken(self._field.field.value)
@@ -130,8 +136,9 @@ class BatchEditing(BatchView):
         column, plan, row = self._cell, self.plan, self.row
         if column is None:
             if value.strip():
-                self.do_leave_cell()
+                self.writing = False
                 self._begin(self._load(Path(value.strip()).expanduser()))
+                self._table.focus()
         elif plan is not None and row is not None:
             self.do_leave_cell()
             self.judge(edited(plan.sheet, row.number, column, value))
@@ -192,6 +199,7 @@ class BatchEditing(BatchView):
     @on(Planned)
     def _planned(self, event: Planned) -> None:
         plan = event.plan
+        self._put_away()
         if plan is None:
             self.busy = ""
             self.show_notice(event.failure, "error")
@@ -229,6 +237,7 @@ class BatchEditing(BatchView):
             self.show_row()
 
     def work_failed(self, group: str) -> None:
+        self._put_away()
         self.busy = ""
         self.refresh_keys()
 
