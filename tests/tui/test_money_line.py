@@ -34,3 +34,22 @@ def test_sentences_are_left_out_from_the_end() -> None:
 
 def test_without_room_the_next_step_is_what_is_left() -> None:
     assert plain_text(money_line(STATE, 20, SAID)).startswith("Next you: choose")
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (80, ("Funds with Cobalt, after its payout began.", "Next Cobalt: it pays out")),
+        (60, ("Funds with Cobalt.", "Next Cobalt: it pays out")),
+        (40, ("Funds with Cobalt.", "Next Cobalt")),
+    ],
+)
+def test_the_place_is_shortened_before_the_step_and_neither_is_cut(
+    width: int, shown: tuple[str, str]
+) -> None:
+    state = MoneyState(
+        "with Cobalt, after its payout began.", "Cobalt: it pays out", "with Cobalt.",
+        next_short="Cobalt",
+    )  # fmt: skip
+    line = plain_text(money_line(state, width))
+    assert (line.startswith(f"{shown[0]}  "), line.endswith(f"  {shown[1]}")) == (True, True)

@@ -8,7 +8,7 @@ from datetime import datetime
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.notation import countdown
 from swapdesk.flows.order_state import describe
-from swapdesk.flows.order_summary import withheld_next
+from swapdesk.flows.order_summary import short_place, withheld_next
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 
@@ -17,13 +17,17 @@ URGENT_SECONDS = 120
 
 @dataclass(frozen=True)
 class DepositMoney:
-    """``where`` follows the word Funds, ``next`` the word Next: who acts, and how. ``brief`` is
-    the same where there is no room for it."""
+    """``where`` follows the word Funds, ``next`` the word Next: who acts, and how. ``place`` and
+    ``brief`` are the same where there is no room for them."""
 
     where: str
     next: str
     brief: str
     urgent: bool = False
+
+    @property
+    def place(self) -> str:
+        return short_place(self.where)
 
 
 def deposit_money(
@@ -36,7 +40,7 @@ def deposit_money(
     if sent and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
         seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value}
         moving = describe(order.model_copy(update=seen), now=now)
-        return _said(moving.money, f"{moving.actor}: {moving.next}")
+        return _said(moving.money, f"{moving.actor}: {moving.next}", moving.actor)
     if begun and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
         where = "in your wallet, or on its way to the deposit address"
         return _said(where, "you: f opens the payment; do not pay it by hand", "you: f opens it")
@@ -53,7 +57,7 @@ def deposit_money(
         said = "nobody: do not send to its address any more"
         return _said(state.money, said, "nobody: do not send")
     if left is None:
-        return _said(state.money, f"{state.actor}: {state.next}")
+        return _said(state.money, f"{state.actor}: {state.next}", state.actor)
     next_, brief = (f"you: send{what} within {countdown(left)}" for what in (" the deposit", ""))
     return DepositMoney(state.money, next_, brief, urgent=left < URGENT_SECONDS)
 

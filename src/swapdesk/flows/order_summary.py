@@ -133,7 +133,7 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         late=overdue,
         counting=left is not None and left > 0,
         money=money,
-        place=_place(money),
+        place=short_place(money),
         actor=actor,
         due=due,
         brief=_brief(actor, due, state),
@@ -213,7 +213,7 @@ def _brief(actor: str, due: str, state: OrderState) -> str:
     return f"{actor}, {expected((state.expected - state.elapsed).total_seconds())}"
 
 
-def _place(money: str) -> str:
+def short_place(money: str) -> str:
     """The first part of the sentence: ``in your wallet.``"""
     for rest in (", if ", ", after ", "; "):
         head, found, _ = money.partition(rest)

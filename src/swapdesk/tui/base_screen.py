@@ -105,10 +105,16 @@ class DeskScreen(VerbScreen, bare=True):
             self._notice.show(self._bare_rule())
 
     def set_money(
-        self, where: str, next_: str, *, where_short: str = "", urgent: bool = False
+        self,
+        where: str,
+        next_: str,
+        *,
+        where_short: str = "",
+        next_short: str = "",
+        urgent: bool = False,
     ) -> None:
         """``Funds <where>`` and ``Next <next_>``."""
-        self._money.show(MoneyState(where, next_, where_short, urgent))
+        self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
     def set_keys(self, hints: Sequence[KeyHint]) -> None:
         """Footer keys written by hand, in place of those of :attr:`VERBS`."""

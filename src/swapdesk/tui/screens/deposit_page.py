@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from swapdesk.flows.tracked_order import TrackedOrder
 
 
-NARROW = 80
 """Cells below which there is no room for both halves of the money line."""
 
 
@@ -54,8 +53,13 @@ class DepositPage(Page):
         ways = self.desk.deposit_ways
         sent, begun = ways.paid(tracked), ways.under_way(tracked)
         money = deposit_money(tracked, self.now(), sent=sent, begun=begun)
-        next_ = money.brief if self.app.size.width < NARROW else money.next
-        self.set_money(money.where, next_, urgent=money.urgent)
+        self.set_money(
+            money.where,
+            money.next,
+            where_short=money.place,
+            next_short=money.brief,
+            urgent=money.urgent,
+        )
 
     def payment(self) -> Payment | None:
         """What may be sent now; None when nothing may."""

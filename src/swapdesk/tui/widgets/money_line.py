@@ -14,14 +14,15 @@ from swapdesk.tui.widgets.notice import whole_sentences
 class MoneyState:
     """``where`` follows the word Funds, ``next_`` the word Next; both are sentences without them.
 
-    ``where_short`` is the place alone, used when both halves do not fit. ``urgent`` makes the
-    next step bold (a deadline under two minutes).
+    ``where_short`` is the place alone and ``next_short`` the step in few words, used when both
+    halves do not fit. ``urgent`` makes the next step bold (a deadline under two minutes).
     """
 
     where: str
     next_: str = ""
     where_short: str = ""
     urgent: bool = False
+    next_short: str = ""
 
 
 class MoneyLine(LinesView):
@@ -58,25 +59,34 @@ class MoneyLine(LinesView):
 
 
 def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: LineLike = "") -> Line:
-    """Both halves if they fit; else the right one whole and the left in its short form.
+    """Both halves if they fit; else the left one in its short form, and then the right one.
 
     A ``brief`` notice names a key or an amount: it stays whole, the right half gives way.
     """
-    right: Line = []
-    if state.next_:
-        right = [Span("Next ", "muted"), Span(state.next_, "foreground", bold=state.urgent)]
+    right = _next(state.next_, state.urgent)
     left = _funds(state.where)
     if notice:
         left = line_of(notice)
-        if brief and width_of(left) + 2 + width_of(right) > width:
+        if brief and not _fits(left, right, width):
             left = line_of(brief)
             right = cut(right, max(0, width - width_of(left) - 2))
         elif right:
             left = whole_sentences(left, width - width_of(right) - 2)
-    elif width_of(left) + 2 + width_of(right) > width and state.where_short:
-        left = _funds(state.where_short)
+    elif not _fits(left, right, width):
+        short = _funds(state.where_short) or left
+        if state.next_short and not _fits(short, right, width):
+            right = _next(state.next_short, state.urgent)
+        left = left if _fits(left, right, width) else short
     return spread(left, right, width) if right else fill(left, width)
+
+
+def _fits(left: Line, right: Line, width: int) -> bool:
+    return width_of(left) + 2 + width_of(right) <= width
 
 
 def _funds(where: str) -> Line:
     return [Span("Funds ", "muted"), Span(where)] if where else []
+
+
+def _next(said: str, urgent: bool) -> Line:
+    return [Span("Next ", "muted"), Span(said, "foreground", bold=urgent)] if said else []
