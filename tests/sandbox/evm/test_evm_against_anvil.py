@@ -16,7 +16,6 @@ from typing import Any
 
 import httpx
 import pytest
-import vyper
 from web3 import Web3
 
 from sandbox.evm.evm_world import faucet, running, stranger
@@ -69,6 +68,8 @@ class Client:
 
 
 async def test_receipts_reverts_and_refusals_are_equal(tmp_path: Path, anvil: str) -> None:
+    import vyper
+
     source = (Path(__file__).parent / "counter.vy").read_text()
     compiled = vyper.compile_code(source, output_formats=["abi", "bytecode"])
     signer = faucet()

@@ -10,7 +10,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import vyper
 from eth_account import Account
 from eth_tester import EthereumTester, PyEVMBackend
 from eth_utils import to_checksum_address
@@ -56,6 +55,8 @@ def cases(signer: Any, created: str, abi: Any) -> list[dict[str, Any]]:
 
 
 def test_receipts_gas_and_state_are_equal(tmp_path: Path) -> None:
+    import vyper
+
     source = (Path(__file__).parent / "counter.vy").read_text()
     compiled = vyper.compile_code(source, output_formats=["abi", "bytecode"])
     signer = Account.from_key("0x" + "31" * 32)
