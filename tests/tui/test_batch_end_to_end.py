@@ -116,6 +116,17 @@ class Batcher:
         desk.press("c")
         desk.read_until("submitted")
 
+    def pay_groups(self, count: int) -> None:
+        """Each group that was created, one after another."""
+        desk = self.desk
+        for number in range(1, count + 1):
+            stands = f"group {number} of {count}: "
+            desk.until(lambda: f"{stands}created" in desk.text, f"group {number}", 90)  # noqa: B023
+            self.build()
+            assert self.sign("c submit") >= 2
+            self.submit()
+        desk.until(lambda: f"{count} of {count} groups paid" in desk.text, "all of them", 90)
+
     def follow(self) -> None:
         """The tracker filtered to the group: all of it arrived."""
         desk = self.desk
@@ -224,3 +235,43 @@ def misspelt(address: str) -> str:
 def rows_of(text: str) -> list[str]:
     """Rows of the table of a batch."""
     return [row for row in text.split("\n") if re.match(r"[▌ ] {3,5}\d+  ", row)]
+
+
+def test_a_file_of_two_chains_is_paid_group_after_group(batch: Batcher) -> None:
+    """One row of the first group fails: the only exchange of what it buys is down by then."""
+    people = recipients("two chains", 4)
+    first, second, failing, third = people
+    rows = [
+        f"{first},100,ETH,base,,,USDC.base",
+        f"{failing},100,ROUND,base,,,USDC.base",
+        f"{second},110,ETH,base,,,USDC.base",
+        f"{third},120,ETH,base,,,USDC.arbitrum",
+    ]
+    batch.load("chains.csv", rows)
+    desk, control = batch.desk, batch.sandbox.control
+    desk.read_until("2: 3 on Base, 1 on Arbitrum")
+    control("POST", "/faults", {"fault": "venue_down", "venue": "kt"})
+    batch.create()
+    control("DELETE", "/faults")
+    desk.read_until("1 failed", "group 1 of 2: created, not funded")
+    batch.pay_groups(2)
+    chain, ether = batch.chain("base"), find_token("base", "ETH")
+    everybody_paid(lambda to: chain.balance(ether, to), [first, second, third])
+    # What failed is a file of its own, and everything in it can be put right and created.
+    desk.until(lambda: "failed rows" in batch.keys, "the row that failed")
+    desk.press("r")
+    desk.until(lambda: "1 row" in desk.text and "nothing has been sent" in desk.text, "its row")
+    desk.press(ESCAPE)
+
+
+@pytest.mark.long
+def test_more_rows_than_a_bundle_pays_are_two_groups(batch: Batcher) -> None:
+    people = recipients("sixty", 60)
+    batch.load(
+        "sixty.csv", [f"{to},{100 + at},ETH,base,,,USDC.base" for at, to in enumerate(people)]
+    )
+    assert "2: 50 and 10 on Base" in batch.desk.text or "50 on Base" in batch.desk.text
+    batch.create()
+    batch.pay_groups(2)
+    chain, ether = batch.chain("base"), find_token("base", "ETH")
+    everybody_paid(lambda to: chain.balance(ether, to), people)
