@@ -1,4 +1,4 @@
-"""Groups that an earlier run left under way: each is taken up once, and none that was only built."""
+"""Groups that an earlier run left under way: each is taken up once, none that only was built."""
 
 from __future__ import annotations
 
