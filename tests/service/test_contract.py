@@ -3,118 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
-import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from decimal import Decimal
-from typing import Any, ClassVar
+from types import ModuleType
 
-import httpx
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
-from schemathesis.checks import CHECKS, load_all_checks
-from schemathesis.core.parameters import ParameterLocation
-from schemathesis.generation.feedback import FeedbackSources
-from schemathesis.pytest._test_builder import build_operation_test
-from schemathesis.python._constants.orchestrator import make_constants_value_source
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-import swapdesk
+from service.new_store import open_new
 from service.orders_fixtures import venues_at
-from service.world import AS_FIRST, BTC, CHAINS, ETH, FIRST, INTERMEDIARIES, PARTNERS, TOKENS
+from service.world import CHAINS, FIRST, INTERMEDIARIES, PARTNERS, TOKENS
 from swapdesk.clock import SystemClock
 from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
-from swapdesk.service.openapi import encoded_document
-from swapdesk.service.openapi_schemas import LINE
-from swapdesk.service.store.sqlite import SqliteStore
 from swapdesk.wire.account import RateWindows
+from swapdesk.wire.operations import OPERATIONS
 
 EXAMPLES = 6
+WORKFLOWS = 6
 FULL_EXAMPLES = 300
-
-_printable = st.characters(min_codepoint=0x20, max_codepoint=0x7E)
-
-
-def lengths_of_lines(part: Any) -> Iterator[int]:
-    """Every length at a bound of a line of the document, and beside it."""
-    if isinstance(part, dict):
-        if part.get("format") == LINE:
-            for bound in ("minLength", "maxLength"):
-                if bound in part:
-                    yield from (part[bound] - 1, part[bound], part[bound] + 1)
-        part = list(part.values())
-    if isinstance(part, list):
-        for inner in part:
-            yield from lengths_of_lines(inner)
-
-
-# Of short texts alone no bound would ever be met, and to find that out takes most of a run.
-_bounds = sorted(set(lengths_of_lines(json.loads(encoded_document(swapdesk.__version__)))))
-schemathesis.openapi.format(
-    LINE,
-    st.text(_printable, min_size=1, max_size=16).map(str.strip).filter(bool)
-    | st.sampled_from([length for length in _bounds if length > 0]).map("w".__mul__),
+SMALL = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
 )
-
-# Rules that a schema cannot state: the amount against the token and the market, one side
-# against the other, the quote against what was quoted.
-BEYOND_A_SCHEMA = (
-    "no blank at the beginning or the end",
-    "must differ from",
-    "must not be after",
-    "decimals",
-    "hasSelfPrivate",
-    "is no provider code",
-    "needs fixed=true",
-    "needs rotatePayoutWallets=true",
-    "is not supported with types=dex",
-)
-
-
-async def the_document(request: Request) -> Response:
-    return Response(encoded_document(swapdesk.__version__), media_type="application/json")
-
-
-OBJECT_ID = re.compile("[0-9a-fA-F]{24}")
-# JSON numbers that a query does not take: with an exponent, or finer than 40 decimals.
-NOTATION = re.compile(r"[0-9]+(\.[0-9]+)?e[+-]?[0-9]+|[0-9]+\.[0-9]{41,}…?")
-
+DOCUMENT = "GET /openapi.json"
+"""Where schemathesis reads the document: the one operation that it never calls itself."""
+LABELS = [
+    label
+    for label in (f"{operation.method} {operation.path}" for operation in OPERATIONS)
+    if label != DOCUMENT
+]
 
 ROOMY = RateWindows(per_minute=10**6, per_hour=10**6, per_day=10**6)
 UNLIMITED = replace(FIRST, quote_limits=ROOMY, exchange_limits=ROOMY, read_limits=ROOMY)
 """A partner whose calls are all answered: a 429 says nothing about a contract."""
 
 
-class Late:
-    """The application under test. Tests are collected before it exists: then it is the document."""
+@pytest.fixture(scope="module")
+def contract(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    """The document, over the application that must serve it and every operation of the table."""
+    from service import contract
 
-    def __init__(self) -> None:
-        self.service: ASGIApp = Starlette(routes=[Route("/v2/openapi.json", the_document)])
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.service(scope, receive, send)
-
-
-LATE = Late()
-schema = schemathesis.openapi.from_asgi("/v2/openapi.json", LATE)
-# The links are those of the document; nothing is written into it.
-schema.config.phases.stateful.inference.algorithms = []
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The application the document is tested against, which must serve that very document."""
-    store = SqliteStore.open(tmp_path_factory.mktemp("contract") / "service.db")
+    assert sorted(contract.OPERATIONS) == sorted(LABELS)
+    store = open_new(tmp_path_factory.mktemp("contract") / "service.db")
     parts = assemble(
         SystemClock(),
         random.Random(3),
@@ -125,178 +59,30 @@ def _served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         [UNLIMITED, *PARTNERS[1:]],
         INTERMEDIARIES,
     )
-    LATE.service = build_service(parts)
-    served = asyncio.run(read_document(LATE))
-    assert served == schema.raw_schema
-    yield
+    contract.LATE.service = build_service(parts)
+    served = asyncio.run(contract.read_document(contract.LATE))
+    assert served == contract.schema.raw_schema
+    yield contract
     asyncio.run(store.close())
 
 
-async def read_document(app: Any) -> Any:
-    transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, headers=AS_FIRST) as client:
-        return (await client.get("http://service/v2/openapi.json")).json()
-
-
-@schema.hook
-def map_query(context: Any, query: Any) -> Any:
-    """Numbers in plain notation, and every other token one that exists."""
-    if not query:
-        return query
-    written = dict(query)
-    for name, value in query.items():
-        if isinstance(value, float):
-            written[name] = format(Decimal(repr(value)), "f")
-    for name, known in (("from", BTC), ("to", ETH), ("tokenIdFrom", BTC), ("tokenIdTo", ETH)):
-        value = written.get(name)
-        if isinstance(value, str) and OBJECT_ID.fullmatch(value) and value[0] in "01234567":
-            written[name] = known.id
-    return written
-
-
-def beyond_a_schema(answer: Any) -> bool:
-    """Whether a well-formed request was refused for a rule of the market."""
-    if answer.status_code != 422:
-        return False
-    body = answer.json()
-    return body["code"] != "VALIDATION_ERROR" or any(
-        any(reason in problem["message"] for reason in BEYOND_A_SCHEMA)
-        or NOTATION.fullmatch(str(problem.get("value")))
-        for problem in body["fields"].values()
-    )
-
-
-def spoiled_headers(case: Any) -> bool:
-    """Whether the case is about wrong headers, which good credentials would repair."""
-    headers = case.meta.components.get(ParameterLocation.HEADER) if case.meta else None
-    return headers is not None and headers.mode.is_negative
-
-
-def check(case: Any) -> None:
-    # A copy: the test client adds its own headers to the mapping it is given.
-    headers = None if spoiled_headers(case) else dict(AS_FIRST)
-    answer = case.call(headers=headers)
-    assert answer.status_code != 429
-    excluded = CHECKS.get_by_names(["positive_data_acceptance"]) if beyond_a_schema(answer) else []
-    case.validate_response(answer, excluded_checks=excluded, headers=headers)
-
-
-SMALL = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
-
-OPERATIONS = {found.ok().label: found.ok() for found in schema.get_all_operations()}
-
-
-def hold(label: str, chosen: settings) -> None:
-    """All phases over one operation.
-
-    Made when the test runs: ``schema.parametrize`` makes the cases of every operation while tests
-    are collected, in each worker anew, and that takes longer than the tests themselves.
-    """
-    load_all_checks()
-    feedback = FeedbackSources(constants_value_source=make_constants_value_source(schema))
-    build_operation_test(
-        config=schema.config,
-        operation=OPERATIONS[label],
-        test_func=check,
-        given_kwargs={},
-        feedback=feedback,
-        explicit_settings=chosen,
-    )()
-
-
-@pytest.mark.parametrize("label", OPERATIONS)
-def test_contract(label: str) -> None:
-    hold(label, SMALL)
+@pytest.mark.parametrize("label", LABELS)
+def test_contract(contract: ModuleType, label: str) -> None:
+    contract.hold(label, SMALL)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("label", OPERATIONS)
-def test_contract_at_full_size(label: str) -> None:
-    hold(label, settings(SMALL, max_examples=FULL_EXAMPLES, derandomize=False))
+@pytest.mark.parametrize("label", LABELS)
+def test_contract_at_full_size(contract: ModuleType, label: str) -> None:
+    contract.hold(label, settings(SMALL, max_examples=FULL_EXAMPLES, derandomize=False))
 
 
-# One call after another, along the links of the document
-
-RECEIVERS = {
-    "create_exchange": "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F",
-    "create_private_send": "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
-}
-FREE_TO_VARY = {
-    "get_quotes": {"markup", "sort", "sortOrder", "slippage", "rotatePayoutWallets"},
-    "get_private_send_quotes": {"markup", "rotatePayoutWallets", "rotationLookback"},
-    "create_exchange": {"quoteId", "walletInfo", "markup"},
-    "create_private_send": {"quoteId", "walletInfo", "markup"},
-}
-"""Inputs of well-formed requests that stay as they were drawn: no rule of the market binds them."""
-
-
-class Workflow(schema.as_state_machine()):  # type: ignore[misc]
-    """Quotes, creates, orders and lists after one another, as they were drawn."""
-
-    reached: ClassVar[Counter[tuple[str, int]]] = Counter()
-    made: ClassVar[dict[str, Any]] = {}
-
-    def before_call(self, case: Any) -> None:
-        """A well-formed request becomes one that can succeed; a spoiled one stays spoiled."""
-        name = case.operation.definition.raw["operationId"]
-        if name not in FREE_TO_VARY or any(
-            part.mode.is_negative for part in case.meta.components.values()
-        ):
-            return
-        drawn = case.body if name in RECEIVERS else case.query or {}
-        kept = {key: value for key, value in drawn.items() if key in FREE_TO_VARY[name]}
-        if name in RECEIVERS:
-            case.body = {**kept, "addressTo": RECEIVERS[name]}
-            return
-        case.query = {**kept, "amount": "0.5", "from": BTC.id}
-        if name == "get_quotes":
-            case.query |= {"to": ETH.id, "types": ["standard", "private"]}
-
-    def get_call_kwargs(self, case: Any) -> dict[str, Any]:
-        return {"headers": None if spoiled_headers(case) else dict(AS_FIRST)}
-
-    def validate_response(self, response: Any, case: Any, **more: Any) -> None:
-        beyond = beyond_a_schema(response)
-        excluded = CHECKS.get_by_names(["positive_data_acceptance"]) if beyond else []
-        case.validate_response(response, excluded_checks=excluded, headers=more.get("headers"))
-
-    def after_call(self, response: Any, case: Any) -> None:
-        """An order that was made is found, as it was made, alone and in the list."""
-        name = case.operation.definition.raw["operationId"]
-        self.reached[name, response.status_code] += 1
-        if response.status_code != 200:
-            return
-        if name in RECEIVERS:
-            order = response.json()
-            assert self.made.setdefault(order["serviceId"], order) == order
-        elif name == "get_order":
-            assert self.made[case.path_parameters["serviceId"]] == response.json()
-        elif name == "list_orders":
-            assert all(self.made[row["serviceId"]] == row for row in response.json()["orders"])
-
-
-WORKFLOWS = 6
-CALLS = 12
-
-
-def follow(chosen: settings) -> None:
-    Workflow.reached.clear()
-    Workflow.run(settings=settings(chosen, stateful_step_count=CALLS))
-    followed = {name for name, status in Workflow.reached if status == 200}
-    assert followed >= {*FREE_TO_VARY, "get_order", "list_orders"}, Workflow.reached
-
-
-def test_calls_along_the_links() -> None:
-    follow(settings(SMALL, max_examples=WORKFLOWS))
+def test_calls_along_the_links(contract: ModuleType) -> None:
+    contract.follow(settings(SMALL, max_examples=WORKFLOWS))
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_calls_along_the_links_at_full_size() -> None:
-    follow(settings(SMALL, max_examples=FULL_EXAMPLES, derandomize=False))
+def test_calls_along_the_links_at_full_size(contract: ModuleType) -> None:
+    contract.follow(settings(SMALL, max_examples=FULL_EXAMPLES, derandomize=False))

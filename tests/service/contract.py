@@ -1,0 +1,236 @@
+"""schemathesis over the served document, in process, with every check it has by default.
+
+Imported by the tests when they run: it reads the whole document, and every worker collects.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, ClassVar
+
+import httpx
+import schemathesis
+from hypothesis import settings
+from hypothesis import strategies as st
+from schemathesis.checks import CHECKS, load_all_checks
+from schemathesis.core.parameters import ParameterLocation
+from schemathesis.generation.feedback import FeedbackSources
+from schemathesis.pytest._test_builder import build_operation_test
+from schemathesis.python._constants.orchestrator import make_constants_value_source
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+import swapdesk
+from service.world import AS_FIRST, BTC, ETH
+from swapdesk.service.openapi import encoded_document
+from swapdesk.service.openapi_schemas import LINE
+
+_printable = st.characters(min_codepoint=0x20, max_codepoint=0x7E)
+
+
+def lengths_of_lines(part: Any) -> Iterator[int]:
+    """Every length at a bound of a line of the document, and beside it."""
+    if isinstance(part, dict):
+        if part.get("format") == LINE:
+            for bound in ("minLength", "maxLength"):
+                if bound in part:
+                    yield from (part[bound] - 1, part[bound], part[bound] + 1)
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            yield from lengths_of_lines(inner)
+
+
+# Of short texts alone no bound would ever be met, and to find that out takes most of a run.
+_bounds = sorted(set(lengths_of_lines(json.loads(encoded_document(swapdesk.__version__)))))
+schemathesis.openapi.format(
+    LINE,
+    st.text(_printable, min_size=1, max_size=16).map(str.strip).filter(bool)
+    | st.sampled_from([length for length in _bounds if length > 0]).map("w".__mul__),
+)
+
+# Rules that a schema cannot state: the amount against the token and the market, one side
+# against the other, the quote against what was quoted.
+BEYOND_A_SCHEMA = (
+    "no blank at the beginning or the end",
+    "must differ from",
+    "must not be after",
+    "decimals",
+    "hasSelfPrivate",
+    "is no provider code",
+    "needs fixed=true",
+    "needs rotatePayoutWallets=true",
+    "is not supported with types=dex",
+)
+
+
+async def the_document(request: Request) -> Response:
+    return Response(encoded_document(swapdesk.__version__), media_type="application/json")
+
+
+OBJECT_ID = re.compile("[0-9a-fA-F]{24}")
+# JSON numbers that a query does not take: with an exponent, or finer than 40 decimals.
+NOTATION = re.compile(r"[0-9]+(\.[0-9]+)?e[+-]?[0-9]+|[0-9]+\.[0-9]{41,}…?")
+
+
+class Late:
+    """The application under test. Tests are collected before it exists: then it is the document."""
+
+    def __init__(self) -> None:
+        self.service: ASGIApp = Starlette(routes=[Route("/v2/openapi.json", the_document)])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.service(scope, receive, send)
+
+
+LATE = Late()
+schema = schemathesis.openapi.from_asgi("/v2/openapi.json", LATE)
+# The links are those of the document; nothing is written into it.
+schema.config.phases.stateful.inference.algorithms = []
+
+
+async def read_document(app: Any) -> Any:
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, headers=AS_FIRST) as client:
+        return (await client.get("http://service/v2/openapi.json")).json()
+
+
+@schema.hook
+def map_query(context: Any, query: Any) -> Any:
+    """Numbers in plain notation, and every other token one that exists."""
+    if not query:
+        return query
+    written = dict(query)
+    for name, value in query.items():
+        if isinstance(value, float):
+            written[name] = format(Decimal(repr(value)), "f")
+    for name, known in (("from", BTC), ("to", ETH), ("tokenIdFrom", BTC), ("tokenIdTo", ETH)):
+        value = written.get(name)
+        if isinstance(value, str) and OBJECT_ID.fullmatch(value) and value[0] in "01234567":
+            written[name] = known.id
+    return written
+
+
+def beyond_a_schema(answer: Any) -> bool:
+    """Whether a well-formed request was refused for a rule of the market."""
+    if answer.status_code != 422:
+        return False
+    body = answer.json()
+    return body["code"] != "VALIDATION_ERROR" or any(
+        any(reason in problem["message"] for reason in BEYOND_A_SCHEMA)
+        or NOTATION.fullmatch(str(problem.get("value")))
+        for problem in body["fields"].values()
+    )
+
+
+def spoiled_headers(case: Any) -> bool:
+    """Whether the case is about wrong headers, which good credentials would repair."""
+    headers = case.meta.components.get(ParameterLocation.HEADER) if case.meta else None
+    return headers is not None and headers.mode.is_negative
+
+
+def check(case: Any) -> None:
+    # A copy: the test client adds its own headers to the mapping it is given.
+    headers = None if spoiled_headers(case) else dict(AS_FIRST)
+    answer = case.call(headers=headers)
+    assert answer.status_code != 429
+    excluded = CHECKS.get_by_names(["positive_data_acceptance"]) if beyond_a_schema(answer) else []
+    case.validate_response(answer, excluded_checks=excluded, headers=headers)
+
+
+OPERATIONS = {found.ok().label: found.ok() for found in schema.get_all_operations()}
+
+
+def hold(label: str, chosen: settings) -> None:
+    """All phases over one operation.
+
+    Made when the test runs: ``schema.parametrize`` makes the cases of every operation while tests
+    are collected, in each worker anew, and that takes longer than the tests themselves.
+    """
+    load_all_checks()
+    feedback = FeedbackSources(constants_value_source=make_constants_value_source(schema))
+    build_operation_test(
+        config=schema.config,
+        operation=OPERATIONS[label],
+        test_func=check,
+        given_kwargs={},
+        feedback=feedback,
+        explicit_settings=chosen,
+    )()
+
+
+# One call after another, along the links of the document
+
+RECEIVERS = {
+    "create_exchange": "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F",
+    "create_private_send": "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+}
+FREE_TO_VARY = {
+    "get_quotes": {"markup", "sort", "sortOrder", "slippage", "rotatePayoutWallets"},
+    "get_private_send_quotes": {"markup", "rotatePayoutWallets", "rotationLookback"},
+    "create_exchange": {"quoteId", "walletInfo", "markup"},
+    "create_private_send": {"quoteId", "walletInfo", "markup"},
+}
+"""Inputs of well-formed requests that stay as they were drawn: no rule of the market binds them."""
+
+
+class Workflow(schema.as_state_machine()):  # type: ignore[misc]
+    """Quotes, creates, orders and lists after one another, as they were drawn."""
+
+    reached: ClassVar[Counter[tuple[str, int]]] = Counter()
+    made: ClassVar[dict[str, Any]] = {}
+
+    def before_call(self, case: Any) -> None:
+        """A well-formed request becomes one that can succeed; a spoiled one stays spoiled."""
+        name = case.operation.definition.raw["operationId"]
+        if name not in FREE_TO_VARY or any(
+            part.mode.is_negative for part in case.meta.components.values()
+        ):
+            return
+        drawn = case.body if name in RECEIVERS else case.query or {}
+        kept = {key: value for key, value in drawn.items() if key in FREE_TO_VARY[name]}
+        if name in RECEIVERS:
+            case.body = {**kept, "addressTo": RECEIVERS[name]}
+            return
+        case.query = {**kept, "amount": "0.5", "from": BTC.id}
+        if name == "get_quotes":
+            case.query |= {"to": ETH.id, "types": ["standard", "private"]}
+
+    def get_call_kwargs(self, case: Any) -> dict[str, Any]:
+        return {"headers": None if spoiled_headers(case) else dict(AS_FIRST)}
+
+    def validate_response(self, response: Any, case: Any, **more: Any) -> None:
+        beyond = beyond_a_schema(response)
+        excluded = CHECKS.get_by_names(["positive_data_acceptance"]) if beyond else []
+        case.validate_response(response, excluded_checks=excluded, headers=more.get("headers"))
+
+    def after_call(self, response: Any, case: Any) -> None:
+        """An order that was made is found, as it was made, alone and in the list."""
+        name = case.operation.definition.raw["operationId"]
+        self.reached[name, response.status_code] += 1
+        if response.status_code != 200:
+            return
+        if name in RECEIVERS:
+            order = response.json()
+            assert self.made.setdefault(order["serviceId"], order) == order
+        elif name == "get_order":
+            assert self.made[case.path_parameters["serviceId"]] == response.json()
+        elif name == "list_orders":
+            assert all(self.made[row["serviceId"]] == row for row in response.json()["orders"])
+
+
+CALLS = 12
+
+
+def follow(chosen: settings) -> None:
+    Workflow.reached.clear()
+    Workflow.run(settings=settings(chosen, stateful_step_count=CALLS))
+    followed = {name for name, status in Workflow.reached if status == 200}
+    assert followed >= {*FREE_TO_VARY, "get_order", "list_orders"}, Workflow.reached
