@@ -28,10 +28,10 @@ from swapdesk.flows.deposit_signing import DepositSigning
 from swapdesk.flows.deposit_ways import DepositWays, PayBy
 from swapdesk.flows.deposit_words import FAUCET, LOOK, UNPAID
 from swapdesk.flows.dex_payment import NotAgreed
+from swapdesk.flows.flow_step import Mark
 from swapdesk.flows.funding import MAY_BE_PAID, SENT_BEFORE, Funded, SandboxFaucet
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.signing_session import Stage
-from swapdesk.flows.signing_steps import Mark
 from swapdesk.flows.swap_account import SwapAccount
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wallet_funding import NotPaid, PaymentOpen

@@ -17,9 +17,10 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen
 from swapdesk.flows.dex_payment import Agreed, NotAgreed
 from swapdesk.flows.dex_plan import AT_ONCE, SwapPlan
+from swapdesk.flows.flow_step import FlowStep, Mark
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.signing_session import Stage
-from swapdesk.flows.signing_steps import FlowStep, Mark, flow_steps
+from swapdesk.flows.signing_steps import flow_steps
 from swapdesk.flows.swap_signing import SwapSigning
 from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from swapdesk.chain.addresses.sol import NO_CHECKSUM
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.desk import Desk
 from swapdesk.flows.freezing import needs_refund_address
 from swapdesk.flows.memo_check import MemoCheck, check_memo_of
 from swapdesk.flows.middle import middle_token
@@ -21,6 +21,9 @@ from swapdesk.flows.recipients import (
     check_refund,
 )
 from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk
 
 
 @dataclass

@@ -8,10 +8,10 @@ from decimal import Decimal
 from swapdesk.clock import Clock
 from swapdesk.flows.deposit_words import UNPAID, ending_of
 from swapdesk.flows.dex_words import on_its_way, signed_away
+from swapdesk.flows.flow_step import FlowStep, Mark
 from swapdesk.flows.funding import Funded
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.signing_session import SigningSession
-from swapdesk.flows.signing_steps import FlowStep, Mark
 from swapdesk.flows.tracked_order import TrackedOrder
 from swapdesk.flows.wallet_funding import FundingOutcome
 from swapdesk.flows.wording import IN_WALLET

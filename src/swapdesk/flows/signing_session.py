@@ -19,8 +19,8 @@ from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock, until
 from swapdesk.flows.dex_payment import Agreed, NotAgreed
 from swapdesk.flows.dex_watch import Watch
+from swapdesk.flows.flow_step import FlowStep
 from swapdesk.flows.intent import TokenFacts
-from swapdesk.flows.signing_steps import FlowStep
 from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
 from swapdesk.wallet.payload import Payload, TypedDataPayload

@@ -6,31 +6,13 @@ They follow from the journal, so that a swap that is taken on shows the step it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
 from swapdesk.flows.dex_log import SwapStep
 from swapdesk.flows.dex_plan import SwapPlan
+from swapdesk.flows.flow_step import FlowStep, Mark
 from swapdesk.flows.journal_records import StepState
 
 _OVER = frozenset({StepState.REFUSED, StepState.ABANDONED_BY_USER})
-
-
-class Mark(StrEnum):
-    """Where a step stands."""
-
-    DONE = "done"
-    NOW = "now"
-    AHEAD = "ahead"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True)
-class FlowStep:
-    """``name`` in the fewest words: ``sign 1 permit``."""
-
-    name: str
-    mark: Mark
 
 
 def flow_steps(

@@ -9,11 +9,12 @@ from swapdesk.clock import Clock
 from swapdesk.flows.dex_ending import DexEnding
 from swapdesk.flows.dex_outcome import DexOutcome, SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.dex_plan import ORDER, PERMIT, SwapPlan, is_permit
+from swapdesk.flows.flow_step import FlowStep
 from swapdesk.flows.intent import Intent
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import StepState
 from swapdesk.flows.signing_session import Ending, SigningSession
-from swapdesk.flows.signing_steps import FlowStep, flow_steps
+from swapdesk.flows.signing_steps import flow_steps
 from swapdesk.wallet.payload import Payload, TypedDataPayload
 from swapdesk.wallet.review import Review
 

@@ -11,10 +11,10 @@ from swapdesk.flows.batch.group_watch import GroupWatch, Turn
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
 from swapdesk.flows.batch_log import JournaledGroup
 from swapdesk.flows.bundle_records import BundleState
+from swapdesk.flows.flow_step import FlowStep, Mark
 from swapdesk.flows.intent import TokenFacts
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.signing_session import SigningSession
-from swapdesk.flows.signing_steps import FlowStep, Mark
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState
 
