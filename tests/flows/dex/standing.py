@@ -9,7 +9,6 @@ from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import SANDBOX_VENUES
-from swapdesk.chain.rpc.evm import Call
 from swapdesk.sandbox.tampering import ATTACKER
 from swapdesk.wire.tokens import Token
 
@@ -30,12 +29,16 @@ class OnChain:
 
 
 async def on_chain(someone: Swapper, sell: Token, buy: Token) -> OnChain:
-    client = someone.place.floor.readers[sell.chain_data.short_name].client
-    allowances = {}
-    for name, spender in SPENDERS.items():
-        if sell.address is not None:
-            call = Call(sell.address, erc20.ALLOWANCE.call(someone.address, spender))
-            allowances[name] = int.from_bytes(await client.call(call), "big")
+    reader = someone.place.floor.readers[sell.chain_data.short_name]
+    client, allowances = reader.client, dict[str, int]()
+    if sell.address is not None:
+        asked = [
+            (sell.address, erc20.ALLOWANCE, (someone.address, spender))
+            for spender in SPENDERS.values()
+        ]
+        for name, units in zip(SPENDERS, await reader.numbers(asked), strict=True):
+            assert units is not None, name
+            allowances[name] = units
     nonce = await client.nonce(someone.address, pending=False)
     return OnChain(
         await client.balance(someone.address),
