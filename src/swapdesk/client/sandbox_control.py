@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from swapdesk.async_library import say_asyncio
 from swapdesk.client.certificates import certificates
 from swapdesk.client.credentials import is_loopback
 from swapdesk.client.errors import (
@@ -41,6 +42,7 @@ class SandboxControl:
     ) -> None:
         if not is_loopback(httpx.URL(url).host):
             raise ValueError("a sandbox is controlled on this machine only")
+        say_asyncio()
         self._client = httpx.AsyncClient(
             base_url=url,
             headers={"sandbox-token": token.reveal(), "accept-encoding": "identity"},

@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 import httpx
 
 from swapdesk import __version__
+from swapdesk.async_library import say_asyncio
 from swapdesk.client.attempt_progress import AttemptProgress
 from swapdesk.client.certificates import certificates
 from swapdesk.client.credentials import Credentials, OriginAuth, service_url
@@ -78,6 +79,7 @@ class ApiTransport:
             exchange_log.hide(*credentials.secrets())
         self._foreign_transport = transport is not None
         _keep_quiet("httpx", "httpcore")
+        say_asyncio()
         self._http = httpx.AsyncClient(
             transport=transport,
             verify=certificates(self.url),

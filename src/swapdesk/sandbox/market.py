@@ -38,29 +38,36 @@ class Market:
 
     def price(self, code: str, at: datetime) -> Decimal:
         """The price of an asset at a moment of sandbox time. Raises KeyError."""
-        asset = ASSETS[code]
-        drift = sum(
-            (
-                ROUGH.multiply(share, self._drift(code, period, at.timestamp()))
-                for period, share in _LAYERS
-            ),
-            Decimal(0),
-        )
-        factor = ROUGH.add(1, ROUGH.multiply(drift, asset.swing * _BASIS_POINT))
-        exact = ROUGH.multiply(asset.price, factor)
-        scale = Decimal(1).scaleb(exact.adjusted() - _DIGITS + 1)
-        return exact.quantize(scale, rounding=ROUND_HALF_EVEN)
+        return _price(self.seed, code, at)
 
     def prices(self, at: datetime) -> dict[str, Decimal]:
         return {code: self.price(code, at) for code in ASSETS}
 
-    def _drift(self, code: str, period: int, seconds: float) -> Decimal:
-        """Between two random knots along a smooth step."""
-        knot, rest = divmod(int(seconds * 1000), period * 1000)
-        share = ROUGH.divide(Decimal(rest), Decimal(period * 1000))
-        smooth = ROUGH.multiply(
-            ROUGH.multiply(share, share), ROUGH.subtract(3, ROUGH.multiply(2, share))
-        )
-        before = noise(self.seed, code, period, knot)
-        after = noise(self.seed, code, period, knot + 1)
-        return ROUGH.add(before, ROUGH.multiply(ROUGH.subtract(after, before), smooth))
+
+@lru_cache(maxsize=8192)
+def _price(seed: int, code: str, at: datetime) -> Decimal:
+    """All exchanges ask for the same assets at the same moment."""
+    asset = ASSETS[code]
+    drift = sum(
+        (
+            ROUGH.multiply(share, _drift(seed, code, period, at.timestamp()))
+            for period, share in _LAYERS
+        ),
+        Decimal(0),
+    )
+    factor = ROUGH.add(1, ROUGH.multiply(drift, asset.swing * _BASIS_POINT))
+    exact = ROUGH.multiply(asset.price, factor)
+    scale = Decimal(1).scaleb(exact.adjusted() - _DIGITS + 1)
+    return exact.quantize(scale, rounding=ROUND_HALF_EVEN)
+
+
+def _drift(seed: int, code: str, period: int, seconds: float) -> Decimal:
+    """Between two random knots along a smooth step."""
+    knot, rest = divmod(int(seconds * 1000), period * 1000)
+    share = ROUGH.divide(Decimal(rest), Decimal(period * 1000))
+    smooth = ROUGH.multiply(
+        ROUGH.multiply(share, share), ROUGH.subtract(3, ROUGH.multiply(2, share))
+    )
+    before = noise(seed, code, period, knot)
+    after = noise(seed, code, period, knot + 1)
+    return ROUGH.add(before, ROUGH.multiply(ROUGH.subtract(after, before), smooth))

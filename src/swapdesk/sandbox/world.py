@@ -101,11 +101,12 @@ def find_token(chain: str, symbol: str) -> WorldToken:
 
 def trades(venue: VenueRow, token: WorldToken) -> bool:
     """Whether the exchange maps the token."""
-    return token.token_id in _traded_by(venue)
+    return token.token_id in traded_by(venue)
 
 
 @lru_cache(maxsize=64)
-def _traded_by(venue: VenueRow) -> frozenset[str]:
+def traded_by(venue: VenueRow) -> frozenset[str]:
+    """The ids of all tokens that an exchange maps."""
     return frozenset(
         token.token_id
         for token in world_tokens().values()

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 
+from swapdesk.async_library import say_asyncio
 from swapdesk.chain.rpc.methods import TOKEN_HEADER, Method, RpcCode
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 
@@ -56,6 +57,7 @@ class LedgerClient:
         self._url = url
         self._deadline = deadline
         self._ids = count(1)
+        say_asyncio()
         self._http = httpx.AsyncClient(
             headers={TOKEN_HEADER: token, "accept-encoding": "identity"},
             timeout=deadline,

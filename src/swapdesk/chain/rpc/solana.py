@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import httpx
 
+from swapdesk.async_library import say_asyncio
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.rpc.solana_answers import (
     Blockhash,
@@ -71,6 +72,7 @@ class SolanaClient:
         self._deadline = deadline
         self._options = {"commitment": commitment}
         self._ids = count(1)
+        say_asyncio()
         self._http = httpx.AsyncClient(
             headers={"accept-encoding": "identity", "content-type": "application/json"},
             timeout=deadline,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from swapdesk.chain.rpc.ledger import (
@@ -31,7 +32,7 @@ from swapdesk.sandbox.venues.fixed_rates import (
 from swapdesk.sandbox.venues.moods import closed, latency_of
 from swapdesk.sandbox.venues.node_legs import base_units, instruction_of, report_of
 from swapdesk.sandbox.venues.pricing import Book, book_of, limits_of, minutes_of
-from swapdesk.sandbox.world import WorldToken, provider_of, trades, world_tokens
+from swapdesk.sandbox.world import WorldToken, provider_of, traded_by, world_tokens
 from swapdesk.service.venues.adapter import (
     FLOATING,
     Ambiguous,
@@ -80,6 +81,7 @@ class SimulatedExchange:
         self._ledger = ledger
         self._speed = speed
         self._provider = provider_of(row)
+        self._limits: dict[str, VenueLimits] = {}
 
     @property
     def provider(self) -> SwapProvider:
@@ -99,16 +101,25 @@ class SimulatedExchange:
         return min(max(_POLL / float(self._speed()), _FASTEST_POLL), _SLOWEST_POLL)
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
-        return token_in.id != token_out.id and all(
-            world is not None and trades(self._row, world)
-            for world in (_world(token_in), _world(token_out))
-        )
+        first, second = token_in.id, token_out.id
+        return first != second and first in self._traded and second in self._traded
+
+    @cached_property
+    def _traded(self) -> frozenset[str]:
+        """Asked for with every price: a row is looked up by all of its fields."""
+        return traded_by(self._row)
+
+    def _limits_of(self, token: WorldToken) -> VenueLimits:
+        known = self._limits.get(token.token_id)
+        if known is None:
+            known = self._limits[token.token_id] = limits_of(self._row, token)
+        return known
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
         world_in = _world(token_in)
         if world_in is None or not self.supports(token_in, token_out):
             return None
-        return limits_of(self._row, world_in)
+        return self._limits_of(world_in)
 
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
@@ -124,7 +135,7 @@ class SimulatedExchange:
         reason = self._unable(terms)
         if reason is not None:
             return Unavailable(reason)
-        limits = limits_of(self._row, pair[0])
+        limits = self._limits_of(pair[0])
         book = book_of(self._market, self._row, *pair, now, terms)
         amounts = _amounts(book, pair, amount, terms)
         if amounts is None:
@@ -167,7 +178,7 @@ class SimulatedExchange:
             raise Rejected(reason)
         if self._row.requires_refund_address and leg.refund_address is None:
             raise Rejected("this exchange needs a refund address")
-        limits = limits_of(self._row, pair[0])
+        limits = self._limits_of(pair[0])
         if not limits.minimum <= leg.amount_in <= limits.maximum:
             raise Rejected("the amount is out of bounds")
         if leg.terms.fixed:
