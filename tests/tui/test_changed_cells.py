@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from swapdesk.tui.lines_view import changed_cells
@@ -29,6 +29,7 @@ def by_cells(old: Line, new: Line) -> tuple[int, int] | None:
 
 
 @given(LINES, LINES, LINES, LINES)
+@example([Span("1"), Span("")], [], [Span("1")], [Span("\u0301")])
 def test_it_is_what_a_comparison_of_all_cells_finds(
     head: Line, one: Line, other: Line, tail: Line
 ) -> None:

@@ -33,6 +33,7 @@ class LinesView(Widget):
         super().__init__(**{"markup": False, **place})
         self._laid: list[Line] = []
         self._laid_width = -1
+        self._restyled = False
 
     def lines(self, width: int) -> list[Line]:
         """The rows at this width, each at most ``width`` cells. Free of side effects."""
@@ -41,14 +42,14 @@ class LinesView(Widget):
     @property
     def laid_out(self) -> bool:
         """Whether the rows that are drawn have their place on the screen already."""
-        return (self._laid_width, len(self._laid)) == (self.size.width, self.size.height)
+        laid = (self._laid_width, len(self._laid))
+        return not self._restyled and laid == (self.size.width, self.size.height)
 
     def redraw(self) -> None:
         """Lay out again; repaint from the first to the last cell that differs in each row."""
         if not self.is_mounted:
             return
         if self._laid_width <= 0:
-            # Not laid out since the style changed: what was painted is not known any more.
             self.refresh(layout=True)
             return
         width = self._laid_width
@@ -56,6 +57,10 @@ class LinesView(Widget):
         self._laid = after
         if len(before) != len(after):
             self.refresh(layout=True)
+            return
+        if self._restyled:
+            # What was painted is not known any more; a style that moves things says so itself.
+            self.refresh()
             return
         for y, (old, new) in enumerate(zip(before, after, strict=True)):
             changed = changed_cells(old, new)
@@ -74,12 +79,13 @@ class LinesView(Widget):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._laid_width = -1
+        self._restyled = True
 
     def _at(self, width: int) -> list[Line]:
-        if width != self._laid_width:
+        if width != self._laid_width or self._restyled:
             self._laid = self.lines(width)
             self._laid_width = width
+            self._restyled = False
         return self._laid
 
 
@@ -89,8 +95,12 @@ def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
         return None
     # Only what stands between equal spans is compared cell by cell.
     head = _equal(zip(old, new, strict=False))
-    if head and (_begins_with_mark(old[head:]) or _begins_with_mark(new[head:])):
-        head -= 1
+    if _begins_with_mark(old[head:]) or _begins_with_mark(new[head:]):
+        # Back to the cell that the mark belongs to; empty spans have none.
+        while head:
+            head -= 1
+            if old[head].text:
+                break
     tail = _equal(zip(reversed(old[head:]), reversed(new[head:]), strict=False))
     begin = width_of(old[:head])
     before, after = _cells(old[head : len(old) - tail]), _cells(new[head : len(new) - tail])

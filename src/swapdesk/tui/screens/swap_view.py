@@ -197,9 +197,12 @@ class SwapView(Page):
         known = self._lists.fill(tracker, self.desk.catalog, self.now())
         if tracker is not None and known:
             self._lists.tell(self.desk, self.now())
-        empty = not known and self.session.ready and not self.session.live
-        self.set_class(empty, "-empty")
-        self._lists.greet(self.desk.catalog if empty else None)
+        sandbox = not self.session.live
+        # Until the orders are known the screen stays as it began: nothing comes to go again.
+        if self.session.ready or known or not sandbox:
+            self.set_class(not known and sandbox, "-empty")
+        greeted = not known and self.session.ready and sandbox
+        self._lists.greet(self.desk.catalog if greeted else None)
         self.refresh_keys()
 
     def _say_money(self) -> None:
