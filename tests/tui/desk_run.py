@@ -31,7 +31,9 @@ from service.venue import PlainVenue
 from service.world import PARTNERS
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.paths import Home
+from swapdesk.flows.connection import sandbox_connection
+from swapdesk.flows.desk import Desk
+from swapdesk.paths import Home, private_directory, write_private
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
@@ -72,6 +74,18 @@ class DeskRun:
     app: DeskApp
     pilot: Pilot[int]
     clock: ManualClock | None = None
+    frames: int = 0
+    """How often something was drawn since the first screen stood."""
+
+    def __post_init__(self) -> None:
+        app: Any = self.app
+        display = app._display
+
+        def counted(*frame: Any) -> None:
+            self.frames += 1
+            display(*frame)
+
+        app._display = counted
 
     @property
     def text(self) -> str:
@@ -197,6 +211,8 @@ class Market:
     start_errors: list[Exception] = field(default_factory=list)
     chains: list[dict[str, Any]] = field(default_factory=list)
     """What the ready line says of the chains that the sandbox runs itself."""
+    known: bytes = b""
+    """The list of tokens as an earlier run of the desk left it; empty for a first start."""
 
     async def start(self) -> Mapping[str, Any]:
         """What the commands hand to the desk; raises what stands in ``start_errors``."""
@@ -225,6 +241,10 @@ class Market:
 
     @asynccontextmanager
     async def desk(self, size: tuple[int, int] = (100, 30)) -> AsyncIterator[DeskRun]:
+        places = self.settings.places
+        if self.known and not places.catalog.exists():
+            private_directory(places.root)
+            write_private(places.catalog, self.known)
         async with open_desk(
             self.settings, self.start, size=size, clock=self.clock, transport=self.network
         ) as run:
@@ -240,25 +260,52 @@ def catalogue(now: datetime) -> tuple[Sequence[Chain], Sequence[Token]]:
 
 @cache
 def encoded_catalogue(now: datetime) -> Mapping[str, bytes]:
-    """The same tokens as the service writes them, which it does once for each market otherwise."""
+    """The same tokens as every service writes them."""
     return {token.id: encode_json(token) for token in catalogue(now)[1]}
 
 
-@pytest.fixture
-async def market(tmp_path: Path) -> AsyncIterator[Market]:
+@asynccontextmanager
+async def open_market(place: Path) -> AsyncIterator[Market]:
+    """A service whose store and whose desks' homes are below ``place``."""
     clock = ManualClock()
     venues = [
         PayableVenue("aa", "Alder", spread="0.004", minutes="14"),
         PayableVenue("bb", "Birch", spread="0.006", minutes="9"),
         PayableVenue("cc", "Cedar", spread="0.001", minimum_usd="100000"),
     ]
-    store = SqliteStore.open(tmp_path / "service.db")
+    store = SqliteStore.open(place / "service.db")
     chains, tokens = catalogue(clock.now())
     middle = [token.id for token in tokens if token.symbol in ("XRP", "SOL") and token.mainnet]
     parts = assemble(clock, random.Random(7), store, chains, tokens, venues, PARTNERS, middle)
+    parts.catalog._encoded.update(encoded_catalogue(clock.now()))
     network = FaultyNetwork(httpx.ASGITransport(app=build_service(parts)))
-    yield Market(tmp_path / "home", clock, venues, parts, network)
+    yield Market(place / "home", clock, venues, parts, network)
     await store.close()
+
+
+_list: list[bytes] = []
+
+
+async def known_list(places: pytest.TempPathFactory) -> bytes:
+    """The file of tokens that a desk makes at its first start. It is the same for every market,
+    so that one desk of a process asks its service for it; ``test_start`` has first starts."""
+    if not _list:
+        async with open_market(places.mktemp("first")) as market:
+            settings = market.settings
+            desk = Desk.open(settings, clock=market.clock, transport=market.network)
+            await desk.connect(sandbox_connection(await market.start()), follow=False)
+            await desk.refresh_reference()
+            await desk.close()
+            _list.append(settings.places.catalog.read_bytes())
+    return _list[0]
+
+
+@pytest.fixture
+async def market(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Market]:
+    known = await known_list(tmp_path_factory)
+    async with open_market(tmp_path) as market:
+        market.known = known
+        yield market
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ ASCII_SIZE = (100, 30)
 MOST_KEYS = 6
 NO_RULE_BELOW = 28
 """Rows below which the bottom rule is dropped."""
-READINGS = 4
-MOST_READINGS = 400
+LOOKS = 4
+MOST_LOOKS = 400
 
 RULES = "╌━-="
 BARS = "▌>"
@@ -67,15 +67,15 @@ async def take(run: DeskRun, size: tuple[int, int], glyphs: GlyphSet = GlyphSet.
 
 
 async def settled(run: DeskRun) -> str:
-    """The screen once it has been the same for some readings: panes follow a resize late."""
-    shown, same = "", 0
-    for _ in range(MOST_READINGS):
+    """The screen once nothing was drawn for some looks: panes follow a resize late."""
+    drawn, same = -1, 0
+    for _ in range(MOST_LOOKS):
         await run.pilot.pause(0.02)
-        now = run.text
-        shown, same = now, same + 1 if now == shown else 0
-        if same >= READINGS:
-            return shown
-    raise AssertionError(f"the screen does not come to rest\n{shown}")
+        now = run.frames
+        drawn, same = now, same + 1 if now == drawn else 0
+        if same >= LOOKS:
+            return run.text
+    raise AssertionError(f"the screen does not come to rest\n{run.text}")
 
 
 async def take_all(run: DeskRun) -> list[Picture]:

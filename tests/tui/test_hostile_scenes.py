@@ -46,6 +46,7 @@ async def run_of(market: Market, one: Scene, texts: list[str]) -> None:
     hostile = HostileTexts(texts)
     hostile.into_journal(load_settings({}, Home.at(market.home)).places.journal)
     market.network.after = hostile.answer
+    market.known = b""
     async with market.desk((80, 24)) as run:
         await one.reach(run)
         assert hostile.used > 0
