@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import Any
@@ -20,6 +21,11 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # As at the entries of our own processes.
 leave_out_validator_keys()
 postpone_precompiles()
+
+
+# Half a million objects live as long as the run, and every full collection walks them: it comes
+# after some tests and not in each. A desk under test keeps to its own rounds meanwhile.
+gc.set_threshold(5_000, 10, 100)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
