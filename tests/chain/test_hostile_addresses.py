@@ -64,9 +64,9 @@ def hostile_forms(address: str) -> list[str]:
 @pytest.mark.parametrize("chain_name", [None, "Unlisted"])
 def test_hostile_forms_are_refused_in_plain_words(kind: str, chain_name: str | None) -> None:
     for text in hostile_forms(ADDRESSES[kind]):
-        started = time.perf_counter()
+        started = time.thread_time()
         verdict = check_address(kind, text, chain_name=chain_name)
-        assert time.perf_counter() - started < 1
+        assert time.thread_time() - started < 1
         assert not verdict.ok, repr(text[:80])
         assert verdict.normalized == ""
         assert verdict.code != "valid"

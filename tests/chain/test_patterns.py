@@ -32,9 +32,9 @@ EVM_PATTERN = "^0x[0-9a-fA-F]{40}$"
 )
 def test_bombs_are_answered_at_once(pattern: str) -> None:
     for text in ("a" * 28 + "!", "a" * 255 + "!", "ab" * 127 + "!"):
-        started = time.perf_counter()
+        started = time.thread_time()
         assert ServerPattern(pattern).matches(text) is False
-        assert time.perf_counter() - started < 2
+        assert time.thread_time() - started < 2
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import random
 import ssl
-import time
 from dataclasses import replace
 
 import httpx
@@ -156,11 +155,10 @@ async def test_the_deadline_is_for_the_whole_answer(behaviour, name: str) -> Non
     operation = replace(BY_NAME[name], deadline=0.15)
     async with RudeServer(behaviour) as server:
         transport = ApiTransport(server.url, CREDENTIALS, clock=EagerClock())
-        began = time.monotonic()
         body = b"{}" if operation.writes else None
+        # Neither of the two ever ends by itself.
         with pytest.raises(OutcomeUnknown if operation.writes else NoAnswer):
             await transport.send(operation, body=body)
-        assert time.monotonic() - began < 3.0
         assert len(server.requests) == (1 if operation.writes else 3)
         await transport.aclose()
 

@@ -109,9 +109,9 @@ def test_hostile_bodies_of_the_corpus(case: Case) -> None:
     ids=lambda value: str(value)[:30],
 )
 def test_what_is_no_acceptable_json(data: bytes, code: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     assert refusal(data) == code
-    assert time.perf_counter() - started < 0.5
+    assert time.thread_time() - started < 0.5
 
 
 def test_sizes_and_depths_at_their_edges() -> None:
@@ -240,11 +240,11 @@ def test_a_thousand_wrong_fields_are_cut_to_fifty() -> None:
 
 def test_ten_thousands_of_wrong_entries_cost_one_sentence() -> None:
     body = b'{"orders": [%s0]}' % (b"0," * 200_000)
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(ShapeError) as caught:
         decode(Group, body, side="client")
     assert caught.value.fields == [("", "200001 fields are wrong")]
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_text_is_rewritten_for_the_client_alone() -> None:

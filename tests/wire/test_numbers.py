@@ -123,7 +123,7 @@ def test_hostile_amounts_of_the_corpus(case: Case) -> None:
 
 @pytest.mark.parametrize("token", ["1e999999", "1e-999999", "1e999", "1e41", "1e-41", "9" * 91])
 def test_a_decimal_bomb_is_answered_at_once(token: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(CodecError):
         read(token)
     for amount in (Decimal("1e999999"), Decimal("1e-999999"), Decimal("NaN"), Decimal("inf")):
@@ -136,7 +136,7 @@ def test_a_decimal_bomb_is_answered_at_once(token: str) -> None:
         ):
             with pytest.raises(NumberError):
                 work(amount)
-    assert time.perf_counter() - started < 1.0
+    assert time.thread_time() - started < 1.0
 
 
 def test_text_amounts_are_read_in_answers_and_refused_in_bodies() -> None:
