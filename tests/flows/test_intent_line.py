@@ -12,6 +12,7 @@ from sampling import examples
 from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.intent_line import IntentLine, LineState, parse_intent_line
+from swapdesk.flows.private_line import parse_private_line
 
 SCREEN = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300)
@@ -43,6 +44,20 @@ async def test_a_private_send(catalog: Catalog, book: AddressBook) -> None:
     assert (line.private_send, line.recipient_name) == (True, "bob")
     assert pair(line) == ("ETH.ethereum", "ETH.ethereum")
     assert pair(parse_intent_line("0.5 eth.base @BOB", catalog, book)) == ("ETH.base", "ETH.base")
+    (hint,) = line.hints
+    chains = len({row.chain for row in line.rows})
+    assert hint == f"ETH can be sent on {chains} chains, Ethereum chosen"
+
+
+async def test_the_line_of_a_private_send_speaks_of_sending(
+    catalog: Catalog, book: AddressBook
+) -> None:
+    begun = parse_private_line("0.5", catalog, book)
+    assert (begun.line.message, begun.line.private_send) == ("Name the token you send.", True)
+    assert parse_intent_line("0.5", catalog, book).message == "Name the token you sell."
+    for text in ("0.5 eth", "0.5 eth @bob"):
+        (hint,) = parse_private_line(text, catalog, book).line.hints
+        assert hint.startswith("ETH can be sent on ")
 
 
 async def test_the_chain_of_a_private_send_follows_the_recipient(

@@ -123,6 +123,7 @@ class Trader:
     def confirm(self) -> None:
         desk = self.desk
         desk.press(ENTER)
+        desk.read_until("c starts the signing")
         desk.read_until("c start signing")
         desk.read_until_quiet(STILL)
         desk.press("c")

@@ -22,6 +22,7 @@ from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.tokens import Token
 
 NO_PRIVATE_REVERSE = "A private send states what is sent: leave out the =."
+NAME_TOKEN = "Name the token you sell."
 LONGEST = 200
 
 
@@ -81,7 +82,7 @@ class _Word:
 
 
 @dataclass(frozen=True)
-class _Picked:
+class Picked:
     """One token of the line with all it could have been."""
 
     token: Token
@@ -97,14 +98,16 @@ class _Picked:
         """Whether nothing but the order of names put the first candidate first."""
         return len(self.rows) > 1 and self.rows[0].order[:4] == self.rows[1].order[:4]
 
-    def hint(self) -> str | None:
+    def hint(self, *, private: bool = False) -> str | None:
+        """What else it could be; None where there is no choice."""
         if len(self.rows) < 2:
             return None
         symbol, chain = self.row.symbol, self.row.chain_name
         chains = len({row.chain for row in self.rows})
         if chains == 1:
             return f"{symbol} on {chain} is {len(self.rows)} tokens, the first chosen"
-        return f"{symbol} is on {chains} chains, {chain} chosen"
+        can = "can be sent" if private else "is"
+        return f"{symbol} {can} on {chains} chains, {chain} chosen"
 
 
 class _Stop(Exception):
@@ -149,7 +152,7 @@ def _words(text: str) -> list[_Word]:
 def _read(words: list[_Word], catalog: Catalog, book: AddressBook, choose: int) -> IntentLine:
     line = _amount(words[0], alone=len(words) == 1)
     if len(words) == 1:
-        return replace(line, message="Name the token you sell.")
+        return replace(line, message=NAME_TOKEN)
     if len(words) > 3:
         raise _refused(line, "Write an amount and two tokens.", words[3].start)
     if len(words) == 3 and words[2].text.startswith("@"):
@@ -245,15 +248,15 @@ def _candidates(line: IntentLine, word: _Word, catalog: Catalog) -> list[TokenRo
     raise _refused(line, found.problem or "", word.start)
 
 
-def _pick(rows: list[TokenRow], at: int, catalog: Catalog) -> _Picked:
+def _pick(rows: list[TokenRow], at: int, catalog: Catalog) -> Picked:
     at %= len(rows)
     token = catalog.token(rows[at].id)
     if token is None:
         raise _Stop(IntentLine(LineState.REFUSED, message="The list of tokens changed."))
-    return _Picked(token, tuple(rows), at)
+    return Picked(token, tuple(rows), at)
 
 
-def _sold(line: IntentLine, sold: _Picked, words: list[_Word]) -> IntentLine:
+def _sold(line: IntentLine, sold: Picked, words: list[_Word]) -> IntentLine:
     """The line with its token to sell, whose decimals bound the amount."""
     line = replace(line, token_in=sold.token)
     if not line.receive:
@@ -278,14 +281,15 @@ def _allow(line: IntentLine, token: Token, word: _Word) -> None:
         raise _refused(line, refusal, word.start)
 
 
-def _walked(line: IntentLine, sold: _Picked, bought: _Picked | None, choose: int) -> IntentLine:
+def _walked(line: IntentLine, sold: Picked, bought: Picked | None, choose: int) -> IntentLine:
     """The complete line: which tokens were chosen among several, and what Tab does."""
     picks = [pick for pick in (sold, bought) if pick is not None]
     walk = next((pick for pick in reversed(picks) if len(pick.rows) > 1), None)
     tied = [pick for pick in picks if pick.tied and choose == 0]
+    hints = (pick.hint(private=line.private_send) for pick in picks)
     line = replace(
         line,
-        hints=tuple(hint for pick in picks if (hint := pick.hint()) is not None),
+        hints=tuple(hint for hint in hints if hint is not None),
         rows=walk.rows if walk is not None else (),
         chosen=walk.at if walk is not None else 0,
         choices=len(walk.rows) if walk is not None else 1,

@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 
 from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.intent_line import IntentLine, LineState, parse_intent_line
+from swapdesk.flows.intent_line import (
+    NAME_TOKEN,
+    IntentLine,
+    LineState,
+    Picked,
+    parse_intent_line,
+)
 from swapdesk.flows.resolution import resolve
 
 
@@ -34,6 +40,8 @@ def parse_private_line(
     recipient = words[2] if len(words) == 3 else ""
     cut = text.rindex(recipient) if recipient else len(text)
     line = parse_intent_line(text[:cut], catalog, book)
+    if line.message == NAME_TOKEN:
+        line = replace(line, message="Name the token you send.")
     if line.token_in is None or line.state is LineState.REFUSED:
         return PrivateLine(replace(line, private_send=True), recipient)
     rows = resolve(words[1], catalog).candidates
@@ -46,18 +54,14 @@ def parse_private_line(
             line, state=LineState.REFUSED, message=sentence, place=None, private_send=True
         )
         return PrivateLine(refused, recipient)
-    hints = line.hints
-    if len(private) > 1:
-        chains = len({row.chain for row in private})
-        chain = token.chain_data.name
-        hints = (f"{token.symbol} can be sent on {chains} chains, {chain} chosen",)
+    hint = Picked(token, private, choose % len(private)).hint(private=True)
     line = replace(
         line,
         state=LineState.VALID,
         token_in=token,
         token_out=token,
         message="",
-        hints=hints,
+        hints=line.hints if hint is None else (hint,),
         rows=private,
         chosen=choose % len(private),
         choices=len(private),

@@ -59,8 +59,8 @@ def verdict_of(
     if consent.refused is not None:
         return Check(Verdict.REFUSED, consent.refused)
     if step is Step.READY:
-        said = "c asks you to agree first" if consent.phrase else "c creates the order"
-        return Check(Verdict.VALID, said)
+        does = "c starts the signing" if row.on_chain else "c creates the order"
+        return Check(Verdict.VALID, "c asks you to agree first" if consent.phrase else does)
     return Check(Verdict.VALID, "complete:", "enter freezes it")
 
 
@@ -128,7 +128,8 @@ def money_of(
         left = (row.expires_at - now).total_seconds()
         if not whole:
             return MoneyState(FUNDS, "you: make the window larger", urgent=left < URGENT_SECONDS)
-        next_ = f"you: c creates within {countdown(left)}"
+        does = "signs" if row.on_chain else "creates"
+        next_ = f"you: c {does} within {countdown(left)}"
         return MoneyState(FUNDS, next_, urgent=left < URGENT_SECONDS)
     return MoneyState(FUNDS, _next_input(checked))
 
