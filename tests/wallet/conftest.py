@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.place import WalletPlace
 from wallet.agents import CHEAP, Start
+from wallet.owner import Owner, owning
 
 
 @pytest.fixture
@@ -36,3 +38,9 @@ async def start(keys: Path) -> AsyncIterator[Start]:
     yield begin
     for client in clients:
         await client.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def owner(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Owner]:
+    async with owning(tmp_path_factory.mktemp("owner")) as made:
+        yield made

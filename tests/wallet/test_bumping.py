@@ -3,85 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from dataclasses import replace as changed
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from flows.signing import swap_intent
 from swapdesk.clock import SystemClock
-from swapdesk.flows.bumping import Bumping
-from swapdesk.flows.cancelling import Cancelling
 from swapdesk.flows.journal import Journal
-from swapdesk.flows.local_wallet import LocalWallet
 from swapdesk.flows.replacement import Done, Kept, Proposed, UnderWay
 from swapdesk.flows.replacing import replace
 from swapdesk.flows.signing_session import Ending
 from swapdesk.flows.swap_signing import SwapSigning
-from swapdesk.paths import Home
-from swapdesk.settings import load_settings
-from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
-from wallet.agents import CHEAP, PASSPHRASE
-from wallet.chains import served
-from wallet.signing import CHAIN, Trader, trader
+from wallet.owner import PAID, Owner
+from wallet.signing import CHAIN
 
 State = TransactionState
-PAID = 10**15
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@dataclass
-class Owner:
-    """A trader, and the wallet of the desk on the same keys."""
-
-    trader: Trader
-    wallet: LocalWallet
-    bumping: Bumping
-    cancelling: Cancelling
-
-    async def signed(self, intent: str) -> tuple[WalletClient, SignedTransaction]:
-        client = await self.wallet.client()
-        review = await client.review(self.trader.payment(), self.trader.deposit(intent))
-        signed = await client.sign(review)
-        assert isinstance(signed, SignedTransaction)
-        return client, signed
-
-    async def waiting(self, intent: str) -> tuple[WalletClient, SignedTransaction]:
-        """A payment that was sent and that no block has."""
-        client, first = await self.signed(intent)
-        self.trader.world.faults.add(CHAIN, "drop_transaction", 1)
-        sent = await client.broadcast(first.hash)
-        assert sent.state is State.SENT
-        return client, sent
-
-    async def states(self, intent: str) -> dict[str, State]:
-        client = await self.wallet.client()
-        return {one.hash: one.state for one in await client.transactions(intent)}
-
-    async def mined(self, hash_: str) -> None:
-        await self.trader.world.node.confirmed(CHAIN, bytes.fromhex(hash_[2:]))
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def owner(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Owner]:
-    root: Path = tmp_path_factory.mktemp("home")
-    async with served(tmp_path_factory.mktemp("chains")) as world:
-        settings = load_settings({}, Home.at(root))
-        someone = await trader(world, settings.places.keys)
-        clock = SystemClock()
-        wallet = LocalWallet(settings, clock, someone.place.chains, program=CHEAP)
-        await wallet.unlock(PASSPHRASE)
-        try:
-            yield Owner(someone, wallet, Bumping(wallet, clock), Cancelling(wallet, clock))
-        finally:
-            await wallet.close()
 
 
 async def test_what_waits_is_paid_once_for_a_higher_fee(owner: Owner) -> None:
@@ -130,8 +73,7 @@ async def test_the_first_may_be_executed_after_all(owner: Owner) -> None:
         ended = refused
     if isinstance(ended, Done):
         assert ended.hash == first.hash
-    while (await client.resolve(first.hash)).state is not State.SUCCEEDED:
-        pass
+    await owner.executed(first.hash)
     assert await owner.trader.paid() == before + PAID
     told = await owner.bumping.propose(first.hash)
     assert told == Done(first.hash, first.hash)
@@ -273,7 +215,7 @@ async def test_a_session_that_goes_on_withdraws_the_question(
 ) -> None:
     """What it waited for is executed while the trader still looks."""
     before = await owner.trader.paid()
-    client, first = await owner.waiting("withdrawn")
+    _, first = await owner.waiting("withdrawn")
     session.seen(first)
     asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
     review = await opened(session)
@@ -282,8 +224,7 @@ async def test_a_session_that_goes_on_withdraws_the_question(
     assert not session.agree(review.id)
     assert await asking is None
     assert await owner.states("withdrawn") == {first.hash: State.SENT}
-    while (await client.resolve(first.hash)).state is not State.SUCCEEDED:
-        pass
+    await owner.executed(first.hash)
     assert await owner.trader.paid() == before + PAID
 
 

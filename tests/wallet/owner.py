@@ -1,0 +1,74 @@
+"""Whoever owns payments that wait: a trader, and the wallet of the desk on the same keys."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from swapdesk.clock import SystemClock
+from swapdesk.flows.bumping import Bumping
+from swapdesk.flows.cancelling import Cancelling
+from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.paths import Home
+from swapdesk.settings import load_settings
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+from wallet.agents import CHEAP, PASSPHRASE
+from wallet.chains import served
+from wallet.signing import CHAIN, Trader, trader
+
+PAID = 10**15
+"""Wei of each payment."""
+
+
+@dataclass
+class Owner:
+    trader: Trader
+    wallet: LocalWallet
+    bumping: Bumping
+    cancelling: Cancelling
+
+    async def signed(self, intent: str) -> tuple[WalletClient, SignedTransaction]:
+        """A payment that no node has seen."""
+        client = await self.wallet.client()
+        review = await client.review(self.trader.payment(PAID), self.trader.deposit(intent, PAID))
+        signed = await client.sign(review)
+        assert isinstance(signed, SignedTransaction)
+        return client, signed
+
+    async def waiting(self, intent: str) -> tuple[WalletClient, SignedTransaction]:
+        """A payment that was sent and that no block has."""
+        client, first = await self.signed(intent)
+        self.trader.world.faults.add(CHAIN, "drop_transaction", 1)
+        sent = await client.broadcast(first.hash)
+        assert sent.state is TransactionState.SENT
+        return client, sent
+
+    async def states(self, intent: str) -> dict[str, TransactionState]:
+        client = await self.wallet.client()
+        return {one.hash: one.state for one in await client.transactions(intent)}
+
+    async def mined(self, hash_: str) -> None:
+        await self.trader.world.node.confirmed(CHAIN, bytes.fromhex(hash_[2:]))
+
+    async def executed(self, hash_: str) -> None:
+        """Wait until it counts."""
+        client = await self.wallet.client()
+        while (await client.resolve(hash_)).state is not TransactionState.SUCCEEDED:
+            pass
+
+
+@asynccontextmanager
+async def owning(directory: Path) -> AsyncIterator[Owner]:
+    async with served(directory / "chains") as world:
+        settings = load_settings({}, Home.at(directory / "home"))
+        someone = await trader(world, settings.places.keys)
+        clock = SystemClock()
+        wallet = LocalWallet(settings, clock, someone.place.chains, program=CHEAP)
+        await wallet.unlock(PASSPHRASE)
+        try:
+            yield Owner(someone, wallet, Bumping(wallet, clock), Cancelling(wallet, clock))
+        finally:
+            await wallet.close()
