@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.standing import relying
+from swapdesk.flows.batch.shared_account import relying
 from swapdesk.flows.bundle_records import JournaledBundle
 from swapdesk.flows.delivery import deliver
 from swapdesk.flows.journal import Journal

@@ -20,10 +20,9 @@ from swapdesk.flows.batch import bundle_promise as promises
 from swapdesk.flows.batch.building import NotBuilt, build_operations, partition
 from swapdesk.flows.batch.bundle_promise import Payer
 from swapdesk.flows.batch.group_orders import GroupOrders
-from swapdesk.flows.batch.group_watch import GroupWatch, Turn, item_turn
-from swapdesk.flows.batch.holding import require_held
+from swapdesk.flows.batch.group_watch import GroupWatch
+from swapdesk.flows.batch.operations import Operations
 from swapdesk.flows.batch.parts import Parts
-from swapdesk.flows.batch.payable import LEAST_LEFT
 from swapdesk.flows.batch.paying import GroupPayments
 from swapdesk.flows.batch.settle_words import (
     BUILD_AGAIN,
@@ -32,20 +31,15 @@ from swapdesk.flows.batch.settle_words import (
     ending_of,
     outcome_of,
 )
-from swapdesk.flows.batch.standing import GroupStanding, Until, blocking, group_standing, overtaken
+from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
 from swapdesk.flows.batch.submitting import ARRIVES_WITHIN, Submission
 from swapdesk.flows.batch_log import JournaledGroup
 from swapdesk.flows.bundle_records import (
-    Built,
-    BundleItem,
     BundleState,
-    FundingNeed,
     JournaledBundle,
-    Paying,
 )
 from swapdesk.flows.call_log import PaidBefore
 from swapdesk.flows.dex_payment import (
-    DexPayment,
     Look,
     NotAgreed,
     NotSignable,
@@ -53,14 +47,11 @@ from swapdesk.flows.dex_payment import (
     StillOpen,
 )
 from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_records import StepState
 from swapdesk.flows.signing_session import Ending
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import WalletError
-from swapdesk.wallet.payload import Payload
 from swapdesk.wallet.promise import Asset
-from swapdesk.wallet.transactions import Signature
 from swapdesk.wire.tokens import Token
 
 
@@ -123,6 +114,20 @@ class GroupSettling:
             api, journal, clock, token_of, batch_id, group, group.multi_id, pace
         )
         self._parts = Parts(api, journal, clock, self._payer, self._payments, self._watch)
+        self._operations = Operations(
+            journal,
+            clock,
+            client,
+            account,
+            self._payer,
+            self._payments,
+            self._orders,
+            look,
+            pace,
+            self._watch,
+            batch_id,
+            group.number,
+        )
         self._submission = Submission(api, journal, clock, group.multi_id, pace, arrives)
 
     @property
@@ -164,7 +169,7 @@ class GroupSettling:
             await self._parts.send(bundle)
             return
         if bundle.state is BundleState.BUILT:
-            await self._sign(bundle)
+            await self._operations.sign(bundle)
             bundle = self._current()
         if until is Until.SIGNED:
             return
@@ -192,9 +197,6 @@ class GroupSettling:
         """Signatures that never left are given up by it."""
         return bundle.state is not BundleState.CONFIRMED and not bundle.under_way
 
-    def _late(self, bundle: JournaledBundle) -> bool:
-        return bundle.built.expires - self._clock.now() <= LEAST_LEFT
-
     # What an earlier run left open
 
     async def _settle_open(self) -> None:
@@ -202,9 +204,6 @@ class GroupSettling:
         bundle = self._newest()
         if bundle is None:
             return
-        await self._follow_open(bundle)
-
-    async def _follow_open(self, bundle: JournaledBundle) -> None:
         await self._payments.follow_all(promises.naming(self._payer, bundle.built))
         self._watch.moved()
 
@@ -214,7 +213,7 @@ class GroupSettling:
         """Ask what is to be signed, compare it with the group, and write it down."""
         solana = self._group.paid == "solana"
         if not solana:
-            self._refuse_beside_another()
+            self._operations.refuse_beside_another()
         found = await self._orders.to_pay()
         if not found.rows:
             reasons = "; ".join(f"row {one.row}: {one.reason}" for one in found.unpayable[:3])
@@ -235,98 +234,9 @@ class GroupSettling:
         self._watch.moved()
         return bundle
 
-    def _refuse_beside_another(self) -> None:
-        other = blocking(
-            self._journal,
-            self._batch_id,
-            self._group.number,
-            self._account.address,
-            self._payer.chain,
-            self._clock.now(),
-        )
-        if other is not None:
-            name = f"group {other.group} of batch {other.batch_id[:8]}"
-            raise Stopped(
-                "OTHER_UNDER_WAY",
-                f"What the smart account holds is for {name}, which is {other.state}.",
-                f"you: let {name} end first",
-            )
-
-    # Signing on EVM chains
-
-    async def _sign(self, bundle: JournaledBundle) -> None:
-        if self._late(bundle):
-            raise Stopped("ORDERS_EXPIRED", "An order of the bundle has expired.", BUILD_AGAIN)
-        await self._orders.require_same(bundle.built)
-        self._refuse_beside_another()
-        if overtaken(self._journal, bundle):
-            said = "The smart account paid another group, or its owner, since this was built."
-            raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
-        needs, items = bundle.built.needs, bundle.built.items
-        begun = {one.intent_id for one in self._payments.all if one.hash is not None}
-        missing = [
-            need
-            for need in needs
-            if promises.funding_intent(self._payer, need, bundle.number) not in begun
-        ]
-        await require_held(self._client, self._account, self._payer.chain, missing)
-        try:
-            for number, need in enumerate(needs, start=1):
-                self._watch.turns_to(Turn(need, 0, number, len(needs)))
-                await self._fund(bundle, need)
-        except Exception:
-            # What left before is told with what stopped it; a run that is cancelled waits for
-            # nothing.
-            await self._follow_open(bundle)
-            raise
-        await self._follow_open(bundle)
-        self._require_funded(bundle)
-        signatures = []
-        for number, item in enumerate(items, start=1):
-            self._watch.turns_to(item_turn(item, number, len(items)))
-            signed = await self._signature(bundle.built, item)
-            signatures.append(signed.signature)
-        self._journal.bundles.signed(bundle, signatures)
-        self._watch.moved()
-
-    async def _fund(self, bundle: JournaledBundle, need: FundingNeed) -> None:
-        intent = promises.funding_intent(self._payer, need, bundle.number)
-        promise = promises.funding_promise(self._payer, bundle.built, need, intent)
-
-        async def make() -> Payload:
-            return promises.funding_payload(bundle.built, need)
-
-        await self._payments.send(Paying.FUND, need, promise, make)
-        self._watch.moved()
-
-    def _require_funded(self, bundle: JournaledBundle) -> None:
-        """Raises Stopped where a transaction that fills the smart account failed."""
-        for need in bundle.built.needs:
-            entry = self._payments.of(promises.funding_intent(self._payer, need, bundle.number))
-            if entry is None or entry.state is not StepState.ACKED:
-                code = "" if entry is None or entry.code is None else f" is {entry.code.lower()}"
-                hash_ = None if entry is None else entry.hash
-                said = f"The transaction {hash_} that fills the smart account{code}."
-                raise Stopped("FUNDING_FAILED", said, BUILD_AGAIN, hash_=hash_)
-
-    async def _signature(self, built: Built, item: BundleItem) -> Signature:
-        intent = promises.item_intent(self._payer, item)
-        payment = DexPayment(
-            self._client,
-            self._journal,
-            self._clock,
-            promises.item_promise(self._payer, built, item, intent),
-            self._look,
-            self._pace,
-            self._watch,
-        )
-        signed = await payment.sign(promises.operation_payload(item))
-        assert isinstance(signed, Signature)
-        return signed
-
     async def _submit(self, bundle: JournaledBundle) -> None:
-        if self._late(bundle):
-            raise Stopped("ORDERS_EXPIRED", "An order of the bundle has expired.", BUILD_AGAIN)
+        self._operations.require_in_time(bundle)
+        self._operations.require_untouched(bundle)
         await self._orders.require_same(bundle.built)
         await self._submission.submit(bundle)
         self._watch.moved()
