@@ -79,7 +79,7 @@ async def run_batch(session: Session, create: CreateRequest, request: PayRequest
     plan = await creatable_plan(session, create, PAY, "pay")
     await _ready(session)
     made = await created(session, plan, again=create.again)
-    session.desk.journal.bundles.pay(made.batch.id, request.account)
+    session.desk.journal.batches.pay(made.batch.id, request.account)
     stopped = creation_error(made)
     if stopped is not None:
         tell_batch(session, made.batch)
@@ -101,7 +101,7 @@ async def resume_batch(session: Session, batch: str | None, request: PayRequest)
     if stopped is not None:
         tell_batch(session, made.batch)
         raise stopped
-    payer = journal.bundles.payer(found.id)
+    payer = journal.batches.payer(found.id)
     if payer is None and not any(one.begun for one in standings(journal, found.id)):
         tell_batch(session, made.batch)
         return creation_exit(made.batch)

@@ -335,6 +335,20 @@ class BatchLog:
         """Whether a batch of this journal has this group."""
         return bool(self._file.read("SELECT 1 FROM batch_group WHERE multi_id = ?", (multi_id,)))
 
+    def pay(self, batch_id: str, account: str) -> None:
+        """Commit that all groups of a batch are to be paid, one after another, from the accounts
+        of this name or address; empty for the first of each chain."""
+        with self._file.write() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO batch_payer (batch_id, account) VALUES (?, ?)",
+                (batch_id, account),
+            )
+
+    def payer(self, batch_id: str) -> str | None:
+        """Which account pays the batch as a whole; None where that was never asked for."""
+        rows = self._file.read("SELECT account FROM batch_payer WHERE batch_id = ?", (batch_id,))
+        return str(rows[0]["account"]) if rows else None
+
     def _move(
         self,
         db: sqlite3.Connection,

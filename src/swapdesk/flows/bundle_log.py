@@ -2,9 +2,7 @@
 
 A group has bundles, each of them built from one answer of the service; the newest counts. On an
 EVM chain a bundle is signed as a whole and then submitted once. On Solana it is a fixed
-partition of the deposits, and each part is a transaction of the wallet. Transactions of the
-wallet, those that fund a smart account and the parts on Solana, stand beside it by the intent
-under which the wallet's own records have them.
+partition of the deposits, and each part is a transaction of the wallet (``wallet_payment_log``).
 """
 
 from __future__ import annotations
@@ -26,8 +24,6 @@ from swapdesk.flows.bundle_records import (
     BundleState,
     FundingNeed,
     JournaledBundle,
-    Paying,
-    WalletPayment,
 )
 from swapdesk.flows.call_log import begin_bundle_payments, end_bundle_payments
 from swapdesk.flows.journal_file import JournalFile
@@ -214,102 +210,6 @@ class BundleLog:
         elif state not in UNDER_WAY:
             end_bundle_payments(db, ids, StepState.REFUSED)
 
-    # Transactions of the wallet
-
-    def begin(
-        self,
-        batch_id: str,
-        group: int,
-        paying: Paying,
-        need: FundingNeed,
-        intent_id: str,
-        service_ids: Sequence[str] = (),
-    ) -> WalletPayment:
-        """Commit a transaction before it is signed. Raises PaidBefore when something else paid one
-        of the orders, or may have."""
-        with self._file.write() as db:
-            begin_bundle_payments(db, service_ids, rfc3339(self._clock.now()))
-            (last,) = db.execute(
-                "SELECT coalesce(max(number), 0) FROM bundle_payment"
-                " WHERE batch_id = ? AND group_number = ?",
-                (batch_id, group),
-            ).fetchone()
-            number = int(last) + 1
-            db.execute(
-                "INSERT INTO bundle_payment (batch_id, group_number, number, paying, intent_id,"
-                " service_ids, symbol, decimals, contract, units, state)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    batch_id,
-                    group,
-                    number,
-                    paying,
-                    intent_id,
-                    json.dumps(list(service_ids)),
-                    need.symbol,
-                    need.decimals,
-                    need.contract,
-                    str(need.units),
-                    StepState.PREPARED,
-                ),
-            )
-        return WalletPayment(
-            number,
-            paying,
-            intent_id,
-            tuple(service_ids),
-            need.symbol,
-            need.decimals,
-            need.contract,
-            need.units,
-            StepState.PREPARED,
-            None,
-            None,
-        )
-
-    def payments(self, batch_id: str, group: int) -> list[WalletPayment]:
-        """In the order in which they were begun."""
-        rows = self._file.read(
-            "SELECT * FROM bundle_payment WHERE batch_id = ? AND group_number = ? ORDER BY number",
-            (batch_id, group),
-        )
-        return [_payment_of(row) for row in rows]
-
-    def set_payment(
-        self,
-        batch_id: str,
-        group: int,
-        payment: WalletPayment,
-        state: StepState,
-        *,
-        hash_: str | None = None,
-        code: str | None = None,
-    ) -> None:
-        with self._file.write() as db:
-            db.execute(
-                "UPDATE bundle_payment SET state = ?, hash = coalesce(?, hash), code = ?"
-                " WHERE batch_id = ? AND group_number = ? AND number = ?",
-                (state, hash_, code, batch_id, group, payment.number),
-            )
-            if state in (StepState.ACKED, StepState.REFUSED):
-                end_bundle_payments(db, payment.service_ids, state)
-
-    # Batches that are to be paid as a whole
-
-    def pay(self, batch_id: str, account: str) -> None:
-        """Commit that all groups of a batch are to be paid, one after another, from the accounts
-        of this name or address; empty for the first of each chain."""
-        with self._file.write() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO batch_payer (batch_id, account) VALUES (?, ?)",
-                (batch_id, account),
-            )
-
-    def payer(self, batch_id: str) -> str | None:
-        """Which account pays the batch as a whole; None where that was never asked for."""
-        rows = self._file.read("SELECT account FROM batch_payer WHERE batch_id = ?", (batch_id,))
-        return str(rows[0]["account"]) if rows else None
-
 
 def _newest(db: sqlite3.Connection, batch_id: str, group: int) -> sqlite3.Row | None:
     row: sqlite3.Row | None = db.execute(
@@ -362,20 +262,4 @@ def _bundle_of(row: sqlite3.Row) -> JournaledBundle:
         row["tx_hash"],
         row["code"],
         row["reason"],
-    )
-
-
-def _payment_of(row: sqlite3.Row) -> WalletPayment:
-    return WalletPayment(
-        row["number"],
-        Paying(row["paying"]),
-        row["intent_id"],
-        tuple(json.loads(row["service_ids"])),
-        row["symbol"],
-        row["decimals"],
-        row["contract"],
-        int(row["units"]),
-        StepState(row["state"]),
-        row["hash"],
-        row["code"],
     )

@@ -3,6 +3,7 @@
 ``journal.intents`` holds what was confirmed and how each request ended, ``journal.orders``
 every order this desk knows, ``journal.swaps`` the steps of swaps on chains, ``journal.batches``
 files of recipients and what became of every row, ``journal.bundles`` how their groups are paid,
+``journal.payments`` which transactions of the wallet that takes,
 ``journal.withdrawals`` what came back from smart accounts, and ``journal.calls`` writing calls
 made without an intent. All live in one file, so that an order and the end of its intent are one
 commit.
@@ -20,6 +21,7 @@ from swapdesk.flows.dex_log import DexLog
 from swapdesk.flows.intent_log import IntentLog
 from swapdesk.flows.journal_file import JournalFile
 from swapdesk.flows.order_log import OrderLog
+from swapdesk.flows.wallet_payment_log import WalletPaymentLog
 from swapdesk.flows.withdrawal_log import WithdrawalLog
 
 
@@ -35,6 +37,7 @@ class Journal:
         self.swaps = DexLog(file, clock)
         self.batches = BatchLog(file, clock)
         self.bundles = BundleLog(file, clock)
+        self.payments = WalletPaymentLog(file, clock)
         self.withdrawals = WithdrawalLog(file, clock)
         self.calls = CallLog(file, clock, self.orders)
 

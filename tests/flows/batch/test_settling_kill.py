@@ -23,11 +23,11 @@ CREATING = ("batches.mark_sent.after.1", "api.create_multi_exchange.after.1")
 CREATED = ("batches.mark_created.after.1", "api.build_multi_transactions.after.1")
 FUNDING = (
     "bundles.add.after.1",
-    "bundles.begin.after.1",
+    "payments.begin.after.1",
     "wallet.sign.after.1",
-    "bundles.set_payment.after.1",
+    "payments.set.after.1",
     "wallet.broadcast.after.1",
-    "bundles.begin.after.2",
+    "payments.begin.after.2",
     "wallet.sign.after.2",
 )
 SIGNING = ("wallet.review.after.3", "wallet.sign.after.3", "bundles.signed.after.1")

@@ -18,6 +18,7 @@ from swapdesk.flows.bundle_log import BundleLog
 from swapdesk.flows.call_log import CallLog
 from swapdesk.flows.dex_log import DexLog
 from swapdesk.flows.intent_log import IntentLog
+from swapdesk.flows.wallet_payment_log import WalletPaymentLog
 from swapdesk.wallet.client import WalletClient
 
 ROOMS = {
@@ -28,6 +29,7 @@ ROOMS = {
     "calls": CallLog,
     "batches": BatchLog,
     "bundles": BundleLog,
+    "payments": WalletPaymentLog,
 }
 
 

@@ -139,8 +139,8 @@ async def bundled(run: DeskRun, *, funded: bool) -> JournaledBundle:
     bundle = log.add(batch.id, group.number, built)
     for need in needs if funded else ():
         intent = f"{group.multi_id} fund 1 {need.contract or 'coin'}"
-        payment = log.begin(batch.id, group.number, Paying.FUND, need, intent)
-        log.set_payment(batch.id, group.number, payment, StepState.ACKED, hash_=PAID)
+        payment = desk.journal.payments.begin(batch.id, group.number, Paying.FUND, need, intent)
+        desk.journal.payments.set(batch.id, group.number, payment, StepState.ACKED, hash_=PAID)
     return bundle
 
 

@@ -51,7 +51,7 @@ class GroupPayments:
     ) -> None:
         self._client = client
         self._journal = journal
-        self._log = journal.bundles
+        self._log = journal.payments
         self._clock = clock
         self._look = look
         self._pace = pace
@@ -61,7 +61,7 @@ class GroupPayments:
 
     @property
     def all(self) -> list[WalletPayment]:
-        return self._log.payments(self._batch_id, self._group)
+        return self._log.of(self._batch_id, self._group)
 
     def of(self, intent_id: str) -> WalletPayment | None:
         """The newest payment under an intent."""
@@ -187,4 +187,4 @@ class GroupPayments:
         hash_: str | None = None,
         code: str | None = None,
     ) -> None:
-        self._log.set_payment(self._batch_id, self._group, entry, state, hash_=hash_, code=code)
+        self._log.set(self._batch_id, self._group, entry, state, hash_=hash_, code=code)

@@ -269,7 +269,7 @@ def group_standing(journal: Journal, batch_id: str, group: JournaledGroup) -> Gr
         batch_id,
         group,
         bundle,
-        tuple(log.payments(batch_id, group.number)),
+        tuple(journal.payments.of(batch_id, group.number)),
         *((None, 0) if bundle is None else withdrawn(journal, bundle)),
     )
 
