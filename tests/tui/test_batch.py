@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import partial
 
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch_log import RowState
+from swapdesk.flows.batch_records import RowState
 from swapdesk.flows.journal_records import StepState
 from swapdesk.tui.screens.batch import BatchScreen
 from swapdesk.tui.screens.orders import OrdersScreen

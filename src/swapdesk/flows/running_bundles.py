@@ -17,7 +17,7 @@ from swapdesk.flows.batch.group_account import (
 )
 from swapdesk.flows.batch.group_signing import GroupSigning, group_id
 from swapdesk.flows.batch.standing import Until, signs, standings
-from swapdesk.flows.batch_log import JournaledGroup
+from swapdesk.flows.batch_records import JournaledGroup
 from swapdesk.flows.dex_payment import Pace
 from swapdesk.flows.intent import TokenFacts
 from swapdesk.flows.journal_file import JournalUnavailable

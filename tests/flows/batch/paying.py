@@ -27,7 +27,7 @@ from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.settling import GroupChain, GroupSettling
 from swapdesk.flows.batch.standing import GroupStanding, standings
-from swapdesk.flows.batch_log import JournaledGroup, NewGroup, NewRow
+from swapdesk.flows.batch_records import JournaledGroup, NewGroup, NewRow
 from swapdesk.flows.bundle_records import BundleDeposit, BundleState
 from swapdesk.flows.dex_payment import Agreed, Pace
 from swapdesk.flows.journal import Journal

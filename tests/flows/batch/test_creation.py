@@ -25,7 +25,7 @@ from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.results import ENDS, HEADS, result_rows, results_csv
 from swapdesk.flows.batch.sheet import Column
-from swapdesk.flows.batch_log import BatchCreatedBefore, RowEnd, RowState
+from swapdesk.flows.batch_records import BatchCreatedBefore, RowEnd, RowState
 from swapdesk.flows.catalog import Catalog
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import StepState

@@ -13,7 +13,7 @@ import pytest_asyncio
 from flows.batch.paying import RECIPIENT, Payer, PayingPlace, paying, told_otherwise
 from flows.faulty_network import lose_answer
 from swapdesk.flows.batch.standing import Until
-from swapdesk.flows.batch_log import RowState
+from swapdesk.flows.batch_records import RowState
 from swapdesk.flows.bundle_records import BundleState
 from swapdesk.flows.call_log import PaidBefore
 from swapdesk.flows.journal_records import StepState

@@ -10,7 +10,7 @@ import pytest
 
 from flows.orders import NOW, order
 from swapdesk.clock import ManualClock
-from swapdesk.flows.batch_log import NewGroup, NewRow, RowEnd, RowState
+from swapdesk.flows.batch_records import NewGroup, NewRow, RowEnd, RowState
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.known_orders import KnownOrders
 from swapdesk.flows.order_summary import summarise

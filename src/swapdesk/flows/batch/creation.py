@@ -18,7 +18,7 @@ from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown, RateLi
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.comparing import differing
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
-from swapdesk.flows.batch_log import (
+from swapdesk.flows.batch_records import (
     JournaledBatch,
     JournaledGroup,
     NewGroup,

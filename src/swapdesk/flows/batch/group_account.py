@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from swapdesk.flows.batch.group_watch import GroupWatch
 from swapdesk.flows.batch.settling import GroupChain, GroupSettling
 from swapdesk.flows.batch.standing import GroupStanding
-from swapdesk.flows.batch_log import JournaledGroup
+from swapdesk.flows.batch_records import JournaledGroup
 from swapdesk.flows.chain_links import KINDS
 from swapdesk.flows.coin_price import native_coin
 from swapdesk.flows.dex_payment import Look, Pace

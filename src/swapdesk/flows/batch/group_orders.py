@@ -9,7 +9,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.batch.payable import Payables, changed, payables
 from swapdesk.flows.batch.settle_words import BUILD_AGAIN, Stopped
 from swapdesk.flows.batch.standing import group_standing
-from swapdesk.flows.batch_log import JournaledGroup
+from swapdesk.flows.batch_records import JournaledGroup
 from swapdesk.flows.bundle_records import Built
 from swapdesk.flows.dex_payment import Pace
 from swapdesk.flows.journal import Journal

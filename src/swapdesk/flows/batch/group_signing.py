@@ -9,7 +9,7 @@ from decimal import Decimal
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.group_watch import GroupWatch, Turn
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
-from swapdesk.flows.batch_log import JournaledGroup
+from swapdesk.flows.batch_records import JournaledGroup
 from swapdesk.flows.bundle_records import BundleState
 from swapdesk.flows.flow_step import FlowStep, Mark
 from swapdesk.flows.intent import TokenFacts

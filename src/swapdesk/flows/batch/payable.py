@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from swapdesk.chain.addresses.decoding import check_address, same_address
 from swapdesk.flows.batch.comparing import differing
-from swapdesk.flows.batch_log import JournaledGroup, RowState
+from swapdesk.flows.batch_records import JournaledGroup, RowState
 from swapdesk.flows.bundle_records import BundleDeposit
 from swapdesk.flows.folding import display_of
 from swapdesk.wire.encoding.codec import decode

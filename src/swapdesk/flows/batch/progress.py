@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
-from swapdesk.flows.batch_log import JournaledBatch, RowState
+from swapdesk.flows.batch_records import JournaledBatch, RowState
 from swapdesk.flows.bundle_records import BundleState
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import StepState

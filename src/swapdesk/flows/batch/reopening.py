@@ -6,7 +6,7 @@ from datetime import datetime
 
 from swapdesk.flows.batch.progress import batch_progress
 from swapdesk.flows.batch.sheet import TEMPLATE, Column, InputRow, Separator, Sheet
-from swapdesk.flows.batch_log import JournaledBatch, RowState
+from swapdesk.flows.batch_records import JournaledBatch, RowState
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.tracked_order import KNOWN_TO_API
 

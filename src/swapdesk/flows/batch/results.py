@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from swapdesk.flows.batch.sheet import TEMPLATE
-from swapdesk.flows.batch_log import JournaledBatch, JournaledRow
+from swapdesk.flows.batch_records import JournaledBatch, JournaledRow
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.order_export import FORMULA
 from swapdesk.wire.orders import Order

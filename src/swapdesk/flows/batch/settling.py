@@ -33,7 +33,7 @@ from swapdesk.flows.batch.settle_words import (
 )
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
 from swapdesk.flows.batch.submitting import ARRIVES_WITHIN, Submission
-from swapdesk.flows.batch_log import JournaledGroup
+from swapdesk.flows.batch_records import JournaledGroup
 from swapdesk.flows.bundle_records import (
     BundleState,
     JournaledBundle,

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from swapdesk.flows.batch.bundle_promise import funded_bundle
 from swapdesk.flows.batch.shared_account import withdrawn
-from swapdesk.flows.batch_log import JournaledGroup, RowState
+from swapdesk.flows.batch_records import JournaledGroup, RowState
 from swapdesk.flows.bundle_records import Built, BundleState, JournaledBundle, Paying, WalletPayment
 from swapdesk.flows.journal import Journal
 from swapdesk.flows.journal_records import StepState
