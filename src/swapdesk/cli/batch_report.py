@@ -48,11 +48,12 @@ def tell_plan(output: Output, plan: BatchPlan, left: Allowance | None) -> None:
 
 
 def group_words(group: PlannedGroup) -> str:
-    """``20 rows on Ethereum, 1 bundle, signed once``."""
+    """``20 rows on Ethereum, 1 bundle of 20 transfers, signed once``, for each token once."""
     count = len(group.rows)
     words = f"{count} row{'' if count == 1 else 's'} on {group.chain_name}"
     if group.paid == "bundle":
-        return f"{words}, 1 bundle of {count} transfers, signed once"
+        signed = "signed once" if group.signatures == 1 else f"{group.signatures} signatures"
+        return f"{words}, 1 bundle of {count} transfers, {signed}"
     if group.paid == "solana":
         return f"{words}, {group.signatures} transactions or more, each signed"
     return f"{words}, each deposit paid by itself"
