@@ -11,8 +11,8 @@ from service.kill_loop import run, verify
 
 @pytest.mark.timeout(600)
 async def test_kill_nine_at_random_moments(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """20 cycles, 100 with ``--full``; nothing acknowledged is lost, nothing exists twice."""
-    cycles = 100 if request.config.getoption("--full", default=False) else 20
+    """10 cycles, 100 with ``--full``; nothing acknowledged is lost, nothing exists twice."""
+    cycles = 100 if request.config.getoption("--full", default=False) else 10
     tally = await run(tmp_path, cycles=cycles, seed=20261120)
     assert tally.cycles == cycles
     assert await verify(tmp_path, tally) == []

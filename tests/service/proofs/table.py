@@ -8,6 +8,7 @@ A row is a kind and a name on the wire with the tests that prove it, each as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -42,8 +43,13 @@ ROWS: dict[Key, tuple[str, ...]] = {
 }
 
 
-def promised() -> Iterator[Key]:
+@cache
+def promised() -> frozenset[Key]:
     """Every state, code, answer, input and bound of the code; unusual fields are chosen by hand."""
+    return frozenset(_promised())
+
+
+def _promised() -> Iterator[Key]:
     for state in OrderStatus:
         yield "status", state.name
     for display in DisplayStatus:
