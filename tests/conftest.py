@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import forked_processes
+import furnished_home
 import sampling
 from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
 
@@ -21,6 +23,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # As at the entries of our own processes.
 leave_out_validator_keys()
 postpone_precompiles()
+forked_processes.install()
 
 
 # Half a million objects live as long as the run, and every full collection walks them: it comes
@@ -39,6 +42,17 @@ def pytest_configure(config: pytest.Config) -> None:
     # How long an example takes belongs to the machine; benchmarks measure time, tests do not.
     settings.register_profile("suite", deadline=None, max_examples=sampling.examples())
     settings.load_profile("suite")
+    if not _is_worker(config):
+        furnished_home.begin(early=bool(config.getoption("numprocesses", None)))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not _is_worker(config):
+        furnished_home.end()
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

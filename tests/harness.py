@@ -21,13 +21,13 @@ from typing import Any, TypeVar
 
 import httpx
 
-from forked_commands import CommandServer
+from forked_processes import runs_module
+from furnished_home import furnish
 
 T = TypeVar("T")
 
 START_SECONDS = 40.0
 COMMAND_SECONDS = 50.0
-_COMMANDS = CommandServer()
 
 
 def environment(home: Path, **extra: str) -> dict[str, str]:
@@ -92,10 +92,16 @@ def cli(
     seconds: float = COMMAND_SECONDS,
 ) -> Result:
     """Run one command to its end, without a terminal."""
-    out, err, code = _COMMANDS.run(
-        list(arguments), environment(home, **(env or {})), home, stdin.encode(), seconds
+    ended = subprocess.run(
+        [sys.executable, "-m", "swapdesk", *arguments],
+        env=environment(home, **(env or {})),
+        cwd=home,
+        input=stdin.encode(),
+        capture_output=True,
+        timeout=seconds,
+        check=False,
     )
-    return Result(out.decode(), err.decode(), code)
+    return Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
 
 
 @dataclass
@@ -139,7 +145,7 @@ class Sandbox:
 
     def _kill(self, module: str) -> None:
         for pid in children(self.process.pid):
-            if _command_line(pid).rstrip().endswith(f" {module}"):
+            if runs_module(pid, module):
                 os.kill(pid, signal.SIGKILL)
                 return
         raise AssertionError(f"no {module} runs")
@@ -161,11 +167,18 @@ class Sandbox:
             self.process.wait()
 
 
-def start_sandbox(home: Path, *, speed: float = 600, seed: int = 0) -> Sandbox:
-    """A sandbox on the data directory of ``home``; its state survives :meth:`Sandbox.stop`."""
+def start_sandbox(
+    home: Path, *, speed: float = 600, furnished: bool = True, wallet: bool = False
+) -> Sandbox:
+    """A sandbox on the data directory of ``home``; its state survives :meth:`Sandbox.stop`.
+
+    On a new home it is one that was used before, unless it shall not be ``furnished``; with
+    ``wallet`` the home has accounts with money, too."""
+    if furnished and not (home / "sandbox").exists():
+        furnish(home, wallet=wallet)
     process = start_command(
         *("serve", "--sandbox", "--lifeline", "--data", str(home / "sandbox")),
-        *("--speed", str(speed), "--seed", str(seed)),
+        *("--speed", str(speed)),
         home=home,
         # The pipe ends the sandbox also when the test process is killed.
         stdin=subprocess.PIPE,
@@ -218,10 +231,3 @@ def alive(pid: int) -> bool:
     )
     state = listing.stdout.strip()
     return bool(state) and not state.startswith("Z")
-
-
-def _command_line(pid: int) -> str:
-    listing = subprocess.run(
-        ["ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False
-    )
-    return listing.stdout

@@ -14,7 +14,7 @@ from harness import Sandbox, running_sandbox
 @pytest.fixture(scope="session")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """A fast sandbox, shared; a test that breaks it puts it right again."""
-    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600) as running:
+    with running_sandbox(tmp_path_factory.mktemp("home"), wallet=True) as running:
         yield running
 
 

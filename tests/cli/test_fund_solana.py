@@ -30,7 +30,7 @@ KILLED = ("wallet.sign.after.1", "calls.add_payment.after.1", "wallet.broadcast.
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """One of its own: its clock is moved further than a live profile bears."""
-    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600) as running:
+    with running_sandbox(tmp_path_factory.mktemp("home"), wallet=True) as running:
         yield running
 
 

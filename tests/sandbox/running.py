@@ -16,12 +16,13 @@ from typing import Any, TypeVar
 
 import httpx
 
+from forked_processes import runs_module
 from swapdesk.sandbox.run_file import ReadyLine
 
 START_SECONDS = 20.0
 T = TypeVar("T")
 
-_PROGRAM = """
+PROGRAM = """
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -86,7 +87,7 @@ class Running:
             [
                 sys.executable,
                 "-c",
-                _PROGRAM,
+                PROGRAM,
                 str(self.data),
                 "" if self.seed is None else str(self.seed),
                 self.speed or "",
@@ -130,12 +131,7 @@ class Running:
 
         def find() -> int | None:
             for pid in children_of(self.process.pid):
-                try:
-                    line = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-                except OSError:
-                    # It ended since it was listed.
-                    continue
-                if alive(pid) and module.encode() in line:
+                if alive(pid) and runs_module(pid, module):
                     return pid
             return None
 

@@ -16,6 +16,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from forked_processes import in_fresh_interpreters
 from sandbox.running import Running, alive, children_of, create_order, until
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, find_running, read_run_file
 from swapdesk.sandbox.world import find_token
@@ -26,7 +27,7 @@ ALICE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 
 def test_ready_line_and_run_file(tmp_path: Path) -> None:
-    with Running(tmp_path) as sandbox:
+    with in_fresh_interpreters(), Running(tmp_path) as sandbox:
         line = json.loads(sandbox.first_line)
         assert set(line) >= {"url", "control", "controlToken", "partners"}
         assert line["url"].startswith("http://127.0.0.1:")

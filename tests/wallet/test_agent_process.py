@@ -11,12 +11,14 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from eth_account import Account as EthAccount
 
+from forked_processes import in_fresh_interpreters
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Kind, Origin, export_phrase
 from swapdesk.wallet.agent_process import AGENT
@@ -25,6 +27,14 @@ from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WrongPassph
 from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.protocol import MAX_FRAME, Operation
 from wallet.agents import PASSPHRASE, Start
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """Agents as a desk starts them, from nothing."""
+    with in_fresh_interpreters():
+        yield
+
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

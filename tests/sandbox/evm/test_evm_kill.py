@@ -22,6 +22,8 @@ from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.evm.sandbox_keys import FAUCET, sandbox_key
 from swapdesk.sandbox.partner_keys import load_key
 
+pytestmark = pytest.mark.timeout(180)
+
 CHAIN_ID = 1_337_042_161
 
 
