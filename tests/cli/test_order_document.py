@@ -123,3 +123,15 @@ def test_a_refund_with_an_amount_is_told_exactly() -> None:
         display_status=DisplayStatus.REFUNDED.value, in_status=7, refund_amount=Decimal("0.49994")
     )
     assert dict(order_facts(back, NOW))["Came back"] == "0.49994 BTC"
+
+
+def test_a_completed_order_names_what_was_sent_and_the_payout_of_its_route() -> None:
+    done = DisplayStatus.SWAP_COMPLETED.value
+    standard = tracked(display_status=done, in_status=4, in_transaction_out_hash="0xaa")
+    private = tracked(display_status=done, in_status=4, out_transaction_out_hash="0xbb")
+    assert dict(order_facts(standard, NOW))["Payout hash"] == "0xaa"
+    assert dict(order_facts(private, NOW))["Payout hash"] == "0xbb"
+    assert "You sent" in dict(order_facts(standard, NOW))
+    assert "You send" in dict(order_facts(tracked(), NOW))
+    expired = tracked(display_status=DisplayStatus.EXPIRED.value)
+    assert "You were to send" in dict(order_facts(expired, NOW))

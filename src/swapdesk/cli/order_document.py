@@ -9,7 +9,16 @@ from typing import Any
 
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.notation import day, elapsed, grouped_address
-from swapdesk.flows.order_pair import UNSAID, Outcome, Proceeds, get_label, shown, unsaid
+from swapdesk.flows.order_pair import (
+    UNSAID,
+    Outcome,
+    Proceeds,
+    get_label,
+    payout_hash,
+    send_label,
+    shown,
+    unsaid,
+)
 from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_sentence import next_actor, order_sentence, sent_amount
 from swapdesk.flows.order_summary import summarise
@@ -96,7 +105,7 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
         ("Money", summary.money),
         ("Next", next_actor(summary)),
         ("By", summary.by),
-        ("You send", _side(order.in_amount, sent, order.in_token)),
+        (send_label(order, got.outcome), _side(order.in_amount, sent, order.in_token)),
         (
             get_label(got.outcome, theirs=theirs),
             _came_back(order, got) if back else _side(got.amount, got.symbol, order.out_token),
@@ -106,7 +115,7 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
         ("Memo", order.receiver_tag or ""),
         ("Created", day(order.created, now) if order.created else ""),
         ("Elapsed", spent),
-        ("Payout hash", order.out_transaction_out_hash or ""),
+        ("Payout hash", payout_hash(order) or ""),
         ("Refund to", grouped_address(order.refund_address) if order.refund_address else ""),
         ("Refund hash", order.refund_hash or ""),
     ]

@@ -20,6 +20,7 @@ from typing import Any
 from swapdesk.flows.folding import display_of
 from swapdesk.flows.notation import copied_amount, iso
 from swapdesk.flows.order_account import kept_by_provider
+from swapdesk.flows.order_pair import payout_hash
 from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_sentence import next_actor
 from swapdesk.flows.order_summary import summarise
@@ -139,7 +140,7 @@ def _row(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
         "recipient": order.receiver_address,
         "recipientLabel": intent.recipient_label if intent is not None else None,
         "recipientMemo": order.receiver_tag,
-        "payoutHash": order.out_transaction_out_hash or order.in_transaction_out_hash,
+        "payoutHash": payout_hash(order),
         "refundAddress": order.refund_address,
         "refundAmount": order.refund_amount,
         "refundKept": kept_by_provider(order),

@@ -14,6 +14,7 @@ from enum import Enum
 from swapdesk.flows.folding import display_of, ended
 from swapdesk.flows.intent import Intent, TokenFacts
 from swapdesk.flows.notation import NOTHING, tracker_amount
+from swapdesk.flows.order_case import deposit_arrived
 from swapdesk.wire.orders import DisplayStatus, Order
 from swapdesk.wire.tokens import Token
 
@@ -66,6 +67,19 @@ def get_label(outcome: Outcome, *, theirs: bool = False) -> str:
         return "Came back"
     verb = {Outcome.AHEAD: "get", Outcome.GOT: "got", Outcome.MISSED: "were to get"}[outcome]
     return f"{'They' if theirs else 'You'} {verb}"
+
+
+def payout_hash(order: Order) -> str | None:
+    """Of the transaction that pays the recipient: a private order tells that of its second leg,
+    any other one that of its only leg (wire decisions: Order)."""
+    return order.out_transaction_out_hash or order.in_transaction_out_hash
+
+
+def send_label(order: Order, outcome: Outcome) -> str:
+    """``You send``, ``You sent``, ``You were to send``: only what arrived was sent."""
+    if deposit_arrived(order):
+        return "You sent"
+    return "You were to send" if outcome is Outcome.MISSED else "You send"
 
 
 UNSAID = "the service does not say how much"

@@ -19,7 +19,7 @@ from swapdesk.flows.notation import (
     table_amount,
 )
 from swapdesk.flows.order_account import refund_chain
-from swapdesk.flows.order_pair import UNSAID, Outcome, get_label, unsaid
+from swapdesk.flows.order_pair import UNSAID, Outcome, get_label, payout_hash, unsaid
 from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_state import OrderState
 from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
@@ -272,8 +272,9 @@ def _facts(tracked: TrackedOrder, state: OrderState) -> list[Fact]:
         wait = expected(state.expected.total_seconds() if state.expected else None)
         said = f"{expected(state.elapsed.total_seconds()).removeprefix('~')} of {wait}"
         facts.append(Fact("Time", said))
-    if order.in_transaction_out_hash:
-        facts.append(Fact("Payout tx", order.in_transaction_out_hash))
+    paid = payout_hash(order)
+    if paid:
+        facts.append(Fact("Payout tx", paid))
     return facts
 
 

@@ -12,7 +12,7 @@ from swapdesk.flows.intent import Intent
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
 from swapdesk.flows.order_account import kept_as_fee, kept_by_provider, refund_chain
 from swapdesk.flows.order_case import Case, deposit_arrived
-from swapdesk.flows.order_pair import UNSAID
+from swapdesk.flows.order_pair import UNSAID, payout_hash
 from swapdesk.flows.order_route import route_of
 from swapdesk.flows.order_summary import OrderSummary
 from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
@@ -175,7 +175,7 @@ def _unknown(*, live: bool) -> tuple[str, ...]:
 
 
 def _payout(order: Order, summary: OrderSummary, *, live: bool) -> list[Fact]:
-    paid = order.out_transaction_out_hash or order.in_transaction_out_hash
+    paid = payout_hash(order)
     chain = order.out_token.chain_data.name if order.out_token else ""
     if paid:
         note = f"on {chain}" if chain else ""
