@@ -11,7 +11,7 @@ from sandbox.evm.evm_world import stranger
 from service.dex.trading import Floor, trader
 from swapdesk.chain.calldata import erc20
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 async def test_a_swap_with_an_approval(floor: Floor) -> None:

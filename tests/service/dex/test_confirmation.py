@@ -9,7 +9,7 @@ import pytest
 from service.dex.trading import Floor, Trader, trader
 from service.world import AS_SECOND
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 UNKNOWN = "0x" + "ab" * 32
 

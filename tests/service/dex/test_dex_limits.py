@@ -11,7 +11,7 @@ from service.dex.trading import Floor, told, trader
 from swapdesk.wire.encoding.numbers import plain, quantize
 from swapdesk.wire.tokens import Token
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 async def limits(floor: Floor, token_in: str, token_out: str) -> dict[str, Any]:

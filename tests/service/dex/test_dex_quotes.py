@@ -12,7 +12,7 @@ from service.dex.trading import Floor, Trader, told, trader
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
 from swapdesk.wire.tokens import Token
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 async def rows(

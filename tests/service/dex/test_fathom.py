@@ -9,7 +9,7 @@ import pytest
 
 from service.dex.trading import Floor, Trader, trader
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 async def quoted(floor: Floor, number: int) -> tuple[Trader, dict[str, Any]]:

@@ -12,7 +12,7 @@ from service.dex.trading import Floor, Trader, trader
 from swapdesk.chain.calldata.venues import INVALIDATE
 from swapdesk.wire.orders import LegStatus
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 async def quoted(floor: Floor, number: int) -> tuple[Trader, dict[str, Any]]:

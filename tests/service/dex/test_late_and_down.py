@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
+import pytest_asyncio
 
 from sandbox.evm.evm_world import KEY, stranger
-from service.dex.trading import BASE, Floor, told, trader
+from service.dex.trading import BASE, Floor, told, trader, trading
 from service.new_store import open_new
 from service.world import AS_FIRST, PARTNERS
 from swapdesk.chain.calldata import erc20
@@ -21,6 +23,13 @@ from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def floor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Floor]:
+    """A world of its own: here venues and chains are down, and orders stay open."""
+    async with trading(tmp_path_factory.mktemp("dex")) as made:
+        yield made
 
 
 @pytest.mark.parametrize(("sell", "buy"), [("ETH", "USDC"), ("USDC", "WETH")])

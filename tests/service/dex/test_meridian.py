@@ -9,7 +9,7 @@ import pytest
 
 from service.dex.trading import Floor, trader
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 async def test_a_transfer_to_another_chain(floor: Floor) -> None:

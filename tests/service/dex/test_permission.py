@@ -11,7 +11,7 @@ from service.world import AS_SECOND
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import SANDBOX_VENUES
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}
 

@@ -12,7 +12,7 @@ from swapdesk.chain.calldata.venues import SWAP_TOKENS
 from swapdesk.sandbox.faults import SIGNING_FAULTS, ActiveFault, AnswerFault
 from swapdesk.sandbox.tampering import ATTACKER
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 F = AnswerFault
 
