@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
+from flows.orders import NOW, intent, order
+from swapdesk.clock import ManualClock
+from swapdesk.flows.dex_payment import Agreed
+from swapdesk.flows.journal import Journal
 from swapdesk.flows.replacement import Done, Kept, Proposed
+from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.wallet_funding import NotPaid, WalletFunding
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode as Code
+from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState
 from wallet.owner import PAID, Owner
 
@@ -37,6 +47,33 @@ async def test_a_payment_that_waits_is_taken_back_and_never_paid(owner: Owner) -
     assert await owner.trader.paid() == before
     # Asked for again, it is what it was.
     assert await owner.cancelling.propose(first.hash) == ended
+
+
+async def test_an_order_whose_payment_was_taken_back_says_so(owner: Owner, tmp_path: Path) -> None:
+    before = await owner.trader.paid()
+    client, first = await owner.waiting("an order's")
+    proposed = await owner.cancelling.propose(first.hash)
+    assert isinstance(proposed, Proposed)
+    assert isinstance(await owner.cancelling.replace(proposed), Done)
+    confirmed = intent(id="an order's")
+    tracked = TrackedOrder(order(confirmed), confirmed, None, False, NOW, "journal")
+    account = next(
+        one
+        for one in (await owner.wallet.accounts()).accounts
+        if one.address == owner.trader.address
+    )
+
+    async def asked(review: Review) -> Agreed | None:
+        raise AssertionError(review.title)
+
+    with closing(Journal.open(tmp_path / "journal.db", ManualClock(NOW))) as journal:
+        funding = WalletFunding(client, journal, ManualClock(NOW), asked, lambda _: tracked)
+        ended = await funding.fund(tracked, account, None)
+        assert isinstance(ended, NotPaid)
+        assert ended.code == "TAKEN_BACK"
+        assert "was cancelled" in ended.reason
+        assert journal.calls.payment_of(tracked.service_id) is None
+    assert await owner.trader.paid() == before
 
 
 async def test_what_was_executed_cannot_be_taken_back(owner: Owner) -> None:

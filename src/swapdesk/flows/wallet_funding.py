@@ -32,13 +32,24 @@ from swapdesk.wallet.errors import AgentGone, Refused, WalletError
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import FINAL, HARMLESS, SignedTransaction, TransactionState
+from swapdesk.wallet.transactions import (
+    EXECUTED,
+    FINAL,
+    HARMLESS,
+    SignedTransaction,
+    TransactionState,
+)
 from swapdesk.wire.encoding.codec import encode_json
 
 log = logging.getLogger(__name__)
 
 LEAST_LEFT = timedelta(seconds=30)
 """Nothing leaves for an order that waits no longer than this."""
+TAKEN_BACK = "TAKEN_BACK"
+_TAKEN_BACK = (
+    "Its payment was cancelled, and the wallet pays nothing again under the same confirmation."
+    " Pay it by hand, or let it expire."
+)
 _TAKEN = frozenset({RefusalCode.READ_ONLY, RefusalCode.ALREADY_SIGNED})
 """Another process has the wallet, or has signed: whose payment stands is not ours to say."""
 
@@ -103,6 +114,9 @@ class WalletFunding:
                 return await self._followed(tracked, kept, call)
             if earlier is not None and (not earlier.by_wallet or _settled(earlier)):
                 return NotPaid("PAID_BEFORE", _said(earlier))
+            if await self._taken_back(tracked):
+                self._free(earlier, TAKEN_BACK)
+                return NotPaid(TAKEN_BACK, _TAKEN_BACK)
             return await self._paid(tracked, account, coin_price, earlier)
         except JournalUnavailable:
             return NotPaid("NO_JOURNAL", NO_JOURNAL.cause)
@@ -117,6 +131,14 @@ class WalletFunding:
         kept = [one for one in signed if one.purpose is Purpose.DEPOSIT]
         kept = [one for one in kept if one.state not in HARMLESS]
         return telling(kept)
+
+    async def _taken_back(self, tracked: TrackedOrder) -> bool:
+        """Whether its payment was cancelled: the wallet signs no other one for what was confirmed
+        then. Raises WalletError."""
+        if tracked.intent is None:
+            return False
+        signed = await self._client.transactions(tracked.intent.id)
+        return any(one.purpose is Purpose.CANCEL and one.state in EXECUTED for one in signed)
 
     def _noted(self, tracked: TrackedOrder, earlier: JournaledCall | None, account: str) -> int:
         """The entry of the payment in the journal, made now where there is none."""
