@@ -127,8 +127,17 @@ class DeskRun:
         await self.settle(seen, repr(words))
 
     async def see(self, words: str, seconds: float = 20.0) -> None:
-        """Wait for words on the screen."""
-        await self.settle(lambda: words in self.text, repr(words), seconds)
+        """Wait for words on the screen, which is read again when something was drawn."""
+        read = -1
+
+        def shown() -> bool:
+            nonlocal read
+            if self.frames == read:
+                return False
+            read = self.frames
+            return words in self.text
+
+        await self.settle(shown, repr(words), seconds)
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)

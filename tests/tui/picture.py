@@ -71,6 +71,7 @@ async def settled(run: DeskRun) -> str:
     drawn, same = -1, 0
     for _ in range(MOST_LOOKS):
         await run.pilot.pause(0.02)
+        await run.pilot.pause()
         now = run.frames
         drawn, same = now, same + 1 if now == drawn else 0
         if same >= LOOKS:
