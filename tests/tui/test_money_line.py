@@ -53,3 +53,17 @@ def test_the_place_is_shortened_before_the_step_and_neither_is_cut(
     )  # fmt: skip
     line = plain_text(money_line(state, width))
     assert (line.startswith(f"{shown[0]}  "), line.endswith(f"  {shown[1]}")) == (True, True)
+
+
+@pytest.mark.parametrize("width", [40, 76, 80])
+def test_the_longest_step_leaves_the_beginning_of_the_place(width: int) -> None:
+    state = MoneyState("with " + "Cobalt" * 20, "Cobalt" * 40 + ": it pays out", "with Cobalt.")
+    line = plain_text(money_line(state, width))
+    assert line.startswith("Funds with")
+    assert "  Next Cobalt" in line
+    assert len(line) == width
+
+
+def test_a_step_alone_has_the_whole_row() -> None:
+    said = "Next you: " + "x" * 30
+    assert plain_text(money_line(MoneyState("", said[5:]), 40)) == said
