@@ -1,4 +1,7 @@
-"""Chains, service, wallet agent and journal of a swap, all of them real."""
+"""Chains, service, wallet agent and journal of the swaps of this folder, all of them real.
+
+Each test has a key and a journal of its own, and takes back the faults it asked for.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ import pytest_asyncio
 from flows.dex.swapping import Place, Swapper, swapping
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
 async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
     async with swapping(tmp_path_factory.mktemp("swap")) as made:
         yield made
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
 async def first(place: Place, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Swapper]:
     """Whose wallet agent others may use, each with a key of their own: starting one takes longer
     than most tests."""

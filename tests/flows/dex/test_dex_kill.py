@@ -16,7 +16,7 @@ from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 APPROVING = ("steps.begin.after.1", "wallet.sign.after.1", "wallet.broadcast.after.1")
 ORDERING = ("steps.sent.after.2", "api.create_exchange.after.1", "intents.mark_created.after.1")

@@ -19,7 +19,7 @@ from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.orders import Order
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 CHAIN = "base"
 IMPATIENT = Pace(look=0.01, patience=1.0)

@@ -16,7 +16,7 @@ from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.tokens import Token
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 ROUTER = next(one.address for one in SANDBOX_VENUES if one.provider == "ba")
 

@@ -14,7 +14,7 @@ from flows.dex.swapping import Place, Swapper
 from swapdesk.flows.dex_outcome import SwapEnded, Swapped
 from swapdesk.wallet.promise import Purpose
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 async def test_a_permit_and_the_swap_that_uses_it(

@@ -14,7 +14,7 @@ from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.orders import Order
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
 def steps(someone: Swapper, intent_id: str) -> list[tuple[str, StepState]]:

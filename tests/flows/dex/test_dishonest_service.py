@@ -26,10 +26,10 @@ from swapdesk.sandbox.faults import AnswerFault as F
 from swapdesk.sandbox.tampering import APPROVE, CHAIN, CREATE
 from swapdesk.wallet.promise import Purpose
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
 async def lying(place: Place) -> AsyncIterator[PartnerApi]:
     """The service behind its faults, as a desk reaches it."""
     floor = place.floor
