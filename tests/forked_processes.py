@@ -12,82 +12,28 @@ itself forks directly when it starts a process, as a sandbox does its children.
 from __future__ import annotations
 
 import array
-import asyncio
 import atexit
-import concurrent.futures.thread
 import contextlib
 import ctypes
-import fcntl
-import gc
-import importlib
-import importlib.util
 import json
 import os
-import pkgutil
-import runpy
-import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-_TESTS = Path(__file__).parent
-_HEAD = 4
+from fork_server import HEAD
+from forked_program import Program, forked, name_of
+from known_programs import words_of
+
 _PR_SET_CHILD_SUBREAPER = 36
-_ABOVE = 64
-"""Descriptors are moved above this while they are put in their places."""
-
-_AGENT = (
-    "swapdesk.agent.__main__",
-    "swapdesk.agent.process.service",
-    "swapdesk.agent.process.pipe",
-    "swapdesk.agent.process.opened:load_signing",
-    "web3",
-)
-_COMMANDS = ("swapdesk.cli.main", "swapdesk.cli.*")
-_CHAINS = (
-    "swapdesk.sandbox.node.evm.standalone",
-    "swapdesk.sandbox.node.evm.bundler.bundlers",
-    "swapdesk.sandbox.node.evm.methods",
-    "swapdesk.sandbox.node.evm.node",
-    "swapdesk.sandbox.node.solana.node",
-    "swapdesk.sandbox.evm_world.keeper",
-    "swapdesk.sandbox.evm_world.treasury",
-)
-_SANDBOX = (
-    *_CHAINS,
-    "swapdesk.sandbox.supervisor",
-    "swapdesk.sandbox.service_process",
-    "swapdesk.sandbox.node.__main__",
-)
-_LOADED = {
-    "swapdesk.agent": _AGENT,
-    "swapdesk.sandbox.node": _SANDBOX,
-    "swapdesk.sandbox.service_process": _SANDBOX,
-    "swapdesk": _COMMANDS,
-}
-"""What is imported before the first fork of a module, ``*`` for all of a package; what stands
-behind a colon is called."""
 
 _original = subprocess.Popen._execute_child  # type: ignore[attr-defined]
 _here: _Forker | None = None
-
-
-@dataclass(frozen=True)
-class Program:
-    """One process to be. ``passed`` are descriptors that it has under the same numbers."""
-
-    words: list[str]
-    directory: str | None
-    env: dict[str, str]
-    session: bool
-    passed: list[int]
 
 
 class _Forker:
@@ -105,10 +51,12 @@ class _Forker:
             if self._socket is None:
                 self._socket = _started()
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)]
-            self._socket.sendmsg([len(request).to_bytes(_HEAD, "big")], rights)
+            self._socket.sendmsg([len(request).to_bytes(HEAD, "big")], rights)
             self._socket.sendall(request)
             told = self._socket.recv(16)
         if not told:
+            self._socket.close()
+            self._socket = None
             raise RuntimeError("the process that forks for the tests is gone")
         return int(told)
 
@@ -121,7 +69,12 @@ def install() -> None:
     # What another process forks for this one becomes its child as soon as nobody is between them.
     if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0:
         _here = _Forker()
-        subprocess.Popen._execute_child = _execute_child  # type: ignore[attr-defined]
+        fork_from_here()
+
+
+def fork_from_here() -> None:
+    """Let this process fork what it starts, if nobody does it for this one."""
+    subprocess.Popen._execute_child = _execute_child  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager
@@ -132,7 +85,7 @@ def in_fresh_interpreters() -> Iterator[None]:
         yield
     finally:
         if _here is not None:
-            subprocess.Popen._execute_child = _execute_child  # type: ignore[attr-defined]
+            fork_from_here()
 
 
 def runs_module(pid: int, module: str) -> bool:
@@ -143,12 +96,7 @@ def runs_module(pid: int, module: str) -> bool:
         name = (place / "comm").read_bytes().rstrip(b"\n")
     except (FileNotFoundError, ProcessLookupError):
         return False
-    return module.encode() in words or name == _name_of(module)
-
-
-def _name_of(module: str) -> bytes:
-    """What the system calls a fork that runs a module; fifteen bytes are kept."""
-    return module.rpartition(".")[2].encode()[:15]
+    return module.encode() in words or name == name_of(module)
 
 
 def _execute_child(
@@ -173,7 +121,7 @@ def _execute_child(
 ) -> None:
     """As ``subprocess`` has it, for the programs that are known here."""
     _, gid, gids, uid, umask, start_new_session, process_group = rest
-    words = None if shell or executable else _words(args)
+    words = None if shell or executable else words_of(args)
     plain = preexec_fn is None and close_fds and (gid, gids, uid) == (None, None, None)
     at_terminal = p2cread != -1 and os.isatty(p2cread)
     if words is None or not plain or umask >= 0 or process_group != -1 or at_terminal:
@@ -194,44 +142,16 @@ def _execute_child(
         own if given == -1 else given for own, given in enumerate((p2cread, c2pwrite, errwrite))
     ]
     popen: Any = self
-    popen.pid = _here.fork(program, standard) if _here is not None else _forked(program, standard)
+    popen.pid = _here.fork(program, standard) if _here is not None else forked(program, standard)
     popen._child_created = True
     popen._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
-
-
-def _words(args: Any) -> list[str] | None:
-    """The words behind the options of the interpreter, when the program is one of ours."""
-    if isinstance(args, str | bytes | os.PathLike):
-        return None
-    first, *words = [os.fspath(each) for each in args]
-    if first != sys.executable:
-        return None
-    while words and words[0] in ("-P", "-I"):
-        del words[0]
-    if len(words) < 2:
-        return None
-    if words[0] == "-m":
-        known = words[1] in _LOADED
-    elif words[0] == "-c":
-        known = words[1] in _codes()
-    else:
-        known = words[0].startswith(f"{_TESTS}{os.sep}") and words[0].endswith(".py")
-    return words if known else None
-
-
-def _codes() -> dict[str, tuple[str, ...]]:
-    """Short programs of the tests, with what is imported before the first fork of one."""
-    from sandbox.running import PROGRAM
-    from wallet.agents import CHEAP
-
-    return {CHEAP[-1]: _AGENT, PROGRAM: _SANDBOX}
 
 
 def _started() -> socket.socket:
     ours, theirs = socket.socketpair()
     with theirs:
         subprocess.Popen(
-            [sys.executable, "-P", "-c", "import forked_processes as f; f.serve()",
+            [sys.executable, "-P", "-c", "import fork_server as f; f.serve()",
              str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
@@ -240,201 +160,9 @@ def _started() -> socket.socket:
                 "PATH": os.environ.get("PATH", ""),
                 "LANG": "C.UTF-8",
                 "PYTHONPATH": os.pathsep.join(
-                    filter(None, (str(_TESTS), os.environ.get("PYTHONPATH")))
+                    filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH")))
                 ),
             },
         )  # fmt: skip
     atexit.register(ours.close)
     return ours
-
-
-# In the process that forks
-
-
-def serve() -> None:
-    """Fork what is asked for, until nobody asks any more."""
-    from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
-
-    # As at the entries of our own processes.
-    leave_out_validator_keys()
-    postpone_precompiles()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    subprocess.Popen._execute_child = _execute_child  # type: ignore[attr-defined]
-    asked = socket.socket(fileno=int(sys.argv[1]))
-    while True:
-        head, fds, _, _ = socket.recv_fds(asked, _HEAD, 64)
-        if not head:
-            return
-        request = b""
-        wanted = int.from_bytes(head, "big")
-        while len(request) < wanted:
-            request += asked.recv(wanted - len(request))
-        program = Program(**json.loads(request))
-        _load(program.words)
-        asked.sendall(b"%d" % _orphaned(program, fds))
-        for one in fds:
-            os.close(one)
-
-
-def _load(words: Sequence[str]) -> None:
-    """Import what a program is made of, if that has not been done."""
-    if words[0] == "-m":
-        names = _LOADED[words[1]]
-        if words[1:3] == ["swapdesk", "serve"]:
-            names += _SANDBOX
-        elif words[1:3] == ["swapdesk", "node"]:
-            names += _CHAINS
-    elif words[0] == "-c":
-        names = _codes()[words[1]]
-    else:
-        # Programs of the tests are desks, as a rule with a wallet.
-        own = Path(words[0]).relative_to(_TESTS).with_suffix("")
-        names = (*_AGENT, ".".join(own.parts))
-    missing = [name for name in names if name not in _imported]
-    for name in missing:
-        _import(name)
-        _imported.add(name)
-    if missing:
-        gc.collect()
-        gc.freeze()
-
-
-def _import(name: str) -> None:
-    name, _, function = name.partition(":")
-    package, star, _ = name.partition(".*")
-    module = importlib.import_module(package)
-    if star:
-        for each in pkgutil.iter_modules(module.__path__, f"{package}."):
-            importlib.import_module(each.name)
-    if function:
-        getattr(module, function)()
-
-
-_imported: set[str] = set()
-
-
-def _orphaned(program: Program, fds: Sequence[int]) -> int:
-    """A fork whose parent has ended, so that it is the child of whoever takes orphans in."""
-    read, write = os.pipe()
-    between = os.fork()
-    if between == 0:
-        between = os.getpid()
-        pid = os.fork()
-        if pid:
-            os.write(write, b"%d" % pid)
-            os._exit(0)
-        while os.getppid() == between:
-            os.sched_yield()
-        _become(program, fds)
-    os.waitpid(between, 0)
-    pid = int(os.read(read, 16))
-    os.close(read)
-    os.close(write)
-    return pid
-
-
-# In what is forked
-
-
-def _forked(program: Program, standard: Sequence[int]) -> int:
-    pid = os.fork()
-    if pid == 0:
-        _become(program, [*standard, *program.passed])
-    return pid
-
-
-def _become(program: Program, fds: Sequence[int]) -> NoReturn:
-    """Run a program in this process and end with it."""
-    code = 1
-    try:
-        _forget(program.session)
-        _place(dict(zip([0, 1, 2, *program.passed], fds, strict=True)))
-        os.environ.clear()
-        os.environ.update(program.env)
-        time.tzset()
-        os.chdir(program.directory or "/")
-        code = _run(program.words)
-    finally:
-        os._exit(code)
-
-
-_kept: list[object] = []
-"""What was left behind and must not be taken apart here: it is somebody else's."""
-
-
-def _forget(session: bool) -> None:
-    """What belongs to the process this one was forked from."""
-    gc.freeze()
-    _kept.append((sys.stdin, sys.stdout, sys.stderr))
-    asyncio._set_running_loop(None)
-    atexit._clear()
-    weakref.finalize._registry.clear()  # type: ignore[attr-defined]
-    weakref.finalize._registered_with_atexit = False  # type: ignore[attr-defined]
-    concurrent.futures.thread._threads_queues.clear()  # type: ignore[attr-defined]
-    signal.set_wakeup_fd(-1)
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        if callable(signal.getsignal(number)):
-            signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    if session:
-        os.setsid()
-
-
-def _place(wanted: Mapping[int, int]) -> None:
-    """Let each number be the given descriptor, and close all others."""
-    moved = {at: fcntl.fcntl(one, fcntl.F_DUPFD, _ABOVE) for at, one in wanted.items()}
-    for at, one in moved.items():
-        os.dup2(one, at)
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) not in wanted:
-            with contextlib.suppress(OSError):
-                os.close(int(name))
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
-
-
-def _run(words: list[str]) -> int:
-    """Run as the interpreter would; the exit code."""
-    code = 0
-    try:
-        if words[0] == "-m":
-            _run_module(words[1], words[2:])
-        elif words[0] == "-c":
-            sys.argv = ["-c", *words[2:]]
-            exec(compile(words[1], "<string>", "exec"), {"__name__": "__main__"})
-        else:
-            sys.argv = words
-            runpy.run_path(words[0], run_name="__main__")
-    except SystemExit as end:
-        code = _code_of(end)
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
-    except BaseException as error:  # noqa: BLE001 (told as the interpreter does)
-        sys.excepthook(type(error), error, error.__traceback__)
-        code = 1
-    # What an interpreter does at its end, but for taking its modules apart.
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
-    return code
-
-
-def _run_module(module: str, arguments: list[str]) -> None:
-    Path("/proc/self/comm").write_bytes(_name_of(module))
-    spec = importlib.util.find_spec(module)
-    package = spec is not None and spec.submodule_search_locations is not None
-    # It is run under another name, and must not be there under its own, as with an interpreter.
-    sys.modules.pop(f"{module}.__main__" if package else module, None)
-    sys.argv = [module, *arguments]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
-
-
-def _code_of(end: SystemExit) -> int:
-    if end.code is None or isinstance(end.code, int):
-        return (end.code or 0) & 0xFF
-    sys.stderr.write(f"{end.code}\n")
-    return 1

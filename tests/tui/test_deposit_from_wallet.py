@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(240)
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with running_sandbox(tmp_path_factory.mktemp("home")) as running:
+    with running_sandbox(tmp_path_factory.mktemp("home"), wallet=True) as running:
         yield running
 
 

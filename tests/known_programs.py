@@ -1,0 +1,83 @@
+"""Programs of ours that tests start again and again, and what each of them imports."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+_TESTS = Path(__file__).parent
+
+_AGENT = (
+    "swapdesk.agent.__main__",
+    "swapdesk.agent.process.service",
+    "swapdesk.agent.process.pipe",
+    "swapdesk.agent.process.opened:load_signing",
+    "web3",
+)
+_COMMANDS = ("swapdesk.cli.main", "swapdesk.cli.*")
+_CHAINS = (
+    "swapdesk.sandbox.node.evm.standalone",
+    "swapdesk.sandbox.node.evm.bundler.bundlers",
+    "swapdesk.sandbox.node.evm.methods",
+    "swapdesk.sandbox.node.evm.node",
+    "swapdesk.sandbox.node.solana.node",
+    "swapdesk.sandbox.evm_world.keeper",
+    "swapdesk.sandbox.evm_world.treasury",
+)
+_SANDBOX = (
+    *_CHAINS,
+    "swapdesk.sandbox.supervisor",
+    "swapdesk.sandbox.service_process",
+    "swapdesk.sandbox.node.__main__",
+)
+_MODULES = {
+    "swapdesk.agent": _AGENT,
+    "swapdesk.sandbox.node": _SANDBOX,
+    "swapdesk.sandbox.service_process": _SANDBOX,
+    "swapdesk": _COMMANDS,
+}
+"""What is imported before the first fork of a module, ``*`` for all of a package; what stands
+behind a colon is called."""
+
+
+def words_of(args: Any) -> list[str] | None:
+    """The words behind the options of the interpreter, when the program is known."""
+    if isinstance(args, str | bytes | os.PathLike):
+        return None
+    first, *words = [os.fspath(each) for each in args]
+    if first != sys.executable:
+        return None
+    while words and words[0] in ("-P", "-I"):
+        del words[0]
+    if len(words) < 2:
+        return None
+    if words[0] == "-m":
+        known = words[1] in _MODULES
+    elif words[0] == "-c":
+        known = words[1] in _codes()
+    else:
+        known = words[0].startswith(f"{_TESTS}{os.sep}") and words[0].endswith(".py")
+    return words if known else None
+
+
+def _codes() -> dict[str, tuple[str, ...]]:
+    """Short programs of the tests, with what is imported before the first fork of one."""
+    from sandbox.running import PROGRAM
+    from wallet.agents import CHEAP
+
+    return {CHEAP[-1]: _AGENT, PROGRAM: _SANDBOX}
+
+
+def imports_of(words: Sequence[str]) -> tuple[str, ...]:
+    """What is to be imported before a program of these words is forked."""
+    if words[0] == "-c":
+        return _codes()[words[1]]
+    if words[0] != "-m":
+        # Programs of the tests are desks, as a rule with a wallet.
+        own = Path(words[0]).relative_to(_TESTS).with_suffix("")
+        return (*_AGENT, ".".join(own.parts))
+    more = {"serve": _SANDBOX, "node": _CHAINS}.get(words[2] if len(words) > 2 else "", ())
+    return _MODULES[words[1]] + (more if words[1] == "swapdesk" else ())
