@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from furnished_home import furnish
 from sandbox.running import Running
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node.node import Node
@@ -24,7 +25,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 def everyones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """One sandbox for all modules that end none of its processes, count no orders but their own
     and leave no fault behind: they have it as their ``running``."""
-    with Running(tmp_path_factory.mktemp("everyones")) as sandbox:
+    home = tmp_path_factory.mktemp("everyones")
+    furnish(home, wallet=False)
+    with Running(home / "sandbox", seed=None) as sandbox:
         yield sandbox
 
 
