@@ -9,8 +9,8 @@ from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, spread, width_of
 from swapdesk.tui.widgets.notice import whole_sentences
 
-LEAST = 12
-"""Cells of where the money is that what comes next leaves."""
+LEAST = 7
+"""Cells that what comes next leaves: the word for where the money is, and no part of a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def money_line(state: MoneyState, width: int, notice: LineLike = "", brief: Line
         if state.next_short and not _fits(short, right, width):
             right = _next(state.next_short, state.urgent)
         left = left if _fits(left, right, width) else short
-        # Where the money is has its beginning there, however long what comes next is.
+        # That money is somewhere is said, however long what comes next is.
         least = min(width_of(left), LEAST)
         right = cut(right, width - least - 2 if least else width)
     return spread(left, right, width) if right else fill(left, width)
