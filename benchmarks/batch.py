@@ -21,11 +21,11 @@ from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import SystemClock
-from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.planner import BatchPlanner
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
 from swapdesk.service.store.sqlite import SqliteStore

@@ -10,9 +10,9 @@ from decimal import Decimal
 from pathlib import Path
 
 from swapdesk.clock import SystemClock
-from swapdesk.flows.catalog_file import CatalogFile
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.token_body import row_of
+from swapdesk.flows.catalog.catalog_file import CatalogFile
+from swapdesk.flows.catalog.token_body import row_of
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.paths import Home
 from swapdesk.sandbox.world_generator import build_catalog
 from swapdesk.settings import place_of_url

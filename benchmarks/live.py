@@ -16,7 +16,7 @@ from benchmarks.homes import DESK
 from benchmarks.report import Case
 from benchmarks.terminal import Terminal
 from swapdesk.clock import SystemClock
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.paths import Home
 from swapdesk.settings import place_of_url
 from swapdesk.wire.orders import DisplayStatus

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from benchmarks.report import Case
-from swapdesk.flows.search import search
-from swapdesk.flows.token_body import row_of
-from swapdesk.flows.token_list import TokenList
-from swapdesk.flows.token_row import TokenRow
+from swapdesk.flows.catalog.search import search
+from swapdesk.flows.catalog.token_body import row_of
+from swapdesk.flows.catalog.token_list import TokenList
+from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.sandbox.world_generator import build_catalog
 
 TOKENS = 20_000

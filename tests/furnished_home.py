@@ -67,11 +67,11 @@ def _make(place: Path) -> None:
 async def _fill(home: Path) -> None:
     """Make the wallet's first accounts, and let the faucet give them what new ones get."""
     from harness import running_sandbox
-    from swapdesk.flows.chain_links import sandbox_links
     from swapdesk.flows.connection import sandbox_connection
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.local_wallet import LocalWallet
-    from swapdesk.flows.sandbox_gifts import fill_wallet
+    from swapdesk.flows.wallet.chain_links import sandbox_links
+    from swapdesk.flows.wallet.local_wallet import LocalWallet
+    from swapdesk.flows.wallet.sandbox_gifts import fill_wallet
     from swapdesk.paths import Home
     from swapdesk.settings import load_settings
     from wallet.agents import CHEAP

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness import environment
-from swapdesk.flows.catalog_file import CatalogFile
+from swapdesk.flows.catalog.catalog_file import CatalogFile
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.tui import loading
@@ -149,7 +149,8 @@ def test_what_connects_needs_nothing_more_than_is_loaded_between_keys(tmp_path: 
     modules = ", ".join((*loading.DESK, *loading.LINK))
     statement = (
         f"import {modules}\nbefore = set(sys.modules)\n"
-        "import swapdesk.flows.link, swapdesk.flows.resume, swapdesk.flows.catalog_refresh\n"
+        "import swapdesk.flows.link, swapdesk.flows.creation.resume\n"
+        "import swapdesk.flows.catalog.catalog_refresh\n"
         "assert not [name for name in set(sys.modules) - before if 'catalog_re' not in name]"
     )
     assert loaded(statement, (*SERVER, *CHAINS), tmp_path) == []
@@ -159,7 +160,9 @@ def test_the_desks_half_of_the_wallet_loads_no_chain_library(tmp_path: Path) -> 
     statement = "import swapdesk.wallet.client, swapdesk.wallet.sandbox_passphrase"
     names = (*HEAVY, "eth_abi", "eth_keys", "eth_utils", "Crypto", "swapdesk.agent", "sqlite3")
     assert loaded(statement, names, tmp_path) == []
-    statement = "import swapdesk.flows.revoking, swapdesk.tui.screens.wallets, swapdesk.cli.main"
+    statement = (
+        "import swapdesk.flows.wallet.revoking, swapdesk.tui.screens.wallets, swapdesk.cli.main"
+    )
     names = (*CHAINS, "eth_abi", "eth_keys", "eth_utils", "swapdesk.agent", "swapdesk.sandbox")
     assert loaded(statement, names, tmp_path) == []
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.wire.orders import Order
 
 

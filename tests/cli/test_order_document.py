@@ -17,7 +17,7 @@ from swapdesk.cli.order_document import (
     order_sentence,
     tracked_json,
 )
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import DisplayStatus
 

@@ -19,12 +19,12 @@ from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_options import RouteWish
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
+from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.payees import token_contracts
-from swapdesk.flows.quote_wish import QuoteWish
-from swapdesk.flows.quoting import QuoteBoard
-from swapdesk.flows.ranking import rank
-from swapdesk.flows.resolution import resolve
+from swapdesk.flows.payees.payees import token_contracts
+from swapdesk.flows.quotes.quote_wish import QuoteWish
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import rank
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wire.orders import DisplayStatus

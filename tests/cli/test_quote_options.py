@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 from cli.desks import Desk
-from swapdesk.flows.quote_presets import QuotePresets
-from swapdesk.flows.quote_wish import QuoteOptions
+from swapdesk.flows.quotes.quote_presets import QuotePresets
+from swapdesk.flows.quotes.quote_wish import QuoteOptions
 from swapdesk.wire.quotes import RouteType
 
 PAIR = ("btc.bitcoin", "eth.ethereum")

@@ -13,8 +13,8 @@ from cli.desks import Desk, InProcess
 from harness import Result, cli
 from swapdesk.cli.wallet_commands import read_coins
 from swapdesk.clock import SystemClock
-from swapdesk.flows.chain_links import sandbox_links
-from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.wallet.chain_links import sandbox_links
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wallet.accounts import Kind

@@ -21,9 +21,9 @@ from service.world import CHAINS, ETH, INTERMEDIARIES, KEYWORDS, PARTNERS, TOKEN
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
-from swapdesk.flows.exchange import ExchangeFlow
-from swapdesk.flows.intent import Intent, TokenFacts
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.creation.exchange import ExchangeFlow
+from swapdesk.flows.intents.intent import Intent, TokenFacts
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.parts import ServiceParts

@@ -18,8 +18,8 @@ from service.world import PARTNERS
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
-from swapdesk.flows.address_book import AddressBook
-from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble

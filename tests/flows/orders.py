@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.exchange import new_intent_id
-from swapdesk.flows.intent import Intent, IntentKind, TokenFacts
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.standing import RELEASED, UNREPEATED, Standing, Verdict
+from swapdesk.flows.creation.exchange import new_intent_id
+from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
+from swapdesk.flows.intents.standing import RELEASED, UNREPEATED, Standing, Verdict
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.wire.orders import DisplayStatus, Order
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)

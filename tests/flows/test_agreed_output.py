@@ -12,12 +12,12 @@ import pytest
 
 from flows.orders import created_here, intent, order
 from swapdesk.clock import ManualClock
-from swapdesk.flows.agreed_output import agreed_output, lower_output, moved_output
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_records import Source
-from swapdesk.flows.known_orders import KnownOrders
-from swapdesk.flows.standing import Standing
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.creation.agreed_output import agreed_output, lower_output, moved_output
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
 CONFIRMED = Decimal("14.524108")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from flows.orders import NOW, order
-from swapdesk.flows.announcements import deadline_passed
+from swapdesk.flows.tracking.announcements import deadline_passed
 
 AFTER = NOW + timedelta(hours=1)
 

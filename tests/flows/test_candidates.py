@@ -11,11 +11,11 @@ import pytest
 from flows.conftest import Trade
 from flows.orders import intent as confirmed
 from flows.orders import order as ordered
-from swapdesk.flows.candidates import UNSAID, Candidates, Look, NotSettled, compared
-from swapdesk.flows.create_outcome import Created, Unknown
-from swapdesk.flows.intent import Intent
-from swapdesk.flows.journal_records import IntentState, StepState
-from swapdesk.flows.resume import resume
+from swapdesk.flows.creation.candidates import UNSAID, Candidates, Look, NotSettled, compared
+from swapdesk.flows.creation.create_outcome import Created, Unknown
+from swapdesk.flows.creation.resume import resume
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.wire.exchanges import ExchangeRequest
 
 

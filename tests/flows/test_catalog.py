@@ -18,10 +18,10 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import AnswerRefused, ClientError
 from swapdesk.clock import ManualClock
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.catalog_reading import TokenReader
-from swapdesk.flows.token_body import verdict_of
-from swapdesk.flows.token_row import CanDo, Verdict
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.catalog_reading import TokenReader
+from swapdesk.flows.catalog.token_body import verdict_of
+from swapdesk.flows.catalog.token_row import CanDo, Verdict
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.tokens import Token, TokenQuery

@@ -9,9 +9,9 @@ import pytest
 
 from flows.orders import NOW, order
 from flows.signing import TRADING, swap_intent
-from swapdesk.flows.order_summary import OrderSummary, summarise
-from swapdesk.flows.swap_account import SwapAccount
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.dex.swap_account import SwapAccount
+from swapdesk.flows.orders.order_summary import OrderSummary, summarise
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wire.orders import DisplayStatus
 

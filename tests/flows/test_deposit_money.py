@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from flows.orders import NOW, order
-from swapdesk.flows.deposit_money import deposit_money
-from swapdesk.flows.deposit_phase import DepositPhase, deposit_phase
-from swapdesk.flows.standing import Standing
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.deposits.deposit_money import deposit_money
+from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 
 WAITING = TrackedOrder(

@@ -21,20 +21,20 @@ from flows.deposits import (
 from flows.orders import NOW, order
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock
-from swapdesk.flows.call_log import WALLET_PAYMENT
-from swapdesk.flows.deposit_account import lack_of
-from swapdesk.flows.deposit_money import deposit_money
-from swapdesk.flows.deposit_signing import DepositSigning
-from swapdesk.flows.deposit_ways import DepositWays, PayBy
-from swapdesk.flows.deposit_words import FAUCET, LOOK, UNPAID
-from swapdesk.flows.dex_payment import NotAgreed
-from swapdesk.flows.flow_step import Mark
-from swapdesk.flows.funding import MAY_BE_PAID, SENT_BEFORE, Funded, SandboxFaucet
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.signing_session import Stage
-from swapdesk.flows.swap_account import SwapAccount
-from swapdesk.flows.tracked_order import TrackedOrder
-from swapdesk.flows.wallet_funding import NotPaid, PaymentOpen
+from swapdesk.flows.deposits.deposit_account import lack_of
+from swapdesk.flows.deposits.deposit_money import deposit_money
+from swapdesk.flows.deposits.deposit_signing import DepositSigning
+from swapdesk.flows.deposits.deposit_ways import DepositWays, PayBy
+from swapdesk.flows.deposits.deposit_words import FAUCET, LOOK, UNPAID
+from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, Funded, SandboxFaucet
+from swapdesk.flows.deposits.wallet_funding import NotPaid, PaymentOpen
+from swapdesk.flows.dex.swap_account import SwapAccount
+from swapdesk.flows.journal.call_log import WALLET_PAYMENT
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.signing.dex_payment import NotAgreed
+from swapdesk.flows.signing.flow_step import Mark
+from swapdesk.flows.signing.signing_session import Stage
 from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, Kind, Origin

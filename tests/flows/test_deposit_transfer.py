@@ -11,10 +11,10 @@ from solders.pubkey import Pubkey
 from flows.dex.swapping import journal_in
 from sandbox.solana.solana_world import running
 from swapdesk.clock import SystemClock
-from swapdesk.flows.deposit_transfer import DepositTransfer
-from swapdesk.flows.dex_payment import Agreed, NotAgreed, NotSignable, Pace
-from swapdesk.flows.dex_watch import Watch
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.deposits.deposit_transfer import DepositTransfer
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.signing.dex_payment import Agreed, NotAgreed, NotSignable, Pace
+from swapdesk.flows.signing.dex_watch import Watch
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.place import ChainLink, WalletPlace

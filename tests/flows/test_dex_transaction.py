@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swapdesk.flows.dex_transaction import (
+from swapdesk.flows.creation.dex_transaction import (
     NotThisSwap,
     approval_of,
     deadline_of,

@@ -18,11 +18,11 @@ from flows.faulty_network import (
     with_date,
 )
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.create_outcome import Created, CreateOutcome, NotCreated, Unknown
-from swapdesk.flows.exchange import ExchangeFlow
-from swapdesk.flows.intent import Intent
-from swapdesk.flows.journal_records import IntentState, StepState
-from swapdesk.flows.resume import resume
+from swapdesk.flows.creation.create_outcome import Created, CreateOutcome, NotCreated, Unknown
+from swapdesk.flows.creation.exchange import ExchangeFlow
+from swapdesk.flows.creation.resume import resume
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.service.access import Caller
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.orders import OrderQuery

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from flows.test_recipients import BTC, ETH, EVM
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.address_book import AddressBook
-from swapdesk.flows.first_use import challenge_for, without
-from swapdesk.flows.recipients import RecipientCheck, check_recipient
+from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.payees.first_use import challenge_for, without
+from swapdesk.flows.payees.recipients import RecipientCheck, check_recipient
 
 SEEDS = st.integers(0, 2**32 - 1).map(lambda number: f"{number:08x}{'0' * 24}")
 

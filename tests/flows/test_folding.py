@@ -16,7 +16,7 @@ from flows.orders import NOW, order
 from sampling import examples
 from service.world import BTC, ETH
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.folding import (
+from swapdesk.flows.journal.folding import (
     PINNED,
     PROGRESS,
     contradicts,

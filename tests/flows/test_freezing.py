@@ -11,14 +11,14 @@ import pytest
 from flows.orders import NOW
 from flows.test_recipients import BTC, ETH, EVM, XRP
 from swapdesk.clock import ManualClock
-from swapdesk.flows.address_book import AddressBook
-from swapdesk.flows.freezing import NotFreezable, freeze
-from swapdesk.flows.intent import Intent, IntentKind
-from swapdesk.flows.memo_check import check_memo
-from swapdesk.flows.quote_wish import QuoteWish
-from swapdesk.flows.quoting import QuoteBoard
-from swapdesk.flows.ranking import rank
-from swapdesk.flows.recipients import RecipientCheck, check_recipient, check_refund
+from swapdesk.flows.creation.freezing import NotFreezable, freeze
+from swapdesk.flows.intents.intent import Intent, IntentKind
+from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.payees.memo_check import check_memo
+from swapdesk.flows.payees.recipients import RecipientCheck, check_recipient, check_refund
+from swapdesk.flows.quotes.quote_wish import QuoteWish
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import rank
 from swapdesk.wire.quotes import Quote
 from swapdesk.wire.tokens import Token
 

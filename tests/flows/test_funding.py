@@ -14,12 +14,18 @@ from flows.orders import NOW, order
 from swapdesk.client.errors import OutcomeUnknown, Unreachable
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock
-from swapdesk.flows.call_log import PAYMENT, PaidBefore
-from swapdesk.flows.deposit_ways import DepositWays
-from swapdesk.flows.funding import MAY_BE_PAID, SENT_BEFORE, Funded, NotFunded, SandboxFaucet
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_records import StepState
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.deposits.deposit_ways import DepositWays
+from swapdesk.flows.deposits.funding import (
+    MAY_BE_PAID,
+    SENT_BEFORE,
+    Funded,
+    NotFunded,
+    SandboxFaucet,
+)
+from swapdesk.flows.journal.call_log import PAYMENT, PaidBefore
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.secret import Secret
 
 PAID = answer(200, {"hash": "f" * 64})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flows.orders import NOW, intent, order
-from swapdesk.flows.funds import AT_HOME, funds_of
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.deposits.funds import AT_HOME, funds_of
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
 

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sampling import examples
-from swapdesk.flows.address_book import AddressBook
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.intent_line import IntentLine, LineState, parse_intent_line
-from swapdesk.flows.private_line import parse_private_line
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.quotes.intent_line import IntentLine, LineState, parse_intent_line
+from swapdesk.flows.quotes.private_line import parse_private_line
 
 SCREEN = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(300)

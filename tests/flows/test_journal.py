@@ -18,18 +18,18 @@ import pytest
 from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.intent import Intent
-from swapdesk.flows.intent_log import OrderTaken, TwinPending
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.journal_records import IntentState, Source, StepState
-from swapdesk.flows.standing import (
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.standing import (
     FOREIGN,
     RELEASED,
     UNREPEATED,
     Standing,
     contradiction,
 )
+from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.journal_records import IntentState, Source, StepState
 from swapdesk.wire.orders import Order
 
 
@@ -154,7 +154,7 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from flows.orders import NOW, intent
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal.journal import Journal
 journal = Journal.open(Path({path!r}), ManualClock(NOW))
 one = intent()
 journal.intents.add(one, "create", "digest")

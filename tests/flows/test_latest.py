@@ -6,8 +6,8 @@ from pathlib import Path
 
 from flows.orders import NOW, created_here, order
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.latest import latest_events
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.tracking.latest import latest_events
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
 

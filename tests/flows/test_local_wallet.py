@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from harness import Sandbox, running_sandbox
-from swapdesk.flows.chain_links import live_links, sandbox_links
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.local_wallet import LocalWallet
-from swapdesk.flows.revoking import NotRevoked, Open, Proposed, Revoked, Revoking
-from swapdesk.flows.sandbox_gifts import Gifts, fill_wallet
+from swapdesk.flows.wallet.chain_links import live_links, sandbox_links
+from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.revoking import NotRevoked, Open, Proposed, Revoked, Revoking
+from swapdesk.flows.wallet.sandbox_gifts import Gifts, fill_wallet
 from swapdesk.paths import Home
 from swapdesk.secret import Secret
 from swapdesk.settings import Options, load_settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corpus.honest_names import HONEST
 from corpus.texts import RANKED, look_alikes
-from swapdesk.flows.confusables import draws_like, suspicion
+from swapdesk.flows.catalog.confusables import draws_like, suspicion
 from swapdesk.wire.encoding.text import safe_text
 
 

@@ -8,11 +8,11 @@ from itertools import product
 import pytest
 
 from flows.orders import NOW, order
-from swapdesk.flows.folding import display_of, ended
-from swapdesk.flows.open_business import waits_for_you
-from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.standing import Standing
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.open_business import waits_for_you
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
 STATES = [one.value for one in DisplayStatus if not ended(one.value)] + [None, "SOMETHING_NEW"]

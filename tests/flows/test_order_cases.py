@@ -12,13 +12,13 @@ import pytest
 from corpus import load
 from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.diagnosis import diagnose
-from swapdesk.flows.intent import Intent
-from swapdesk.flows.order_account import account_of
-from swapdesk.flows.order_case import Case, case_of
-from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.order_words import WORDS, Certainty
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.orders.diagnosis import diagnose
+from swapdesk.flows.orders.order_account import account_of
+from swapdesk.flows.orders.order_case import Case, case_of
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.order_words import WORDS, Certainty
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatus

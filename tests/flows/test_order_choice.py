@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from corpus import load
 from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order
-from swapdesk.flows.intent import Intent
-from swapdesk.flows.order_export import (
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.orders.order_export import (
     COLUMNS,
     FORMULA,
     ExportForm,
@@ -31,12 +32,11 @@ from swapdesk.flows.order_export import (
     write_export,
     write_export_file,
 )
-from swapdesk.flows.order_filter import FilterProblem, read_filter
-from swapdesk.flows.order_sentence import order_sentence
-from swapdesk.flows.order_sorting import Sorting, sort_orders
-from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.standing import Standing
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.orders.order_filter import FilterProblem, read_filter
+from swapdesk.flows.orders.order_sentence import order_sentence
+from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home
 from swapdesk.wire.encoding.text import safe_text
 

@@ -12,18 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.orders import DEPOSIT, NOW, intent, order
-from swapdesk.flows.create_outcome import Created, Unknown
-from swapdesk.flows.diagnosis import diagnose
-from swapdesk.flows.intent import Intent, IntentKind
-from swapdesk.flows.open_business import findings, quit_warning
-from swapdesk.flows.order_check import OrderCheck
-from swapdesk.flows.order_history import Leg, legs_of
-from swapdesk.flows.order_sentence import order_sentence
-from swapdesk.flows.order_summary import OrderSummary, created_words, summarise
-from swapdesk.flows.raw_json import HIDDEN, raw_lines
-from swapdesk.flows.resume import ResumeReport
-from swapdesk.flows.standing import RELEASED, Standing
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.creation.create_outcome import Created, Unknown
+from swapdesk.flows.creation.order_check import OrderCheck
+from swapdesk.flows.creation.resume import ResumeReport
+from swapdesk.flows.intents.intent import Intent, IntentKind
+from swapdesk.flows.intents.standing import RELEASED, Standing
+from swapdesk.flows.orders.diagnosis import diagnose
+from swapdesk.flows.orders.order_history import Leg, legs_of
+from swapdesk.flows.orders.order_sentence import order_sentence
+from swapdesk.flows.orders.order_summary import OrderSummary, created_words, summarise
+from swapdesk.flows.orders.raw_json import HIDDEN, raw_lines
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.open_business import findings, quit_warning
 from swapdesk.flows.wording import OUTCOME_UNKNOWN
 from swapdesk.tui.screens.deposit_facts import SETTING_UP, deposit_state
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order

@@ -16,10 +16,10 @@ import pytest
 
 from flows.orders import NOW, order
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.known_orders import LOAD_STEP, KnownOrders
-from swapdesk.flows.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog
-from swapdesk.flows.order_writes import SLICE, OrderWrites, Writing
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog
+from swapdesk.flows.journal.order_writes import SLICE, OrderWrites, Writing
+from swapdesk.flows.tracking.known_orders import LOAD_STEP, KnownOrders
 from swapdesk.wire.orders import Order
 
 

@@ -12,14 +12,14 @@ from flows.orders import BTC, NOW, intent, order
 from service.world import BITCOIN
 from service.world import BTC as LISTED
 from swapdesk.cli.order_document import deposit_json
-from swapdesk.flows.order_check import check_order
-from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.payable_amount import (
+from swapdesk.flows.creation.order_check import check_order
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.payable_amount import (
     PayableAmount,
     amount_to_pay,
     payable_amount,
 )
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.screens.deposit_facts import payment_of
 from swapdesk.tui.screens.order_facts import order_facts
 from swapdesk.wire.encoding.numbers import as_double, to_base_units

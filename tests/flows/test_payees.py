@@ -11,9 +11,9 @@ import pytest
 from flows.orders import NOW, RECIPIENT, created_here, order
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.payees import last_paid, own_deposits, paid_addresses
-from swapdesk.flows.standing import Standing, Verdict, contradiction
+from swapdesk.flows.intents.standing import Standing, Verdict, contradiction
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.payees.payees import last_paid, own_deposits, paid_addresses
 
 DONE = {"display_status": "SWAP_COMPLETED", "status": 4, "modified": NOW + timedelta(minutes=9)}
 THEIRS = derive_address("evm", b"t" * 32)

@@ -4,8 +4,8 @@ from datetime import timedelta
 from decimal import Decimal
 
 from flows.orders import NOW, intent, order
-from swapdesk.flows.provider_record import ProviderRecord, provider_records, record_lines
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.quotes.provider_record import ProviderRecord, provider_records, record_lines
 from swapdesk.wire.orders import DisplayStatus
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.test_recipients import BTC, ETH
-from swapdesk.flows.option_texts import read_options, written_options
-from swapdesk.flows.quote_presets import QuotePresets
-from swapdesk.flows.quote_wish import (
+from swapdesk.flows.quotes.option_texts import read_options, written_options
+from swapdesk.flows.quotes.quote_presets import QuotePresets
+from swapdesk.flows.quotes.quote_wish import (
     PLAIN,
     LegFilter,
     QuoteOptions,
@@ -20,7 +20,7 @@ from swapdesk.flows.quote_wish import (
     Rotation,
     WishRefused,
 )
-from swapdesk.flows.wish_words import cost_in_words, options_in_words
+from swapdesk.flows.quotes.wish_words import cost_in_words, options_in_words
 from swapdesk.wire.encoding.query import encode_query
 from swapdesk.wire.quotes import RouteType
 

@@ -13,13 +13,13 @@ from service.price_venue import PriceVenue
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError
 from swapdesk.clock import ManualClock
-from swapdesk.flows.amount_check import bounds_of, check_amount
-from swapdesk.flows.announcements import no_usable_route, without_route_next
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.quote_wish import QuoteWish
-from swapdesk.flows.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, ranked_for
-from swapdesk.flows.ranking import Ranking, UnusableQuote
-from swapdesk.flows.resolution import resolve
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.quotes.amount_check import bounds_of, check_amount
+from swapdesk.flows.quotes.quote_wish import QuoteWish
+from swapdesk.flows.quotes.quoting import LIMITS_AGE, VALIDITY, QuoteDesk, ranked_for
+from swapdesk.flows.quotes.ranking import Ranking, UnusableQuote
+from swapdesk.flows.tracking.announcements import no_usable_route, without_route_next
 from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token

@@ -5,13 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 
 from flows.orders import NOW, intent, order
-from swapdesk.flows.address_book import AddressBook
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.intent import Intent, TokenFacts
-from swapdesk.flows.intent_line import parse_intent_line
-from swapdesk.flows.recent import recent_lines
-from swapdesk.flows.resolution import resolve
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.intents.intent import Intent, TokenFacts
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.quotes.intent_line import parse_intent_line
+from swapdesk.flows.quotes.recent import recent_lines
 
 
 def asked(catalog: Catalog, **changes: object) -> Intent:

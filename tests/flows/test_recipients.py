@@ -14,12 +14,12 @@ from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.addresses.memos import WAIVER
 from swapdesk.clock import ManualClock
-from swapdesk.flows.address_book import AddressBook
-from swapdesk.flows.book_file import Entry
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.consent import Consent
-from swapdesk.flows.memo_check import check_memo, check_memo_of
-from swapdesk.flows.recipients import (
+from swapdesk.flows.creation.consent import Consent
+from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.payees.book_file import Entry
+from swapdesk.flows.payees.memo_check import check_memo, check_memo_of
+from swapdesk.flows.payees.recipients import (
     NEVER_DEPOSIT,
     RecipientCheck,
     check_recipient,

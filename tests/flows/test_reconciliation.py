@@ -10,7 +10,7 @@ import pytest
 
 from flows.orders import BTC, NOW, intent, order
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.reconciliation import SKEW, Match, match
+from swapdesk.flows.creation.reconciliation import SKEW, Match, match
 from swapdesk.wire.orders import Order
 
 SINCE = NOW - timedelta(seconds=10)

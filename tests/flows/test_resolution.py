@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from sampling import examples
 from swapdesk.clock import ManualClock
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.resolution import resolve
-from swapdesk.flows.token_row import Verdict
-from swapdesk.flows.token_safety import check_token, token_refusal
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.token_row import Verdict
+from swapdesk.flows.catalog.token_safety import check_token, token_refusal
 from swapdesk.sandbox.world import build_chains, build_tokens
 
 NOW = ManualClock().now()

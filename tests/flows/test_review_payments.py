@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from swapdesk.flows.review_payments import PAID_BELOW, PaymentRow, folded
-from swapdesk.flows.review_words import SAME, MatchRow
+from swapdesk.flows.signing.review_payments import PAID_BELOW, PaymentRow, folded
+from swapdesk.flows.signing.review_words import SAME, MatchRow
 from swapdesk.wallet.review import Match
 
 PAYEES = ("0x d502 5181", "0x 440b 2dcf", "0x D51A 6783")

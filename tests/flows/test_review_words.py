@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from flows.signing import GROUPED, line, refused, review
-from swapdesk.flows.review_words import (
+from swapdesk.flows.signing.review_words import (
     Names,
     digest_groups,
     match_count,

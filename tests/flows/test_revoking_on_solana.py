@@ -17,8 +17,8 @@ from sandbox.solana.solana_world import USDC, World, running
 from service.dex.solana_floor import LookedTime
 from swapdesk.chain.solana.programs import TOKEN, token_account
 from swapdesk.clock import SystemClock
-from swapdesk.flows.local_wallet import LocalWallet
-from swapdesk.flows.revoking import Proposed, Revoked, Revoking
+from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.revoking import Proposed, Revoked, Revoking
 from swapdesk.paths import Home
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.settings import load_settings

@@ -11,10 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swapdesk.clock import ManualClock
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.confusables import Suspicion, code_points, draws_like, is_plain, suspicion
-from swapdesk.flows.search import CanDo, TokenRow, Verdict, imitated_by, lookalikes, search
-from swapdesk.flows.token_body import row_of
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.confusables import (
+    Suspicion,
+    code_points,
+    draws_like,
+    is_plain,
+    suspicion,
+)
+from swapdesk.flows.catalog.search import CanDo, TokenRow, Verdict, imitated_by, lookalikes, search
+from swapdesk.flows.catalog.token_body import row_of
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.encoding.text import safe_text
 

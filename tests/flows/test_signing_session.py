@@ -14,14 +14,14 @@ from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, swap_intent
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import ManualClock
-from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen
-from swapdesk.flows.dex_payment import Agreed, NotAgreed
-from swapdesk.flows.dex_plan import AT_ONCE, SwapPlan
-from swapdesk.flows.flow_step import FlowStep, Mark
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.signing_session import Stage
-from swapdesk.flows.signing_steps import flow_steps
-from swapdesk.flows.swap_signing import SwapSigning
+from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen
+from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan
+from swapdesk.flows.dex.signing_steps import flow_steps
+from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.signing.dex_payment import Agreed, NotAgreed
+from swapdesk.flows.signing.flow_step import FlowStep, Mark
+from swapdesk.flows.signing.signing_session import Stage
 from swapdesk.flows.wording import Failure
 from swapdesk.secret import Secret
 from swapdesk.wallet.promise import Purpose

@@ -21,11 +21,11 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.live import OrderStream
 from swapdesk.client.stream_events import StreamState
-from swapdesk.flows.create_outcome import Created
-from swapdesk.flows.exchange import ExchangeFlow
-from swapdesk.flows.folding import PROGRESS
+from swapdesk.flows.creation.create_outcome import Created
+from swapdesk.flows.creation.exchange import ExchangeFlow
+from swapdesk.flows.journal.folding import PROGRESS
 from swapdesk.flows.stream_words import stale_words
-from swapdesk.flows.tracking import Tracker
+from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import ActiveFault, AnswerFault, Faults
 from swapdesk.sandbox.http_server import build_server, started

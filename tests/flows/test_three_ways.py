@@ -9,8 +9,8 @@ import pytest
 
 from flows.test_ranking import LATER, NOW, quote
 from flows.test_waterfall import SOLD, WISH, board
-from swapdesk.flows.quote_wish import QuoteWish
-from swapdesk.flows.three_ways import three_ways
+from swapdesk.flows.quotes.quote_wish import QuoteWish
+from swapdesk.flows.quotes.three_ways import three_ways
 from swapdesk.wire.quotes import RouteType
 
 

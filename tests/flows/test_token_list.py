@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from sampling import examples
 from swapdesk.clock import ManualClock
-from swapdesk.flows.catalog_file import CatalogFile
-from swapdesk.flows.confusables import skeleton
-from swapdesk.flows.search import imitated_by, lookalikes, search
-from swapdesk.flows.token_body import row_of
-from swapdesk.flows.token_columns import Column
-from swapdesk.flows.token_list import ListedToken, TokenList, pack
-from swapdesk.flows.token_row import CanDo, TokenRow, Verdict
+from swapdesk.flows.catalog.catalog_file import CatalogFile
+from swapdesk.flows.catalog.confusables import skeleton
+from swapdesk.flows.catalog.search import imitated_by, lookalikes, search
+from swapdesk.flows.catalog.token_body import row_of
+from swapdesk.flows.catalog.token_columns import Column
+from swapdesk.flows.catalog.token_list import ListedToken, TokenList, pack
+from swapdesk.flows.catalog.token_row import CanDo, TokenRow, Verdict
 from swapdesk.sandbox.world_generator import build_catalog
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.tokens import Token

@@ -20,13 +20,13 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.live import OrderStream
 from swapdesk.client.stream_events import StreamState
-from swapdesk.flows.create_outcome import Created
-from swapdesk.flows.exchange import ExchangeFlow
-from swapdesk.flows.folding import display_of
-from swapdesk.flows.order_writes import Writing
-from swapdesk.flows.standing import Standing
-from swapdesk.flows.tracked_order import TrackedOrder
-from swapdesk.flows.tracking import Tracker
+from swapdesk.flows.creation.create_outcome import Created
+from swapdesk.flows.creation.exchange import ExchangeFlow
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.journal.order_writes import Writing
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.sandbox.http_server import build_server, started
 from swapdesk.sandbox.listening import listen
 from swapdesk.service.app import build_service

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from flows.test_ranking import LATER, NOW, quote
 from flows.test_recipients import BTC, ETH
-from swapdesk.flows.quote_order import Arrangement, QuoteOrder, all_in
-from swapdesk.flows.quote_wish import QuoteWish
-from swapdesk.flows.quoting import QuoteBoard, ranked_for
-from swapdesk.flows.waterfall import Known, Part, Unit, Verdict, Waterfall, remark, waterfall
+from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder, all_in
+from swapdesk.flows.quotes.quote_wish import QuoteWish
+from swapdesk.flows.quotes.quoting import QuoteBoard, ranked_for
+from swapdesk.flows.quotes.waterfall import Known, Part, Unit, Verdict, Waterfall, remark, waterfall
 from swapdesk.wire.quotes import Quote, RouteType
 
 SOLD = BTC.model_copy(update={"price": Decimal(96420)})

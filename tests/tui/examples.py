@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from swapdesk.flows.deposit_phase import DepositPhase
+from swapdesk.flows.deposits.deposit_phase import DepositPhase
 from swapdesk.tui.spans import Line, Span
 from swapdesk.tui.widgets.address_input import Alike, alike_lines
 from swapdesk.tui.widgets.check_line import Check, Verdict, check_lines

@@ -11,10 +11,10 @@ from typing import Any
 from flows.orders import BTC, ETH, intent, order
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.flows.intent import Intent, IntentKind, TokenFacts
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_records import Source
-from swapdesk.flows.standing import FOREIGN, RELEASED, UNREPEATED, Standing, Verdict
+from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
+from swapdesk.flows.intents.standing import FOREIGN, RELEASED, UNREPEATED, Standing, Verdict
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import Source
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order

@@ -12,8 +12,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from swapdesk.clock import SystemClock
-from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.spans import Span

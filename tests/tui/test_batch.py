@@ -7,8 +7,8 @@ from decimal import Decimal
 from functools import partial
 
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch_records import RowState
-from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.journal.batch_records import RowState
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.tui.screens.batch import BatchScreen
 from swapdesk.tui.screens.orders import OrdersScreen
 from tui.desk_run import Market

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from swapdesk.flows.journal_records import IntentState
+from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.tui.screens.candidates import CandidatesScreen
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_words import Step

@@ -138,7 +138,7 @@ async def test_a_look_alike_of_a_known_name_is_refused_and_shown_in_pairs(market
         known = entry.address.lower()
         middle = "".join("f" if char == "0" else "0" for char in known[10:30])
         await run.type(known[:10] + middle + known[30:])
-        assert "looks like @bob and is not" in run.text
+        await run.see("looks like @bob and is not")
         assert "this  0x" in run.text
         assert "@bob  0x" in run.text
         await run.press("enter")

@@ -9,7 +9,7 @@ import pytest
 
 from flows.faulty_network import another_address, another_output
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.deposit_phase import DepositPhase, deposit_phase
+from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.deposit_facts import payment_of
 from swapdesk.wire.orders import LegStatus

@@ -12,9 +12,9 @@ from textual.geometry import Size
 
 from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.deposit_code import deposit_codes
-from swapdesk.flows.intent import Intent
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.deposits.deposit_code import deposit_codes
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.deposit_code import DepositCodeScreen

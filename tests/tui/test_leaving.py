@@ -8,8 +8,8 @@ import pytest
 
 from flows.orders import NOW, intent
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.open_business import quit_warning
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.tracking.open_business import quit_warning
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.tui.leaving import AGAIN_SECONDS, LeavingGuard, brief_warning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flows.orders import NOW
 from swapdesk.clock import ManualClock
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.deposit_facts import deposit_state
 from swapdesk.tui.screens.order import OrderScreen

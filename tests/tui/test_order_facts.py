@@ -10,8 +10,8 @@ import pytest
 
 from flows.orders import ETH, NOW
 from swapdesk.clock import ManualClock
-from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.memo_words import short_memo_label
 from swapdesk.tui.screens.deposit_facts import deposit_state
 from swapdesk.tui.screens.order_facts import order_facts, transaction_page

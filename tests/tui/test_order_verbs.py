@@ -14,7 +14,7 @@ import pytest
 from flows.orders import order
 from service.world import CHAINS, ETH
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.order_updates import changed_fields, updates_of
+from swapdesk.flows.orders.order_updates import changed_fields, updates_of
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.order_facts import transaction_page
 from swapdesk.tui.screens.order_history import OrderHistoryScreen

@@ -307,8 +307,8 @@ def test_hostile_text_in_a_row(case: Any) -> None:
     from datetime import timedelta
 
     from flows.orders import NOW
-    from swapdesk.flows.order_summary import summarise
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.orders.order_summary import summarise
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.widgets.table_layout import TableLayout
 
     text = safe_text(case.text, 64)

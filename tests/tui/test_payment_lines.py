@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from swapdesk.flows.review_payments import PaymentRow
+from swapdesk.flows.signing.review_payments import PaymentRow
 from swapdesk.tui.spans import plain_text
 from swapdesk.tui.widgets.payment_lines import payment_lines
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from flows.orders import NOW, order
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.end_bell import LONGEST, EndBell, Notify, terminal_notice
 from swapdesk.tui.privacy import DOTS, masked, masked_text
 from swapdesk.tui.spans import Span, plain_text

@@ -8,8 +8,8 @@ from dataclasses import replace
 from textual.widget import Widget
 
 from flows.signing import DIGEST, ORDER, document, review
-from swapdesk.flows.dex_payment import Agreed
-from swapdesk.flows.swap_signing import SwapSigning
+from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.signing.dex_payment import Agreed
 from swapdesk.secret import Secret
 from swapdesk.tui.commands.sign import Sign
 from swapdesk.tui.screens.sign import READ_FIRST, SignScreen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from swapdesk.clock import Clock
-from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.place import ChainLink

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swapdesk.clock import SystemClock
-from swapdesk.flows.bumping import Bumping
-from swapdesk.flows.cancelling import Cancelling
-from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.wallet.bumping import Bumping
+from swapdesk.flows.wallet.cancelling import Cancelling
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wallet.client import WalletClient

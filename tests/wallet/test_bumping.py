@@ -11,11 +11,11 @@ import pytest
 
 from flows.signing import swap_intent
 from swapdesk.clock import SystemClock
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.replacement import Done, Kept, Proposed, UnderWay
-from swapdesk.flows.replacing import replace
-from swapdesk.flows.signing_session import Ending
-from swapdesk.flows.swap_signing import SwapSigning
+from swapdesk.flows.dex.replacing import replace
+from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.signing.signing_session import Ending
+from swapdesk.flows.wallet.replacement import Done, Kept, Proposed, UnderWay
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Review

@@ -9,11 +9,11 @@ import pytest
 
 from flows.orders import NOW, intent, order
 from swapdesk.clock import ManualClock
-from swapdesk.flows.dex_payment import Agreed
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.replacement import Done, Kept, Proposed
-from swapdesk.flows.tracked_order import TrackedOrder
-from swapdesk.flows.wallet_funding import NotPaid, WalletFunding
+from swapdesk.flows.deposits.wallet_funding import NotPaid, WalletFunding
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.signing.dex_payment import Agreed
+from swapdesk.flows.wallet.replacement import Done, Kept, Proposed
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Review

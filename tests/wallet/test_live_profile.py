@@ -17,10 +17,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.clock import SystemClock
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.catalog_file import CatalogFile
-from swapdesk.flows.chain_links import live_links
-from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.catalog_file import CatalogFile
+from swapdesk.flows.wallet.chain_links import live_links
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains
 from swapdesk.secret import Secret

@@ -12,10 +12,10 @@ import pytest
 import pytest_asyncio
 
 from swapdesk.clock import SystemClock
-from swapdesk.flows.bumping import Bumping
-from swapdesk.flows.cancelling import Cancelling
-from swapdesk.flows.local_wallet import LocalWallet
-from swapdesk.flows.replacement import Done, Outcome, Proposed, Undecided, UnderWay
+from swapdesk.flows.wallet.bumping import Bumping
+from swapdesk.flows.wallet.cancelling import Cancelling
+from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.replacement import Done, Outcome, Proposed, Undecided, UnderWay
 from swapdesk.paths import Home
 from swapdesk.settings import Settings, load_settings
 from swapdesk.wallet.client import WalletClient

@@ -18,9 +18,7 @@ from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.user_operation.batch import InnerCall, encode_batch
 from swapdesk.chain.user_operation.entry_point import DEPOSIT_OF, WITHDRAW_TO
 from swapdesk.chain.user_operation.smart_account import account_address
-from swapdesk.flows.bundle_records import BundleState
-from swapdesk.flows.journal_records import StepState
-from swapdesk.flows.withdrawing import (
+from swapdesk.flows.batch.withdrawing import (
     Deployed,
     NeededByBundle,
     Nothing,
@@ -29,6 +27,8 @@ from swapdesk.flows.withdrawing import (
     Proposed,
     Withdrawn,
 )
+from swapdesk.flows.journal.bundle_records import BundleState
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wallet.errors import AgentGone, Refused

@@ -11,10 +11,10 @@ from sandbox.evm.bundling import Bundling
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.clock import SystemClock
-from swapdesk.flows.bundle_records import Built, BundleDeposit, BundleItem, BundleState
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.local_wallet import LocalWallet
-from swapdesk.flows.withdrawing import Deployed, Ended, Open, Proposed, Withdrawing
+from swapdesk.flows.batch.withdrawing import Deployed, Ended, Open, Proposed, Withdrawing
+from swapdesk.flows.journal.bundle_records import Built, BundleDeposit, BundleItem, BundleState
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.settings import Settings
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.place import ChainLink

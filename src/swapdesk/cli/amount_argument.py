@@ -23,7 +23,7 @@ def require_digits(text: str, field: str = "amount") -> None:
 
 def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
     """The amount of a token. Exit 2 for 0 and for more decimals than the token has."""
-    from swapdesk.flows.amount_check import check_amount
+    from swapdesk.flows.quotes.amount_check import check_amount
 
     check = check_amount(text, token)
     if check.amount is None or not check.ok:

@@ -24,11 +24,11 @@ from swapdesk.cli.wallet_session import make_ready, of_wallet_error, unlock
 from swapdesk.flows.batch.group_account import NotSettled, group_account, settling_of
 from swapdesk.flows.batch.group_watch import GroupWatch, Turn
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing, signs, standings
-from swapdesk.flows.batch_records import JournaledBatch
-from swapdesk.flows.dex_payment import Agreed, Pace
-from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.journal.batch_records import JournaledBatch
+from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.signing_session import Ending
+from swapdesk.flows.signing.dex_payment import Agreed, Pace
+from swapdesk.flows.signing.signing_session import Ending
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Review

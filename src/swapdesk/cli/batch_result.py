@@ -14,8 +14,8 @@ from swapdesk.cli.session import Session
 from swapdesk.client.errors import NotFound
 from swapdesk.flows.batch.results import result_rows, results_csv
 from swapdesk.flows.batch.standing import GroupStanding, standings
-from swapdesk.flows.batch_records import JournaledBatch
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal.batch_records import JournaledBatch
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.wire.orders import Order
 
 

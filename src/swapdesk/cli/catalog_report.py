@@ -9,9 +9,9 @@ from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import Session
+from swapdesk.flows.catalog.search import search
+from swapdesk.flows.catalog.token_row import CanDo, TokenRow
 from swapdesk.flows.notation import percent, usd
-from swapdesk.flows.search import search
-from swapdesk.flows.token_row import CanDo, TokenRow
 
 LONGEST_UNLISTED = 26
 """From this many characters on a text that finds nothing may be a contract."""

@@ -25,16 +25,16 @@ from swapdesk.cli.session import Session, require_key
 from swapdesk.cli.token_argument import find_token, require_usable
 from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.create_outcome import Created, NotCreated
-from swapdesk.flows.first_use import challenge_for
-from swapdesk.flows.freezing import NotFreezable, freeze
-from swapdesk.flows.funding import Funded, NotFunded
-from swapdesk.flows.intent import Intent, IntentKind
-from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.quoting import QuoteBoard
-from swapdesk.flows.ranking import RankedQuote
-from swapdesk.flows.standing import Standing
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.creation.create_outcome import Created, NotCreated
+from swapdesk.flows.creation.freezing import NotFreezable, freeze
+from swapdesk.flows.deposits.funding import Funded, NotFunded
+from swapdesk.flows.intents.intent import Intent, IntentKind
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payees.first_use import challenge_for
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.wording import Failure
 
 ON_THE_WAY = (

@@ -15,21 +15,21 @@ from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.session import Session, require_key
 from swapdesk.cli.token_argument import find_token
 from swapdesk.cli.wallet_session import account_named, make_ready, of_wallet_error, unlock
-from swapdesk.flows.chain_links import KINDS
+from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.coin_price import coin_price
-from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen, Swapped
-from swapdesk.flows.dex_payment import Agreed
-from swapdesk.flows.dex_promise import NoDexSwap, promise_of
-from swapdesk.flows.dex_swap import DexSwapFlow
-from swapdesk.flows.dex_terms import SLIPPAGE, terms_of
-from swapdesk.flows.freezing import NotFreezable, freeze
-from swapdesk.flows.intent import Intent, IntentKind
-from swapdesk.flows.local_wallet import LocalWallet
-from swapdesk.flows.open_business import intent_words
-from swapdesk.flows.quoting import QuoteBoard
-from swapdesk.flows.ranking import RankedQuote
-from swapdesk.flows.recipients import check_recipient
+from swapdesk.flows.creation.freezing import NotFreezable, freeze
+from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen, Swapped
+from swapdesk.flows.dex.dex_promise import NoDexSwap, promise_of
+from swapdesk.flows.dex.dex_swap import DexSwapFlow
+from swapdesk.flows.intents.dex_terms import SLIPPAGE, terms_of
+from swapdesk.flows.intents.intent import Intent, IntentKind
+from swapdesk.flows.payees.recipients import check_recipient
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.flows.signing.dex_payment import Agreed
+from swapdesk.flows.tracking.open_business import intent_words
+from swapdesk.flows.wallet.chain_links import KINDS
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Match, Review

@@ -11,14 +11,14 @@ from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_chains import review_text
 from swapdesk.cli.wallet_session import account_named, make_ready, of_wallet_error, unlock
-from swapdesk.flows.coin_price import coin_price
-from swapdesk.flows.deposit_promise import kind_of
-from swapdesk.flows.dex_payment import Agreed
-from swapdesk.flows.funding import Funded
-from swapdesk.flows.local_wallet import LocalWallet
+from swapdesk.flows.catalog.coin_price import coin_price
+from swapdesk.flows.deposits.deposit_promise import kind_of
+from swapdesk.flows.deposits.funding import Funded
+from swapdesk.flows.deposits.wallet_funding import NotPaid, PaymentOpen, WalletFunding
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.tracked_order import TrackedOrder
-from swapdesk.flows.wallet_funding import NotPaid, PaymentOpen, WalletFunding
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.signing.dex_payment import Agreed
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Review

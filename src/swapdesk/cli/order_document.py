@@ -7,9 +7,9 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from swapdesk.flows.folding import display_of
+from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import day, elapsed, grouped_address
-from swapdesk.flows.order_pair import (
+from swapdesk.flows.orders.order_pair import (
     UNSAID,
     Outcome,
     Proceeds,
@@ -19,11 +19,11 @@ from swapdesk.flows.order_pair import (
     shown,
     unsaid,
 )
-from swapdesk.flows.order_route import route_of
-from swapdesk.flows.order_sentence import next_actor, order_sentence, sent_amount
-from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.orders.order_route import route_of
+from swapdesk.flows.orders.order_sentence import next_actor, order_sentence, sent_amount
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 

@@ -11,11 +11,11 @@ from swapdesk.cli.order_document import order_facts, order_row, order_sentence, 
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import Session
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
-from swapdesk.flows.order_export import ExportForm, export_bytes, write_export_file
-from swapdesk.flows.order_filter import FilterProblem, OrderFilter, read_filter
-from swapdesk.flows.order_sorting import Sorting, sort_orders
-from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
+from swapdesk.flows.orders.order_filter import FilterProblem, OrderFilter, read_filter
+from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 HEADS = ("order", "state", "send", "", "get", "", "route", "created", "next")
 SHORTEST_PREFIX = 4

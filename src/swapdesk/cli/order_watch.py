@@ -17,8 +17,8 @@ from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import Session
 from swapdesk.client.errors import ClientError
 from swapdesk.client.stream_events import StreamState
-from swapdesk.flows.folding import display_of, ended
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 
 LOOK_SECONDS = 2.0

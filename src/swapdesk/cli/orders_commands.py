@@ -82,7 +82,7 @@ def export(call: Call, form: str, out: Path | None, words: str, sort: str) -> in
     """
     from swapdesk.cli.order_reports import export_orders, order_choice
     from swapdesk.cli.session import run_session
-    from swapdesk.flows.order_export import ExportForm
+    from swapdesk.flows.orders.order_export import ExportForm
 
     choice = order_choice(words, sort)
     return run_session(call, lambda session: export_orders(session, ExportForm(form), choice, out))

@@ -17,9 +17,9 @@ from swapdesk.cli.quote_report import no_route, preset_options
 from swapdesk.cli.quote_shelf import QuoteShelf
 from swapdesk.cli.session import Session
 from swapdesk.flows.notation import percent
-from swapdesk.flows.quote_wish import OnChain, QuoteOptions, QuoteWish, WishRefused
-from swapdesk.flows.quoting import QuoteBoard
-from swapdesk.flows.ranking import RankedQuote
+from swapdesk.flows.quotes.quote_wish import OnChain, QuoteOptions, QuoteWish, WishRefused
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.tokens import Token
 
 ASK_AGAIN = "you: ask for new quotes"

@@ -7,9 +7,9 @@ from typing import Any
 
 from swapdesk.cli.output import Output
 from swapdesk.flows.notation import exact_amount, percent, table_amount, usd
-from swapdesk.flows.quoting import QuoteBoard
-from swapdesk.flows.ranking import RankedQuote
-from swapdesk.flows.waterfall import Step, Unit, Waterfall, remark, waterfall
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.flows.quotes.waterfall import Step, Unit, Waterfall, remark, waterfall
 from swapdesk.wire.encoding.numbers import ROUGH
 
 _PLACES = 18

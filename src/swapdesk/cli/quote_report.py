@@ -15,12 +15,6 @@ from swapdesk.cli.quote_request import QuoteRequest
 from swapdesk.cli.quote_shelf import QuoteShelf
 from swapdesk.cli.session import Session
 from swapdesk.cli.token_argument import find_token
-from swapdesk.flows.announcements import (
-    code_and_request,
-    failure_of_error,
-    no_usable_route,
-    without_route_next,
-)
 from swapdesk.flows.notation import (
     clock_time,
     exact_amount,
@@ -28,12 +22,18 @@ from swapdesk.flows.notation import (
     percent,
     table_amount,
 )
-from swapdesk.flows.quote_presets import QuotePresets
-from swapdesk.flows.quote_tags import note_of
-from swapdesk.flows.quote_wish import OnChain, QuoteOptions, QuoteWish, WishRefused
-from swapdesk.flows.quoting import QuoteBoard
-from swapdesk.flows.ranking import RankedQuote, UnusableQuote
-from swapdesk.flows.value_difference import ValueDifference
+from swapdesk.flows.quotes.quote_presets import QuotePresets
+from swapdesk.flows.quotes.quote_tags import note_of
+from swapdesk.flows.quotes.quote_wish import OnChain, QuoteOptions, QuoteWish, WishRefused
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
+from swapdesk.flows.quotes.value_difference import ValueDifference
+from swapdesk.flows.tracking.announcements import (
+    code_and_request,
+    failure_of_error,
+    no_usable_route,
+    without_route_next,
+)
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.tokens import Token
 

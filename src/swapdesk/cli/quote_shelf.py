@@ -14,9 +14,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.quote_wish import OnChain, QuoteWish
-from swapdesk.flows.quoting import QuoteBoard, end_of, ranked_for
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.quotes.quote_wish import OnChain, QuoteWish
+from swapdesk.flows.quotes.quoting import QuoteBoard, end_of, ranked_for
 from swapdesk.paths import ProfilePlaces, UnsafePlace, read_private, write_private
 from swapdesk.wire.encoding.codec import CodecError, Timestamp, decode, encode_json
 from swapdesk.wire.encoding.ids import ObjectId

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.dex_promise import promise_of
-from swapdesk.flows.first_use import without
-from swapdesk.flows.intent import Intent, TokenFacts
+from swapdesk.flows.dex.dex_promise import promise_of
+from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
+from swapdesk.flows.payees.first_use import without
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 _MARKS = {"ok": "  ", "note": "  ", "warn": "! ", "refuse": "x "}

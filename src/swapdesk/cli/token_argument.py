@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from swapdesk.cli.command_error import CORRECT, CommandError, bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.search import imitated_by
+from swapdesk.flows.catalog.token_safety import TokenCheck, check_token
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.resolution import resolve
-from swapdesk.flows.search import imitated_by
-from swapdesk.flows.token_safety import TokenCheck, check_token
 from swapdesk.wire.tokens import Token
 
 _MOST_NAMED = 20

@@ -240,7 +240,7 @@ def cancel(call: Call, hash_: str, yes: bool, descriptor: int | None) -> int:
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
     from swapdesk.cli.wallet_replacing import CANCELLED, replace_transaction
     from swapdesk.cli.wallet_session import run_on_chains
-    from swapdesk.flows.cancelling import Cancelling
+    from swapdesk.flows.wallet.cancelling import Cancelling
 
     return run_on_chains(
         call,
@@ -274,8 +274,8 @@ def bump(call: Call, hash_: str, gas: int | None, yes: bool, descriptor: int | N
         raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
     from swapdesk.cli.wallet_replacing import BUMPED, replace_transaction
     from swapdesk.cli.wallet_session import run_on_chains
-    from swapdesk.flows.bumping import Bumping
-    from swapdesk.flows.replacement import GAS_UNITS
+    from swapdesk.flows.wallet.bumping import Bumping
+    from swapdesk.flows.wallet.replacement import GAS_UNITS
 
     units = GAS_UNITS if gas is None else gas
     return run_on_chains(

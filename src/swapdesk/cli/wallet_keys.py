@@ -15,8 +15,8 @@ from swapdesk.cli.output import Form
 from swapdesk.cli.passphrase import MAX_SECRET, new_passphrase, read_secret
 from swapdesk.cli.secret_screen import can_show, show_secret
 from swapdesk.cli.wallet_session import account_named
-from swapdesk.flows.local_wallet import LocalWallet
 from swapdesk.flows.notation import grouped_address, iso
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.paths import write_private
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import Account, ImportChoice, Kind, Origin, export_phrase

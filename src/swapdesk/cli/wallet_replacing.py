@@ -9,8 +9,8 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_chains import refused_by_gate, review_text
 from swapdesk.cli.wallet_session import unlock
-from swapdesk.flows.local_wallet import LocalWallet
-from swapdesk.flows.replacement import (
+from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.replacement import (
     Kept,
     Outcome,
     Proposed,

@@ -12,8 +12,8 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.passphrase import read_secret
 from swapdesk.cli.session import Session, run_session
 from swapdesk.clock import SystemClock
-from swapdesk.flows.local_wallet import LocalWallet
-from swapdesk.flows.wallet_words import GONE, MISSING, failure_of_wallet
+from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.wallet_words import GONE, MISSING, failure_of_wallet
 from swapdesk.paths import UnsafePlace
 from swapdesk.wallet.accounts import Account, Accounts
 from swapdesk.wallet.errors import WalletError
@@ -86,7 +86,7 @@ async def make_ready(session: Session, wallet: LocalWallet, *, fill: bool) -> No
     """A sandbox's wallet gets its accounts and money to try; a live one needs nodes."""
     output = session.call.output
     if wallet.live:
-        from swapdesk.flows.chain_links import live_links
+        from swapdesk.flows.wallet.chain_links import live_links
 
         output.talk(*live_links(session.settings, session.desk.catalog)[1])
         if not wallet.links:
@@ -97,7 +97,7 @@ async def make_ready(session: Session, wallet: LocalWallet, *, fill: bool) -> No
                 field="rpc",
             )
         return
-    from swapdesk.flows.sandbox_gifts import fill_wallet
+    from swapdesk.flows.wallet.sandbox_gifts import fill_wallet
 
     made = await wallet.prepare_sandbox()
     for account in made:

@@ -7,8 +7,8 @@ from typing import Any
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import Session
-from swapdesk.flows.local_wallet import LocalWallet
 from swapdesk.flows.notation import iso
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.transactions import FINAL, SignedTransaction
 
 

@@ -11,11 +11,7 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_chains import refused_by_gate, review_text
 from swapdesk.cli.wallet_session import account_named, unlock
-from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.local_wallet import LocalWallet
-from swapdesk.flows.notation import exact_amount, grouped_address
-from swapdesk.flows.withdrawal_log import Taken
-from swapdesk.flows.withdrawing import (
+from swapdesk.flows.batch.withdrawing import (
     Deployed,
     Ended,
     NeededByBundle,
@@ -27,6 +23,10 @@ from swapdesk.flows.withdrawing import (
     Withdrawing,
     Withdrawn,
 )
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.withdrawal_log import Taken
+from swapdesk.flows.notation import exact_amount, grouped_address
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.place import ChainLink

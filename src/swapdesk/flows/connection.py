@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.client.credentials import Credentials
-from swapdesk.flows.chain_links import sandbox_links, sandbox_makers
+from swapdesk.flows.wallet.chain_links import sandbox_links, sandbox_makers
 from swapdesk.secret import Secret
 from swapdesk.settings import Settings
 from swapdesk.wallet.place import ChainLink

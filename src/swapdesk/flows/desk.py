@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.flows.address_book import AddressBook
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.profile_catalog import open_catalog
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.profile_catalog import open_catalog
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.payees.address_book import AddressBook
 
 if TYPE_CHECKING:
     import httpx
 
     from swapdesk.flows.connection import Connection
-    from swapdesk.flows.deposit_ways import DepositWays
+    from swapdesk.flows.creation.resume import ResumeReport
+    from swapdesk.flows.deposits.deposit_ways import DepositWays
     from swapdesk.flows.link import Link
-    from swapdesk.flows.local_wallet import LocalWallet
-    from swapdesk.flows.resume import ResumeReport
+    from swapdesk.flows.wallet.local_wallet import LocalWallet
     from swapdesk.settings import Settings
     from swapdesk.wallet.place import ChainLink
 
@@ -93,7 +93,7 @@ class Desk:
     def wallet(self) -> LocalWallet:
         """The keys of this profile on the chains it is connected to; no agent runs before the
         wallet is asked something."""
-        from swapdesk.flows.local_wallet import LocalWallet
+        from swapdesk.flows.wallet.local_wallet import LocalWallet
 
         if self._wallet is None:
             self._wallet = LocalWallet(
@@ -106,7 +106,7 @@ class Desk:
         return self._wallet
 
     def chain_links(self) -> tuple[ChainLink, ...]:
-        from swapdesk.flows.chain_links import live_links
+        from swapdesk.flows.wallet.chain_links import live_links
 
         if self.settings.live:
             return live_links(self.settings, self.catalog)[0]
@@ -115,7 +115,7 @@ class Desk:
     @property
     def deposit_ways(self) -> DepositWays:
         """Who can pay deposits from here; asking it starts no agent."""
-        from swapdesk.flows.deposit_ways import DepositWays
+        from swapdesk.flows.deposits.deposit_ways import DepositWays
 
         if self._ways is None:
             self._ways = DepositWays(
@@ -168,7 +168,7 @@ class Desk:
 
     async def resume(self) -> ResumeReport:
         """Settle unfinished business of an earlier run, then take its orders into view."""
-        from swapdesk.flows.resume import ResumeReport
+        from swapdesk.flows.creation.resume import ResumeReport
 
         try:
             return await self.link.settle()

@@ -18,15 +18,15 @@ from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.live import OrderStream
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
-from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.connection import Connection
-from swapdesk.flows.exchange import ExchangeFlow
-from swapdesk.flows.funding import SandboxFaucet
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.quoting import QuoteDesk
-from swapdesk.flows.resume import ResumeReport, resume
-from swapdesk.flows.tracking import Tracker
+from swapdesk.flows.creation.exchange import ExchangeFlow
+from swapdesk.flows.creation.resume import ResumeReport, resume
+from swapdesk.flows.deposits.funding import SandboxFaucet
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.quotes.quoting import QuoteDesk
+from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote
 
 from swapdesk.client.exchange_log import MASK, Exchange
-from swapdesk.flows.raw_json import raw_lines
+from swapdesk.flows.orders.raw_json import raw_lines
 from swapdesk.wire.encoding.codec import CodecError, decode_json
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.operations import OPERATIONS

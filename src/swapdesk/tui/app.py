@@ -246,7 +246,7 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
         link = self.session.link
         if link is None:
             return None
-        from swapdesk.flows.open_business import quit_warning
+        from swapdesk.flows.tracking.open_business import quit_warning
 
         now = self.session.now_clock.now()
         creating = self.creating is not None or self.batch.creating

@@ -53,7 +53,7 @@ class Batching(App[int]):
 
     async def _create_groups(self, batch_id: str) -> None:
         from swapdesk.client.errors import ClientError
-        from swapdesk.flows.journal_file import JournalUnavailable
+        from swapdesk.flows.journal.journal_file import JournalUnavailable
 
         def told(outcome: GroupOutcome) -> None:
             self.post_message(BatchMoved(batch_id, _said(outcome)))

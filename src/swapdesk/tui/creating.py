@@ -11,9 +11,9 @@ from swapdesk.tui.messages import CreateEnded, CreateWaiting, DepositPaid
 from swapdesk.tui.session import Session
 
 if TYPE_CHECKING:
-    from swapdesk.flows.create_outcome import Created
-    from swapdesk.flows.intent import Intent
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.creation.create_outcome import Created
+    from swapdesk.flows.intents.intent import Intent
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 
 class Creating(App[int]):
@@ -73,7 +73,7 @@ class Creating(App[int]):
 
     @on(CreateEnded)
     async def _create_ended(self, event: CreateEnded) -> None:
-        from swapdesk.flows.create_outcome import Created
+        from swapdesk.flows.creation.create_outcome import Created
         from swapdesk.tui.screens.create import CreateScreen
 
         outcome = event.outcome
@@ -94,8 +94,8 @@ class Creating(App[int]):
             self.notify(f"The order before: {outcome.failure.cause}", severity="warning")
 
     async def _order_exists(self, created: Created, *, open_it: bool) -> None:
-        from swapdesk.flows.announcements import found_again, order_open
-        from swapdesk.flows.deposit_phase import DepositPhase
+        from swapdesk.flows.deposits.deposit_phase import DepositPhase
+        from swapdesk.flows.tracking.announcements import found_again, order_open
         from swapdesk.tui.screens.deposit import DepositScreen
         from swapdesk.tui.screens.swap import SwapScreen
 
@@ -120,7 +120,7 @@ class Creating(App[int]):
 
     @on(DepositPaid)
     def _deposit_paid(self, event: DepositPaid) -> None:
-        from swapdesk.flows.funding import Funded
+        from swapdesk.flows.deposits.funding import Funded
 
         if isinstance(event.outcome, Funded):
             self.notify("The deposit is on its way. Next: the chain confirms it.")

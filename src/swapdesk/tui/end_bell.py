@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from swapdesk.tui.spans import printable
 
 if TYPE_CHECKING:
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 LONGEST = 120
 
@@ -60,7 +60,7 @@ class EndBell:
 def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
     """``Order m1Xc7D, BTC to ETH: completed.`` Amounts stay on the screen."""
     # Orders and their models load after the first frame.
-    from swapdesk.flows.order_summary import summarise
+    from swapdesk.flows.orders.order_summary import summarise
 
     sent, received = tracked.symbols
     word = summarise(tracked, now).word

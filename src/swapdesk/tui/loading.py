@@ -17,8 +17,8 @@ DESK = (
     "pydantic",
     "swapdesk.wire.tokens",
     "swapdesk.wire.orders",
-    "swapdesk.flows.journal",
-    "swapdesk.flows.address_book",
+    "swapdesk.flows.journal.journal",
+    "swapdesk.flows.payees.address_book",
     "swapdesk.flows.desk",
 )
 """The page that needs no more than the catalogue, then what a desk is opened with; each after
@@ -28,8 +28,8 @@ LINK = (
     "swapdesk.flows.connection",
     "swapdesk.wire.operations",
     "swapdesk.client.api",
-    "swapdesk.flows.quoting",
-    "swapdesk.flows.exchange",
+    "swapdesk.flows.quotes.quoting",
+    "swapdesk.flows.creation.exchange",
     "swapdesk.client.live",
     "swapdesk.flows.link",
 )

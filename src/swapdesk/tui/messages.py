@@ -10,11 +10,11 @@ from textual.message import Message
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.batch.group_signing import GroupSigning
-    from swapdesk.flows.create_outcome import CreateOutcome
-    from swapdesk.flows.deposit_signing import DepositSigning
-    from swapdesk.flows.funding import Funded, NotFunded
-    from swapdesk.flows.quoting import QuoteBoard
-    from swapdesk.flows.signing_session import SigningSession
+    from swapdesk.flows.creation.create_outcome import CreateOutcome
+    from swapdesk.flows.deposits.deposit_signing import DepositSigning
+    from swapdesk.flows.deposits.funding import Funded, NotFunded
+    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.wire.pair_limits import PairLimits
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from swapdesk.flows.order_export import (
+from swapdesk.flows.orders.order_export import (
     ExportForm,
     export_bytes,
     export_directory,
@@ -20,7 +20,7 @@ from swapdesk.tui.widgets.line_table import MARGIN
 from swapdesk.tui.widgets.spoken_overlay import SpokenOverlay
 
 if TYPE_CHECKING:
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.page import Page
 
 

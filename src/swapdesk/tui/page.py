@@ -11,9 +11,9 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream, World
 
 if TYPE_CHECKING:
-    from swapdesk.flows.catalog import Catalog
+    from swapdesk.flows.catalog.catalog import Catalog
+    from swapdesk.flows.deposits.funds import Funds
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.funds import Funds
     from swapdesk.flows.link import Link
 
 RESET_SHOWN_FROM = 15.0
@@ -53,7 +53,7 @@ class Page(DeskScreen):
 
     def funds(self) -> Funds:
         """Where the funds are, as far as no single order is spoken of."""
-        from swapdesk.flows.funds import AT_HOME, funds_of
+        from swapdesk.flows.deposits.funds import AT_HOME, funds_of
 
         return AT_HOME if self.link is None else funds_of(self.link.tracker.running())
 

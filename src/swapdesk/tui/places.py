@@ -71,7 +71,7 @@ class Places(Batching):
 
     def open_orders(self, kept: str = "") -> None:
         """The tracker; ``kept`` is the filter line it begins with."""
-        from swapdesk.flows.order_filter import read_filter
+        from swapdesk.flows.orders.order_filter import read_filter
         from swapdesk.tui.screens.orders import OrdersScreen
 
         self.push_screen(OrdersScreen(self.session, read_filter(kept)))

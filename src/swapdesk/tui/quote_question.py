@@ -9,8 +9,8 @@ from swapdesk.client.errors import ClientError
 from swapdesk.tui.messages import QuotesArrived, QuotesFailed
 
 if TYPE_CHECKING:
-    from swapdesk.flows.quote_wish import QuoteWish
-    from swapdesk.flows.quoting import QuoteBoard, QuoteDesk
+    from swapdesk.flows.quotes.quote_wish import QuoteWish
+    from swapdesk.flows.quotes.quoting import QuoteBoard, QuoteDesk
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from swapdesk.tui.live_guard import LiveGuard
 if TYPE_CHECKING:
     import httpx
 
-    from swapdesk.flows.catalog import Catalog
+    from swapdesk.flows.catalog.catalog import Catalog
+    from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.link import Link
-    from swapdesk.flows.quote_wish import QuoteOptions
-    from swapdesk.flows.resume import ResumeReport
+    from swapdesk.flows.quotes.quote_wish import QuoteOptions
     from swapdesk.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -186,7 +186,7 @@ class Session:
 
     async def _read_catalog(self) -> Catalog:
         """The list of tokens as the cache has it: no model and no client is loaded for it."""
-        from swapdesk.flows.profile_catalog import open_catalog
+        from swapdesk.flows.catalog.profile_catalog import open_catalog
 
         catalog = open_catalog(self.settings, self.clock)
         try:

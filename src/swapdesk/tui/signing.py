@@ -20,15 +20,15 @@ from swapdesk.tui.session import Session
 
 if TYPE_CHECKING:
     from swapdesk.flows.batch.group_signing import GroupSigning
+    from swapdesk.flows.batch.running_bundles import RunningBundles
     from swapdesk.flows.batch.standing import Until
-    from swapdesk.flows.dex_plan import SwapPlan
-    from swapdesk.flows.intent import Intent
-    from swapdesk.flows.replacement import Replacement
-    from swapdesk.flows.running_bundles import RunningBundles
-    from swapdesk.flows.running_deposits import RunningDeposits
-    from swapdesk.flows.running_swaps import RunningSwaps
-    from swapdesk.flows.signing_session import SigningSession
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.deposits.running_deposits import RunningDeposits
+    from swapdesk.flows.dex.dex_plan import SwapPlan
+    from swapdesk.flows.dex.running_swaps import RunningSwaps
+    from swapdesk.flows.intents.intent import Intent
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
+    from swapdesk.flows.signing.signing_session import SigningSession
+    from swapdesk.flows.wallet.replacement import Replacement
 
 log = logging.getLogger(__name__)
 
@@ -67,21 +67,21 @@ class Signing(App[int]):
         return [*swaps, *deposits, *(one for one in groups if not one.rests)]
 
     def _begun_swaps(self) -> RunningSwaps:
-        from swapdesk.flows.running_swaps import RunningSwaps
+        from swapdesk.flows.dex.running_swaps import RunningSwaps
 
         if self._swaps is None:
             self._swaps = RunningSwaps(self.session.desk, self._moved)
         return self._swaps
 
     def _begun_deposits(self) -> RunningDeposits:
-        from swapdesk.flows.running_deposits import RunningDeposits
+        from swapdesk.flows.deposits.running_deposits import RunningDeposits
 
         if self._deposits is None:
             self._deposits = RunningDeposits(self.session.desk, self._moved)
         return self._deposits
 
     def _begun_bundles(self) -> RunningBundles:
-        from swapdesk.flows.running_bundles import RunningBundles
+        from swapdesk.flows.batch.running_bundles import RunningBundles
 
         if self._bundles is None:
             self._bundles = RunningBundles(self.session.desk, self._moved)
@@ -120,8 +120,8 @@ class Signing(App[int]):
 
     async def _work(self, signing: SigningSession) -> None:
         from swapdesk.flows.batch.group_signing import GroupSigning
-        from swapdesk.flows.deposit_signing import DepositSigning
-        from swapdesk.flows.swap_signing import SwapSigning
+        from swapdesk.flows.deposits.deposit_signing import DepositSigning
+        from swapdesk.flows.dex.swap_signing import SwapSigning
 
         if isinstance(signing, GroupSigning):
             if await self._begun_bundles().run(signing, signing.until) is not None:
@@ -137,7 +137,7 @@ class Signing(App[int]):
 
     def bump_signing(self, signing: SigningSession) -> None:
         """Ask for more gas for what the session waits for; the session goes on meanwhile."""
-        from swapdesk.flows.bumping import Bumping
+        from swapdesk.flows.wallet.bumping import Bumping
 
         desk = self.session.desk
         asked = self._replace(signing, Bumping(desk.wallet, desk.clock))
@@ -145,14 +145,14 @@ class Signing(App[int]):
 
     def cancel_signing(self, signing: SigningSession) -> None:
         """Ask for the cancellation of what the session waits for."""
-        from swapdesk.flows.cancelling import Cancelling
+        from swapdesk.flows.wallet.cancelling import Cancelling
 
         desk = self.session.desk
         asked = self._replace(signing, Cancelling(desk.wallet, desk.clock))
         self.run_worker(asked, group="swap", exit_on_error=False)
 
     async def _replace(self, signing: SigningSession, replacement: Replacement) -> None:
-        from swapdesk.flows.replacing import replace
+        from swapdesk.flows.dex.replacing import replace
 
         said = await replace(self.session.desk.wallet, replacement, signing)
         if said is not None:
@@ -172,8 +172,8 @@ class Signing(App[int]):
     def take_on_signings(self) -> None:
         """Go on with what an earlier run left open, and with what stopped when the service or
         the wallet was gone."""
-        from swapdesk.flows.journal_file import JournalUnavailable
-        from swapdesk.flows.signing_session import Stage
+        from swapdesk.flows.journal.journal_file import JournalUnavailable
+        from swapdesk.flows.signing.signing_session import Stage
 
         desk = self.session.desk
         if desk.link.connection.read_only:
@@ -218,7 +218,7 @@ class Signing(App[int]):
 
     @on(SwapFinished)
     async def _swap_finished(self, event: SwapFinished) -> None:
-        from swapdesk.flows.dex_outcome import Swapped
+        from swapdesk.flows.dex.dex_outcome import Swapped
         from swapdesk.tui.screens.sign import SignScreen
         from swapdesk.tui.screens.sign_facts import subject_of
 
@@ -245,7 +245,7 @@ class Signing(App[int]):
 
     @on(DepositEnded)
     async def _deposit_ended(self, event: DepositEnded) -> None:
-        from swapdesk.flows.funding import Funded
+        from swapdesk.flows.deposits.funding import Funded
         from swapdesk.tui.screens.sign import SignScreen
         from swapdesk.tui.screens.sign_facts import subject_of
 

@@ -27,10 +27,10 @@ from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.settling import GroupChain, GroupSettling
 from swapdesk.flows.batch.standing import GroupStanding, standings
-from swapdesk.flows.batch_records import JournaledGroup, NewGroup, NewRow
-from swapdesk.flows.bundle_records import BundleDeposit, BundleState
-from swapdesk.flows.dex_payment import Agreed, Pace
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal.batch_records import JournaledGroup, NewGroup, NewRow
+from swapdesk.flows.journal.bundle_records import BundleDeposit, BundleState
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.signing.dex_payment import Agreed, Pace
 from swapdesk.sandbox.bundle_faults import BundleFaults
 from swapdesk.sandbox.evm_world.treasury import give
 from swapdesk.sandbox.fault_layer import FaultLayer

@@ -18,17 +18,17 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import Unreachable
 from swapdesk.clock import ManualClock
-from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
 from swapdesk.flows.batch.failed_rows import NoFailedRows, failed_sheet
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.results import ENDS, HEADS, result_rows, results_csv
 from swapdesk.flows.batch.sheet import Column
-from swapdesk.flows.batch_records import BatchCreatedBefore, RowEnd, RowState
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.journal.batch_records import BatchCreatedBefore, RowEnd, RowState
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.service.app import build_service
 from swapdesk.service.parts import ServiceParts
 

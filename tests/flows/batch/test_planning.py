@@ -14,15 +14,15 @@ from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
-from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.reading import read_sheet
 from swapdesk.flows.batch.sheet import Column, edited
 from swapdesk.flows.batch.template import template
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.wire.multi import MultiExchangeRequest
 
 __all__ = ["api", "book", "catalog", "clock", "service", "venues"]

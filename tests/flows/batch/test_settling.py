@@ -13,10 +13,10 @@ import pytest_asyncio
 from flows.batch.paying import RECIPIENT, Payer, PayingPlace, paying, told_otherwise
 from flows.faulty_network import lose_answer
 from swapdesk.flows.batch.standing import Until
-from swapdesk.flows.batch_records import RowState
-from swapdesk.flows.bundle_records import BundleState
-from swapdesk.flows.call_log import PaidBefore
-from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.journal.batch_records import RowState
+from swapdesk.flows.journal.bundle_records import BundleState
+from swapdesk.flows.journal.call_log import PaidBefore
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.sandbox.bundle_faults import ActiveBundleFault, BundleFault
 from swapdesk.sandbox.faults import ActiveFault, AnswerFault
 from swapdesk.sandbox.operation_tampering import Part

@@ -10,8 +10,8 @@ import pytest_asyncio
 from flows.batch.paying import Payer
 from flows.batch.paying_on_solana import CHAIN, SolanaPayingPlace, paying_on_solana
 from swapdesk.flows.batch.standing import Until
-from swapdesk.flows.bundle_records import Paying
-from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.journal.bundle_records import Paying
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.faults import AnswerFault as F
 from swapdesk.wallet.transactions import TransactionState

@@ -10,11 +10,11 @@ import pytest
 
 from flows.orders import NOW, order
 from swapdesk.clock import ManualClock
-from swapdesk.flows.batch_records import NewGroup, NewRow, RowEnd, RowState
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.known_orders import KnownOrders
-from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.standing import Standing
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.wire.orders import DisplayStatus
 
 GROUP = "kXb7PqLmN4sTvWzYcDfGhJ"

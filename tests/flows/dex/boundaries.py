@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.flows.batch_log import BatchLog
-from swapdesk.flows.bundle_log import BundleLog
-from swapdesk.flows.call_log import CallLog
-from swapdesk.flows.dex_log import DexLog
-from swapdesk.flows.intent_log import IntentLog
-from swapdesk.flows.wallet_payment_log import WalletPaymentLog
+from swapdesk.flows.journal.batch_log import BatchLog
+from swapdesk.flows.journal.bundle_log import BundleLog
+from swapdesk.flows.journal.call_log import CallLog
+from swapdesk.flows.journal.dex_log import DexLog
+from swapdesk.flows.journal.intent_log import IntentLog
+from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
 from swapdesk.wallet.client import WalletClient
 
 ROOMS = {

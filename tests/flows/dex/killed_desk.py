@@ -13,11 +13,11 @@ from flows.dex.boundaries import striking
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import SystemClock
-from swapdesk.flows.dex_payment import Agreed, Pace
-from swapdesk.flows.dex_swap import DexSwapFlow
-from swapdesk.flows.exchange import ExchangeFlow
-from swapdesk.flows.intent import Intent
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.creation.exchange import ExchangeFlow
+from swapdesk.flows.dex.dex_swap import DexSwapFlow
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.signing.dex_payment import Agreed, Pace
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.encoding import from_json
 from swapdesk.wallet.place import WalletPlace

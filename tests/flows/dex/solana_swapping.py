@@ -9,8 +9,8 @@ from pathlib import Path
 
 from flows.dex.swapping import Place, Swapper, frozen, reached
 from service.dex.solana_floor import SolanaFloor, trading_on_solana
-from swapdesk.flows.intent import Intent
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.place import ChainLink, WalletPlace

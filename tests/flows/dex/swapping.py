@@ -18,12 +18,12 @@ from swapdesk.chain.rpc.evm import Call
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import Clock
-from swapdesk.flows.dex_payment import Agreed, Pace
-from swapdesk.flows.dex_swap import DexSwapFlow
-from swapdesk.flows.dex_terms import terms_of
-from swapdesk.flows.exchange import ExchangeFlow, new_intent_id
-from swapdesk.flows.intent import Intent, IntentKind, TokenFacts
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.creation.exchange import ExchangeFlow, new_intent_id
+from swapdesk.flows.dex.dex_swap import DexSwapFlow
+from swapdesk.flows.intents.dex_terms import terms_of
+from swapdesk.flows.intents.intent import Intent, IntentKind, TokenFacts
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.signing.dex_payment import Agreed, Pace
 from swapdesk.sandbox.evm_world import treasury
 from swapdesk.service.app import build_service
 from swapdesk.wallet.accounts import Kind

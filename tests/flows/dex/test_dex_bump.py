@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from flows.dex.swapping import Place, Swapper
-from swapdesk.flows.dex_outcome import DexOutcome, SwapEnded, Swapped
-from swapdesk.flows.dex_promise import promise_of
-from swapdesk.flows.intent import Intent
+from swapdesk.flows.dex.dex_outcome import DexOutcome, SwapEnded, Swapped
+from swapdesk.flows.dex.dex_promise import promise_of
+from swapdesk.flows.intents.intent import Intent
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review

@@ -10,8 +10,8 @@ import pytest
 from flows.dex.swapping import Place
 from flows.killed_process import killed, reopened
 from service.loopback import serving
-from swapdesk.flows.dex_outcome import Swapped
-from swapdesk.flows.reconciliation import find_order
+from swapdesk.flows.creation.reconciliation import find_order
+from swapdesk.flows.dex.dex_outcome import Swapped
 from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState

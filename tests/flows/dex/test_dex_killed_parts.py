@@ -26,12 +26,12 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import SystemClock
-from swapdesk.flows.dex_outcome import DexOutcome, SwapEnded, SwapOpen, Swapped
-from swapdesk.flows.dex_payment import Agreed, Pace
-from swapdesk.flows.dex_swap import DexSwapFlow
-from swapdesk.flows.exchange import ExchangeFlow
-from swapdesk.flows.intent import Intent
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.creation.exchange import ExchangeFlow
+from swapdesk.flows.dex.dex_outcome import DexOutcome, SwapEnded, SwapOpen, Swapped
+from swapdesk.flows.dex.dex_swap import DexSwapFlow
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.signing.dex_payment import Agreed, Pace
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.place import ChainLink, WalletPlace

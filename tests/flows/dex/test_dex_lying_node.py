@@ -11,9 +11,9 @@ import pytest
 
 from flows.dex.boundaries import striking
 from flows.dex.swapping import Place, Swapper
-from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen, Swapped
-from swapdesk.flows.dex_payment import Pace
-from swapdesk.flows.intent import Intent
+from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen, Swapped
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.signing.dex_payment import Pace
 from swapdesk.sandbox.node.evm.faults import HeldFaults
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState

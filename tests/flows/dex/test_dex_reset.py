@@ -11,7 +11,7 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.rpc.evm_errors import EvmRefused
-from swapdesk.flows.dex_outcome import SwapEnded, Swapped
+from swapdesk.flows.dex.dex_outcome import SwapEnded, Swapped
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.tokens import Token

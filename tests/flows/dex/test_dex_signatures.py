@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from flows.dex.swapping import Place, Swapper
-from swapdesk.flows.dex_outcome import SwapEnded, Swapped
+from swapdesk.flows.dex.dex_outcome import SwapEnded, Swapped
 from swapdesk.wallet.promise import Purpose
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")

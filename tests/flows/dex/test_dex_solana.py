@@ -15,11 +15,11 @@ from flows.dex.swapping import Swapper
 from service.faulty_loopback import serving_with_faults
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
-from swapdesk.flows.dex_outcome import SwapEnded, Swapped
-from swapdesk.flows.dex_promise import promise_of
-from swapdesk.flows.dex_transaction import told_by
-from swapdesk.flows.intent import Intent
-from swapdesk.flows.solana_half import half_of
+from swapdesk.flows.creation.dex_transaction import told_by
+from swapdesk.flows.dex.dex_outcome import SwapEnded, Swapped
+from swapdesk.flows.dex.dex_promise import promise_of
+from swapdesk.flows.dex.solana_half import half_of
+from swapdesk.flows.intents.intent import Intent
 from swapdesk.sandbox.faults import ActiveFault
 from swapdesk.sandbox.faults import AnswerFault as F
 from swapdesk.sandbox.tampering import CREATE

@@ -12,8 +12,8 @@ import pytest_asyncio
 from flows.dex.solana_swapping import SolanaPlace, swapping_on_solana
 from flows.killed_process import killed, reopened
 from service.loopback import serving
-from swapdesk.flows.dex_outcome import Swapped
-from swapdesk.flows.reconciliation import find_order
+from swapdesk.flows.creation.reconciliation import find_order
+from swapdesk.flows.dex.dex_outcome import Swapped
 from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.transactions import TransactionState

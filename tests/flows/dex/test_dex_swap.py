@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from flows.dex.swapping import Place, Swapper
-from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen, Swapped
-from swapdesk.flows.journal_records import IntentState, StepState
+from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen, Swapped
+from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.orders import Order

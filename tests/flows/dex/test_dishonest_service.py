@@ -19,8 +19,8 @@ from flows.dex.swapping import Place, Swapper
 from service.faulty_loopback import serving_with_faults
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
-from swapdesk.flows.dex_outcome import SwapEnded, Swapped
-from swapdesk.flows.journal_records import IntentState
+from swapdesk.flows.dex.dex_outcome import SwapEnded, Swapped
+from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.sandbox.faults import SIGNING_FAULTS, ActiveFault
 from swapdesk.sandbox.faults import AnswerFault as F
 from swapdesk.sandbox.tampering import APPROVE, CHAIN, CREATE

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import httpx
 
-from swapdesk.flows.bundle_records import (
+from swapdesk.flows.journal.bundle_records import (
     Built,
     BundleDeposit,
     BundleItem,
@@ -18,7 +18,7 @@ from swapdesk.flows.bundle_records import (
     JournaledBundle,
     Paying,
 )
-from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.tui.screens.batch import BatchScreen
 from tui.desk_run import DeskRun, Market
 from tui.scenes import scene

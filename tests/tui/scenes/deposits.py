@@ -14,11 +14,11 @@ from flows.deposits import (
     signed,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.flows.deposit_account import lack_of
-from swapdesk.flows.deposit_signing import DepositSigning
-from swapdesk.flows.running_deposits import RunningDeposits
-from swapdesk.flows.swap_account import SwapAccount
-from swapdesk.flows.wallet_funding import NotPaid, PaymentOpen
+from swapdesk.flows.deposits.deposit_account import lack_of
+from swapdesk.flows.deposits.deposit_signing import DepositSigning
+from swapdesk.flows.deposits.running_deposits import RunningDeposits
+from swapdesk.flows.deposits.wallet_funding import NotPaid, PaymentOpen
+from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.transactions import TransactionState

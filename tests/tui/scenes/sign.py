@@ -7,11 +7,11 @@ from typing import Any
 
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, swap_intent
-from swapdesk.flows.dex_outcome import SwapEnded, SwapOpen
-from swapdesk.flows.dex_plan import SwapPlan
-from swapdesk.flows.dex_words import ended, goes_on
-from swapdesk.flows.running_swaps import RunningSwaps
-from swapdesk.flows.swap_signing import SwapSigning
+from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen
+from swapdesk.flows.dex.dex_plan import SwapPlan
+from swapdesk.flows.dex.dex_words import ended, goes_on
+from swapdesk.flows.dex.running_swaps import RunningSwaps
+from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Match, Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState

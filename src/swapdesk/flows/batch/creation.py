@@ -18,7 +18,8 @@ from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown, RateLi
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.comparing import differing
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
-from swapdesk.flows.batch_records import (
+from swapdesk.flows.creation.reconciliation import LOOKS, SKEW, WINDOW, list_since
+from swapdesk.flows.journal.batch_records import (
     JournaledBatch,
     JournaledGroup,
     NewGroup,
@@ -26,9 +27,8 @@ from swapdesk.flows.batch_records import (
     RowEnd,
     RowState,
 )
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_records import StepState
-from swapdesk.flows.reconciliation import LOOKS, SKEW, WINDOW, list_since
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.wire.encoding.codec import decode, encode_json
 from swapdesk.wire.multi import MultiExchange, MultiExchangeRequest
 from swapdesk.wire.orders import Order

@@ -4,7 +4,7 @@ other, so that what stands is never asked for twice."""
 from __future__ import annotations
 
 from swapdesk.flows.batch.sheet import Column, InputRow, Separator, Sheet
-from swapdesk.flows.batch_records import JournaledBatch, RowState
+from swapdesk.flows.journal.batch_records import JournaledBatch, RowState
 
 
 class NoFailedRows(Exception):

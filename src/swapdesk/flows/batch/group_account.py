@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from swapdesk.flows.batch.group_watch import GroupWatch
 from swapdesk.flows.batch.settling import GroupChain, GroupSettling
 from swapdesk.flows.batch.standing import GroupStanding
-from swapdesk.flows.batch_records import JournaledGroup
-from swapdesk.flows.chain_links import KINDS
-from swapdesk.flows.coin_price import native_coin
-from swapdesk.flows.dex_payment import Look, Pace
+from swapdesk.flows.catalog.coin_price import native_coin
+from swapdesk.flows.journal.batch_records import JournaledGroup
+from swapdesk.flows.signing.dex_payment import Look, Pace
+from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MultiExchangeRequest

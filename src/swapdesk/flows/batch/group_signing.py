@@ -9,12 +9,12 @@ from decimal import Decimal
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.group_watch import GroupWatch, Turn
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
-from swapdesk.flows.batch_records import JournaledGroup
-from swapdesk.flows.bundle_records import BundleState
-from swapdesk.flows.flow_step import FlowStep, Mark
-from swapdesk.flows.intent import TokenFacts
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.signing_session import SigningSession
+from swapdesk.flows.intents.intent import TokenFacts
+from swapdesk.flows.journal.batch_records import JournaledGroup
+from swapdesk.flows.journal.bundle_records import BundleState
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.signing.flow_step import FlowStep, Mark
+from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from swapdesk.flows.bundle_records import BundleItem, FundingNeed
-from swapdesk.flows.dex_watch import Watch
+from swapdesk.flows.journal.bundle_records import BundleItem, FundingNeed
+from swapdesk.flows.signing.dex_watch import Watch
 
 
 @dataclass(frozen=True)

@@ -12,20 +12,25 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
-from swapdesk.flows.address_book import AddressBook
-from swapdesk.flows.amount_check import check_amount
 from swapdesk.flows.batch.finding import Finding, look, problem
 from swapdesk.flows.batch.pair import pair_findings
 from swapdesk.flows.batch.planned import BatchRoute, PlannedOrder, PlannedRow
 from swapdesk.flows.batch.sheet import Column, InputRow
-from swapdesk.flows.catalog import Catalog
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.search import imitated_by
+from swapdesk.flows.catalog.token_safety import TokenCheck, check_token
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.memo_check import check_memo_of
-from swapdesk.flows.order_export import FORMULA
-from swapdesk.flows.recipients import NEVER_PAID, RecipientCheck, check_recipient, check_refund
-from swapdesk.flows.resolution import resolve
-from swapdesk.flows.search import imitated_by
-from swapdesk.flows.token_safety import TokenCheck, check_token
+from swapdesk.flows.orders.order_export import FORMULA
+from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.payees.memo_check import check_memo_of
+from swapdesk.flows.payees.recipients import (
+    NEVER_PAID,
+    RecipientCheck,
+    check_recipient,
+    check_refund,
+)
+from swapdesk.flows.quotes.amount_check import check_amount
 from swapdesk.wire.encoding.numbers import AmountError, parse_amount
 from swapdesk.wire.tokens import Token
 

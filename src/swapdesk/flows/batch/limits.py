@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from swapdesk.flows.amount_check import bounds_of, outside_limits
 from swapdesk.flows.batch.finding import Finding, problem
 from swapdesk.flows.batch.planned import PlannedOrder
 from swapdesk.flows.batch.sheet import Column
 from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.quotes.amount_check import bounds_of, outside_limits
 from swapdesk.wire.pair_limits import PairLimits
 from swapdesk.wire.quotes import RouteType
 

@@ -12,9 +12,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.batch.plan import BatchPlan, Total
-from swapdesk.flows.coin_price import native_coin
-from swapdesk.flows.swap_account import NoSwapAccount, SwapAccount, find_account
-from swapdesk.flows.wallet_words import failure_of_wallet
+from swapdesk.flows.catalog.coin_price import native_coin
+from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wire.encoding.numbers import MONEY
 

@@ -13,16 +13,16 @@ from swapdesk.flows.batch.payable import LEAST_LEFT
 from swapdesk.flows.batch.paying import GroupPayments
 from swapdesk.flows.batch.settle_words import BUILD_AGAIN, Stopped
 from swapdesk.flows.batch.shared_account import blocking, overtaken
-from swapdesk.flows.bundle_records import (
+from swapdesk.flows.journal.bundle_records import (
     Built,
     BundleItem,
     FundingNeed,
     JournaledBundle,
     Paying,
 )
-from swapdesk.flows.dex_payment import DexPayment, Look, Pace
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.signing.dex_payment import DexPayment, Look, Pace
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.payload import Payload

@@ -11,15 +11,15 @@ from swapdesk.flows.batch.group_watch import GroupWatch, item_turn
 from swapdesk.flows.batch.payable import LEAST_LEFT
 from swapdesk.flows.batch.paying import GroupPayments
 from swapdesk.flows.batch.settle_words import BUILD_AGAIN, PAY_OTHERWISE, SIGN_AGAIN, Stopped
-from swapdesk.flows.bundle_records import (
+from swapdesk.flows.journal.bundle_records import (
     BundleItem,
     BundleState,
     JournaledBundle,
     Paying,
     WalletPayment,
 )
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.wallet.payload import Payload
 
 

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 
 from swapdesk.chain.addresses.decoding import check_address, same_address
 from swapdesk.flows.batch.comparing import differing
-from swapdesk.flows.batch_records import JournaledGroup, RowState
-from swapdesk.flows.bundle_records import BundleDeposit
-from swapdesk.flows.folding import display_of
+from swapdesk.flows.journal.batch_records import JournaledGroup, RowState
+from swapdesk.flows.journal.bundle_records import BundleDeposit
+from swapdesk.flows.journal.folding import display_of
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import MultiExchangeRequest, MultiExchangeStatus, MultiOrderRequest

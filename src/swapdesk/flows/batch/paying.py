@@ -11,12 +11,12 @@ from datetime import datetime
 
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.payable import LEAST_LEFT
-from swapdesk.flows.bundle_records import FundingNeed, Paying, WalletPayment
-from swapdesk.flows.dex_payment import DexPayment, Look, NotAgreed, NotSignable, Pace
-from swapdesk.flows.dex_watch import Watch
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_records import StepState
-from swapdesk.flows.one_nonce import telling
+from swapdesk.flows.journal.bundle_records import FundingNeed, Paying, WalletPayment
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.signing.dex_payment import DexPayment, Look, NotAgreed, NotSignable, Pace
+from swapdesk.flows.signing.dex_watch import Watch
+from swapdesk.flows.wallet.one_nonce import telling
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import AgentGone, Refused
 from swapdesk.wallet.payload import Payload

@@ -14,7 +14,6 @@ from typing import TypeVar
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.clock import Clock
-from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.batch.finding import Finding, problem
 from swapdesk.flows.batch.judging import RowJudge
 from swapdesk.flows.batch.limits import CODE, Pair, limit_finding
@@ -22,9 +21,10 @@ from swapdesk.flows.batch.plan import BatchPlan, plan_of
 from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.reading import reading
 from swapdesk.flows.batch.sheet import Column, Sheet
-from swapdesk.flows.catalog import Catalog
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.payees import own_deposits, paid_addresses
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.payees.payees import own_deposits, paid_addresses
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
 
 T = TypeVar("T")

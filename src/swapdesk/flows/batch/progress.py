@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
-from swapdesk.flows.batch_records import JournaledBatch, RowState
-from swapdesk.flows.bundle_records import BundleState
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.journal.batch_records import JournaledBatch, RowState
+from swapdesk.flows.journal.bundle_records import BundleState
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import exact_amount, short_clock
 from swapdesk.flows.wording import IN_WALLET
 from swapdesk.wire.encoding.numbers import from_base_units, short

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from swapdesk.flows.batch.progress import batch_progress
 from swapdesk.flows.batch.sheet import TEMPLATE, Column, InputRow, Separator, Sheet
-from swapdesk.flows.batch_records import JournaledBatch, RowState
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.tracked_order import KNOWN_TO_API
+from swapdesk.flows.journal.batch_records import JournaledBatch, RowState
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
 
 _RECENT = 20
 """Batches that are looked through for one that is open."""

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from swapdesk.flows.batch.sheet import TEMPLATE
-from swapdesk.flows.batch_records import JournaledBatch, JournaledRow
-from swapdesk.flows.folding import display_of
-from swapdesk.flows.order_export import FORMULA
+from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledRow
+from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.orders.order_export import FORMULA
 from swapdesk.wire.orders import Order
 
 HEADS = ("row", "line", *(column.value for column in TEMPLATE))

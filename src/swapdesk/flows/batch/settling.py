@@ -33,21 +33,21 @@ from swapdesk.flows.batch.settle_words import (
 )
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
 from swapdesk.flows.batch.submitting import ARRIVES_WITHIN, Submission
-from swapdesk.flows.batch_records import JournaledGroup
-from swapdesk.flows.bundle_records import (
+from swapdesk.flows.journal.batch_records import JournaledGroup
+from swapdesk.flows.journal.bundle_records import (
     BundleState,
     JournaledBundle,
 )
-from swapdesk.flows.call_log import PaidBefore
-from swapdesk.flows.dex_payment import (
+from swapdesk.flows.journal.call_log import PaidBefore
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.signing.dex_payment import (
     Look,
     NotAgreed,
     NotSignable,
     Pace,
     StillOpen,
 )
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.signing_session import Ending
+from swapdesk.flows.signing.signing_session import Ending
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import WalletError

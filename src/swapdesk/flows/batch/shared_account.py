@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from swapdesk.flows.bundle_records import BundleState, JournaledBundle
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal.bundle_records import BundleState, JournaledBundle
+from swapdesk.flows.journal.journal import Journal
 
 
 def blocking(

@@ -9,10 +9,16 @@ from enum import IntEnum
 
 from swapdesk.flows.batch.bundle_promise import funded_bundle
 from swapdesk.flows.batch.shared_account import withdrawn
-from swapdesk.flows.batch_records import JournaledGroup, RowState
-from swapdesk.flows.bundle_records import Built, BundleState, JournaledBundle, Paying, WalletPayment
-from swapdesk.flows.journal import Journal
-from swapdesk.flows.journal_records import StepState
+from swapdesk.flows.journal.batch_records import JournaledGroup, RowState
+from swapdesk.flows.journal.bundle_records import (
+    Built,
+    BundleState,
+    JournaledBundle,
+    Paying,
+    WalletPayment,
+)
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.wording import IN_WALLET
 

@@ -15,9 +15,9 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown, RateLimited
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.settle_words import BUILD_AGAIN, GOES_ON, SUBMIT_AGAIN, Stopped
-from swapdesk.flows.bundle_records import BundleState, JournaledBundle
-from swapdesk.flows.dex_payment import Pace
-from swapdesk.flows.journal import Journal
+from swapdesk.flows.journal.bundle_records import BundleState, JournaledBundle
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.signing.dex_payment import Pace
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import BundleStatus, MultiExchangeStatus, MultiSubmitRequest
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
-from swapdesk.flows.address_book import AddressBook
 from swapdesk.flows.batch.sheet import TEMPLATE
+from swapdesk.flows.payees.address_book import AddressBook
 
 NAME = "batch-template.csv"
 

@@ -9,9 +9,9 @@ from textual import on
 from textual.widget import Widget
 
 from swapdesk.chain.addresses.recognition import FAMILIES
-from swapdesk.flows.book_file import AddressBookError, Entry
 from swapdesk.flows.notation import day, short_address
-from swapdesk.flows.payees import last_paid, paid_addresses
+from swapdesk.flows.payees.book_file import AddressBookError, Entry
+from swapdesk.flows.payees.payees import last_paid, paid_addresses
 from swapdesk.tui.commands.address_book import (
     AddEntry,
     CopyEntry,

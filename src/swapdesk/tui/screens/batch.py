@@ -10,9 +10,9 @@ from swapdesk.flows.batch.failed_rows import NoFailedRows, failed_sheet
 from swapdesk.flows.batch.reopening import left_open, sheet_of
 from swapdesk.flows.batch.results import result_rows, results_csv
 from swapdesk.flows.batch.template import NAME, template
-from swapdesk.flows.batch_records import BatchCreatedBefore
-from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.order_export import export_directory, write_export
+from swapdesk.flows.journal.batch_records import BatchCreatedBefore
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.orders.order_export import export_directory, write_export
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.batch import (

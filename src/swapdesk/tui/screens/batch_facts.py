@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.means import Means
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup, Total
-from swapdesk.flows.batch_records import JournaledBatch, RowState
+from swapdesk.flows.journal.batch_records import JournaledBatch, RowState
 from swapdesk.flows.notation import exact_amount
 from swapdesk.tui.glyphs import BECOMES, DONE, REFUSED, TROUBLE, UNKNOWN, WAITING
 from swapdesk.tui.lines_view import LinesView

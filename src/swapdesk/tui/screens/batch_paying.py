@@ -9,8 +9,8 @@ from swapdesk.flows.batch.group_account import NotSettled
 from swapdesk.flows.batch.group_signing import GroupSigning
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.standing import Until
-from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.signing_session import Stage
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.signing.signing_session import Stage
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.tui.commands.batch import BuildBundle, SignBundle, SubmitBundle
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing

@@ -9,9 +9,9 @@ from rich.cells import cell_len
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.sheet import Column as Cell
-from swapdesk.flows.batch_records import JournaledBatch, JournaledRow, RowState
+from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledRow, RowState
 from swapdesk.flows.notation import exact_amount, grouped_address, short_address
-from swapdesk.flows.order_summary import OrderSummary
+from swapdesk.flows.orders.order_summary import OrderSummary
 from swapdesk.tui.glyphs import DONE, NOTHING, REFUSED, TROUBLE, UNKNOWN, WAITING
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.order_table import SIGNS

@@ -10,9 +10,9 @@ from textual.widget import Widget
 
 from swapdesk.flows.batch.plan import created_of
 from swapdesk.flows.batch.progress import BatchProgress, batch_progress
-from swapdesk.flows.batch_records import RowState
-from swapdesk.flows.journal_file import JournalUnavailable
-from swapdesk.flows.order_summary import OrderSummary, summarise
+from swapdesk.flows.journal.batch_records import RowState
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.orders.order_summary import OrderSummary, summarise
 from swapdesk.tui.batch_work import BatchWork
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.batch_facts import EMPTY, PlanPane, PlanState, head_line
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from swapdesk.flows.batch.plan import BatchPlan
     from swapdesk.flows.batch.planned import PlannedRow
-    from swapdesk.flows.batch_records import JournaledBatch
+    from swapdesk.flows.journal.batch_records import JournaledBatch
 
 UPDATE_SECONDS = 0.1
 """Changes of orders within this time are drawn together."""

@@ -9,13 +9,13 @@ from textual import on
 from textual.widget import Widget
 
 from swapdesk.chain.addresses.recognition import FAMILIES
-from swapdesk.flows.book_entry import EntryCheck, check_entry
-from swapdesk.flows.book_file import AddressBookError, Entry
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.exchange import new_intent_id
-from swapdesk.flows.first_use import challenge_for
-from swapdesk.flows.payees import paid_addresses
-from swapdesk.flows.recipients import RecipientCheck
+from swapdesk.flows.creation.exchange import new_intent_id
+from swapdesk.flows.payees.book_entry import EntryCheck, check_entry
+from swapdesk.flows.payees.book_file import AddressBookError, Entry
+from swapdesk.flows.payees.first_use import challenge_for
+from swapdesk.flows.payees.payees import paid_addresses
+from swapdesk.flows.payees.recipients import RecipientCheck
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.address_book import NextKind, SaveEntry
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing

@@ -8,10 +8,10 @@ from typing import ClassVar
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.flows.candidates import Candidate, Candidates, Look, NotSettled
+from swapdesk.flows.creation.candidates import Candidate, Candidates, Look, NotSettled
 from swapdesk.flows.notation import clock_time
-from swapdesk.flows.open_business import intent_words
-from swapdesk.flows.order_state import short_id
+from swapdesk.flows.orders.order_state import short_id
+from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.candidates import GiveUp, LookAgain, TakeOrder
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 
-from swapdesk.flows.announcements import code_and_request, failure_of_error
-from swapdesk.flows.dex_promise import NoDexSwap, promise_of
-from swapdesk.flows.freezing import NotFreezable, freeze, still_stands
-from swapdesk.flows.intent import IntentKind
-from swapdesk.flows.requote import follow_route, lost_percent
+from swapdesk.flows.creation.freezing import NotFreezable, freeze, still_stands
+from swapdesk.flows.dex.dex_promise import NoDexSwap, promise_of
+from swapdesk.flows.intents.intent import IntentKind
+from swapdesk.flows.quotes.requote import follow_route, lost_percent
+from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.commands.create import (
     Back,
     Complete,
@@ -36,7 +36,7 @@ from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
-    from swapdesk.flows.swap_account import SwapAccount
+    from swapdesk.flows.dex.swap_account import SwapAccount
 
 
 class CreateScreen(CreateView):

@@ -16,11 +16,11 @@ from swapdesk.tui.screens.create_words import Step, said_sent
 from swapdesk.tui.widgets.check_line import Check, Verdict
 
 if TYPE_CHECKING:
-    from swapdesk.flows.dex_terms import DexTerms
-    from swapdesk.flows.intent import Intent
-    from swapdesk.flows.quoting import QuoteBoard
-    from swapdesk.flows.ranking import RankedQuote
-    from swapdesk.flows.swap_account import SwapAccount
+    from swapdesk.flows.dex.swap_account import SwapAccount
+    from swapdesk.flows.intents.dex_terms import DexTerms
+    from swapdesk.flows.intents.intent import Intent
+    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.ranking import RankedQuote
 
 ASKING = "the wallet is asked for its account"
 
@@ -57,8 +57,8 @@ class PaidFromWallet(Sending):
             )
 
     async def _find_account(self) -> None:
-        from swapdesk.flows.swap_account import NoSwapAccount, find_account, with_plan
-        from swapdesk.flows.wallet_words import failure_of_wallet
+        from swapdesk.flows.dex.swap_account import NoSwapAccount, find_account, with_plan
+        from swapdesk.flows.wallet.wallet_words import failure_of_wallet
         from swapdesk.wallet.errors import WalletError
 
         found = None
@@ -109,8 +109,8 @@ class PaidFromWallet(Sending):
         """What is confirmed beside the intent; None for every other route."""
         if not self.on_chain or self.account is None:
             return None
-        from swapdesk.flows.coin_price import coin_price
-        from swapdesk.flows.dex_terms import SLIPPAGE, terms_of
+        from swapdesk.flows.catalog.coin_price import coin_price
+        from swapdesk.flows.intents.dex_terms import SLIPPAGE, terms_of
 
         chain, asked = self.board.token_in.chain_data, self.board.wish.on_chain.slippage
         return terms_of(

@@ -9,9 +9,8 @@ from math import ceil
 
 from textual.message import Message
 
-from swapdesk.flows.first_use import without
-from swapdesk.flows.intent import Intent
-from swapdesk.flows.memo_check import MemoCheck
+from swapdesk.flows.dex.swap_account import SwapAccount
+from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import (
     clock_time,
     exact_amount,
@@ -20,10 +19,11 @@ from swapdesk.flows.notation import (
     table_amount,
     usd,
 )
-from swapdesk.flows.quoting import QuoteBoard
-from swapdesk.flows.ranking import RankedQuote
-from swapdesk.flows.recipients import RecipientCheck
-from swapdesk.flows.swap_account import SwapAccount
+from swapdesk.flows.payees.first_use import without
+from swapdesk.flows.payees.memo_check import MemoCheck
+from swapdesk.flows.payees.recipients import RecipientCheck
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import BECOMES, REFUSED, TROUBLE
 from swapdesk.tui.memo_words import short_memo_label

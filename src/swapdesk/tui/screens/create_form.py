@@ -12,10 +12,10 @@ from textual.message import Message
 
 from swapdesk.chain.addresses.memos import uses_memo
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.create_checks import Checked, CreateChecks, TypedBefore
-from swapdesk.flows.memo_check import MemoCheck, check_memo
+from swapdesk.flows.creation.create_checks import Checked, CreateChecks, TypedBefore
 from swapdesk.flows.notation import grouped_address
-from swapdesk.flows.recipients import RecipientCheck
+from swapdesk.flows.payees.memo_check import MemoCheck, check_memo
+from swapdesk.flows.payees.recipients import RecipientCheck
 from swapdesk.tui.widgets.address_input import AddressInput, Alike
 from swapdesk.tui.widgets.book_list import BookRows
 from swapdesk.tui.widgets.check_line import Check, Verdict
@@ -24,9 +24,9 @@ from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.quoting import QuoteBoard
-    from swapdesk.flows.ranking import RankedQuote
-    from swapdesk.flows.swap_account import SwapAccount
+    from swapdesk.flows.dex.swap_account import SwapAccount
+    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.ranking import RankedQuote
     from swapdesk.wire.tokens import Token
 
 VERDICTS = {

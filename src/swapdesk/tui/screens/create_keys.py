@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from swapdesk.flows.consent import Consent
-from swapdesk.flows.create_checks import Checked
+from swapdesk.flows.creation.consent import Consent
+from swapdesk.flows.creation.create_checks import Checked
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.create import Back, Complete, FieldAbove, FieldBelow, NewQuote, NextField
 from swapdesk.tui.screens.create_words import BUSY, Step

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.consent import Consent
-from swapdesk.flows.create_outcome import NotCreated, Unknown
-from swapdesk.flows.first_use import challenge_for
-from swapdesk.flows.intent import Intent
-from swapdesk.flows.recipients import RecipientCheck
+from swapdesk.flows.creation.consent import Consent
+from swapdesk.flows.creation.create_outcome import NotCreated, Unknown
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.payees.first_use import challenge_for
+from swapdesk.flows.payees.recipients import RecipientCheck
 from swapdesk.flows.wording import Failure
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.create_asking import ask_before_sending

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from swapdesk.flows.consent import Consent, consent_for
-from swapdesk.flows.create_checks import Checked, TypedBefore
+from swapdesk.flows.creation.consent import Consent, consent_for
+from swapdesk.flows.creation.create_checks import Checked, TypedBefore
 from swapdesk.flows.notation import copied_amount
 from swapdesk.tui.commands.command import Command, Standing
 from swapdesk.tui.page import budget_of
@@ -30,9 +30,9 @@ from swapdesk.tui.widgets.text_rows import TextRows
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from swapdesk.flows.quoting import QuoteBoard
-    from swapdesk.flows.ranking import RankedQuote
-    from swapdesk.flows.recipients import RecipientCheck
+    from swapdesk.flows.payees.recipients import RecipientCheck
+    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.ranking import RankedQuote
 
 
 class CreateView(PaidFromWallet):

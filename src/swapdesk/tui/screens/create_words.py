@@ -6,13 +6,18 @@ from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 
-from swapdesk.flows.announcements import code_and_request, quote_ended, rate_worse, refused_fields
-from swapdesk.flows.consent import Consent
-from swapdesk.flows.create_checks import Checked
-from swapdesk.flows.create_outcome import NotCreated, Unknown
+from swapdesk.flows.creation.consent import Consent
+from swapdesk.flows.creation.create_checks import Checked
+from swapdesk.flows.creation.create_outcome import NotCreated, Unknown
 from swapdesk.flows.notation import clock_time, countdown, table_amount
-from swapdesk.flows.quoting import QuoteBoard
-from swapdesk.flows.ranking import RankedQuote
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.flows.tracking.announcements import (
+    code_and_request,
+    quote_ended,
+    rate_worse,
+    refused_fields,
+)
 from swapdesk.flows.wording import OUTCOME_UNKNOWN, Failure
 from swapdesk.tui.commands.create import NewQuote
 from swapdesk.tui.widgets.check_line import Check, Verdict

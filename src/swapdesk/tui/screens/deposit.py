@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from swapdesk.flows.agreed_output import lower_output
-from swapdesk.flows.deposit_phase import DepositPhase
-from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.creation.agreed_output import lower_output
+from swapdesk.flows.deposits.deposit_phase import DepositPhase
+from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.deposit import (
@@ -33,7 +33,7 @@ from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 
 if TYPE_CHECKING:
-    from swapdesk.flows.deposit_ways import PayBy
+    from swapdesk.flows.deposits.deposit_ways import PayBy
 
 ACCEPT = "accept"
 

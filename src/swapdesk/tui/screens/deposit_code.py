@@ -8,7 +8,7 @@ from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.widget import Widget
 
-from swapdesk.flows.deposit_code import DepositCode
+from swapdesk.flows.deposits.deposit_code import DepositCode
 from swapdesk.tui.commands.command import HIDDEN, Command, Standing
 from swapdesk.tui.commands.deposit import CopyAddress, CopyAmount, CopyMemo, NextCode
 from swapdesk.tui.screens.deposit_facts import code_facts, no_code_lines, too_large_lines

@@ -7,10 +7,10 @@ from datetime import datetime
 from textual.geometry import Size
 
 from swapdesk.chain.addresses.memos import memo_label
-from swapdesk.flows.agreed_output import moved_output
-from swapdesk.flows.announcements import deadline_passed
-from swapdesk.flows.deposit_code import DepositCode
-from swapdesk.flows.deposit_phase import DepositPhase, deposit_phase
+from swapdesk.flows.creation.agreed_output import moved_output
+from swapdesk.flows.deposits.deposit_code import DepositCode
+from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
+from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.notation import (
     clock_time,
     countdown,
@@ -18,13 +18,13 @@ from swapdesk.flows.notation import (
     expected_minutes,
     table_amount,
 )
-from swapdesk.flows.order_account import refund_chain
-from swapdesk.flows.order_pair import UNSAID, Outcome, get_label, payout_hash, unsaid
-from swapdesk.flows.order_route import route_of
-from swapdesk.flows.order_state import OrderState
-from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
-from swapdesk.flows.standing import Standing
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.orders.order_account import refund_chain
+from swapdesk.flows.orders.order_pair import UNSAID, Outcome, get_label, payout_hash, unsaid
+from swapdesk.flows.orders.order_route import route_of
+from swapdesk.flows.orders.order_state import OrderState
+from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.announcements import deadline_passed
 from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID
 from swapdesk.tui.memo_words import short_memo_label
 from swapdesk.tui.screens.order_facts import payout_memo

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from swapdesk.flows.deposit_code import DepositCode, deposit_codes
-from swapdesk.flows.deposit_money import deposit_money
+from swapdesk.flows.deposits.deposit_code import DepositCode, deposit_codes
+from swapdesk.flows.deposits.deposit_money import deposit_money
 from swapdesk.flows.notation import copied_amount
-from swapdesk.flows.order_state import short_id
+from swapdesk.flows.orders.order_state import short_id
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.deposit import CopyAddress, CopyAmount, CopyMemo
 from swapdesk.tui.page import Page
@@ -16,7 +16,7 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.deposit_card import Payment
 
 if TYPE_CHECKING:
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 
 """Cells below which there is no room for both halves of the money line."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from swapdesk.tui.commands.command import HIDDEN, READY, Standing
 
 if TYPE_CHECKING:
-    from swapdesk.flows.deposit_ways import DepositWays
+    from swapdesk.flows.deposits.deposit_ways import DepositWays
     from swapdesk.flows.link import Link
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.base_screen import DeskScreen
 
 NOT_THIS_ONE = "A deposit is being paid. This one was not."
@@ -27,7 +27,7 @@ def fund_standing(
 ) -> Standing:
     """``payable``: the order may be paid now; ``paying``: the faucet pays it from here;
     ``brief``: where the footer has no room to say who pays."""
-    from swapdesk.flows.deposit_ways import PayBy
+    from swapdesk.flows.deposits.deposit_ways import PayBy
 
     if tracked is None or link is None:
         return HIDDEN
@@ -53,7 +53,7 @@ def fund_standing(
 def begin_funding(screen: DeskScreen, ways: DepositWays, tracked: TrackedOrder | None) -> bool:
     """Whether the faucet pays now. From the wallet nothing is paid yet: the screen that signs
     opens."""
-    from swapdesk.flows.deposit_ways import PayBy
+    from swapdesk.flows.deposits.deposit_ways import PayBy
 
     app: Any = screen.app
     if tracked is not None and (ways.under_way(tracked) or ways.of(tracked) is PayBy.WALLET):

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from textual import on
 
-from swapdesk.flows.diagnosis import diagnose
-from swapdesk.flows.order_summary import summarise
-from swapdesk.flows.order_updates import seen_since
+from swapdesk.flows.orders.diagnosis import diagnose
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.order_updates import seen_since
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.order import (

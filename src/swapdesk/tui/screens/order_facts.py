@@ -7,17 +7,17 @@ from decimal import Decimal
 
 from swapdesk.chain.addresses.explorers import transaction_link
 from swapdesk.chain.addresses.memos import memo_label
-from swapdesk.flows.folding import display_of
-from swapdesk.flows.intent import Intent
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.standing import NO_ADDRESS_TEXT, Standing
+from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
-from swapdesk.flows.order_account import kept_as_fee, kept_by_provider, refund_chain
-from swapdesk.flows.order_case import Case, deposit_arrived
-from swapdesk.flows.order_pair import UNSAID, payout_hash
-from swapdesk.flows.order_route import route_of
-from swapdesk.flows.order_summary import OrderSummary
-from swapdesk.flows.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
-from swapdesk.flows.standing import NO_ADDRESS_TEXT, Standing
-from swapdesk.flows.tracked_order import TrackedOrder
+from swapdesk.flows.orders.order_account import kept_as_fee, kept_by_provider, refund_chain
+from swapdesk.flows.orders.order_case import Case, deposit_arrived
+from swapdesk.flows.orders.order_pair import UNSAID, payout_hash
+from swapdesk.flows.orders.order_route import route_of
+from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.memo_words import short_memo_label
 from swapdesk.tui.spans import Line, LineLike, Span, width_of

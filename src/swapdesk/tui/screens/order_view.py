@@ -10,12 +10,12 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError, NotFound
-from swapdesk.flows.announcements import code_and_request, failure_of_error
 from swapdesk.flows.notation import date
-from swapdesk.flows.order_history import Leg, legs_of
-from swapdesk.flows.order_route import route_of
-from swapdesk.flows.order_state import short_id
-from swapdesk.flows.order_summary import summarise
+from swapdesk.flows.orders.order_history import Leg, legs_of
+from swapdesk.flows.orders.order_route import route_of
+from swapdesk.flows.orders.order_state import short_id
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
@@ -37,7 +37,7 @@ from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
 from swapdesk.tui.widgets.timeline import Timeline
 
 if TYPE_CHECKING:
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 NARROW = 100
 FORGOTTEN = "Neither this desk nor the service knows this order."

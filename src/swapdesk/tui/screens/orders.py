@@ -7,10 +7,10 @@ from typing import ClassVar
 from textual import on
 
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.announcements import code_and_request, failure_of_error
-from swapdesk.flows.order_filter import EVERYTHING, FilterProblem, OrderFilter, read_filter
-from swapdesk.flows.order_sentence import order_sentence
-from swapdesk.flows.order_sorting import Sorting
+from swapdesk.flows.orders.order_filter import EVERYTHING, FilterProblem, OrderFilter, read_filter
+from swapdesk.flows.orders.order_sentence import order_sentence
+from swapdesk.flows.orders.order_sorting import Sorting
+from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.orders import (

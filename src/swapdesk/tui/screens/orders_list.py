@@ -10,9 +10,9 @@ from textual import on
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
-from swapdesk.flows.order_filter import EVERYTHING, OrderFilter
-from swapdesk.flows.order_sorting import Sorting, sort_orders
-from swapdesk.flows.order_summary import OrderSummary, created_words, summarise
+from swapdesk.flows.orders.order_filter import EVERYTHING, OrderFilter
+from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
+from swapdesk.flows.orders.order_summary import OrderSummary, created_words, summarise
 from swapdesk.flows.stream_words import stale_words
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.order_facts import order_facts
@@ -26,7 +26,7 @@ from swapdesk.tui.widgets.section_label import SectionLabel
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 UPDATE_SECONDS = 0.1
 """Changes within this time are drawn together."""

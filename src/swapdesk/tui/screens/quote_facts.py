@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from swapdesk.client.errors import ClientError, RateLimited
-from swapdesk.flows.announcements import (
+from swapdesk.flows.notation import clock_time, exact_amount, percent, usd
+from swapdesk.flows.quotes.quote_order import Arrangement, QuoteOrder
+from swapdesk.flows.quotes.quote_wish import QuoteWish
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
+from swapdesk.flows.quotes.wish_words import cost_in_words, options_in_words
+from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
     no_usable_route,
@@ -14,13 +20,7 @@ from swapdesk.flows.announcements import (
     rate_limited,
     refused_fields,
 )
-from swapdesk.flows.chain_links import KINDS
-from swapdesk.flows.notation import clock_time, exact_amount, percent, usd
-from swapdesk.flows.quote_order import Arrangement, QuoteOrder
-from swapdesk.flows.quote_wish import QuoteWish
-from swapdesk.flows.quoting import QuoteBoard
-from swapdesk.flows.ranking import RankedQuote, UnusableQuote
-from swapdesk.flows.wish_words import cost_in_words, options_in_words
+from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.tui.glyphs import REFUSED, STALE
 from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.quote_table import badge_notes, reason_text, route_word, unusable_at

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from swapdesk.flows.notation import countdown
-from swapdesk.flows.quote_order import Arrangement
-from swapdesk.flows.quoting import QuoteBoard
-from swapdesk.flows.ranking import RankedQuote
-from swapdesk.flows.wish_words import cost_in_words
+from swapdesk.flows.quotes.quote_order import Arrangement
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.flows.quotes.wish_words import cost_in_words
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.quotes import (
     AllIn,

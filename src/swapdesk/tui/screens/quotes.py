@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 
-from swapdesk.flows.announcements import code_and_request, failure_of_error, quotes_arrived
-from swapdesk.flows.quote_order import Arrangement
-from swapdesk.flows.wish_words import cost_in_words
+from swapdesk.flows.quotes.quote_order import Arrangement
+from swapdesk.flows.quotes.wish_words import cost_in_words
+from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error, quotes_arrived
 from swapdesk.tui.commands.command import Command, Standing
 from swapdesk.tui.commands.quotes import (
     AllIn,
@@ -40,9 +40,9 @@ from swapdesk.tui.widgets.quote_table import quote_columns
 from swapdesk.wire.quotes import RouteType
 
 if TYPE_CHECKING:
-    from swapdesk.flows.create_checks import TypedBefore
-    from swapdesk.flows.quote_wish import QuoteOptions
-    from swapdesk.flows.quoting import QuoteBoard
+    from swapdesk.flows.creation.create_checks import TypedBefore
+    from swapdesk.flows.quotes.quote_wish import QuoteOptions
+    from swapdesk.flows.quotes.quoting import QuoteBoard
 
 
 class QuotesScreen(QuotesView):
@@ -217,7 +217,7 @@ class QuotesScreen(QuotesView):
         self._table.action_choose()
 
     def _typed_before(self) -> TypedBefore:
-        from swapdesk.flows.create_checks import TypedBefore
+        from swapdesk.flows.creation.create_checks import TypedBefore
 
         if self._typed is None:
             self._typed = TypedBefore(self.recipient)

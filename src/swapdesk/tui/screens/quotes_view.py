@@ -10,15 +10,15 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.announcements import failure_of_error, without_route_next
-from swapdesk.flows.chain_links import KINDS
 from swapdesk.flows.notation import countdown
-from swapdesk.flows.provider_record import ProviderRecord, provider_records
-from swapdesk.flows.quote_order import Arrangement
-from swapdesk.flows.ranking import RankedQuote, former_places
-from swapdesk.flows.three_ways import three_ways
-from swapdesk.flows.waterfall import Waterfall, waterfall
-from swapdesk.flows.wish_words import cost_in_words
+from swapdesk.flows.quotes.provider_record import ProviderRecord, provider_records
+from swapdesk.flows.quotes.quote_order import Arrangement
+from swapdesk.flows.quotes.ranking import RankedQuote, former_places
+from swapdesk.flows.quotes.three_ways import three_ways
+from swapdesk.flows.quotes.waterfall import Waterfall, waterfall
+from swapdesk.flows.quotes.wish_words import cost_in_words
+from swapdesk.flows.tracking.announcements import failure_of_error, without_route_next
+from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.tui.page import Page
 from swapdesk.tui.quote_question import QuoteQuestion
 from swapdesk.tui.screens.quote_facts import (
@@ -37,9 +37,9 @@ from swapdesk.tui.widgets.waterfall_view import WaterfallView
 from swapdesk.tui.widgets.ways_view import WaysView
 
 if TYPE_CHECKING:
-    from swapdesk.flows.create_checks import TypedBefore
-    from swapdesk.flows.quote_wish import QuoteWish
-    from swapdesk.flows.quoting import QuoteBoard
+    from swapdesk.flows.creation.create_checks import TypedBefore
+    from swapdesk.flows.quotes.quote_wish import QuoteWish
+    from swapdesk.flows.quotes.quoting import QuoteBoard
 
 MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160

@@ -12,10 +12,10 @@ from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
 
-from swapdesk.flows.journal_file import JournalUnavailable
+from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
-from swapdesk.flows.raw_json import raw_lines
-from swapdesk.flows.signing_session import SigningSession, Stage
+from swapdesk.flows.orders.raw_json import raw_lines
+from swapdesk.flows.signing.signing_session import SigningSession, Stage
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.sign import (

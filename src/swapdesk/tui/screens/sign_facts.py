@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from swapdesk.flows.dex_terms import COIN_DECIMALS
+from swapdesk.flows.intents.dex_terms import COIN_DECIMALS
 from swapdesk.flows.notation import countdown, exact_amount, grouped_address
-from swapdesk.flows.review_words import (
+from swapdesk.flows.signing.review_words import (
     NOTHING_SIGNED,
     Moved,
     Names,
@@ -19,7 +19,7 @@ from swapdesk.flows.review_words import (
     moved,
     objections,
 )
-from swapdesk.flows.signing_session import Ending, SigningSession, Stage
+from swapdesk.flows.signing.signing_session import Ending, SigningSession, Stage
 from swapdesk.tui.glyphs import BECOMES, DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, ruled, width_of, wrapped
 from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_table

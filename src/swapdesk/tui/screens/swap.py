@@ -24,7 +24,7 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
-    from swapdesk.flows.quote_wish import QuoteOptions
+    from swapdesk.flows.quotes.quote_wish import QuoteOptions
 
 
 class SwapScreen(SwapView):
@@ -101,7 +101,7 @@ class SwapScreen(SwapView):
     @property
     def _options(self) -> QuoteOptions:
         """How quotes are asked for from here."""
-        from swapdesk.flows.quote_wish import PLAIN
+        from swapdesk.flows.quotes.quote_wish import PLAIN
 
         return self.session.quote_options or PLAIN
 
@@ -153,7 +153,7 @@ class SwapScreen(SwapView):
             opened(event.key)
 
     def _submit(self) -> None:
-        from swapdesk.flows.quote_wish import QuoteWish, WishRefused
+        from swapdesk.flows.quotes.quote_wish import QuoteWish, WishRefused
         from swapdesk.tui.screens.quotes import QuotesScreen
 
         line = self._read.line

@@ -9,8 +9,8 @@ from swapdesk.tui.widgets.intent_line import IntentReading, Reading
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.intent_line import IntentLine
     from swapdesk.flows.link import Link
+    from swapdesk.flows.quotes.intent_line import IntentLine
     from swapdesk.wire.pair_limits import PairLimits
     from swapdesk.wire.tokens import Token
 
@@ -49,8 +49,8 @@ class SwapLine:
 
     def read(self, text: str, desk: Desk, link: Link | None, *, private: bool) -> IntentReading:
         """Read ``text`` again, without a call, and say how it was understood."""
-        from swapdesk.flows.intent_line import LineState, parse_intent_line
-        from swapdesk.flows.private_line import parse_private_line
+        from swapdesk.flows.quotes.intent_line import LineState, parse_intent_line
+        from swapdesk.flows.quotes.private_line import parse_private_line
 
         if private:
             sent = parse_private_line(text, desk.catalog, desk.book, choose=self.choose)
@@ -66,7 +66,7 @@ class SwapLine:
 
     def outside(self) -> str | None:
         """Why no route takes the amount, as far as the limits of the pair are known."""
-        from swapdesk.flows.amount_check import outside_limits
+        from swapdesk.flows.quotes.amount_check import outside_limits
 
         line = self.line
         if line is None or line.amount is None or line.token_in is None:
@@ -78,8 +78,8 @@ class SwapLine:
 
     def nearest(self) -> str:
         """The bound that the amount is over or under, in a few words; empty within the limits."""
-        from swapdesk.flows.amount_check import bounds_of
         from swapdesk.flows.notation import exact_amount
+        from swapdesk.flows.quotes.amount_check import bounds_of
 
         line, limits = self.line, self._limits
         if limits is None or line is None or line.amount is None:

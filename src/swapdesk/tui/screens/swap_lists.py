@@ -17,11 +17,11 @@ from swapdesk.tui.widgets.section_label import SectionLabel
 from swapdesk.tui.widgets.text_rows import TextRows
 
 if TYPE_CHECKING:
-    from swapdesk.flows.catalog import Catalog
+    from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.recent import Recent
-    from swapdesk.flows.tracked_order import TrackedOrder
-    from swapdesk.flows.tracking import Tracker
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
+    from swapdesk.flows.quotes.recent import Recent
+    from swapdesk.flows.tracking.tracking import Tracker
 
 COLOURS_OFFERED = "Colours: ctrl+p, theme. beacon for low vision, iris for colour blindness."
 
@@ -90,7 +90,7 @@ class SwapLists(Vertical):
         column for them."""
         if self.app.size.width < NEWS_FROM:
             return
-        from swapdesk.flows.latest import latest_events, markets_of
+        from swapdesk.flows.tracking.latest import latest_events, markets_of
 
         events = latest_events(desk.journal, MOST_EVENTS)
         self._news.show(events, markets_of(self._known, desk.catalog, MOST_MARKETS), now)

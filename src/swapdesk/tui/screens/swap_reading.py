@@ -12,8 +12,8 @@ from swapdesk.tui.spans import Line, LineLike, Span, line_of
 from swapdesk.tui.widgets.intent_line import IntentReading, Reading
 
 if TYPE_CHECKING:
-    from swapdesk.flows.intent_line import IntentLine
-    from swapdesk.flows.quote_wish import QuoteOptions
+    from swapdesk.flows.quotes.intent_line import IntentLine
+    from swapdesk.flows.quotes.quote_wish import QuoteOptions
     from swapdesk.wire.pair_limits import PairLimits
     from swapdesk.wire.tokens import Token
 
@@ -39,7 +39,7 @@ def reading_of(line: IntentLine, limits: PairLimits | None, outside: str | None)
 
 def with_options(reading: IntentReading, options: QuoteOptions | None) -> IntentReading:
     """``reading`` with how quotes will be asked for, where that is not as usual."""
-    from swapdesk.flows.wish_words import options_in_words
+    from swapdesk.flows.quotes.wish_words import options_in_words
 
     words = options_in_words(options) if options is not None else ""
     if not words:
@@ -88,7 +88,7 @@ def _value(line: IntentLine) -> Line:
 
 
 def _below(line: IntentLine, limits: PairLimits | None) -> Line:
-    from swapdesk.flows.amount_check import bounds_of
+    from swapdesk.flows.quotes.amount_check import bounds_of
 
     parts: list[Line] = []
     bounds = bounds_of(limits, receive=line.receive) if limits is not None else None

@@ -23,7 +23,7 @@ from swapdesk.tui.widgets.text_rows import TextRows
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from swapdesk.flows.signing_session import SigningSession
+    from swapdesk.flows.signing.signing_session import SigningSession
 
 
 LIMITS_AFTER = 0.3

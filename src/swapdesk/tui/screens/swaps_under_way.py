@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swapdesk.flows.signing_session import SigningSession, Stage
+from swapdesk.flows.signing.signing_session import SigningSession, Stage
 from swapdesk.tui.glyphs import MOVING, TROUBLE, WAITING
 from swapdesk.tui.screens.sign_facts import subject_of
 from swapdesk.tui.spans import LineLike, Span

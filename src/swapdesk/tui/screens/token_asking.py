@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import on
 
-from swapdesk.flows.token_pair import pair_for_limits
+from swapdesk.flows.catalog.token_pair import pair_for_limits
 from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.commands.tokens import AskLimits
 from swapdesk.tui.messages import LimitsAsked, UnlistedFound
@@ -16,7 +16,7 @@ from swapdesk.tui.spans import Line, Span
 
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
-    from swapdesk.flows.search import TokenRow
+    from swapdesk.flows.catalog.search import TokenRow
     from swapdesk.wire.tokens import Token
 
 
@@ -115,6 +115,6 @@ class TokenAsking(Page):
         self.fill()
 
     def _say(self, error: ClientError, severity: str) -> None:
-        from swapdesk.flows.announcements import code_and_request, failure_of_error
+        from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 
         self.show_notice(f"{failure_of_error(error).cause} {code_and_request(error)}", severity)

@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from swapdesk.flows.catalog.search import CanDo, TokenRow, Verdict
 from swapdesk.flows.notation import (
     NOTHING,
     age,
@@ -18,7 +19,6 @@ from swapdesk.flows.notation import (
     tracker_amount,
     usd_market,
 )
-from swapdesk.flows.search import CanDo, TokenRow, Verdict
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import ENDED, REFUSED, STALE, TROUBLE, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, Span
@@ -26,7 +26,7 @@ from swapdesk.tui.widgets.table_layout import Cell, Column, Row
 from swapdesk.tui.widgets.token_pane import TokenNotes
 
 if TYPE_CHECKING:
-    from swapdesk.flows.token_safety import TokenCheck
+    from swapdesk.flows.catalog.token_safety import TokenCheck
     from swapdesk.wire.pair_limits import Limits, PairLimits
     from swapdesk.wire.tokens import Token
 

@@ -9,8 +9,8 @@ from textual import on
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from swapdesk.flows.search import TokenRow, imitated_by, lookalikes
-from swapdesk.flows.token_query import TokenQuery
+from swapdesk.flows.catalog.search import TokenRow, imitated_by, lookalikes
+from swapdesk.flows.catalog.token_query import TokenQuery
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.tokens import (
     AskLimits,
@@ -46,9 +46,9 @@ from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from swapdesk.flows.catalog import Catalog
-    from swapdesk.flows.token_list import TokenList
-    from swapdesk.flows.token_safety import TokenCheck
+    from swapdesk.flows.catalog.catalog import Catalog
+    from swapdesk.flows.catalog.token_list import TokenList
+    from swapdesk.flows.catalog.token_safety import TokenCheck
     from swapdesk.wire.tokens import Token
 
 LIMIT = 200
@@ -213,7 +213,7 @@ class TokensScreen(TokenAsking):
                 self._table.update_row(token_table_row(row, token))
 
     def _check(self, row: TokenRow, token: Token) -> TokenCheck:
-        from swapdesk.flows.token_safety import check_token
+        from swapdesk.flows.catalog.token_safety import check_token
 
         imitates = imitated_by(row, self.desk.catalog.rows.drawn_like(row))
         return check_token(token, now=self.now(), imitates=imitates)
@@ -298,8 +298,8 @@ class TokensScreen(TokenAsking):
         self.app.push_screen(TypedConfirm(question), agreed)
 
     def _take(self, row: TokenRow) -> None:
-        from swapdesk.flows.intent import TokenFacts
-        from swapdesk.flows.recent import token_spec
+        from swapdesk.flows.intents.intent import TokenFacts
+        from swapdesk.flows.quotes.recent import token_spec
 
         token = self.desk.catalog.token(row.id)
         if token is not None:

@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.flows.open_business import Finding, findings
-from swapdesk.flows.order_state import short_id
+from swapdesk.flows.orders.order_state import short_id
+from swapdesk.flows.tracking.open_business import Finding, findings
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.unfinished import Back, GoOn, OpenFound

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from swapdesk.flows.local_wallet import ChainAllowances, ChainHoldings
 from swapdesk.flows.notation import exact_amount, short_address, usd
+from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings
 from swapdesk.tui.glyphs import TROUBLE
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Prose, Row, Section, TableRow

@@ -11,9 +11,9 @@ from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.flows.notation import age
-from swapdesk.flows.revoking import Ended, NotRevoked, Open, Proposed, Revoked, Revoking
-from swapdesk.flows.sandbox_gifts import fill_wallet
-from swapdesk.flows.wallet_words import failure_of_wallet
+from swapdesk.flows.wallet.revoking import Ended, NotRevoked, Open, Proposed, Revoked, Revoking
+from swapdesk.flows.wallet.sandbox_gifts import fill_wallet
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.wallets import (

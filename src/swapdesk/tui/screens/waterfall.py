@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.widget import Widget
 
 from swapdesk.flows.notation import countdown, expected_minutes, table_amount
-from swapdesk.flows.wish_words import cost_in_words
+from swapdesk.flows.quotes.wish_words import cost_in_words
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.waterfall import AllIn, Close, NextQuote, PreviousQuote, Review
 from swapdesk.tui.page import Page

@@ -10,7 +10,7 @@ from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, LineLike, Span, cut, ruled, spread
 
 if TYPE_CHECKING:
-    from swapdesk.flows.address_book import AddressBook
+    from swapdesk.flows.payees.address_book import AddressBook
     from swapdesk.wire.chains import Chain
 
 MOST = 6

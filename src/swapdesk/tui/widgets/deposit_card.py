@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from swapdesk.flows.deposit_phase import DepositPhase
+from swapdesk.flows.deposits.deposit_phase import DepositPhase
 from swapdesk.flows.notation import wrapped_address
 from swapdesk.tui.glyphs import TROUBLE
 from swapdesk.tui.lines_view import LinesView

@@ -13,7 +13,7 @@ from swapdesk.tui.widgets.reading_overlay import ReadingOverlay
 from swapdesk.tui.widgets.section_label import section_line
 
 if TYPE_CHECKING:
-    from swapdesk.flows.diagnosis import Diagnosis
+    from swapdesk.flows.orders.diagnosis import Diagnosis
 
 LABEL = 9
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.flows.order_export import UnknownForm, form_of
+from swapdesk.flows.orders.order_export import UnknownForm, form_of
 from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.key_bar import KeyHint

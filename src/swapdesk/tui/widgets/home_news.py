@@ -14,8 +14,8 @@ from swapdesk.tui.widgets.section_label import section_line
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from swapdesk.flows.latest import LatestEvent
-    from swapdesk.flows.token_row import TokenRow
+    from swapdesk.flows.catalog.token_row import TokenRow
+    from swapdesk.flows.tracking.latest import LatestEvent
 
 MOST_EVENTS = 6
 MOST_MARKETS = 4

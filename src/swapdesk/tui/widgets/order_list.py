@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from swapdesk.flows.folding import display_of, ended
-from swapdesk.flows.order_filter import EVERYTHING, OrderFilter
-from swapdesk.flows.order_summary import summarise
+from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.orders.order_filter import EVERYTHING, OrderFilter
+from swapdesk.flows.orders.order_summary import summarise
 from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
 from swapdesk.tui.widgets.line_table import LineTable
@@ -17,7 +17,7 @@ from swapdesk.tui.widgets.order_table import amount_cells, order_columns, order_
 from swapdesk.tui.widgets.table_layout import Blank, Row, Section, Sketch, TableLayout, TableRow
 
 if TYPE_CHECKING:
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 OPEN = "section open"
 NONE_YET = Nothing("No orders yet.", "n", "starts a swap")

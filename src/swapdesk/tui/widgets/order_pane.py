@@ -12,8 +12,8 @@ from swapdesk.tui.widgets.order_table import SIGNS, pair_spans
 from swapdesk.tui.widgets.section_label import section_line
 
 if TYPE_CHECKING:
-    from swapdesk.flows.order_summary import OrderSummary
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.orders.order_summary import OrderSummary
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 LABEL = 9
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.notation import tracker_amount
-from swapdesk.flows.order_route import route_of
+from swapdesk.flows.orders.order_route import route_of
 from swapdesk.tui.glyphs import (
     BECOMES,
     DONE,
@@ -22,8 +22,8 @@ from swapdesk.tui.widgets.stage_line import Mark, StageState, stage_spans
 from swapdesk.tui.widgets.table_layout import Cell, Column, Row
 
 if TYPE_CHECKING:
-    from swapdesk.flows.order_summary import OrderSummary
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.orders.order_summary import OrderSummary
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 SIGNS = {
     "waiting": (WAITING, "status-waiting"),
@@ -66,7 +66,7 @@ def order_columns(wide: bool) -> list[Column]:
 
 def amount_cells(tracked: TrackedOrder) -> dict[str, Cell]:
     """The cells whose columns grow to what is in them."""
-    from swapdesk.flows.order_pair import shown
+    from swapdesk.flows.orders.order_pair import shown
 
     sent, _ = tracked.symbols
     return {
@@ -114,7 +114,7 @@ def stage_of(summary: OrderSummary) -> StageState:
 def pair_spans(tracked: TrackedOrder) -> Line:
     """``0.5 BTC → 14.524108 ETH``; what it was to be, or what came back, of one that ended
     otherwise."""
-    from swapdesk.flows.order_pair import Outcome, unsaid
+    from swapdesk.flows.orders.order_pair import Outcome, unsaid
 
     sent, _ = tracked.symbols
     found = tracked.proceeds

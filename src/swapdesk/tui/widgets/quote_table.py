@@ -16,16 +16,16 @@ from swapdesk.flows.notation import (
     table_amount,
     usd,
 )
-from swapdesk.flows.quote_order import Arrangement, PlacedQuote
-from swapdesk.flows.quote_tags import MEANINGS, meaning_word, note_of, noted
+from swapdesk.flows.quotes.quote_order import Arrangement, PlacedQuote
+from swapdesk.flows.quotes.quote_tags import MEANINGS, meaning_word, note_of, noted
 from swapdesk.tui.glyphs import ENDED
 from swapdesk.tui.spans import Line, LineLike, Span, cut, plain_text, wrapped
 from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Prose, Row, Section, TableRow
 
 if TYPE_CHECKING:
-    from swapdesk.flows.quote_wish import QuoteWish
-    from swapdesk.flows.quoting import QuoteBoard
-    from swapdesk.flows.ranking import RankedQuote, UnusableQuote
+    from swapdesk.flows.quotes.quote_wish import QuoteWish
+    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.ranking import RankedQuote, UnusableQuote
 
 PLAIN = Arrangement()
 SOON = 15

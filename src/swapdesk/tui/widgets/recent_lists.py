@@ -12,9 +12,9 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.table_layout import Column, Row
 
 if TYPE_CHECKING:
-    from swapdesk.flows.catalog import Catalog
-    from swapdesk.flows.recent import Recent
-    from swapdesk.flows.tracked_order import TrackedOrder
+    from swapdesk.flows.catalog.catalog import Catalog
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
+    from swapdesk.flows.quotes.recent import Recent
 
 MOST = 6
 ROLE_OF_LEVEL = {
@@ -40,7 +40,7 @@ class RecentLines(LineTable):
         self._recent: dict[str, Recent] = {}
 
     def fill(self, tracked: Iterable[Any], catalog: Catalog, now: datetime) -> None:
-        from swapdesk.flows.recent import recent_lines
+        from swapdesk.flows.quotes.recent import recent_lines
 
         self._recent = {line.text: line for line in recent_lines(tracked, catalog, MOST)}
         self.set_rows(

@@ -11,7 +11,7 @@ from swapdesk.tui.spans import Line, LineLike, Span, cut, spread
 from swapdesk.tui.widgets.section_label import section_line
 
 if TYPE_CHECKING:
-    from swapdesk.flows.order_history import Leg, Step
+    from swapdesk.flows.orders.order_history import Leg, Step
 
 TIME_CELLS = 8
 _MARKS = {

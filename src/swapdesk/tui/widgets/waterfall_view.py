@@ -7,7 +7,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from swapdesk.flows.notation import MINUS, exact_amount, percent, table_amount, usd
-from swapdesk.flows.waterfall import Part, Step, Unit, Verdict, Waterfall, remark
+from swapdesk.flows.quotes.waterfall import Part, Step, Unit, Verdict, Waterfall, remark
 from swapdesk.tui.glyphs import TROUBLE, VALID
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, fill, push_right, rule, spread, wrapped

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from swapdesk.flows.notation import expected_minutes, table_amount
-from swapdesk.flows.three_ways import Way
+from swapdesk.flows.quotes.three_ways import Way
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span, cut, fill, push_right
 from swapdesk.tui.widgets.section_label import section_line

@@ -1,0 +1,1 @@
+"""Tokens and chains: on disk, searched, and which of them is meant or may be used."""

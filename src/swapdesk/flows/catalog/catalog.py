@@ -1,0 +1,238 @@
+"""Every token and chain the service knows, on disk and ready to be searched.
+
+    catalog = Catalog.open(places.catalog, clock)
+    catalog.load()
+    report = await catalog.refresh(api)
+    token = catalog.token("65f1...")
+
+A failed refresh leaves the old list as it was; ``age`` says how old that is. The list alone
+(``load_list_in_steps``) is searched without models and without a client: those are loaded by
+what needs them.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from swapdesk.clock import Clock
+from swapdesk.flows.catalog.catalog_file import CatalogFile
+from swapdesk.flows.catalog.token_list import ListedToken, TokenList
+from swapdesk.flows.catalog.token_row import CanDo, TokenRow
+
+if TYPE_CHECKING:
+    from swapdesk.client.api import PartnerApi
+    from swapdesk.flows.catalog.catalog_refresh import Progress, RefreshReport
+    from swapdesk.wire.chains import Chain
+    from swapdesk.wire.providers import SwapProvider
+    from swapdesk.wire.tokens import Token
+
+STALE_AFTER = 6 * 3600.0
+_KEPT_TOKENS = 256
+
+
+class Catalog:
+    """Open with :meth:`open`, then :meth:`load` or :meth:`load_in_steps`.
+
+    Or in two halves: :meth:`load_list_in_steps` for rows to be searched, then
+    :meth:`load_models_in_steps` for chains, providers and the tokens no list has.
+    """
+
+    def __init__(self, file: CatalogFile, clock: Clock) -> None:
+        self._file = file
+        self._clock = clock
+        self._rows = TokenList.of([])
+        self._chains: dict[str, Chain] = {}
+        self._providers: list[SwapProvider] = []
+        self._tokens: OrderedDict[str, Token] = OrderedDict()
+        self._refreshing = False
+
+    @classmethod
+    def open(cls, path: Path, clock: Clock) -> Catalog:
+        return cls(CatalogFile.open(path), clock)
+
+    def close(self) -> None:
+        self._file.close()
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
+
+    # What is known
+
+    @property
+    def rows(self) -> TokenList:
+        """Every token in the order of the list: priority, rank, symbol."""
+        return self._rows
+
+    @property
+    def count(self) -> int:
+        return len(self._rows)
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the last whole refresh; None when there was none."""
+        current = self._file.current()
+        return None if current is None else max(0.0, self._clock.now().timestamp() - current[1])
+
+    @property
+    def stale(self) -> bool:
+        """Whether a refresh is due: there is no list, or it is older than six hours."""
+        age = self.age
+        return age is None or age > STALE_AFTER
+
+    @property
+    def refreshing(self) -> bool:
+        return self._refreshing
+
+    @property
+    def providers(self) -> list[SwapProvider]:
+        return list(self._providers)
+
+    def provider_name(self, code: str | None) -> str | None:
+        """The name of a provider by the ``swap`` of a quote; its code when it is not listed."""
+        return next((p.name for p in self._providers if p.short_name == code), code)
+
+    def chains(self, *, can_do: CanDo | None = None) -> list[Chain]:
+        """Known chains, highest priority first; with ``can_do`` those with such a token."""
+        used = None if can_do is None else self._rows.chain_names(can_do)
+        found = (c for n, c in self._chains.items() if used is None or n in used)
+        return sorted(found, key=lambda chain: (chain.priority, chain.name))
+
+    def chain(self, short_name: str) -> Chain | None:
+        """A chain by its short name, compared without case."""
+        return self._chains.get(short_name.lower())
+
+    def row(self, token_id: str) -> TokenRow | None:
+        at = next(self._rows.ids.equal(token_id.lower()), None)
+        return None if at is None else self._rows[at]
+
+    def rows_of_symbol(self, symbol: str) -> list[TokenRow]:
+        """Tokens of exactly this symbol, without case, in the order of the list."""
+        return [self._rows[at] for at in self._rows.symbols.equal(symbol.lower())]
+
+    def rows_of_contract(self, address: str) -> list[TokenRow]:
+        """Tokens with this contract, without case, on whichever chains."""
+        wanted = address.lower()
+        rows = self._rows
+        found = (rows[at] for at in rows.texts.holding(wanted) if rows.contract_is(at, wanted))
+        return list(found) if wanted else []
+
+    def begins_a_symbol(self, text: str) -> bool:
+        """Whether some symbol begins with ``text``, without case."""
+        return next(self._rows.symbols.beginning(text.lower()), None) is not None
+
+    def token(self, token_id: str) -> Token | None:
+        """The whole token, decoded on demand; None when no list has it."""
+        wanted = token_id.lower()
+        kept = self._tokens.get(wanted)
+        if kept is not None:
+            self._tokens.move_to_end(wanted)
+            return kept
+        found = self._file.token_body(wanted)
+        if found is None:
+            return None
+        from swapdesk.flows.catalog.token_body import whole_token
+
+        token = whole_token(*found)
+        self._tokens[wanted] = token
+        if len(self._tokens) > _KEPT_TOKENS:
+            self._tokens.popitem(last=False)
+        return token
+
+    # Reading the file
+
+    def load(self) -> int:
+        """Read everything from disk, at once; how many tokens there are."""
+        for _ in self._load_steps():
+            pass
+        return self.count
+
+    async def load_in_steps(self) -> int:
+        """As :meth:`load`, giving way to the screen every few milliseconds."""
+        return await self._in_steps(self._load_steps())
+
+    async def load_list_in_steps(self) -> int:
+        """The rows alone, as the file has them; no model is imported."""
+        return await self._in_steps(self._list_steps())
+
+    async def load_models_in_steps(self) -> int:
+        """What :meth:`load_list_in_steps` left out; the rows are not read again."""
+        return await self._in_steps(self._model_steps(self._rows))
+
+    async def _in_steps(self, steps: Iterator[None]) -> int:
+        for _ in steps:
+            await self._clock.sleep(0)
+        return self.count
+
+    def _load_steps(self) -> Iterator[None]:
+        rows = yield from self._file.listing(self._clock.now())
+        yield
+        yield from self._model_steps(rows)
+
+    def _list_steps(self) -> Iterator[None]:
+        self._rows = yield from self._file.listing(self._clock.now())
+        gc.freeze()
+
+    def _model_steps(self, rows: TokenList) -> Iterator[None]:
+        """Everything is exchanged at the end: a reader sees the old lists or the new ones."""
+        from swapdesk.flows.catalog.token_body import row_of, whole_token
+        from swapdesk.wire.chains import Chain
+        from swapdesk.wire.encoding.codec import decode
+        from swapdesk.wire.providers import SwapProvider
+
+        chains: list[Chain] = []
+        for body in self._file.chain_bodies():
+            chains.append(decode(Chain, body, side="client"))
+            yield
+        providers = [
+            decode(SwapProvider, body, side="client") for body in self._file.provider_bodies()
+        ]
+        yield
+        unlisted = [whole_token(*found) for found in self._file.unlisted()]
+        if unlisted:
+            yield
+            now = self._clock.now()
+            rows = rows.with_rows(ListedToken(row_of(token, now)) for token in unlisted)
+        self._rows = rows
+        self._chains = {chain.short_name.lower(): chain for chain in chains}
+        self._providers = providers
+        self._tokens.clear()
+        # What lives on from here would make every full collection a stall.
+        gc.freeze()
+
+    # Asking the service
+
+    async def refresh(
+        self, api: PartnerApi, *, on_progress: Progress | None = None
+    ) -> RefreshReport:
+        """Read chains, providers and tokens anew, page by page; raises ClientError.
+
+        The list in use is replaced only after the last page. A second call while one is
+        under way raises RuntimeError.
+        """
+        from swapdesk.flows.catalog.catalog_refresh import read_all
+
+        if self._refreshing:
+            raise RuntimeError("a refresh is under way")
+        self._refreshing = True
+        try:
+            report = await read_all(api, self._file, self._clock, on_progress)
+        finally:
+            self._refreshing = False
+        await self.load_in_steps()
+        return report
+
+    async def fetch_by_address(self, api: PartnerApi, address: str) -> list[TokenRow]:
+        """Tokens of a contract that no list has, unverified ones too; they are kept.
+
+        Raises ClientError.
+        """
+        from swapdesk.flows.catalog.catalog_refresh import read_contract
+
+        found = await read_contract(api, self._file, self._clock, address)
+        await self.load_in_steps()
+        return found

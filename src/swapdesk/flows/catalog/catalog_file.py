@@ -1,0 +1,262 @@
+"""The file of the token catalogue: a cache that is replaced whole and may be lost.
+
+A refresh writes a new generation beside the old one and makes it current in one commit, so a
+reader sees either the old list or the new one. Generation 0 holds tokens asked for by their
+contract, which no list contains. A finished generation has its list beside its tokens: in
+order and in columns, so that opening it sorts and parses nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from heapq import merge
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from swapdesk.flows.catalog.catalog_schema import connect
+from swapdesk.flows.catalog.token_columns import Column
+from swapdesk.flows.catalog.token_list import ListedToken, ListPart, TokenList, pack
+from swapdesk.flows.catalog.token_row import TokenRow, Verdict
+
+if TYPE_CHECKING:
+    from swapdesk.wire.tokens import Token
+
+UNLISTED = 0
+_INSERT = "INSERT OR REPLACE INTO token (generation, id, chain, body) VALUES (?, ?, ?, ?)"
+_FIELDS = range(len(ListPart._fields))
+_STEP = 200
+"""Tokens that are handled between two breaths of the event loop."""
+
+
+@dataclass
+class _Written:
+    """What was written of a generation: whether each token came once and in its order."""
+
+    ids: set[str] = field(default_factory=set)
+    last: TokenRow | None = None
+    parts: int = 0
+    tidy: bool = True
+
+    def add(self, row: TokenRow) -> None:
+        if row.id in self.ids or (self.last is not None and row.order < self.last.order):
+            self.tidy = False
+        self.ids.add(row.id)
+        self.last = row
+
+
+class CatalogFile:
+    """One SQLite file. A file that is damaged or of another version is begun anew."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._written: dict[int, _Written] = {}
+
+    @classmethod
+    def open(cls, path: Path) -> CatalogFile:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            return cls(connect(path))
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+                raise
+            for leftover in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+                leftover.unlink(missing_ok=True)
+            return cls(connect(path))
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def current(self) -> tuple[int, float] | None:
+        """Number of the current generation and when it was finished (seconds of the epoch)."""
+        found = self._connection.execute(
+            "SELECT number, finished FROM generation WHERE finished IS NOT NULL "
+            "ORDER BY number DESC LIMIT 1"
+        ).fetchone()
+        return None if found is None else (int(found[0]), float(found[1]))
+
+    def begin(self, now: datetime) -> int:
+        """A new, unfinished generation; what failed refreshes left behind is removed."""
+        with self._connection:
+            row = self._connection.execute(
+                "INSERT INTO generation (begun) VALUES (?)", (now.timestamp(),)
+            )
+        assert row.lastrowid is not None  # an INSERT just happened
+        return row.lastrowid
+
+    def add_tokens(
+        self, generation: int, tokens: Sequence[tuple[Token, bytes]], now: datetime
+    ) -> list[TokenRow]:
+        """Store tokens with their JSON (without ``chainData``); their rows at ``now``."""
+        from swapdesk.flows.catalog.token_body import row_of
+
+        rows: list[TokenRow] = []
+        listed: list[ListedToken] = []
+        written = self._written.setdefault(generation, _Written())
+        for token, _ in tokens:
+            row = row_of(token, now)
+            rows.append(row)
+            written.add(row)
+            # Stored without the effect of time: the scan grows old after it was stored.
+            verdict = Verdict.BENIGN if row.verdict is Verdict.STALE else row.verdict
+            ends = token.security_scan.expires_at.timestamp() if token.security_scan else None
+            listed.append(ListedToken(row._replace(verdict=verdict), ends))
+        with self._connection:
+            self._connection.executemany(
+                _INSERT,
+                [
+                    (generation, row.id, row.chain, body)
+                    for row, (_, body) in zip(rows, tokens, strict=True)
+                ],
+            )
+            if generation != UNLISTED and listed:
+                self._write_part(generation, written.parts, pack(listed))
+                written.parts += 1
+        return rows
+
+    def _write_part(self, generation: int, number: int, part: ListPart) -> None:
+        self._connection.executemany(
+            "INSERT INTO listing VALUES (?, ?, ?, ?)",
+            [(generation, at, number, block) for at, block in enumerate(part)],
+        )
+
+    def add_chains(self, generation: int, chains: Iterable[tuple[str, bytes]]) -> None:
+        """``(short name, JSON)`` of chains."""
+        with self._connection:
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO chain VALUES (?, ?, ?)",
+                [(generation, name.lower(), body) for name, body in chains],
+            )
+
+    def add_providers(self, generation: int, bodies: Iterable[bytes]) -> None:
+        with self._connection:
+            self._connection.executemany(
+                "INSERT INTO provider VALUES (?, ?, ?)",
+                [(generation, place, body) for place, body in enumerate(bodies)],
+            )
+
+    def finish(self, generation: int, now: datetime) -> Iterator[None]:
+        """Make it current in one commit, then remove the older ones, in steps.
+
+        A newer one finished by another process stays current.
+        """
+        written = self._written.pop(generation, _Written())
+        if not written.tidy:
+            yield from self._put_in_order(generation)
+        with self._connection:
+            self._connection.execute(
+                "UPDATE generation SET finished = ? WHERE number = ?",
+                (now.timestamp(), generation),
+            )
+        yield from self._remove(f"BETWEEN 1 AND {generation - 1:d}")
+
+    def abandon(self, generation: int) -> None:
+        """Remove a generation that was not finished."""
+        self._written.pop(generation, None)
+        for _ in self._remove(f"= {generation:d}"):
+            pass
+
+    def _put_in_order(self, generation: int) -> Iterator[None]:
+        """Write the list again: sorted, and of a token that came twice what came last."""
+        tokens = yield from self._list_of(generation, None)
+        latest: dict[bytes, int] = {}
+        for at, one in enumerate(tokens.ids.lines()):
+            latest[one] = at
+        places, runs = list(latest.values()), []
+        for start in range(0, len(places), _STEP):
+            some = places[start : start + _STEP]
+            runs.append(sorted((tokens[at].order, at) for at in some))
+            yield
+        ordered = (at for _, at in merge(*runs))
+        with self._connection:
+            self._connection.execute("DELETE FROM listing WHERE generation = ?", (generation,))
+        number = 0
+        while run := list(islice(ordered, _STEP)):
+            with self._connection:
+                self._write_part(generation, number, tokens.part(run))
+            number += 1
+            yield
+
+    def _remove(self, which: str) -> Iterator[None]:
+        with self._connection:
+            for table, column in (
+                ("listing", "generation"),
+                ("chain", "generation"),
+                ("provider", "generation"),
+                ("generation", "number"),
+            ):
+                self._connection.execute(f"DELETE FROM {table} WHERE {column} {which}")  # noqa: S608
+        some = f"SELECT rowid FROM token WHERE generation {which} LIMIT {_STEP}"  # noqa: S608
+        while True:
+            with self._connection:
+                gone = self._connection.execute(f"DELETE FROM token WHERE rowid IN ({some})")  # noqa: S608
+            if not gone.rowcount:
+                return
+            yield
+
+    def listing(self, now: datetime) -> Generator[None, None, TokenList]:
+        """The current list as it is at ``now``, read in steps."""
+        current = self.current()
+        generation = UNLISTED if current is None else current[0]
+        return (yield from self._list_of(generation, now.timestamp()))
+
+    def _list_of(self, generation: int, now: float | None) -> Generator[None, None, TokenList]:
+        # Column by column: all blocks of all columns at once would be held twice.
+        columns: list[Column] = []
+        for at in _FIELDS[:-1]:
+            columns.append(Column(self._blocks(generation, at)))
+            yield
+        return TokenList(columns, b"".join(self._blocks(generation, _FIELDS[-1])), now)
+
+    def _blocks(self, generation: int, at: int) -> Iterator[bytes]:
+        cursor = self._connection.execute(
+            "SELECT block FROM listing WHERE generation = ? AND field = ? ORDER BY part",
+            (generation, at),
+        )
+        return (block for (block,) in cursor)
+
+    def unlisted(self) -> list[tuple[bytes, bytes]]:
+        """The JSON of every token that no list has, each with that of its chain."""
+        current = self.current()
+        found = self._connection.execute(
+            "SELECT token.body, chain.body FROM token "
+            "JOIN chain ON chain.generation = 0 AND chain.short_name = lower(token.chain) "
+            "WHERE token.generation = 0 AND token.id NOT IN "
+            "(SELECT id FROM token WHERE generation = ?)",
+            (current[0] if current else UNLISTED - 1,),
+        )
+        return [(body, chain) for body, chain in found]
+
+    def token_body(self, token_id: str) -> tuple[bytes, bytes] | None:
+        """The JSON of a token and of its chain, of the newest list that has it."""
+        current = self.current()
+        found = self._connection.execute(
+            "SELECT token.body, chain.body FROM token "
+            "JOIN chain ON chain.generation = token.generation "
+            "AND chain.short_name = lower(token.chain) "
+            "WHERE token.id = ? AND token.generation IN (0, ?) "
+            "ORDER BY token.generation DESC LIMIT 1",
+            (token_id.lower(), current[0] if current else UNLISTED),
+        ).fetchone()
+        return None if found is None else (found[0], found[1])
+
+    def chain_bodies(self) -> list[bytes]:
+        """The JSON of every known chain."""
+        current = self.current()
+        found = self._connection.execute(
+            "SELECT body, max(generation) FROM chain WHERE generation IN (0, ?) "
+            "GROUP BY short_name",
+            (current[0] if current else UNLISTED,),
+        )
+        return [body for body, _ in found]
+
+    def provider_bodies(self) -> list[bytes]:
+        current = self.current()
+        found = self._connection.execute(
+            "SELECT body FROM provider WHERE generation = ? ORDER BY place",
+            (current[0] if current else UNLISTED,),
+        )
+        return [body for (body,) in found]

@@ -1,0 +1,110 @@
+"""Asking the service for the whole list: chains, providers and tokens, page by page.
+
+Written into a new generation of the file beside the one in use (spec: GET /chains, /swaps,
+/tokens).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from swapdesk.clock import Clock
+from swapdesk.flows.catalog.catalog_file import UNLISTED, CatalogFile
+from swapdesk.flows.catalog.catalog_reading import TokenReader, read_pages
+from swapdesk.flows.catalog.token_row import TokenRow
+from swapdesk.wire.chains import Chain, ChainQuery
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.tokens import TokenQuery
+
+if TYPE_CHECKING:
+    from swapdesk.client.api import PartnerApi
+
+PAGE_SIZE = 1000
+CHAIN_PAGE_SIZE = 100
+
+Progress = Callable[[int, int], None]
+"""Called with tokens read so far and tokens expected."""
+
+
+@dataclass(frozen=True)
+class RefreshReport:
+    """What a refresh brought. ``skipped`` tokens could not be read and are left out."""
+
+    tokens: int
+    chains: int
+    providers: int
+    skipped: int
+    seconds: float
+
+
+async def read_all(
+    api: PartnerApi, file: CatalogFile, clock: Clock, on_progress: Progress | None
+) -> RefreshReport:
+    """A new generation, current once its last page is there. Raises ClientError, and then
+    nothing of it is left."""
+    began = clock.monotonic()
+    generation = file.begin(clock.now())
+    try:
+        return await _fill(api, file, clock, generation, began, on_progress)
+    except BaseException:
+        file.abandon(generation)
+        raise
+
+
+async def _fill(
+    api: PartnerApi,
+    file: CatalogFile,
+    clock: Clock,
+    generation: int,
+    began: float,
+    on_progress: Progress | None,
+) -> RefreshReport:
+    chains = await _all_chains(api)
+    providers = await api.list_swaps()
+    file.add_providers(generation, [encode_json(provider) for provider in providers])
+    reader = TokenReader()
+    count = 0
+    async for step, total in read_pages(api, TokenQuery(page_size=PAGE_SIZE), reader, clock):
+        count += len(file.add_tokens(generation, step, clock.now()))
+        if on_progress is not None:
+            on_progress(count, total)
+        await clock.sleep(0)
+    # Disabled chains are not listed, but their tokens are; listed rows win.
+    known = {chain.short_name.lower(): chain for chain in reader.chains()}
+    known.update((chain.short_name.lower(), chain) for chain in chains)
+    file.add_chains(generation, [(n, encode_json(c)) for n, c in known.items()])
+    for _ in file.finish(generation, clock.now()):
+        await clock.sleep(0)
+    return RefreshReport(
+        count, len(known), len(providers), reader.skipped, clock.monotonic() - began
+    )
+
+
+async def read_contract(
+    api: PartnerApi, file: CatalogFile, clock: Clock, address: str
+) -> list[TokenRow]:
+    """Tokens of a contract that no list has, unverified ones too, kept beside every list.
+
+    Raises ClientError.
+    """
+    reader = TokenReader()
+    found: list[TokenRow] = []
+    query = TokenQuery(address=address, unverified=True)
+    async for step, _ in read_pages(api, query, reader, clock):
+        found += file.add_tokens(UNLISTED, step, clock.now())
+    chains = [(chain.short_name, encode_json(chain)) for chain in reader.chains()]
+    file.add_chains(UNLISTED, chains)
+    return found
+
+
+async def _all_chains(api: PartnerApi) -> list[Chain]:
+    chains: list[Chain] = []
+    page = 1
+    while True:
+        answer = await api.list_chains(ChainQuery(page=page, page_size=CHAIN_PAGE_SIZE))
+        chains += answer.chains
+        if page >= answer.total_pages or not answer.chains:
+            return chains
+        page += 1

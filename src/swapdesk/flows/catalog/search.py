@@ -1,0 +1,216 @@
+"""Finding a token: ranked, forgiving, and honest about copies.
+
+Best first: the exact contract or symbol, symbols that begin so, names that begin so, the
+rest; inside each the order of the list. Fewer than eight hits bring in symbols one slip of
+the fingers away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain as chain_of
+from itertools import islice
+from typing import Literal
+
+from swapdesk.flows.catalog.confusables import draws_like, is_plain, skeleton
+from swapdesk.flows.catalog.token_columns import needle
+from swapdesk.flows.catalog.token_list import TokenList
+from swapdesk.flows.catalog.token_row import CanDo, TokenRow, Verdict
+
+__all__ = [
+    "CanDo",
+    "SortBy",
+    "TokenRow",
+    "Verdict",
+    "imitated_by",
+    "lookalikes",
+    "search",
+]
+
+SortBy = Literal["rank", "symbol", "price", "change"]
+SORTS: tuple[SortBy, ...] = ("rank", "symbol", "price", "change")
+
+_ENOUGH = 8
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+_MOST_TYPED = 100
+_CONTRACT_LENGTH = 26
+
+
+def search(
+    rows: Sequence[TokenRow],
+    text: str,
+    *,
+    chain: str | None = None,
+    can_do: CanDo | None = None,
+    sort: SortBy = "rank",
+    limit: int = 200,
+) -> list[TokenRow]:
+    """At most ``limit`` rows, best first. ``rows`` come in the order of the list.
+
+    ``chain`` is a short name, compared without case. Every word of ``text`` must occur.
+    """
+    tokens = rows if isinstance(rows, TokenList) else TokenList.of(rows)
+    kept = _filter(tokens, chain, can_do)
+    typed = " ".join(text[:_MOST_TYPED].lower().split())
+    if not typed:
+        everywhere: Iterator[int] = iter(range(len(tokens)))
+        if chain is not None:
+            everywhere = tokens.chains.equal(chain.lower())
+        places = (at for at in everywhere if kept(at))
+        return _rows(tokens, places if sort == "rank" else _sorted(tokens, places, sort), limit)
+    if sort != "rank":
+        hits = _holding(tokens, typed, kept)
+        return _rows(tokens, _sorted(tokens, hits, sort), limit)
+    ranked = list(islice(_ranked(tokens, typed, kept), limit))
+    if len(ranked) < _ENOUGH and " " not in typed and 3 <= len(typed) <= 10:
+        near = {word.encode("utf-8", "surrogatepass") for word in _one_slip(typed)}
+        known = set(ranked)
+        ranked += [
+            at
+            for at, symbol in enumerate(tokens.symbols.lines())
+            if symbol in near and at not in known and kept(at)
+        ]
+    return _rows(tokens, ranked, limit)
+
+
+_Kept = Callable[[int], bool]
+"""Whether the token of this number passes the filters."""
+
+
+def _rows(tokens: TokenList, places: Iterable[int], limit: int) -> list[TokenRow]:
+    return [tokens[at] for at in islice(places, limit)]
+
+
+def _filter(tokens: TokenList, chain: str | None, can_do: CanDo | None) -> _Kept:
+    wanted = None if chain is None else needle(chain.lower())
+
+    def kept(at: int) -> bool:
+        on_chain = wanted is None or tokens.chains.line(at) == wanted
+        return on_chain and (can_do is None or tokens.can(at, can_do))
+
+    return kept if chain is not None or can_do is not None else _everything
+
+
+def _everything(at: int) -> bool:
+    return True
+
+
+def _holding(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
+    """Tokens whose text holds every word; a dot parts words if nothing is found otherwise."""
+    found = _with_words(tokens, typed.split(), kept)
+    first = next(found, None)
+    if first is not None:
+        return chain_of((first,), found)
+    return _with_words(tokens, _parted(typed), kept)
+
+
+def _parted(typed: str) -> list[str]:
+    return typed.replace(".", " ").split() if "." in typed else []
+
+
+def _with_words(tokens: TokenList, words: Sequence[str], kept: _Kept) -> Iterator[int]:
+    if not words:
+        return iter(())
+    longest, *others = sorted(words, key=len, reverse=True)
+    return _also(tokens, tokens.texts.holding(longest), others, kept)
+
+
+def _also(
+    tokens: TokenList, places: Iterable[int], words: Sequence[str], kept: _Kept
+) -> Iterator[int]:
+    """Those of ``places`` that pass the filters and hold all ``words``."""
+    line, wanted = tokens.texts.line, [needle(word) for word in words]
+    if not wanted:
+        return (at for at in places if kept(at))
+    return (at for at in places if kept(at) and all(word in line(at) for word in wanted))
+
+
+def _ranked(tokens: TokenList, typed: str, kept: _Kept) -> Iterator[int]:
+    """Class by class, each only as far as rows are asked for: a letter is in them all."""
+    words = typed.split()
+    if next(_with_words(tokens, words, kept), None) is None:
+        words = _parted(typed)
+        if not words:
+            return
+    # The words whose hits are ranked; the class is told by the first one as it was typed.
+    first, known = typed.split()[0], set[int]()
+    classes = (
+        tokens.symbols.equal(first),
+        _of_contract(tokens, typed),
+        tokens.symbols.beginning(first),
+        tokens.names.beginning(first),
+    )
+    for places in classes:
+        for at in _also(tokens, places, words, kept):
+            if at not in known:
+                known.add(at)
+                yield at
+    yield from (at for at in _with_words(tokens, words, kept) if at not in known)
+
+
+def _of_contract(tokens: TokenList, typed: str) -> Iterator[int]:
+    if len(typed) < _CONTRACT_LENGTH:
+        return iter(())
+    return (at for at in tokens.texts.holding(typed) if tokens.contract_is(at, typed))
+
+
+def _sorted(tokens: TokenList, places: Iterable[int], sort: SortBy) -> list[int]:
+    return sorted(places, key=tokens.sequence(sort).__getitem__)
+
+
+def _one_slip(typed: str) -> frozenset[str]:
+    """Every text one missing, extra, wrong or swapped character away."""
+    halves = [(typed[:at], typed[at:]) for at in range(len(typed) + 1)]
+    near = {head + tail[1:] for head, tail in halves if tail}
+    near |= {head + tail[1] + tail[0] + tail[2:] for head, tail in halves if len(tail) > 1}
+    near |= {head + letter + tail[1:] for head, tail in halves if tail for letter in _LETTERS}
+    near |= {head + letter + tail for head, tail in halves for letter in _LETTERS}
+    return frozenset(near)
+
+
+def lookalikes(row: TokenRow, rows: Iterable[TokenRow]) -> list[TokenRow]:
+    """Tokens that copy the symbol or the name of ``row`` without being it elsewhere.
+
+    A copy stands lower in the list and is unverified, found malicious, oddly spelled, or on
+    the same chain. The same coin on another chain is none.
+    """
+    symbols, names = skeleton(row.symbol), skeleton(row.name)
+    return [
+        other
+        for other in rows
+        if _pretends(other, row)
+        and other.id != row.id
+        and not (
+            symbols.isdisjoint(skeleton(other.symbol)) and names.isdisjoint(skeleton(other.name))
+        )
+        and other.order > row.order
+    ]
+
+
+def imitated_by(row: TokenRow, rows: Iterable[TokenRow]) -> TokenRow | None:
+    """The better known token that ``row`` is drawn like and is not, or None.
+
+    The screen says ``LOOKS LIKE USDC, IS NOT`` and shows the whole contract.
+    """
+    for other in rows:
+        if (
+            other.enabled
+            and not other.unverified
+            and _pretends(row, other)
+            and other.id != row.id
+            and draws_like(row.symbol, other.symbol)
+            and other.order < row.order
+        ):
+            return other
+    return None
+
+
+def _pretends(row: TokenRow, original: TokenRow) -> bool:
+    """Whether ``row`` could be passed off as ``original``; the cheap half of the question."""
+    return (
+        row.unverified
+        or row.verdict is Verdict.MALICIOUS
+        or row.chain == original.chain
+        or not row.symbol.isascii()
+        or not is_plain(row.symbol)
+    )

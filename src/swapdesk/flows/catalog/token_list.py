@@ -1,0 +1,277 @@
+"""The list of tokens in columns: small in memory, searched in place, rows made on demand.
+
+tokens = TokenList.of(rows)          # or CatalogFile.listing from disk
+tokens[0].symbol
+list(tokens.symbols.beginning("us"))
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple, overload
+
+from swapdesk.flows.catalog.confusables import skeleton
+from swapdesk.flows.catalog.token_columns import Column, block_of, needle
+from swapdesk.flows.catalog.token_row import CanDo, TokenRow, Verdict
+from swapdesk.wire.encoding.numbers import plain
+
+_FLAGS = ("enabled", "unverified", "has_cex", "has_dex", "has_bundler", "has_self_private")
+_BIT = {name: 1 << at for at, name in enumerate(_FLAGS)}
+_CAN = {
+    CanDo.CEX: _BIT["has_cex"],
+    CanDo.DEX: _BIT["has_dex"],
+    CanDo.BUNDLE: _BIT["has_bundler"],
+    CanDo.SELF_PRIVATE: _BIT["has_self_private"],
+}
+_BITS_SET = [tuple(bool(flags & bit) for bit in _BIT.values()) for flags in range(1 << len(_FLAGS))]
+_VERDICTS = {verdict.value: verdict for verdict in Verdict}
+_BENIGN, _STALE = Verdict.BENIGN.value, Verdict.STALE.value
+_SYMBOL, _NAME = "\x1ds", "\x1dn"
+"""What stands before a reading of a symbol or a name in the column of likenesses."""
+_END = "\x1d"
+_KEPT_ROWS = 1_000
+
+
+class ListedToken(NamedTuple):
+    """A row to be packed. ``scan_ends``: when a benign scan grows old, in seconds of the epoch."""
+
+    row: TokenRow
+    scan_ends: float | None = None
+
+
+class ListPart(NamedTuple):
+    """Some tokens of a list as blocks of columns, as they are kept on disk."""
+
+    ids: bytes
+    symbols: bytes
+    names: bytes
+    texts: bytes
+    chains: bytes
+    contracts: bytes
+    prices: bytes
+    changes: bytes
+    likenesses: bytes
+    rest: bytes
+    flags: bytes
+
+
+_COLUMNS = len(ListPart._fields) - 1
+"""All but the flags, which come last."""
+
+
+class TokenList(Sequence[TokenRow]):
+    """Tokens in their order. Equal to another one with the same rows."""
+
+    def __init__(self, columns: Sequence[Column], flags: bytes, now: float | None) -> None:
+        """Scans that end before ``now`` (seconds of the epoch) are old; None for never."""
+        self._columns = tuple(columns)
+        (
+            self.ids,
+            self.symbols,
+            self.names,
+            self.texts,
+            self.chains,
+            self.contracts,
+            self._prices,
+            self._changes,
+            self._likenesses,
+            self._rest,
+        ) = self._columns
+        self._flags = flags
+        self._now = now
+        self._made: dict[int, TokenRow] = {}
+        self._sequences: dict[str, array[int]] = {}
+
+    @classmethod
+    def of(cls, rows: Iterable[TokenRow]) -> TokenList:
+        """A list of rows as they are."""
+        return cls.joined([pack(map(ListedToken, rows))], None)
+
+    @classmethod
+    def joined(cls, parts: Sequence[ListPart], now: float | None) -> TokenList:
+        blocks = list(zip(*parts, strict=True)) or [()] * len(ListPart._fields)
+        *columns, flags = blocks
+        return cls([Column(column) for column in columns], b"".join(flags), now)
+
+    def __len__(self) -> int:
+        return len(self._flags)
+
+    @overload
+    def __getitem__(self, at: int) -> TokenRow: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[TokenRow]: ...
+    def __getitem__(self, at: int | slice) -> TokenRow | list[TokenRow]:
+        if isinstance(at, slice):
+            return [self._row(number) for number in range(*at.indices(len(self)))]
+        return self._row(range(len(self))[at])
+
+    def __iter__(self) -> Iterator[TokenRow]:
+        return (self._make(at) for at in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TokenList):
+            return NotImplemented
+        return len(self) == len(other) and all(map(TokenRow.__eq__, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def can(self, at: int, what: CanDo) -> bool:
+        return bool(self._flags[at] & _CAN[what])
+
+    def contract_is(self, at: int, address: str) -> bool:
+        """Whether the token has this contract, given in lower case."""
+        return self.contracts.line(at).lower() == needle(address)
+
+    def chain_names(self, what: CanDo) -> set[str]:
+        """Short names in lower case of the chains with a token that can be used so."""
+        bit = _CAN[what]
+        return {
+            chain.decode()
+            for chain, flags in zip(self.chains.lines(), self._flags, strict=True)
+            if flags & bit
+        }
+
+    def contracts_on(self, chain: str) -> frozenset[str]:
+        """Every contract on this chain, by its short name."""
+        found = map(self.contracts.text, self.chains.equal(chain.lower()))
+        return frozenset(contract for contract in found if contract)
+
+    def drawn_like(self, row: TokenRow) -> list[TokenRow]:
+        """Rows whose symbol or name draws like that of ``row``, itself among them, in the order
+        of the list."""
+        wanted = likenesses(row)
+        found = {at for one in wanted for at in self._likenesses.holding(one + _END)}
+        return [self._row(at) for at in sorted(found)]
+
+    def sequence(self, sort: str) -> array[int]:
+        """For each token its place by ``symbol``, ``price`` or ``change``; largest first, what
+        is not known last."""
+        known = self._sequences.get(sort)
+        if known is not None:
+            return known
+        numbers = range(len(self))
+        if sort == "symbol":
+            pairs = list(zip(self.symbols.lines(), self.chains.lines(), strict=True))
+            ordered = sorted(numbers, key=pairs.__getitem__)
+        else:
+            column = self._prices if sort == "price" else self._changes
+            values = [Decimal(line.decode()) if line else None for line in column.lines()]
+            keys = [(value is None, -(value or Decimal(0))) for value in values]
+            ordered = sorted(numbers, key=keys.__getitem__)
+        places = array("I", bytes(4 * len(self)))
+        for place, at in enumerate(ordered):
+            places[at] = place
+        self._sequences[sort] = places
+        return places
+
+    def with_rows(self, listed: Iterable[ListedToken]) -> TokenList:
+        """The list with a few more tokens, each at its place."""
+        ordered = sorted(listed, key=lambda one: one.row.order)
+        added = [(self._place(one.row), one) for one in ordered]
+        parts, start = [], 0
+        for place, one in added:
+            parts += [self._block(start, place), pack([one])]
+            start = place
+        return TokenList.joined([*parts, self._block(start, len(self))], self._now)
+
+    def part(self, places: Iterable[int]) -> ListPart:
+        """These tokens, packed."""
+        numbers = list(places)
+        blocks = (b"".join(map(column.whole_line, numbers)) for column in self._columns)
+        return ListPart._make((*blocks, bytes(self._flags[at] for at in numbers)))
+
+    def _place(self, row: TokenRow) -> int:
+        return bisect_left(range(len(self)), row.order, key=lambda at: self._make(at).order)
+
+    def _block(self, start: int, end: int) -> ListPart:
+        blocks = (column.block(start, end) for column in self._columns)
+        return ListPart._make((*blocks, self._flags[start:end]))
+
+    def _row(self, at: int) -> TokenRow:
+        row = self._made.get(at)
+        if row is None:
+            if len(self._made) >= _KEPT_ROWS:
+                self._made.clear()
+            row = self._made[at] = self._make(at)
+        return row
+
+    def _make(self, at: int) -> TokenRow:
+        rest: list[Any] = json.loads(self._rest.line(at))
+        symbol, name, chain, chain_name, kind, priority, rank, verdict, ends = rest
+        if verdict == _BENIGN and ends is not None and self._now is not None:
+            verdict = _STALE if ends <= self._now else verdict
+        return TokenRow._make(
+            (
+                self.ids.text(at),
+                symbol,
+                name,
+                chain,
+                chain_name,
+                kind,
+                _decimal(priority),
+                _decimal(rank),
+                _decimal(self._prices.text(at)),
+                _decimal(self._changes.text(at)),
+                *_BITS_SET[self._flags[at]],
+                _VERDICTS[verdict],
+                self.contracts.text(at) or None,
+                self.symbols.text(at),
+                self.texts.text(at),
+            )
+        )
+
+
+def pack(listed: Iterable[ListedToken]) -> ListPart:
+    """The columns of some rows."""
+    lines = [_lines(row, ends) for row, ends in listed]
+    columns = list(zip(*(texts for texts, _ in lines), strict=True))
+    blocks = map(block_of, columns or [()] * _COLUMNS)
+    return ListPart._make((*blocks, bytes(flags for _, flags in lines)))
+
+
+def _lines(row: TokenRow, ends: float | None) -> tuple[tuple[str, ...], int]:
+    rest = (
+        row.symbol,
+        row.name,
+        row.chain,
+        row.chain_name,
+        row.kind,
+        _text(row.priority),
+        _text(row.rank),
+        row.verdict.value,
+        ends,
+    )
+    texts = (
+        row.id,
+        row.symbol_key,
+        row.name.lower(),
+        row.text_key,
+        row.chain.lower(),
+        row.contract or "",
+        _text(row.price),
+        _text(row.change),
+        "".join(likenesses(row)) + _END,
+        json.dumps(rest, separators=(",", ":")),
+    )
+    return texts, sum(bit for name, bit in _BIT.items() if getattr(row, name))
+
+
+def likenesses(row: TokenRow) -> list[str]:
+    """What a symbol and a name may be read as, each in the form of its column."""
+    return [
+        mark + reading
+        for mark, text in ((_SYMBOL, row.symbol), (_NAME, row.name))
+        for reading in sorted(skeleton(text))
+    ]
+
+
+def _decimal(text: str) -> Decimal | None:
+    return Decimal(text) if text else None
+
+
+def _text(value: Decimal | None) -> str:
+    return "" if value is None else plain(value)

@@ -1,0 +1,76 @@
+"""May this token be used: disabled, found malicious, only warned about, or not the one it seems.
+
+Branches on ``resultType`` alone; a missing scan never blocks (spec: TokenSecurityScan).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from swapdesk.flows.catalog.confusables import Suspicion, code_points, is_plain, suspicion
+from swapdesk.flows.catalog.token_body import verdict_of
+from swapdesk.flows.catalog.token_row import TokenRow, Verdict
+from swapdesk.flows.check_line import CheckLine
+from swapdesk.wire.tokens import ScanResult, Token
+
+
+@dataclass(frozen=True)
+class TokenCheck:
+    """``ok`` is False when the token cannot be used. ``needs_consent`` asks once before use."""
+
+    verdict: Verdict
+    ok: bool
+    needs_consent: bool
+    lines: tuple[CheckLine, ...]
+
+
+def check_token(token: Token, *, now: datetime, imitates: TokenRow | None = None) -> TokenCheck:
+    """The state of a token at ``now``. ``imitates`` is the better known token it is drawn like."""
+    verdict = verdict_of(token, now)
+    on = f"{token.symbol} on {token.chain_data.name}"
+    lines: list[CheckLine] = []
+    refusal = token_refusal(token)
+    if refusal is not None:
+        lines.append(CheckLine("refuse", refusal))
+    elif imitates is not None:
+        lines.append(
+            CheckLine("refuse", f"{on} looks like {imitates.symbol} and is not. {_identity(token)}")
+        )
+    if token.warning_message:
+        lines.append(CheckLine("warn", f'The service says: "{token.warning_message}"'))
+    if verdict is Verdict.WARNING:
+        lines.append(CheckLine("warn", f"A scan warns of {on}."))
+    elif verdict is Verdict.STALE:
+        lines.append(CheckLine("note", f"The scan of {on} is old."))
+    if token.unverified:
+        lines.append(CheckLine("warn", f"{on} is not verified. {_identity(token)}"))
+    lines += _spelling(token)
+    ok = all(line.level != "refuse" for line in lines)
+    consent = ok and any(line.level == "warn" for line in lines)
+    return TokenCheck(verdict, ok, consent, tuple(lines))
+
+
+def token_refusal(token: Token) -> str | None:
+    """Why the token cannot be swapped at all, or None: disabled, or found malicious."""
+    chain = token.chain_data
+    if not chain.enabled:
+        return f"{chain.name} is disabled at the service."
+    if not token.enabled:
+        return f"{token.symbol} on {chain.name} is disabled at the service."
+    scan = token.security_scan
+    if scan is not None and scan.result_type == ScanResult.MALICIOUS:
+        return f"A scan found {token.symbol} on {chain.name} malicious. It cannot be chosen."
+    return None
+
+
+def _identity(token: Token) -> str:
+    return f"Compare its contract: {token.address}." if token.address else "It has no contract."
+
+
+def _spelling(token: Token) -> list[CheckLine]:
+    odd = suspicion(token.symbol)
+    if odd is None and is_plain(token.symbol):
+        return []
+    phrase = (odd or Suspicion.UNUSUAL).value
+    return [CheckLine("warn", f"The symbol {phrase}: {code_points(token.symbol)}.")]

@@ -1,0 +1,141 @@
+"""The fields of a create, checked against one route, the address book and what was paid before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from swapdesk.chain.addresses.sol import NO_CHECKSUM
+from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.creation.freezing import needs_refund_address
+from swapdesk.flows.payees.memo_check import MemoCheck, check_memo_of
+from swapdesk.flows.payees.payees import own_deposits, paid_addresses, token_contracts
+from swapdesk.flows.payees.recipients import (
+    NEVER_PAID,
+    RecipientCheck,
+    check_recipient,
+    check_refund,
+)
+from swapdesk.flows.quotes.middle import middle_token
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk
+
+
+@dataclass
+class TypedBefore:
+    """The fields as typed, so that going back to the routes loses nothing."""
+
+    recipient: str = ""
+    memo: str = ""
+    refund: str = ""
+    refund_memo: str = ""
+    intermediate: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Every field with its result; ``refund`` is None where the route asks for none, and
+    ``intermediate`` where the middle of the route is not known."""
+
+    recipient: RecipientCheck
+    memo: MemoCheck
+    refund: RecipientCheck | None
+    intermediate: RecipientCheck | None = None
+
+    @property
+    def problems(self) -> int:
+        checks = (self.recipient, self.memo, self.refund, self.intermediate)
+        return sum(check is not None and not check.ok for check in checks)
+
+
+class CreateChecks:
+    """What the fields of one route mean. Nothing is asked of the service.
+
+    ``middle`` is the token between the legs where it is known, ``paid`` counts payments by
+    address as they were when the form was opened.
+    """
+
+    def __init__(self, desk: Desk, board: QuoteBoard, row: RankedQuote) -> None:
+        self._book = desk.book
+        self.sold, self.bought = board.token_in, board.token_out
+        self.paid = paid_addresses(desk.journal)
+        self.asks_refund = needs_refund_address(row)
+        self.fixed = row.quote.fixed
+        self.on_chain = row.on_chain
+        self.own: Mapping[str, str] = {}
+        """Addresses of this wallet's accounts, with their names."""
+        self.middle: Token | None = middle_token(desk.catalog, board, row)
+        self._deposits = own_deposits(desk.journal)
+        self._contracts = {
+            one.id: token_contracts(desk.catalog, one) for one in (self.bought, self.sold)
+        }
+
+    def all(self, typed: TypedBefore) -> Checked:
+        """Every field of the route; a refund with its memo."""
+        recipient = self.recipient(typed.recipient)
+        return Checked(
+            recipient,
+            check_memo_of(recipient, typed.memo, False, self.bought, on_chain=self.on_chain),
+            self.refund(typed.refund, typed.refund_memo) if self.asks_refund else None,
+            self._intermediate(typed.intermediate),
+        )
+
+    def recipient(self, text: str) -> RecipientCheck:
+        """Whether the payout can go there."""
+        return self._of_wallet(self._checked(text))
+
+    def _of_wallet(self, check: RecipientCheck) -> RecipientCheck:
+        """An account whose key is here was derived and not pasted: nobody can have put it in
+        another one's place, so it is not asked for as at a first payment."""
+        name = next((name for address, name in self.own.items() if address == check.address), None)
+        if name is None or not check.ok:
+            return check
+        kept = [line for line in check.lines if line.text not in (NEVER_PAID, NO_CHECKSUM)]
+        said = CheckLine("note", f"Your own wallet{f' {name}' if name else ''}.")
+        return replace(check, first_use=False, lines=(*kept, said))
+
+    def _checked(self, text: str) -> RecipientCheck:
+        return check_recipient(
+            text.strip(),
+            self.bought,
+            book=self._book,
+            paid=self.paid,
+            own_deposits=self._deposits,
+            contracts=self._contracts[self.bought.id],
+        )
+
+    def refund(self, text: str, memo: str) -> RecipientCheck:
+        """Whether the deposit can come back there; without ``memo`` the address alone."""
+        return check_refund(
+            text.strip(),
+            self.sold,
+            required=True,
+            book=self._book,
+            paid=self.paid,
+            own_deposits=self._deposits,
+            contracts=self._contracts[self.sold.id],
+            memo=memo,
+        )
+
+    def memo_of_name(self, text: str) -> str:
+        """The memo that the address book keeps with ``@name``."""
+        entry = self._book.entry(text) if text.startswith("@") else None
+        return (entry.memo or "") if entry is not None else ""
+
+    def _intermediate(self, text: str) -> RecipientCheck | None:
+        if self.middle is None:
+            return None
+        return check_refund(
+            text.strip(),
+            self.middle,
+            required=False,
+            book=self._book,
+            paid=self.paid,
+            own_deposits=self._deposits,
+            memo="",
+        )

@@ -1,0 +1,320 @@
+"""Creating an order: journal first, one POST, never a second one for the same intent.
+
+Order of things (reliability: J0): the intent is committed, the step is committed as SENT,
+the POST leaves, its outcome is committed, the order is read again and compared, and only
+then may a deposit address be shown. Exchanges and private sends go the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
+from swapdesk.clock import Clock
+from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE
+from swapdesk.flows.creation.create_body import CreateBody, create_body
+from swapdesk.flows.creation.create_outcome import Created, CreateOutcome, NotCreated, Unknown
+from swapdesk.flows.creation.order_check import OrderCheck, check_order, check_repeat
+from swapdesk.flows.creation.reconciliation import LOOKS, Reconciled, find_order
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.standing import (
+    NO_ADDRESS_TEXT,
+    UNREPEATED,
+    Standing,
+    Verdict,
+)
+from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.wording import (
+    ALREADY_ASKED,
+    CLOCK_IS_WRONG,
+    NO_JOURNAL,
+    NOT_CREATED,
+    OUTCOME_NOT_WRITTEN,
+    OUTCOME_PENDING,
+    OUTCOME_UNKNOWN,
+    QUOTE_ENDED,
+    UNREACHABLE,
+    failure_of,
+)
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.exchanges import ExchangeRequest
+from swapdesk.wire.orders import Order
+
+LAST_MOMENT = timedelta(seconds=5)
+"""A quote with less validity left is not confirmed any more."""
+
+
+class ExchangeFlow:
+    """Creates orders for intents. One create at a time per intent, however often it is asked.
+
+    ``skew_limit`` is how many seconds the service's clock may differ from this machine's
+    before nothing is created any more; None where the desk follows the service's clock.
+    ``running`` holds the intents at work and outlives a reconnect.
+    """
+
+    def __init__(
+        self,
+        api: PartnerApi,
+        journal: Journal,
+        clock: Clock,
+        *,
+        lower_tolerance: Decimal = LOWER_TOLERANCE,
+        looks: tuple[float, ...] = LOOKS,
+        skew_limit: float | None = None,
+        running: set[str] | None = None,
+    ) -> None:
+        self._api = api
+        self._journal = journal
+        self._clock = clock
+        self.lower_tolerance = lower_tolerance
+        self._looks = looks
+        self._skew_limit = skew_limit
+        self.running = running if running is not None else set()
+
+    async def create(
+        self, intent: Intent, *, on_waiting: Callable[[], None] | None = None
+    ) -> CreateOutcome:
+        """Post the intent once. ``on_waiting`` is called when the outcome has to be looked up."""
+        refused = self._refuse_before_sending(intent)
+        if refused is not None:
+            return refused
+        self.running.add(intent.id)
+        try:
+            return await self._create(intent, on_waiting)
+        finally:
+            self.running.discard(intent.id)
+
+    def _refuse_before_sending(self, intent: Intent) -> NotCreated | None:
+        if intent.id in self.running:
+            return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
+        refused = self._refuse_quote(intent)
+        if refused is not None:
+            return refused
+        try:
+            if self._journal.intents.get(intent.id) is not None:
+                return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
+        except JournalUnavailable:
+            return NotCreated(NO_JOURNAL, "NO_JOURNAL")
+        return None
+
+    def _refuse_quote(self, intent: Intent) -> NotCreated | None:
+        if intent.valid_until - self._clock.now() <= LAST_MOMENT:
+            return NotCreated(QUOTE_ENDED, "QUOTE_EXPIRED")
+        skew = self._api.skew()
+        if self._skew_limit is not None and skew is not None and abs(skew) > self._skew_limit:
+            return NotCreated(CLOCK_IS_WRONG, "CLOCK_SKEW")
+        return None
+
+    async def _create(self, intent: Intent, on_waiting: Callable[[], None] | None) -> CreateOutcome:
+        body = create_body(intent)
+        digest = hashlib.sha256(encode_json(body)).hexdigest()
+        sent_at = self._api.server_now()
+        try:
+            known = self._journal.orders.ids()
+            self._journal.intents.add(intent, "create", digest)
+            self._journal.intents.mark_sent(intent.id, sent_at)
+        except JournalUnavailable:
+            return NotCreated(NO_JOURNAL, "NO_JOURNAL")
+        except TwinPending:
+            return NotCreated(OUTCOME_PENDING, "OUTCOME_PENDING")
+        try:
+            return await self._send(intent, body, sent_at, known, on_waiting)
+        except JournalUnavailable:
+            # The step stands as SENT, so the next start looks for the order.
+            return Unknown(OUTCOME_NOT_WRITTEN, intent.id)
+
+    async def create_onchain(
+        self,
+        intent: Intent,
+        body: ExchangeRequest,
+        on_waiting: Callable[[], None] | None = None,
+    ) -> CreateOutcome:
+        """Post the create of a swap whose intent is in the journal: once, as every other."""
+        refused = self._refuse_quote(intent)
+        if refused is not None:
+            return refused
+        digest = hashlib.sha256(encode_json(body)).hexdigest()
+        sent_at = self._api.server_now()
+        try:
+            known = self._journal.orders.ids()
+            seq = self._journal.swaps.begin(intent.id, "create", digest)
+            self._journal.swaps.sent(intent.id, seq, server_at=sent_at)
+        except JournalUnavailable:
+            return NotCreated(NO_JOURNAL, "NO_JOURNAL")
+        try:
+            return await self._send(intent, body, sent_at, known, on_waiting)
+        except JournalUnavailable:
+            return Unknown(OUTCOME_NOT_WRITTEN, intent.id)
+
+    async def _send(
+        self,
+        intent: Intent,
+        body: CreateBody,
+        sent_at: datetime,
+        known: set[str],
+        on_waiting: Callable[[], None] | None,
+    ) -> CreateOutcome:
+        try:
+            order = await self._post(body, intent.valid_until - LAST_MOMENT)
+        except OutcomeUnknown as error:
+            return await self._look_for(intent, sent_at, known, error, on_waiting)
+        except ApiError as error:
+            code = error.code or f"HTTP_{error.status}"
+            self._journal.intents.mark_refused(
+                intent.id, code=code, status=error.status, request_id=error.request_id
+            )
+            return NotCreated(failure_of(code, error.status), code, error)
+        except ClientError as error:
+            # Definite by the client's own word: nothing left, or nothing happened.
+            self._journal.intents.mark_refused(intent.id, code="NOT_SENT")
+            return NotCreated(UNREACHABLE, "NOT_REACHABLE", error)
+        try:
+            return await self._adopt(intent, order, found_again=False)
+        except (JournalUnavailable, OrderTaken):
+            return _unjournaled(intent, order)
+
+    async def _post(self, body: CreateBody, until: datetime) -> Order:
+        if isinstance(body, ExchangeRequest):
+            return await self._api.create_exchange(body, until=until)
+        return await self._api.create_private_send(body, until=until)
+
+    async def _look_for(
+        self,
+        intent: Intent,
+        sent_at: datetime,
+        known: set[str],
+        error: OutcomeUnknown,
+        on_waiting: Callable[[], None] | None,
+    ) -> CreateOutcome:
+        self._journal.intents.mark_unknown(
+            intent.id,
+            code=error.code or "NO_ANSWER",
+            status=error.status,
+            request_id=error.request_id,
+        )
+        if on_waiting is not None:
+            on_waiting()
+        outcome = await self.resolve(intent, sent_at, known)
+        if isinstance(outcome, NotCreated) and error.code is not None:
+            return NotCreated(failure_of(error.code, error.status), error.code, error)
+        return outcome
+
+    async def resolve(
+        self, intent: Intent, sent_at: datetime, known: Collection[str]
+    ) -> CreateOutcome:
+        """Find out what became of an intent whose outcome is unknown.
+
+        ``sent_at`` is by the service's clock, ``known`` the orders that were there before.
+        """
+        found: Reconciled = await find_order(
+            self._api,
+            self._clock,
+            intent,
+            sent_at=sent_at,
+            known={*known, *self.of_others(intent)},
+            looks=self._looks,
+        )
+        if len(found.same) == 1:
+            try:
+                return await self._adopt(intent, found.same[0], found_again=True)
+            except OrderTaken:
+                return Unknown(OUTCOME_UNKNOWN, intent.id)
+        if found.same or found.possible or not found.certain:
+            return Unknown(OUTCOME_UNKNOWN, intent.id, (*found.same, *found.possible))
+        self._journal.intents.mark_not_created(intent.id)
+        return NotCreated(NOT_CREATED, "NOT_CREATED")
+
+    async def take(self, intent: Intent, order: Order) -> Created:
+        """Adopt the order that the user chose for an intent of unknown outcome.
+
+        It is compared and repeated as any other. Raises OrderTaken and JournalUnavailable.
+        """
+        return await self._adopt(intent, order, found_again=True)
+
+    def of_others(self, intent: Intent) -> set[str]:
+        """Orders of this journal that belong to other intents."""
+        return self._journal.orders.ids_of_others(intent.id)
+
+    async def _adopt(self, intent: Intent, order: Order, *, found_again: bool) -> Created:
+        """Journal the order, hidden; read it again, compare, and only then let it be shown."""
+        check = self._check(intent, order)
+        stands = self._journal.intents.mark_created(
+            intent.id,
+            order,
+            source="list" if found_again else "create",
+            verdict=check.verdict if check.hard else UNREPEATED,
+            resolved=found_again,
+        )
+        if stands.standing is not Standing.UNREPEATED:
+            return Created(order, check, stands, found_again)
+        return await self._repeat(Created(order, check, stands, found_again), intent)
+
+    async def _repeat(self, created: Created, intent: Intent) -> Created:
+        """Let the service repeat the order until it repeated an address it gave before."""
+        order = created.order
+        for _ in range(2):
+            try:
+                repeated = await self._api.get_order(order.service_id)
+            except ClientError:
+                return created
+            check = self._check(intent, repeated)
+            differs = check_repeat(order, repeated)
+            check = OrderCheck((*differs, *check.hard), check.lower_by, check.provider_changed)
+            created = Created(repeated, check, created.verdict, created.found_again)
+            repeats_address = order.deposit_address is not None or intent.route == "dex"
+            order = repeated
+            if check.hard or repeats_address or ended(display_of(repeated)):
+                stands = self._journal.orders.settle(order.service_id, check.verdict)
+                return replace(created, verdict=stands)
+            if repeated.deposit_address is None:
+                break
+        return replace(created, verdict=Verdict(Standing.UNREPEATED, NO_ADDRESS_TEXT))
+
+    def _check(self, intent: Intent, order: Order) -> OrderCheck:
+        return check_order(
+            intent, order, now=self._clock.now(), lower_tolerance=self.lower_tolerance
+        )
+
+    async def confirm_again(self, intent: Intent, known: Order) -> Created:
+        """Compare an order whose repetition failed, was late, or that a restart interrupted.
+
+        ``known`` is the order as journaled; raises JournalUnavailable.
+        """
+        check = self._check(intent, known)
+        return await self._repeat(Created(known, check, UNREPEATED), intent)
+
+    def accept_lower(self, created: Created) -> Created:
+        """The user accepted less output than confirmed; anything else that hides it stays."""
+        if created.verdict.standing is not Standing.LOWER or created.order.out_amount is None:
+            return created
+        stands = self.accept_output(created.order.service_id, created.order.out_amount)
+        return replace(created, verdict=stands)
+
+    def accept_output(self, service_id: str, out_amount: Decimal) -> Verdict:
+        """The user accepted ``out_amount`` as an order was seen to give it; what stands then.
+        Raises JournalUnavailable."""
+        return self._journal.orders.accept_output(service_id, out_amount)
+
+
+def _unjournaled(intent: Intent, order: Order) -> Created:
+    """The order exists but the journal could not take it: its id must not be lost."""
+    reason = (
+        f"order {order.service_id} was created but the journal cannot be written;"
+        " write this id down and do not pay it from here"
+    )
+    check = OrderCheck((reason,), None, order.in_ != intent.provider)
+    return Created(order, check, check.verdict)
+
+
+def new_intent_id() -> str:
+    """A fresh id of an intent."""
+    return uuid.uuid4().hex

@@ -1,0 +1,116 @@
+"""The moment of confirmation: one immutable intent from a quote and checked inputs."""
+
+from __future__ import annotations
+
+from swapdesk.clock import Clock
+from swapdesk.flows.creation.exchange import new_intent_id
+from swapdesk.flows.intents.dex_terms import DexTerms
+from swapdesk.flows.intents.intent import Intent, IntentKind, Route, TokenFacts
+from swapdesk.flows.payees.memo_check import MemoCheck
+from swapdesk.flows.payees.recipients import RecipientCheck
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.wire.quotes import RouteType
+
+
+class NotFreezable(ValueError):
+    """Something is not as it must be before a confirmation; the text says what."""
+
+
+def freeze(
+    kind: IntentKind,
+    ranked: RankedQuote,
+    board: QuoteBoard,
+    recipient: RecipientCheck,
+    memo: MemoCheck,
+    refund: RecipientCheck | None,
+    clock: Clock,
+    *,
+    intermediate: RecipientCheck | None = None,
+    dex: DexTerms | None = None,
+) -> Intent:
+    """The intent of ``ranked`` as it is now. Raises NotFreezable when a check refused.
+
+    The stated side is what the user asked for; the quote's own writing of it may be rounded.
+    In reverse what is paid in is the quote's answer. ``refund`` brings its memo along, as
+    ``check_refund`` read it; ``intermediate`` is where a private swap may refund its middle.
+    A swap on chains needs its terms.
+    """
+    quote = ranked.quote
+    wish = board.wish
+    for check in (recipient, memo, refund, intermediate):
+        if check is not None and not check.ok:
+            raise NotFreezable(check.problem or "an input is not valid")
+    if not recipient.address:
+        raise NotFreezable("the recipient is missing")
+    made = (RouteType.STANDARD, RouteType.PRIVATE) if dex is None else (RouteType.DEX,)
+    if quote.type not in made or quote.amount_out is None:
+        raise NotFreezable("this desk does not create orders of this route")
+    if needs_refund_address(ranked) and (refund is None or not refund.address):
+        raise NotFreezable("this route needs a refund address")
+    if wish.receive and (quote.amount_in is None or not quote.fixed):
+        raise NotFreezable("this route does not promise the amount you stated")
+    if wish.receive and quote.amount_out < wish.amount:
+        raise NotFreezable("this route pays less than you stated")
+    route: Route = "private" if quote.type == RouteType.PRIVATE else "standard"
+    if dex is not None:
+        route = "dex"
+    amount_out = wish.amount if wish.receive else quote.amount_out
+    return Intent(
+        id=new_intent_id(),
+        kind=kind,
+        frozen_at=clock.now(),
+        token_in=TokenFacts.of(board.token_in),
+        token_out=TokenFacts.of(board.token_out),
+        amount_in=board.amount_in(ranked),
+        amount_out=amount_out,
+        net_amount_out=amount_out if wish.receive else ranked.key,
+        route=route,
+        provider=quote.swap,
+        provider_name=quote.swap_name,
+        quote_id=ranked.quote_id,
+        valid_until=ranked.expires_at,
+        minutes=quote.duration,
+        recipient=recipient.address,
+        recipient_label=recipient.label,
+        memo=memo.memo,
+        memo_waived=memo.waived,
+        refund_address=_refund_of(refund)[0],
+        refund_memo=_refund_of(refund)[1],
+        fixed=quote.fixed,
+        receive=wish.receive,
+        markup=wish.markup,
+        intermediate_refund=_refund_of(intermediate)[0],
+        dex=dex,
+    )
+
+
+def still_stands(
+    intent: Intent,
+    recipient: RecipientCheck,
+    memo: MemoCheck,
+    refund: RecipientCheck | None,
+    intermediate: RecipientCheck | None = None,
+) -> bool:
+    """Whether the inputs, checked again, are what was frozen. A name of the address book may mean
+    another address by then, and what is shown is what is posted."""
+    return (
+        recipient.ok
+        and memo.ok
+        and intent.recipient == recipient.address
+        and intent.memo == memo.memo
+        and (intent.refund_address, intent.refund_memo) == _refund_of(refund)
+        and intent.intermediate_refund == _refund_of(intermediate)[0]
+    )
+
+
+def _refund_of(check: RecipientCheck | None) -> tuple[str | None, str | None]:
+    """The address and its memo as they are posted."""
+    if check is None or not check.address:
+        return None, None
+    return check.address, check.memo
+
+
+def needs_refund_address(ranked: RankedQuote) -> bool:
+    """A fixed rate may fail and the money must come back (spec: POST /exchanges)."""
+    return ranked.quote.fixed or bool(ranked.quote.requires_refund_address)

@@ -1,0 +1,185 @@
+"""Whether a created order is what was confirmed.
+
+A hard difference hides the deposit address for good; less output than confirmed hides it
+until the user confirms the new amount. A fixed rate is a promise: less output or more input
+than promised is a hard difference there. The same comparison runs on the answer of the
+create and again on the order as the service repeats it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from swapdesk.chain.addresses.decoding import KINDS, check_address, same_address
+from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE, agreed_output, lower, lower_by
+from swapdesk.flows.creation.dex_transaction import same_transaction
+from swapdesk.flows.intents.intent import Intent, TokenFacts
+from swapdesk.flows.intents.standing import RELEASED, Standing, Verdict
+from swapdesk.flows.journal.folding import DOUBLE
+from swapdesk.wire.encoding.numbers import plain
+from swapdesk.wire.orders import Order
+from swapdesk.wire.tokens import Token
+
+AMOUNT_TOLERANCE = Decimal(1) / Decimal(10_000)
+"""How far ``inAmount`` may exceed the intent: one part in ten thousand."""
+
+SHORTEST_DEADLINE = timedelta(seconds=30)
+
+
+@dataclass(frozen=True)
+class OrderCheck:
+    """``hard`` differences forbid paying; ``lower_by`` is in percent of the confirmed output."""
+
+    hard: tuple[str, ...]
+    lower_by: Decimal | None
+    provider_changed: bool
+
+    @property
+    def payable(self) -> bool:
+        return not self.hard and self.lower_by is None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What follows for the deposit address once the service has repeated the order."""
+        if self.hard:
+            text = f"This order is not what you confirmed: {'; '.join(self.hard)}."
+            return Verdict(Standing.DIFFERS, text)
+        if self.lower_by is not None:
+            return lower(self.lower_by)
+        return RELEASED
+
+    @property
+    def withheld(self) -> str | None:
+        """Why the deposit address stays hidden, in one sentence; None when it may be shown."""
+        return self.verdict.withheld
+
+
+def check_order(
+    intent: Intent, order: Order, *, now: datetime, lower_tolerance: Decimal = LOWER_TOLERANCE
+) -> OrderCheck:
+    """Compare an order with the intent it was created for."""
+    hard: list[str] = []
+    if not _same_token(intent.token_in, order.in_token_id, order.in_token, order.in_symbol):
+        hard.append("the token to send differs")
+    if not _same_token(intent.token_out, order.out_token_id, order.out_token, order.out_symbol):
+        hard.append("the token to receive differs")
+    if order.receiver_address is None or not same_address(
+        intent.token_out.kind, order.receiver_address, intent.recipient
+    ):
+        hard.append("the recipient differs")
+    if (order.receiver_tag or None) != (intent.memo or None):
+        hard.append("the memo of the recipient differs")
+    if intent.refund_address is not None and (
+        order.refund_address is None
+        or not same_address(intent.token_in.kind, order.refund_address, intent.refund_address)
+    ):
+        hard.append("the refund address differs")
+    if intent.intermediate_refund is not None and order.intermediate_refund_address not in (
+        None,
+        intent.intermediate_refund,
+    ):
+        hard.append("the refund address of the middle differs")
+    if order.anonymous is not (intent.route == "private"):
+        hard.append(
+            "it is not private" if intent.route == "private" else "it takes the private route"
+        )
+    if order.fixed is not intent.fixed:
+        hard.append("its rate is not fixed" if intent.fixed else "its rate is fixed")
+    if order.in_amount is None or order.in_amount <= 0:
+        hard.append("it does not say what to pay")
+    elif _asks_more(intent, order.in_amount):
+        hard.append(
+            f"it asks for {plain(order.in_amount)} {intent.token_in.symbol}"
+            f" instead of {plain(intent.amount_in)}"
+        )
+    if order.out_amount is None:
+        hard.append("it does not say what you get")
+    elif intent.fixed and DOUBLE.plus(order.out_amount) < DOUBLE.plus(intent.amount_out):
+        hard.append(
+            f"it pays {plain(order.out_amount)} {intent.token_out.symbol}"
+            f" instead of the fixed {plain(intent.amount_out)}"
+        )
+    if order.is_dex is not (intent.route == "dex"):
+        hard.append(
+            "it is not swapped on a chain" if not order.is_dex else "it takes the DEX route"
+        )
+    if order.deposit_address is not None:
+        hard += _wrong_deposit(intent, order.deposit_address, order.deposit_tag)
+    if order.expires is None or order.expires - now < SHORTEST_DEADLINE:
+        hard.append("its deadline is too near")
+    return OrderCheck(
+        hard=tuple(hard),
+        # On a chain the least that arrives is part of what is signed.
+        lower_by=None
+        if intent.fixed or intent.route == "dex"
+        else lower_by(agreed_output(intent), order.out_amount, lower_tolerance),
+        provider_changed=order.in_ is not None and order.in_ != intent.provider,
+    )
+
+
+def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
+    """What differs between the created order and the service's own repetition of it.
+
+    An address that was not given before is no difference; it needs one more repetition.
+    """
+    differs = []
+    if created.deposit_address not in (None, read.deposit_address):
+        differs.append("the service repeats another deposit address")
+    if created.deposit_address is not None and (
+        (created.deposit_tag or None) != (read.deposit_tag or None)
+    ):
+        differs.append("the service repeats another deposit memo")
+    if created.in_amount != read.in_amount:
+        differs.append("the service repeats another amount to pay")
+    if created.is_dex and not same_transaction(created, read):
+        differs.append("the service repeats another transaction to send")
+    return tuple(differs)
+
+
+def _asks_more(intent: Intent, in_amount: Decimal) -> bool:
+    if intent.fixed:
+        return DOUBLE.plus(in_amount) > DOUBLE.plus(intent.amount_in)
+    return in_amount > intent.amount_in * (1 + AMOUNT_TOLERANCE)
+
+
+def _wrong_deposit(intent: Intent, address: str, memo: str | None) -> list[str]:
+    """Why no exchange can have given this address. With a memo it may be an account of many, and
+    the recipient another one of them."""
+    token = intent.token_in
+    if not _plausible(token, address):
+        return [f"its deposit address is no address on {token.chain_name}"]
+    if memo:
+        return []
+    if token.kind == intent.token_out.kind and same_address(token.kind, address, intent.recipient):
+        return ["its deposit address is the recipient"]
+    refund = intent.refund_address
+    if refund is not None and same_address(token.kind, address, refund):
+        return ["its deposit address is the refund address"]
+    return []
+
+
+def _plausible(token: TokenFacts, address: str) -> bool:
+    """Whether the decoders of this desk read the address, and it is not the contract of the token
+    itself, where a deposit is lost; kinds without a decoder are not judged."""
+    if token.kind not in KINDS:
+        return True
+    contracts = (token.contract,) if token.contract else ()
+    return check_address(token.kind, address, chain_name=token.chain_name, contracts=contracts).ok
+
+
+def _same_token(
+    wanted: TokenFacts, token_id: str | None, token: Token | None, symbol: str | None
+) -> bool:
+    """Whether an order names the token. An order may carry the symbol alone."""
+    if token is not None:
+        if token.id.lower() != wanted.id or token.chain_data.short_name != wanted.chain:
+            return False
+        if (token.address or "").lower() != (wanted.contract or "").lower():
+            return False
+    if token_id is not None:
+        return token_id.lower() == wanted.id
+    if token is not None:
+        return True
+    return symbol is not None and symbol.casefold() == wanted.symbol.casefold()

@@ -1,0 +1,82 @@
+"""Unfinished business at the start: what a crash, a kill or a lost answer left open.
+
+Runs before anything new may be created. An intent that never left is dropped; one that
+left is looked up at the service; an order whose repetition was interrupted is read again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from swapdesk.flows.creation.create_outcome import Created, NotCreated, Unknown
+from swapdesk.flows.creation.exchange import ExchangeFlow
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
+
+
+@dataclass
+class ResumeReport:
+    """What was found, by intent. ``elsewhere`` belong to another desk that still runs;
+    ``problem`` says why the journal could not be used, if it could not."""
+
+    found: list[tuple[Intent, Created]] = field(default_factory=list)
+    not_created: list[Intent] = field(default_factory=list)
+    unknown: list[tuple[Intent, Unknown]] = field(default_factory=list)
+    elsewhere: list[Intent] = field(default_factory=list)
+    problem: str | None = None
+
+    @property
+    def empty(self) -> bool:
+        return not (self.found or self.not_created or self.unknown)
+
+
+def _goes_on(journal: Journal, intent: Intent) -> bool:
+    """A swap on chains whose create never left is taken on where it stopped (``dex_swap``); of
+    one whose create did leave the order is looked for as of every other."""
+    if intent.route != "dex":
+        return False
+    step = journal.intents.step(intent.id)
+    return step is None or step.name != "create"
+
+
+async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
+    """Settle every unfinished intent whose owner is gone. Never posts anything."""
+    report = ResumeReport()
+    for entry in journal.intents.unfinished():
+        intent = entry.intent
+        if intent.id in flow.running or _goes_on(journal, intent):
+            continue
+        if not journal.intents.adopt(intent.id):
+            report.elsewhere.append(intent)
+            continue
+        step = journal.intents.step(intent.id)
+        if step is None or step.state is StepState.PREPARED or step.sent_at is None:
+            journal.intents.mark_refused(intent.id, code="NOT_SENT")
+            report.not_created.append(intent)
+            continue
+        if step.state is StepState.SENT:
+            journal.intents.mark_unknown(intent.id, code="INTERRUPTED")
+        before = journal.orders.seen_before(step.sent_at)
+        # Nobody gives it up or takes an order for it while it is looked for.
+        flow.running.add(intent.id)
+        try:
+            outcome = await flow.resolve(intent, step.server_at or step.sent_at, before)
+        finally:
+            flow.running.discard(intent.id)
+        if isinstance(outcome, Created):
+            report.found.append((intent, outcome))
+        elif isinstance(outcome, NotCreated):
+            report.not_created.append(intent)
+        else:
+            report.unknown.append((intent, outcome))
+    for known in journal.orders.of_intents():
+        if known.verdict.standing is not Standing.UNREPEATED or known.intent_id is None:
+            continue
+        confirmed = journal.intents.get(known.intent_id)
+        if confirmed is not None and not ended(display_of(known.order)):
+            again = await flow.confirm_again(confirmed.intent, known.order)
+            report.found.append((confirmed.intent, again))
+    return report

@@ -1,0 +1,118 @@
+"""Paying a deposit in the sandbox, where the faucet stands for the user's own wallet.
+
+A payment is journaled before it leaves and made once for an order: not again after a lost
+answer, after a restart or from a second process. Only a definite refusal frees it.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime
+
+from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
+from swapdesk.client.sandbox_control import SandboxControl
+from swapdesk.clock import Clock
+from swapdesk.flows.journal.call_log import CallLog, PaidBefore
+from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.wording import NO_JOURNAL
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.orders import DisplayStatus
+
+log = logging.getLogger(__name__)
+
+SENT_BEFORE = "The deposit was sent before. It is never paid twice."
+MAY_BE_PAID = "The deposit may have been sent already. It is not sent again."
+
+
+@dataclass(frozen=True)
+class Funded:
+    """The deposit is on its way."""
+
+    hash: str
+
+
+@dataclass(frozen=True)
+class NotFunded:
+    """Nothing was paid, or nobody knows; ``reason`` says which and why."""
+
+    reason: str
+
+
+class SandboxFaucet:
+    """Pays an order once; ``calls`` remembers the payments of every process on this journal."""
+
+    def __init__(self, control: SandboxControl, clock: Clock, calls: CallLog) -> None:
+        self._control = control
+        self._clock = clock
+        self._calls = calls
+
+    def refusal(self, tracked: TrackedOrder) -> str | None:
+        """Why this order must not be paid now; None when it may be."""
+        reason = not_payable(tracked, self._clock.now())
+        if reason is not None:
+            return reason
+        try:
+            before = self._calls.payment_of(tracked.service_id)
+        except JournalUnavailable:
+            return NO_JOURNAL.cause
+        return _said(before.state) if before is not None else None
+
+    async def pay(self, tracked: TrackedOrder) -> Funded | NotFunded:
+        """Send exactly ``inAmount`` with the deposit memo to the deposit address."""
+        reason = self.refusal(tracked)
+        if reason is not None:
+            return NotFunded(reason)
+        service_id = tracked.service_id
+        try:
+            call_id = self._calls.add_payment(service_id, encode_json({"serviceId": service_id}))
+        except PaidBefore as error:
+            return NotFunded(_said(error.call.state))
+        except JournalUnavailable:
+            return NotFunded(NO_JOURNAL.cause)
+        try:
+            paid = await self._control.deposit(service_id)
+        except ClientError as error:
+            self._settle(call_id, error)
+            if error.definite:
+                return NotFunded(f"Nothing was sent: {error}")
+            return NotFunded(f"The sandbox did not confirm the payment: {error}. {MAY_BE_PAID}")
+        self._settle(call_id, None)
+        return Funded(paid)
+
+    def _settle(self, call_id: int, error: ClientError | None) -> None:
+        """Commit how the payment ended; where that fails it stays sent, and is not repeated."""
+        try:
+            if error is None:
+                self._calls.mark_done(call_id, status=200, request_id=None)
+            elif isinstance(error, OutcomeUnknown):
+                code = error.code or "NO_ANSWER"
+                self._calls.mark_unknown(call_id, code=code, status=error.status)
+            elif isinstance(error, ApiError):
+                code = error.code or f"HTTP_{error.status}"
+                self._calls.mark_refused(call_id, code=code, status=error.status)
+            else:
+                self._calls.mark_refused(call_id, code="NOT_SENT")
+        except JournalUnavailable as unavailable:
+            log.warning("the end of payment %d is not in the journal: %s", call_id, unavailable)
+
+
+def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
+    """Why nobody may pay the deposit of this order now; None when somebody may."""
+    if tracked.withheld is not None:
+        return tracked.withheld
+    order = tracked.order
+    if order.deposit_address is None:
+        return "The order has no deposit address yet."
+    if display_of(order) != DisplayStatus.WAITING_FOR_DEPOSIT:
+        return "The order is not waiting for a deposit."
+    if order.expires is not None and order.expires <= now:
+        return "The deadline has passed. Do not send to this address any more."
+    return None
+
+
+def _said(state: StepState) -> str:
+    return SENT_BEFORE if state is StepState.ACKED else MAY_BE_PAID

@@ -1,0 +1,308 @@
+"""Paying the deposit of an order from the profile's own wallet: once, exactly, and in time.
+
+The payment is journaled before anything is signed, and signed into the wallet's records before a
+byte leaves. Whoever comes back finds it there: what was signed is sent on as it is, what never
+left is given up when the order may no longer be paid, and nothing is signed a second time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from swapdesk.clock import Clock
+from swapdesk.flows.deposits.deposit_promise import NotPayable, check_payable, deposit_promise
+from swapdesk.flows.deposits.deposit_transfer import DepositTransfer
+from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, Funded, not_payable
+from swapdesk.flows.journal.call_log import WALLET_PAYMENT, JournaledCall, PaidBefore
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.signing.dex_payment import Agreed, Look, NotAgreed, NotSignable, Pace
+from swapdesk.flows.signing.dex_watch import Watch
+from swapdesk.flows.wallet.one_nonce import standing, telling
+from swapdesk.flows.wording import NO_JOURNAL
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.errors import AgentGone, Refused, WalletError
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wallet.review import Review
+from swapdesk.wallet.transactions import (
+    EXECUTED,
+    FINAL,
+    HARMLESS,
+    SignedTransaction,
+    TransactionState,
+)
+from swapdesk.wire.encoding.codec import encode_json
+
+log = logging.getLogger(__name__)
+
+LEAST_LEFT = timedelta(seconds=30)
+"""Nothing leaves for an order that waits no longer than this."""
+TAKEN_BACK = "TAKEN_BACK"
+_TAKEN_BACK = (
+    "Its payment was cancelled, and the wallet pays nothing again under the same confirmation."
+    " Pay it by hand, or let it expire."
+)
+_TAKEN = frozenset({RefusalCode.READ_ONLY, RefusalCode.ALREADY_SIGNED})
+"""Another process has the wallet, or has signed: whose payment stands is not ours to say."""
+
+
+@dataclass(frozen=True)
+class NotPaid:
+    """Nothing was paid now, and nothing will be by this payment. ``hash`` of a transaction that
+    cost gas, or that paid the order before."""
+
+    code: str
+    reason: str
+    hash: str | None = None
+
+
+@dataclass(frozen=True)
+class PaymentOpen:
+    """It may be on its way: the same bytes are followed by whoever asks again."""
+
+    code: str
+    reason: str
+    hash: str | None = None
+
+
+FundingOutcome = Funded | NotPaid | PaymentOpen
+
+
+class WalletFunding:
+    """``current`` tells how an order stands now; ``look`` shows the review of the transfer."""
+
+    def __init__(
+        self,
+        client: WalletClient,
+        journal: Journal,
+        clock: Clock,
+        look: Look,
+        current: Callable[[str], TrackedOrder | None],
+        *,
+        pace: Pace = Pace(),  # noqa: B008 - it is frozen
+        watch: Watch | None = None,
+    ) -> None:
+        self._client = client
+        self._journal = journal
+        self._clock = clock
+        self._look = look
+        self._current = current
+        self._pace = pace
+        self._watch = watch or Watch()
+
+    async def fund(
+        self, tracked: TrackedOrder, account: Account, coin_price: Decimal | None
+    ) -> FundingOutcome:
+        """Pay ``inAmount`` to the deposit address from an account of that chain, or go on with
+        the payment that was begun. Raises WalletError for what happened before a signature."""
+        try:
+            earlier = self._journal.calls.payment_of(tracked.service_id)
+            kept = await self.kept(tracked)
+            done = kept is not None and kept.state is TransactionState.SUCCEEDED
+            if kept is not None and done and earlier is not None and _settled(earlier):
+                return NotPaid("PAID_BEFORE", _said(earlier), kept.hash)
+            if kept is not None:
+                call = self._noted(tracked, earlier, account.address)
+                return await self._followed(tracked, kept, call)
+            if earlier is not None and (not earlier.by_wallet or _settled(earlier)):
+                return NotPaid("PAID_BEFORE", _said(earlier))
+            if await self._taken_back(tracked):
+                self._free(earlier, TAKEN_BACK)
+                return NotPaid(TAKEN_BACK, _TAKEN_BACK)
+            return await self._paid(tracked, account, coin_price, earlier)
+        except JournalUnavailable:
+            return NotPaid("NO_JOURNAL", NO_JOURNAL.cause)
+        except PaidBefore as before:
+            return NotPaid("PAID_BEFORE", _said(before.call))
+
+    async def kept(self, tracked: TrackedOrder) -> SignedTransaction | None:
+        """The transaction that pays this order or may still. Raises WalletError."""
+        if tracked.intent is None:
+            return None
+        signed = await self._client.transactions(tracked.intent.id)
+        kept = [one for one in signed if one.purpose is Purpose.DEPOSIT]
+        kept = [one for one in kept if one.state not in HARMLESS]
+        return telling(kept)
+
+    async def _taken_back(self, tracked: TrackedOrder) -> bool:
+        """Whether its payment was cancelled: the wallet signs no other one for what was confirmed
+        then. Raises WalletError."""
+        if tracked.intent is None:
+            return False
+        signed = await self._client.transactions(tracked.intent.id)
+        return any(one.purpose is Purpose.CANCEL and one.state in EXECUTED for one in signed)
+
+    def _noted(self, tracked: TrackedOrder, earlier: JournaledCall | None, account: str) -> int:
+        """The entry of the payment in the journal, made now where there is none."""
+        if earlier is not None:
+            return earlier.id
+        body = encode_json({"serviceId": tracked.service_id, "account": account})
+        return self._journal.calls.add_payment(tracked.service_id, body, path=WALLET_PAYMENT)
+
+    # Signing
+
+    async def _paid(
+        self,
+        tracked: TrackedOrder,
+        account: Account,
+        coin_price: Decimal | None,
+        earlier: JournaledCall | None,
+    ) -> FundingOutcome:
+        reason = self._refusal(tracked)
+        if reason is not None:
+            self._free(earlier, "NOT_PAYABLE")
+            return NotPaid("NOT_PAYABLE", reason)
+        try:
+            promise = deposit_promise(tracked, account, coin_price)
+            check_payable(promise)
+        except NotPayable as error:
+            self._free(earlier, "NOT_PAYABLE")
+            return NotPaid("NOT_PAYABLE", str(error))
+        call = self._noted(tracked, earlier, account.address)
+        transfer = DepositTransfer(
+            self._client,
+            self._journal,
+            self._clock,
+            promise,
+            lambda review: self._looked(tracked, review),
+            lambda: self._refusal(tracked),
+            self._pace,
+            self._watch,
+        )
+        try:
+            signed = await transfer.signed()
+        except NotAgreed as said_no:
+            self._settle(call, said_no.code)
+            return NotPaid(said_no.code, str(said_no))
+        except NotSignable as refused:
+            code = refused.findings[0].code if refused.findings else "GATE"
+            self._settle(call, code)
+            words = " ".join(f"{one.words} Rule {one.code}." for one in refused.findings)
+            return NotPaid("GATE", words)
+        except AgentGone as gone:
+            return PaymentOpen("AGENT_GONE", gone.words)
+        except Refused as refused:
+            if earlier is None or refused.code not in _TAKEN:
+                self._settle(call, refused.code.upper())
+            raise
+        return await self._followed(tracked, signed, call)
+
+    def _refusal(self, tracked: TrackedOrder) -> str | None:
+        """Why the order must not be paid now, as it stands now."""
+        now = self._clock.now()
+        known = self._current(tracked.service_id) or tracked
+        reason = not_payable(known, now)
+        if reason is None and known.order.expires is None:
+            return "The order does not say until when it waits."
+        if reason is None and known.order.expires is not None:
+            if known.order.expires - now <= LEAST_LEFT:
+                return "The order waits for its deposit for less than 30 seconds."
+            if _asks(known) != _asks(tracked):
+                return "The order asks for another payment than the one that was looked at."
+        return reason
+
+    async def _looked(self, tracked: TrackedOrder, review: Review) -> Agreed | None:
+        """What the trader says, unless the order changed while the review was looked at."""
+        agreed = await self._look(review)
+        reason = None if agreed is None else self._refusal(tracked)
+        if reason is not None:
+            raise NotAgreed(reason, "NOT_PAYABLE")
+        return agreed
+
+    # Following
+
+    async def _followed(
+        self, tracked: TrackedOrder, signed: SignedTransaction, call: int
+    ) -> FundingOutcome:
+        """Send the bytes while the order waits for them, and wait for their end."""
+        ends, problem = self._clock.monotonic() + self._pace.patience, signed.problem
+        hash_ = signed.hash
+        self._watch.seen(signed)
+        while True:
+            try:
+                reason = self._refusal(tracked)
+                if reason is not None and signed.state is TransactionState.SIGNED:
+                    signed = await self._client.abandon(hash_)
+                elif reason is None and signed.state not in FINAL:
+                    signed = await self._sent(signed)
+                if signed.state not in FINAL:
+                    # On Solana it may still be kept from an order that takes it no more.
+                    again = reason is None or signed.nonce is not None
+                    found = await self._client.resolve(hash_, resend=again)
+                    signed = await standing(self._client, found)
+                self._watch.seen(signed)
+                problem = signed.problem
+            except AgentGone as gone:
+                return PaymentOpen("AGENT_GONE", gone.words, hash_)
+            except WalletError as error:
+                unreachable = (
+                    isinstance(error, Refused) and error.code is RefusalCode.CHAIN_UNREACHABLE
+                )
+                if not unreachable:
+                    return PaymentOpen("NOT_SENT", error.words, hash_)
+                problem = error.words
+            if signed.state is TransactionState.SUCCEEDED:
+                self._settle(call, None)
+                return Funded(signed.hash)
+            if signed.state in FINAL:
+                return self._unpaid(tracked, signed, call)
+            if self._clock.monotonic() >= ends:
+                return PaymentOpen("ON_ITS_WAY", problem or "It is not confirmed yet.", hash_)
+            await self._clock.sleep(self._pace.look)
+
+    async def _sent(self, signed: SignedTransaction) -> SignedTransaction:
+        """The bytes once more. A node of Solana that does not take them says nothing final: they
+        may be executed until their blockhash ends, and looking at the chain tells."""
+        try:
+            return await self._client.broadcast(signed.hash)
+        except Refused as refused:
+            if refused.code is not RefusalCode.CHAIN_REFUSED or signed.nonce is not None:
+                raise
+            return signed
+
+    def _unpaid(self, tracked: TrackedOrder, signed: SignedTransaction, call: int) -> NotPaid:
+        self._settle(call, signed.state.value.upper())
+        if signed.state is TransactionState.ABANDONED:
+            reason = self._refusal(tracked) or "It was given up."
+            return NotPaid("NOT_PAYABLE", f"{reason} The signed transfer never left.")
+        gas = signed.hash if signed.state is TransactionState.FAILED else None
+        reason = f"The transaction {signed.hash} is {signed.state.value} and paid nothing."
+        return NotPaid(signed.state.value.upper(), reason, gas)
+
+    # The journal
+
+    def _free(self, earlier: JournaledCall | None, code: str) -> None:
+        """What was begun and never signed is over."""
+        if earlier is not None:
+            self._settle(earlier.id, code)
+
+    def _settle(self, call: int, refused: str | None) -> None:
+        """Commit how it ended; where that fails it stays open, and the wallet's records say."""
+        try:
+            if refused is None:
+                self._journal.calls.mark_done(call, status=200, request_id=None)
+            else:
+                self._journal.calls.mark_refused(call, code=refused)
+        except JournalUnavailable as unavailable:
+            log.warning("the end of payment %d is not in the journal: %s", call, unavailable)
+
+
+def _settled(call: JournaledCall) -> bool:
+    return call.state not in (StepState.SENT, StepState.UNKNOWN)
+
+
+def _said(call: JournaledCall) -> str:
+    return SENT_BEFORE if call.state is StepState.ACKED else MAY_BE_PAID
+
+
+def _asks(tracked: TrackedOrder) -> tuple[object, ...]:
+    order = tracked.order
+    return order.in_amount, order.deposit_address, order.deposit_tag

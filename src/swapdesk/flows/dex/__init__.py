@@ -1,0 +1,1 @@
+"""A swap on chains, step by step, each journaled before what it does."""

@@ -1,0 +1,160 @@
+"""How a swap on chains ends or stops: committed to the journal, then told in words.
+
+Every end says where the money is and who acts next; what may still come of a swap is left open
+in the journal, so that it is taken on later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from swapdesk.client.errors import ApiError, ClientError
+from swapdesk.flows.creation.dex_transaction import NotThisSwap
+from swapdesk.flows.dex.dex_outcome import DexOutcome, Stopped, SwapEnded, SwapOpen
+from swapdesk.flows.dex.dex_permission import APPROVE, ApprovalFailed, ChainBroken
+from swapdesk.flows.dex.dex_words import ended, goes_on, in_wallet, on_its_way, signed_away
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.flows.signing.dex_payment import NotAgreed, NotSignable, StillOpen
+from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
+from swapdesk.wallet.errors import Refused, WalletError
+from swapdesk.wallet.protocol import RefusalCode
+
+_AGAIN_LATER = frozenset({RefusalCode.LOCKED, RefusalCode.READ_ONLY, RefusalCode.CHAIN_UNREACHABLE})
+
+Stop = (
+    Stopped
+    | StillOpen
+    | NotAgreed
+    | NotSignable
+    | ChainBroken
+    | ApprovalFailed
+    | NotThisSwap
+    | WalletError
+    | ClientError
+)
+"""What ends the work on a swap."""
+
+
+class DexEnding:
+    """Of one run over one swap. Methods raise JournalUnavailable."""
+
+    def __init__(self, intent: Intent, journal: Journal) -> None:
+        self._intent = intent
+        self._journal = journal
+        self.order_id: str | None = None
+        """The order, once there is one."""
+
+    def of(self, stop: Stop) -> DexOutcome:
+        """What is told of it."""
+        match stop:
+            case Stopped():
+                return stop.outcome
+            case StillOpen():
+                words = goes_on(
+                    f"A transaction is not final yet: {stop}.", self._under_way(stop.hash)
+                )
+                return self.open("NOT_FINAL", words, hash_=stop.hash)
+            case NotAgreed():
+                return self.end(stop.code, str(stop))
+            case NotSignable():
+                outcome = self.end(stop.code, f"Your wallet refuses to sign this: {stop}")
+                return replace(outcome, findings=stop.findings)
+            case ChainBroken():
+                return self.end("SIGNATURE_CHAIN", f"The service contradicts itself: {stop}.")
+            case ApprovalFailed():
+                return self.end("APPROVAL_FAILED", str(stop))
+            case NotThisSwap():
+                said = f"The service asks for something else than you confirmed: {stop}."
+                return self.end(stop.code, said)
+            case WalletError():
+                return self._wallet_said(stop)
+            case ClientError():
+                return self._service_said(stop)
+
+    def end(self, code: str, cause: str) -> SwapEnded:
+        """Nothing was paid and nothing more is tried; committed before it is told."""
+        words = self.words(cause)
+        self.refuse_open_step(code)
+        return SwapEnded(words, code, self.order_id)
+
+    def open(self, code: str, words: Failure, hash_: str | None = None) -> SwapOpen:
+        """It is not over."""
+        return SwapOpen(words, code, self._intent.id, self.order_id, hash_)
+
+    def refuse_open_step(self, code: str) -> None:
+        """The step that stands open in the journal is over, and so is the swap."""
+        entry = self._journal.intents.get(self._intent.id)
+        if entry is not None and entry.state is IntentState.OPEN:
+            self._journal.intents.mark_refused(self._intent.id, code=code)
+            return
+        steps = self._journal.swaps.steps(self._intent.id)
+        if entry is None or entry.state is not IntentState.CREATED or not steps:
+            return
+        last = steps[-1]
+        if last.name == "create":
+            seq = self._journal.swaps.begin(self._intent.id, "swap", "")
+            self._journal.swaps.refused(self._intent.id, seq, code)
+        elif last.state is not StepState.REFUSED:
+            self._journal.swaps.refused(self._intent.id, last.seq, code)
+
+    # Words
+
+    def words(self, cause: str) -> Failure:
+        return ended(cause, self.money())
+
+    def money(self) -> str:
+        """Where it is while nothing was paid, and who may take it."""
+        steps = self._journal.swaps.steps(self._intent.id)
+        return in_wallet(
+            self._intent,
+            allowed=any(
+                one.name == APPROVE and one.state in (StepState.SENT, StepState.ACKED)
+                for one in steps
+            ),
+            signed=any(
+                one.name.startswith("sign ") and one.state is StepState.ACKED for one in steps
+            ),
+        )
+
+    def whereabouts(self) -> str:
+        """Where it is as far as the journal knows what became of the order's transaction."""
+        step = self._journal.swaps.last(self._intent.id, "swap")
+        hash_ = str(step.told.get("hash") or "") if step is not None else ""
+        if step is None or not hash_:
+            return self.money()
+        if step.state is StepState.ACKED:
+            return self.paid_money(hash_)
+        open_ = step.state in (StepState.SENT, StepState.UNKNOWN)
+        return signed_away(hash_) if open_ else self.money()
+
+    def _under_way(self, hash_: str) -> str:
+        """Where it is while a transaction that was sent is not final: an approval pays nobody."""
+        step = self._journal.swaps.last(self._intent.id, "swap")
+        pays = step is not None and step.told.get("hash") == hash_
+        return on_its_way(hash_) if pays else self.money()
+
+    def paid_money(self, hash_: str | None) -> str:
+        """Where it is once the order's transaction was executed, or is settled by the venue."""
+        if hash_ is None:
+            return self.money()
+        return (
+            f"with the venue, by transaction {hash_}; what it pays goes to {self._intent.recipient}"
+        )
+
+    def _wallet_said(self, error: WalletError) -> DexOutcome:
+        """Gone, locked or without its chain: later. Any other refusal ends it unsigned."""
+        said = f"{error.words[:1].upper()}{error.words[1:]}."
+        if isinstance(error, Refused) and error.code not in _AGAIN_LATER:
+            return self.end(error.code.value.upper(), said)
+        return self.open("WALLET", goes_on(said, self.whereabouts()))
+
+    def _service_said(self, error: ClientError) -> DexOutcome:
+        code = getattr(error, "code", None)
+        status = getattr(error, "status", None)
+        if isinstance(error, ApiError) and self.order_id is None:
+            outcome = self.end(code or f"HTTP_{status}", failure_of(code or "", status).cause)
+            return SwapEnded(outcome.failure, outcome.code, error=error)
+        words = goes_on(UNREACHABLE.cause, self.whereabouts())
+        return SwapOpen(words, "NOT_REACHABLE", self._intent.id, self.order_id, error=error)

@@ -1,0 +1,235 @@
+"""Letting the venue take what is sold: approvals mined one after the other, then signatures.
+
+The service says again and again what is still missing until nothing is (wire decisions 2.13).
+A chain of signatures goes forward by one step and has an end; a step that was signed before is
+not signed again, and one that has become another document ends the swap.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.errors import OutcomeUnknown, RateLimited, Unreachable
+from swapdesk.clock import Clock
+from swapdesk.flows.creation.dex_transaction import approval_of
+from swapdesk.flows.dex.dex_promise import promise_of
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.signing.dex_payment import DexPayment, NotAgreed, NotSignable, Pace
+from swapdesk.wallet.payload import ChainStep, TypedDataPayload
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.transactions import FINAL, Signature, TransactionState
+from swapdesk.wire.dex import (
+    Approval,
+    ApproveRequest,
+    ChainSignaturesRequest,
+    GivenSignature,
+    SignatureRequirement,
+    SignatureType,
+)
+from swapdesk.wire.encoding.codec import encode_json
+
+MOST_APPROVALS = 4
+"""A reset to nothing and the approval, for a token and for a contract between: no more."""
+APPROVE, RESET = "approve", "reset"
+"""Steps of the journal: an approval, and one of nothing that some tokens need before it."""
+_NOTHING = "0" * 64
+"""The amount of an approval is the last word of its data."""
+MOST_STEPS = 8
+ATTEMPTS = 3
+
+T = TypeVar("T")
+
+
+class ChainBroken(Exception):
+    """What the service asks to be approved or signed does not go forward."""
+
+
+class ApprovalFailed(Exception):
+    """An approval was executed in vain or can never be."""
+
+    def __init__(self, hash_: str, state: TransactionState) -> None:
+        told = "was executed and failed; its gas is paid"
+        if state is not TransactionState.FAILED:
+            told = f"is {state.value} and allows nothing"
+        super().__init__(f"The approval {hash_} {told}.")
+        self.hash = hash_
+
+
+async def asked(clock: Clock, pace: Pace, call: Callable[[], Awaitable[T]]) -> T:
+    """The answer of a call that may be repeated because it changes nothing, or nothing twice."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return await call()
+        except (OutcomeUnknown, Unreachable, RateLimited) as error:
+            if attempt == ATTEMPTS:
+                raise
+            told = error.retry_after if isinstance(error, RateLimited) else None
+            await clock.sleep(max(pace.look * attempt, told or 0.0))
+    raise AssertionError("unreachable")
+
+
+class DexPermission:
+    """One swap's permissions. Raises ClientError, WalletError, NotThisSwap, and what the payment
+    raises."""
+
+    def __init__(
+        self,
+        api: PartnerApi,
+        journal: Journal,
+        clock: Clock,
+        intent: Intent,
+        payment: DexPayment,
+        pace: Pace,
+    ) -> None:
+        assert intent.dex is not None
+        self._api = api
+        self._journal = journal
+        self._clock = clock
+        self._intent = intent
+        self._payment = payment
+        self._pace = pace
+        self._request = ApproveRequest(quote_id=intent.quote_id, address_from=intent.dex.sender)
+
+    async def obtain(self) -> list[GivenSignature]:
+        """Approve and sign all that is missing; the signatures that belong to the create.
+
+        Raises ChainBroken and ApprovalFailed."""
+        await self._finish_earlier()
+        sent = 0
+        while True:
+            missing = await self._ask(lambda: self._api.dex_approve(self._request))
+            if not missing.approvals:
+                break
+            for approval in missing.approvals:
+                sent += 1
+                if sent > MOST_APPROVALS:
+                    raise ChainBroken("it asks for one approval after the other")
+                await self._approve(approval)
+        if len(missing.signatures) > MOST_STEPS:
+            raise ChainBroken("it asks for too many signatures")
+        return [await self._chain(first) for first in missing.signatures]
+
+    async def _ask(self, call: Callable[[], Awaitable[T]]) -> T:
+        return await asked(self._clock, self._pace, call)
+
+    async def _finish_earlier(self) -> None:
+        """Approvals of an earlier run: sent again as they are, to their end."""
+        for signed in await self._payment.of(Purpose.APPROVE):
+            if signed.state not in FINAL:
+                await self._mined(signed.hash, self._step_of(signed.hash))
+
+    def _step_of(self, hash_: str) -> str:
+        """The step that a transaction was signed for; the newest where none tells a hash yet."""
+        steps = self._journal.swaps.steps(self._intent.id)[::-1]
+        of_approvals = [one for one in steps if one.name in (APPROVE, RESET)]
+        known = [one for one in of_approvals if one.told.get("hash") == hash_]
+        return next((one.name for one in (*known, *of_approvals)), APPROVE)
+
+    async def _approve(self, approval: Approval) -> None:
+        payload = approval_of(approval, promise_of(self._intent))
+        step = RESET if payload.data.endswith(_NOTHING) else APPROVE
+        hash_ = await self._payment.send_new(step, _digest(encode_json(approval)), payload)
+        await self._mined(hash_, step)
+
+    async def _mined(self, hash_: str, step: str) -> None:
+        done = await self._payment.settle(hash_, step, until=self._intent.valid_until)
+        if done.state is not TransactionState.SUCCEEDED:
+            raise ApprovalFailed(done.hash, done.state)
+
+    async def _chain(self, first: SignatureRequirement) -> GivenSignature:
+        """Sign from the first step to the last; the last signature is the one that counts."""
+        requirement, total = first, first.total_steps
+        if first.step != 0 or not 1 <= total <= MOST_STEPS:
+            raise ChainBroken(f"a chain of {total} steps begins with step {first.step}")
+        while True:
+            # A step that contradicts itself is not signed to find out.
+            goes_on = _goes_on(requirement)
+            given = await self._signed(requirement)
+            if not goes_on:
+                return given
+            body = ChainSignaturesRequest(
+                quote_id=self._intent.quote_id,
+                address_from=self._request.address_from,
+                previous_signature=given,
+                signature_key=given.key,
+                signature_step=requirement.step,
+            )
+            following = await self._ask(partial(self._api.dex_chain_signatures, body))
+            if len(following) != 1:
+                raise ChainBroken(f"{len(following)} steps follow step {requirement.step}")
+            (after,) = following
+            if (after.step, after.total_steps, after.key) != (
+                requirement.step + 1,
+                total,
+                requirement.key,
+            ):
+                raise ChainBroken(f"step {after.step} does not follow step {requirement.step}")
+            requirement = after
+
+    async def _signed(self, requirement: SignatureRequirement) -> GivenSignature:
+        """The signature of a step, made now or as the journal has it."""
+        name = f"sign {requirement.key} {requirement.step}"
+        digest = _digest(encode_json(requirement))
+        swaps, intent_id = self._journal.swaps, self._intent.id
+        before = swaps.last(intent_id, name)
+        if before is not None and before.state is StepState.ACKED:
+            if before.digest != digest:
+                raise ChainBroken(f"step {requirement.step} is another document than before")
+            return _given(requirement, str(before.told["signature"]))
+        seq = swaps.begin(intent_id, name, digest)
+        swaps.sent(intent_id, seq)
+        try:
+            signature = await self._payment.sign(payload_of(requirement))
+        except (NotAgreed, NotSignable) as said_no:
+            swaps.refused(intent_id, seq, type(said_no).__name__)
+            raise
+        assert isinstance(signature, Signature)
+        swaps.acked(intent_id, seq, signature=signature.signature)
+        return _given(requirement, signature.signature)
+
+
+def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
+    """The document as it came, for the agent to judge."""
+    permits = str(requirement.data.get("primaryType", "")).startswith("Permit")
+    return TypedDataPayload(
+        Purpose.APPROVE if permits else Purpose.ORDER,
+        requirement.data,
+        ChainStep(
+            key=requirement.key,
+            step=requirement.step,
+            total=requirement.total_steps,
+            complete=requirement.is_complete,
+            chained=_chained(requirement),
+        ),
+    )
+
+
+def _chained(requirement: SignatureRequirement) -> bool:
+    return requirement.type.lower() == SignatureType.CHAINED
+
+
+def _goes_on(requirement: SignatureRequirement) -> bool:
+    """Raises ChainBroken for a chain that ends too early or not at all."""
+    last = requirement.step + 1 == requirement.total_steps
+    if not _chained(requirement):
+        if not last:
+            raise ChainBroken("a single signature is one of several steps")
+        return False
+    if requirement.is_complete is not last:
+        raise ChainBroken("the chain does not end with its last step")
+    return not last
+
+
+def _given(requirement: SignatureRequirement, signature: str) -> GivenSignature:
+    metadata = requirement.swap_required_metadata
+    return GivenSignature(signature=signature, key=requirement.key, swap_required_metadata=metadata)
+
+
+def _digest(written: bytes) -> str:
+    return hashlib.sha256(written).hexdigest()

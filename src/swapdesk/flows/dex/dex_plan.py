@@ -1,0 +1,69 @@
+"""What a swap on chains will take, asked of the service before it is confirmed.
+
+The same question opens the work itself (spec: POST /dex/approve); asking it changes nothing.
+What a service says here is only shown: what is signed is judged when it comes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.flows.dex.dex_permission import MOST_APPROVALS, MOST_STEPS
+from swapdesk.wire.dex import ApproveRequest, SignatureRequirement
+
+PERMIT, ORDER = "permit", "order"
+
+
+@dataclass(frozen=True)
+class SwapPlan:
+    """``approvals`` are transactions that come first; ``signatures`` the kinds of documents to
+    sign in their order, empty where a kind is not known yet. ``allows``: the venue takes the
+    token; on Solana both sides pay in one transaction, and nothing is allowed before."""
+
+    approvals: int = 0
+    signatures: tuple[str, ...] = ()
+    allows: bool = True
+
+    @property
+    def settles(self) -> bool:
+        """Whether the venue will send the transaction, as far as is known: it does with an order
+        that is signed."""
+        return bool(self.signatures) and self.signatures[-1] != PERMIT
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """``allowance ok``, ``sign 1/2 permit``, ``sign 2/2 order``, ``settle``, ``confirm``."""
+        total = len(self.signatures)
+        allowance = "allowance ok"
+        if self.approvals:
+            allowance = "approve" if self.approvals == 1 else f"approve {self.approvals} times"
+        signs = (
+            f"sign {at}/{total} {kind}".rstrip() for at, kind in enumerate(self.signatures, start=1)
+        )
+        first = (allowance,) if self.allows else ()
+        return (*first, *signs, "settle" if self.settles else "send", "confirm")
+
+
+AT_ONCE = SwapPlan(allows=False)
+"""Of a swap that is one transaction."""
+
+
+async def ask_plan(api: PartnerApi, quote_id: str, account: str) -> SwapPlan:
+    """Raises ClientError."""
+    missing = await api.dex_approve(ApproveRequest(quote_id=quote_id, address_from=account))
+    kinds: list[str] = []
+    for first in missing.signatures[:MOST_STEPS]:
+        later = min(max(first.total_steps - 1, 0), MOST_STEPS)
+        # Later documents of a chain are not known; the last one is what the chain is for.
+        kinds += [kind_of(first), *[""] * (later - 1), *([ORDER] if later else [])]
+    return SwapPlan(min(len(missing.approvals), MOST_APPROVALS), tuple(kinds))
+
+
+def kind_of(requirement: SignatureRequirement) -> str:
+    return PERMIT if is_permit(requirement.data.get("primaryType")) else ORDER
+
+
+def is_permit(primary_type: object) -> bool:
+    """Whether a document only lets somebody take a token."""
+    return str(primary_type or "").startswith("Permit")

@@ -1,0 +1,132 @@
+"""Swaps on chains of this run of the desk: new ones, and those an earlier run left open.
+
+Each has a session that whoever shows it looks at; the work goes on without anybody looking, up
+to the next question. Keys are opened when they are first needed: in the sandbox by itself, live
+by the pass phrase, which a swap whose payment is already signed does not need.
+"""
+
+from __future__ import annotations
+
+from swapdesk.flows.dex.dex_outcome import DexOutcome, SwapEnded, SwapOpen
+from swapdesk.flows.dex.dex_plan import SwapPlan
+from swapdesk.flows.dex.dex_promise import NoDexSwap
+from swapdesk.flows.dex.dex_swap import DexSwapFlow
+from swapdesk.flows.dex.dex_words import AGAIN, goes_on
+from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.signing.running_signings import RunningSignings
+from swapdesk.flows.signing.signing_keys import is_shut, open_keys
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+from swapdesk.flows.wording import NOTHING_SENT, Failure
+from swapdesk.wallet.errors import WalletError
+from swapdesk.wire.encoding.numbers import NumberError
+
+
+class RunningSwaps(RunningSignings[SwapSigning]):
+    """By the ids of their intents."""
+
+    @property
+    def waiting(self) -> list[SwapSigning]:
+        """Those on which nothing goes on without the trader, oldest first."""
+        return [one for one in self.open if one.waits]
+
+    def begin(
+        self, intent: Intent, *, wallet: str = "", plan: SwapPlan | None = None
+    ) -> SwapSigning:
+        """The session of a swap that was just confirmed; :meth:`run` does the work."""
+        return self._session(intent, fresh=True, wallet=wallet, plan=plan)
+
+    def left_open(self) -> list[SwapSigning]:
+        """Sessions for what the journal has open and nobody here works on. Raises
+        JournalUnavailable."""
+        found = self._desk.journal.swaps.open_swaps()
+        return [self._session(one, fresh=False) for one in found if self.known(one.id) is None]
+
+    def _session(
+        self, intent: Intent, *, fresh: bool, wallet: str = "", plan: SwapPlan | None = None
+    ) -> SwapSigning:
+        link = self._desk.wallet.link(intent.token_in.chain)
+        session = SwapSigning(
+            intent,
+            self._desk.journal,
+            self._desk.clock,
+            lambda: self._changed(intent.id),
+            fresh=fresh,
+            wallet=wallet,
+            coin=self._coin(intent.token_in.chain),
+            plan=plan,
+            confirmations=link.confirmations if link is not None else 0,
+        )
+        return self._kept(session)
+
+    async def run(self, session: SwapSigning) -> DexOutcome | None:
+        """Do the work, or go on with it, up to its end; None while another desk does it.
+
+        A run that is cancelled leaves the swap as the journal has it."""
+        if self.working(session) or session.over:
+            return session.outcome
+        with self._running(session):
+            try:
+                outcome = await self._worked(session)
+            except WalletError as error:
+                outcome = self._not_asked(session, error)
+            except (NoDexSwap, NumberError) as error:
+                failure = Failure(f"This swap cannot be signed here: {error}.", NOTHING_SENT, AGAIN)
+                outcome = SwapEnded(failure, "NOT_CONFIRMABLE")
+        if outcome is None:
+            self._left(session)
+            return None
+        session.ended(outcome)
+        return outcome
+
+    async def _worked(self, session: SwapSigning) -> DexOutcome | None:
+        await self._name_account(session)
+        if session.fresh or not self._desk.wallet.live:
+            await self._open_keys(session)
+        outcome = await self._once(session)
+        while (
+            isinstance(outcome, SwapOpen) and self._desk.wallet.live and await self._shut(session)
+        ):
+            await self._open_keys(session)
+            outcome = await self._once(session)
+        return outcome
+
+    async def _once(self, session: SwapSigning) -> DexOutcome | None:
+        desk, link = self._desk, self._desk.link
+        flow = DexSwapFlow(
+            link.api,
+            link.exchange,
+            desk.journal,
+            desk.clock,
+            await desk.wallet.client(),
+            session.look,
+            watch=session,
+        )
+        if not session.fresh:
+            return await flow.take_on(session.intent)
+        session.fresh = False
+        return await flow.swap(session.intent)
+
+    def _not_asked(self, session: SwapSigning, error: WalletError) -> DexOutcome:
+        """The wallet could not be asked before the flow began."""
+        failure = failure_of_wallet(error)
+        if session.fresh:
+            return SwapEnded(failure, failure.code)
+        said = goes_on(failure.cause, "as it was left", failure.next)
+        return SwapOpen(said, failure.code, session.id, session.order_id)
+
+    async def _name_account(self, session: SwapSigning) -> None:
+        terms = session.intent.dex
+        if session.wallet or terms is None:
+            return
+        accounts = (await self._desk.wallet.accounts()).accounts
+        found = next((one for one in accounts if one.address == terms.sender), None)
+        session.wallet = found.name if found is not None else ""
+
+    async def _shut(self, session: SwapSigning) -> bool:
+        terms = session.intent.dex
+        return terms is not None and await is_shut(self._desk.wallet, terms.sender)
+
+    async def _open_keys(self, session: SwapSigning) -> None:
+        if session.intent.dex is not None:
+            await open_keys(self._desk.wallet, session.intent.dex.sender, session)

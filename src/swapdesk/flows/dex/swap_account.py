@@ -1,0 +1,156 @@
+"""The account of the wallet that a swap on chains is paid from: found, filled, looked into.
+
+The agent is started by this, when the first route on a chain is reviewed. In the sandbox the
+wallet makes its accounts and the faucet fills them; what it gave is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from swapdesk.client.errors import ClientError
+from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan, ask_plan
+from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.wallet.chain_links import KINDS
+from swapdesk.wallet.accounts import Account, Accounts, Kind
+from swapdesk.wallet.errors import Refused
+from swapdesk.wallet.promise import Asset
+from swapdesk.wire.encoding.numbers import from_base_units, short
+from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk
+    from swapdesk.wallet.place import ChainLink
+
+GIFT_LOOKS = 60
+GIFT_SECONDS = 0.5
+"""How often and how far apart the sandbox's money is looked for."""
+
+
+class NoSwapAccount(Exception):
+    """This wallet cannot pay the swap; the text is a sentence for the trader."""
+
+
+@dataclass(frozen=True)
+class SwapAccount:
+    """``account`` pays, ``payee`` is the wallet's own account on the chain that is paid out on,
+    None without one. ``balance`` of the token sold and ``coin`` for gas are None until they are
+    read; ``unread`` says why they were not. ``filling``: the faucet's money is on its way.
+    ``plan`` is None until the service said what it takes."""
+
+    account: Account
+    payee: Account | None
+    own: tuple[Account, ...]
+    read_only: bool
+    balance: Decimal | None = None
+    coin: Decimal | None = None
+    unread: str | None = None
+    filling: bool = False
+    plan: SwapPlan | None = None
+
+    @property
+    def name(self) -> str:
+        return self.account.name or self.account.address
+
+    def lack(self, amount: Decimal, symbol: str) -> str | None:
+        """Why ``amount`` cannot be paid; None when nothing speaks against it."""
+        if self.read_only:
+            return "another desk has the wallet; sign there, or close it"
+        if self.balance is None:
+            return None
+        if self.filling and self.balance < amount:
+            return f"the faucet sends {symbol} to wallet {self.name}"
+        if self.balance < amount:
+            return f"wallet {self.name} has {exact_amount(self.balance)} {symbol}"
+        return None
+
+
+async def find_account(desk: Desk, sold: Token, bought: Token) -> AsyncIterator[SwapAccount]:
+    """What is known of the account, more with every answer.
+
+    Raises NoSwapAccount and WalletError."""
+    wallet = desk.wallet
+    made = await wallet.prepare_sandbox()
+    accounts = await wallet.accounts()
+    found = _chosen(accounts, sold, bought)
+    yield found
+    link = wallet.link(sold.chain_data.short_name)
+    if link is None:
+        name = sold.chain_data.name
+        raise NoSwapAccount(
+            f"No node of {name} is connected, so nothing can be signed for it there."
+        )
+    found = await _balances(desk, found, link, sold)
+    if desk.connected and desk.link.control is not None and (made or found.coin == 0):
+        found = replace(found, filling=True)
+        yield found
+        async for one in _filled(desk, found, link, sold):
+            yield one
+    else:
+        yield found
+
+
+async def with_plan(desk: Desk, found: SwapAccount, quote_id: str) -> SwapAccount:
+    """The same with what the service says the swap will take; without it where it does not."""
+    if found.account.kind is Kind.SOLANA:
+        return replace(found, plan=AT_ONCE)
+    try:
+        return replace(found, plan=await ask_plan(desk.link.api, quote_id, found.account.address))
+    except ClientError:
+        return found
+
+
+def _chosen(accounts: Accounts, sold: Token, bought: Token) -> SwapAccount:
+    account, payee = _first(accounts, sold), _first(accounts, bought)
+    if account is None:
+        chain = sold.chain_data.name
+        raise NoSwapAccount(
+            f"This wallet has no account on {chain}. The command swapdesk wallet new makes one."
+        )
+    return SwapAccount(account, payee, accounts.accounts, accounts.read_only)
+
+
+def _first(accounts: Accounts, token: Token) -> Account | None:
+    kind = KINDS.get(token.chain_data.kind)
+    return next((one for one in accounts.accounts if one.kind is kind), None)
+
+
+async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token) -> SwapAccount:
+    """Of the token sold and of the chain's coin."""
+    coin = Asset("", 9 if link.kind is Kind.SOLANA else 18, None)
+    token = Asset(sold.symbol, sold.decimals, sold.address)
+    assets = [coin] if sold.address is None else [coin, token]
+    client = await desk.wallet.client()
+    try:
+        told = await client.balances(found.account.address, link.name, assets)
+    except Refused as refused:
+        return replace(found, unread=refused.words)
+    held = {
+        one.asset.contract: None
+        if one.units is None
+        else short(from_base_units(one.units, one.asset.decimals))
+        for one in told.balances
+    }
+    return replace(found, balance=held.get(sold.address), coin=held.get(None), unread=None)
+
+
+async def _filled(
+    desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
+) -> AsyncIterator[SwapAccount]:
+    """Ask the faucet, and look until its money is there or is not coming."""
+    from swapdesk.flows.wallet.sandbox_gifts import GIVEN, fill_wallet
+
+    given = sold.address is None or sold.symbol in GIVEN
+    control = desk.link.control
+    if control is not None:
+        await fill_wallet(desk.wallet, control)
+    for _ in range(GIFT_LOOKS):
+        found = await _balances(desk, found, link, sold)
+        if found.coin and (found.balance or not given):
+            break
+        yield found
+        await desk.clock.sleep(GIFT_SECONDS)
+    yield replace(found, filling=False)

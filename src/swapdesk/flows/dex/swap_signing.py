@@ -1,0 +1,139 @@
+"""One swap on chains while it is signed: its documents, its transaction, its confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from swapdesk.clock import Clock
+from swapdesk.flows.dex.dex_ending import DexEnding
+from swapdesk.flows.dex.dex_outcome import DexOutcome, SwapEnded, SwapOpen, Swapped
+from swapdesk.flows.dex.dex_plan import ORDER, PERMIT, SwapPlan, is_permit
+from swapdesk.flows.dex.signing_steps import flow_steps
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.signing.flow_step import FlowStep
+from swapdesk.flows.signing.signing_session import Ending, SigningSession
+from swapdesk.wallet.payload import Payload, TypedDataPayload
+from swapdesk.wallet.review import Review
+
+
+class SwapSigning(SigningSession):
+    """``fresh``: its intent is not in the journal yet; an earlier run left it open otherwise."""
+
+    NOUN = "swap"
+    PROMISE = "quote"
+    EXPIRED = "QUOTE_EXPIRED"
+    DONE = "The swap is done by you. The venue acts next."
+
+    def __init__(
+        self,
+        intent: Intent,
+        journal: Journal,
+        clock: Clock,
+        changed: Callable[[], None],
+        *,
+        fresh: bool,
+        wallet: str = "",
+        coin: str = "",
+        plan: SwapPlan | None = None,
+        confirmations: int = 0,
+    ) -> None:
+        super().__init__(
+            intent.token_in,
+            clock,
+            changed,
+            provider=(intent.provider, intent.provider_name),
+            wallet=wallet,
+            coin=coin,
+            confirmations=confirmations,
+        )
+        self.intent = intent
+        self.fresh = fresh
+        self.plan = plan
+        self.outcome: DexOutcome | None = None
+        self._journal = journal
+        self._kinds: dict[int, str] = {}
+
+    @property
+    def id(self) -> str:
+        return self.intent.id
+
+    @property
+    def amount(self) -> Decimal:
+        return self.intent.amount_in
+
+    @property
+    def against(self) -> str:
+        """The token, with its chain where that is another one."""
+        bought = self.intent.token_out
+        other = bought.chain != self.intent.token_in.chain
+        return f"{bought.symbol} on {bought.chain_name}" if other else bought.symbol
+
+    @property
+    def order_id(self) -> str | None:
+        if isinstance(self.outcome, Swapped):
+            return self.outcome.order.service_id
+        if self.outcome is not None and self.outcome.order_id is not None:
+            return self.outcome.order_id
+        return self._journal.swaps.order_of(self.id)
+
+    @property
+    def steps(self) -> tuple[FlowStep, ...]:
+        """From the journal."""
+        ended = isinstance(self.outcome, SwapEnded)
+        steps = self._journal.swaps.steps(self.id)
+        allows = self.token.kind == "evm"
+        return flow_steps(steps, self.plan, self._kinds, ended=ended, allows=allows)
+
+    @property
+    def doing(self) -> str:
+        if self.transaction is not None:
+            return self.following(self.transaction)
+        steps = self._journal.swaps.steps(self.id)
+        last = steps[-1] if steps else None
+        if last is None or last.name == "permission" or last.state is StepState.ACKED:
+            return "The desk asks the service what comes next."
+        if last.name == "create":
+            return "The service creates the order."
+        if last.name == "confirm":
+            return "The desk tells the service of the swap."
+        return "The wallet reads the chain and looks at what is to be signed."
+
+    @property
+    def brief(self) -> str | None:
+        if isinstance(self.outcome, Swapped):
+            return "swapped"
+        step = self._journal.swaps.last(self.id, "swap")
+        if step is None or not step.told.get("hash"):
+            return None
+        if step.state is StepState.ACKED:
+            return "with the venue"
+        return "on its way" if step.state in (StepState.SENT, StepState.UNKNOWN) else None
+
+    @property
+    def whereabouts(self) -> str:
+        return DexEnding(self.intent, self._journal).whereabouts()
+
+    def started(self) -> None:
+        self.outcome = None
+        super().started()
+
+    def reviewed(self, payload: Payload, review: Review) -> None:
+        if isinstance(payload, TypedDataPayload):
+            permit = is_permit(payload.document.get("primaryType"))
+            self._kinds[payload.step.step] = PERMIT if permit else ORDER
+        super().reviewed(payload, review)
+
+    def ended(self, outcome: DexOutcome) -> None:
+        """The run came to this."""
+        self.outcome, self.fresh = outcome, False
+        self.finish(_ending_of(outcome))
+
+
+def _ending_of(outcome: DexOutcome) -> Ending:
+    if isinstance(outcome, Swapped):
+        return Ending(order_id=outcome.order.service_id, hash=outcome.hash)
+    open_ = isinstance(outcome, SwapOpen)
+    return Ending(outcome.failure, outcome.code, open_, outcome.order_id, outcome.hash)

@@ -1,0 +1,1 @@
+"""What the trader confirmed, and where the address to pay stands: words that every room uses."""

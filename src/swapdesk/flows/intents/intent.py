@@ -1,0 +1,143 @@
+"""What the user confirmed, frozen. Every later server object is checked against it.
+
+An Intent is made once, at the review, and never changes; what is shown for confirmation,
+journaled, posted and compared is this one object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Literal
+
+from swapdesk.flows.intents.dex_terms import DexTerms
+from swapdesk.wire.encoding.codec import rfc3339
+from swapdesk.wire.encoding.numbers import plain
+from swapdesk.wire.tokens import Token
+
+Route = Literal["standard", "private", "dex"]
+
+
+class IntentKind(StrEnum):
+    """Which create call the intent leads to."""
+
+    EXCHANGE = "exchange"
+    PRIVATE_SEND = "private_send"
+
+
+@dataclass(frozen=True)
+class TokenFacts:
+    """The identity of a token as confirmed: id and contract, with its chain in words."""
+
+    id: str
+    symbol: str
+    chain: str
+    chain_name: str
+    kind: str
+    contract: str | None
+    decimals: int
+    chain_id: int | None = None
+
+    @classmethod
+    def of(cls, token: Token) -> TokenFacts:
+        chain = token.chain_data
+        return cls(
+            id=token.id.lower(),
+            symbol=token.symbol,
+            chain=chain.short_name,
+            chain_name=chain.name,
+            kind=chain.kind,
+            contract=token.address,
+            decimals=token.decimals,
+            chain_id=chain.chain_id,
+        )
+
+
+@dataclass(frozen=True)
+class Intent:
+    """One confirmed swap or private send. Amounts are exact, in token units.
+
+    ``amount_out`` is what the quote paid out, ``net_amount_out`` what it was ranked by.
+    ``memo_waived`` records the typed waiver for a chain whose addresses usually need a memo.
+    ``fixed``: the quote promised ``amount_out`` until ``valid_until``. ``receive``: the user
+    stated ``amount_out`` and the quote answered with ``amount_in``. ``markup``: percent asked
+    of the service, None for the account's default. ``intermediate_refund`` is where a private
+    swap that fails between its legs may return the token of the middle. ``dex``: the terms of a
+    swap on chains, None for every other route.
+    """
+
+    id: str
+    kind: IntentKind
+    frozen_at: datetime
+    token_in: TokenFacts
+    token_out: TokenFacts
+    amount_in: Decimal
+    amount_out: Decimal
+    net_amount_out: Decimal
+    route: Route
+    provider: str | None
+    provider_name: str | None
+    quote_id: str
+    valid_until: datetime
+    minutes: Decimal | None
+    recipient: str
+    recipient_label: str | None
+    memo: str | None
+    memo_waived: bool
+    refund_address: str | None
+    refund_memo: str | None
+    fixed: bool = False
+    receive: bool = False
+    markup: Decimal | None = None
+    intermediate_refund: str | None = None
+    dex: DexTerms | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """What makes two intents the same payment: pair, stated amount, recipient and memo."""
+        facts = "\n".join(
+            (
+                self.kind,
+                self.token_in.id,
+                self.token_out.id,
+                # Every quote answers a stated output with another amount to send.
+                f"={plain(self.amount_out)}" if self.receive else plain(self.amount_in),
+                self.recipient,
+                self.memo or "",
+            )
+        )
+        return hashlib.sha256(facts.encode()).hexdigest()[:16]
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON-ready form for the journal; amounts as exact decimal text."""
+        values = {name: _plain_value(value) for name, value in asdict(self).items()}
+        return values | {"dex": None if self.dex is None else self.dex.as_json()}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Intent:
+        """The intent as it was journaled."""
+        values = dict(data)
+        for name in ("token_in", "token_out"):
+            values[name] = TokenFacts(**values[name])
+        for name in ("amount_in", "amount_out", "net_amount_out"):
+            values[name] = Decimal(values[name])
+        for name in ("minutes", "markup"):
+            text = values.get(name)
+            values[name] = None if text is None else Decimal(text)
+        for name in ("frozen_at", "valid_until"):
+            values[name] = datetime.fromisoformat(values[name])
+        values["kind"] = IntentKind(values["kind"])
+        terms = values.get("dex")
+        values["dex"] = None if terms is None else DexTerms.from_json(terms)
+        return cls(**values)
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return plain(value)
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    return value

@@ -1,0 +1,1 @@
+"""What the desk writes down before it acts: one file, and a log for each kind of act."""

@@ -1,0 +1,335 @@
+"""Batches in the journal: every group before it leaves, every row with what became of it.
+
+A group is one request. It is PREPARED until it leaves, SENT from the moment before, and then
+what is known of it; SENT without an outcome counts as unknown once its owner is dead. Nothing
+is told apart by this desk's memory: a row is found by batch and number for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from swapdesk.clock import Clock
+from swapdesk.flows.journal.batch_records import (
+    BatchCreatedBefore,
+    JournaledBatch,
+    JournaledGroup,
+    JournaledRow,
+    NewGroup,
+    RowEnd,
+    RowState,
+)
+from swapdesk.flows.journal.journal_file import JournalFile
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.process_identity import ProcessIdentity
+from swapdesk.wire.encoding.codec import rfc3339
+
+
+class BatchLog:
+    def __init__(self, file: JournalFile, clock: Clock) -> None:
+        self._file = file
+        self._clock = clock
+        self._me = ProcessIdentity.current()
+
+    def add(
+        self,
+        batch_id: str,
+        file: str,
+        digest: str,
+        groups: Sequence[NewGroup],
+        *,
+        again: bool = False,
+    ) -> None:
+        """Commit a batch before anything of it leaves.
+
+        Raises BatchCreatedBefore when the same rows are on their way with unknown outcome, or
+        became orders before and ``again`` does not ask for them anew.
+        """
+        blocking = [StepState.SENT, StepState.UNKNOWN, StepState.PREPARED]
+        if not again:
+            blocking += [StepState.ACKED, StepState.RESOLVED_YES]
+        marks = ", ".join("?" * len(blocking))
+        with self._file.write() as db:
+            twin = db.execute(
+                "SELECT batch.id FROM batch JOIN batch_group ON batch_id = batch.id"  # noqa: S608
+                f" WHERE digest = ? AND state IN ({marks}) LIMIT 1",
+                (digest, *blocking),
+            ).fetchone()
+            if twin is not None:
+                raise BatchCreatedBefore(twin["id"])
+            db.execute(
+                "INSERT INTO batch (id, created, file, digest, owner_pid, owner_start)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    batch_id,
+                    rfc3339(self._clock.now()),
+                    file,
+                    digest,
+                    self._me.pid,
+                    self._me.started,
+                ),
+            )
+            for number, group in enumerate(groups, start=1):
+                db.execute(
+                    "INSERT INTO batch_group (batch_id, number, chain, paid, body, state)"
+                    " VALUES (?, ?, ?, ?, ?, ?)",
+                    (batch_id, number, group.chain, group.paid, group.body, StepState.PREPARED),
+                )
+                db.executemany(
+                    "INSERT INTO batch_row (batch_id, number, line, group_number, place, cells,"
+                    " state) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    [
+                        (
+                            batch_id,
+                            row.number,
+                            row.line,
+                            number,
+                            place,
+                            json.dumps(dict(row.cells)),
+                            RowState.PLANNED,
+                        )
+                        for place, row in enumerate(group.rows)
+                    ],
+                )
+
+    def mark_sent(self, batch_id: str, group: int, server_at: datetime) -> bool:
+        """Commit that the request of a group leaves now; False when it left before, or was
+        decided: then it must not leave."""
+        with self._file.write() as db:
+            changed = db.execute(
+                "UPDATE batch_group SET state = ?, sent_at = ?, server_at = ?"
+                " WHERE batch_id = ? AND number = ? AND state = ?",
+                (
+                    StepState.SENT,
+                    rfc3339(self._clock.now()),
+                    rfc3339(server_at),
+                    batch_id,
+                    group,
+                    StepState.PREPARED,
+                ),
+            )
+            if changed.rowcount == 1:
+                self._set_rows(db, batch_id, group, RowState.UNKNOWN)
+            return changed.rowcount == 1
+
+    def mark_not_sent(self, batch_id: str, group: int) -> None:
+        """Commit that nothing was created for certain: the group may leave again."""
+        with self._file.write() as db:
+            self._move(db, batch_id, group, StepState.PREPARED)
+            self._set_rows(db, batch_id, group, RowState.PLANNED)
+
+    def mark_unknown(
+        self, batch_id: str, group: int, *, code: str, status: int | None, request_id: str | None
+    ) -> None:
+        with self._file.write() as db:
+            self._move(
+                db,
+                batch_id,
+                group,
+                StepState.UNKNOWN,
+                code=code,
+                status=status,
+                request_id=request_id,
+            )
+
+    def mark_refused(
+        self,
+        batch_id: str,
+        group: int,
+        ends: Sequence[RowEnd],
+        *,
+        code: str,
+        status: int | None,
+        request_id: str | None,
+    ) -> None:
+        """Commit a refusal of the whole group; no order exists."""
+        with self._file.write() as db:
+            self._move(
+                db,
+                batch_id,
+                group,
+                StepState.REFUSED,
+                code=code,
+                status=status,
+                request_id=request_id,
+            )
+            self._end_rows(db, batch_id, group, ends)
+
+    def mark_created(
+        self,
+        batch_id: str,
+        group: int,
+        multi_id: str,
+        ends: Sequence[RowEnd],
+        *,
+        resolved: bool = False,
+    ) -> None:
+        """Commit the id of a group and what became of its rows, before either is shown."""
+        with self._file.write() as db:
+            state = StepState.RESOLVED_YES if resolved else StepState.ACKED
+            self._move(db, batch_id, group, state, multi_id=multi_id)
+            self._end_rows(db, batch_id, group, ends)
+
+    def mark_not_created(self, batch_id: str, group: int) -> None:
+        """Commit that the service shows no order of this group after the wait."""
+        with self._file.write() as db:
+            self._move(db, batch_id, group, StepState.RESOLVED_NO, code="NOT_CREATED")
+            db.execute(
+                "UPDATE batch_row SET state = ?, code = 'NOT_CREATED',"
+                " reason = 'The service shows no such order.'"
+                " WHERE batch_id = ? AND group_number = ?",
+                (RowState.FAILED, batch_id, group),
+            )
+
+    def mark_differs(self, batch_id: str, row: int, reason: str) -> None:
+        """Commit that the order of a row turned out to be another one than was asked for."""
+        said = f"{reason[:1].upper()}{reason[1:]}. Do not pay it."
+        with self._file.write() as db:
+            db.execute(
+                "UPDATE batch_row SET state = ?, code = 'ORDER_DIFFERS', reason = ?"
+                " WHERE batch_id = ? AND number = ? AND state = ?",
+                (RowState.DIFFERS, said, batch_id, row, RowState.CREATED),
+            )
+
+    def adopt(self, batch_id: str) -> bool:
+        """Take over a batch whose owner is dead; False while another owner lives."""
+        with self._file.write() as db:
+            row = db.execute(
+                "SELECT owner_pid, owner_start FROM batch WHERE id = ?", (batch_id,)
+            ).fetchone()
+            if row is None:
+                return False
+            owner = ProcessIdentity(row["owner_pid"], row["owner_start"])
+            if owner != self._me and owner.alive():
+                return False
+            db.execute(
+                "UPDATE batch SET owner_pid = ?, owner_start = ? WHERE id = ?",
+                (self._me.pid, self._me.started, batch_id),
+            )
+            return True
+
+    def get(self, batch_id: str) -> JournaledBatch | None:
+        """A batch by its id or the unique beginning of it, at least four characters."""
+        if len(batch_id) < 4 or not batch_id.isalnum():
+            return None
+        found = self._file.read(
+            "SELECT * FROM batch WHERE id = ? OR id LIKE ? LIMIT 2", (batch_id, f"{batch_id}%")
+        )
+        return self._batch_of(found[0]) if len(found) == 1 else None
+
+    def newest(self, limit: int = 50) -> list[JournaledBatch]:
+        rows = self._file.read(
+            "SELECT * FROM batch ORDER BY created DESC, rowid DESC LIMIT ?", (limit,)
+        )
+        return [self._batch_of(row) for row in rows]
+
+    def unfinished(self) -> list[JournaledBatch]:
+        """Batches with a group of unknown outcome, oldest first."""
+        rows = self._file.read(
+            "SELECT DISTINCT batch.* FROM batch JOIN batch_group ON batch_id = batch.id"
+            " WHERE state IN (?, ?) ORDER BY created",
+            (StepState.SENT, StepState.UNKNOWN),
+        )
+        return [self._batch_of(row) for row in rows]
+
+    def multi_ids(self) -> set[str]:
+        """Groups of this journal."""
+        rows = self._file.read("SELECT multi_id FROM batch_group WHERE multi_id NOT NULL", ())
+        return {row["multi_id"] for row in rows}
+
+    def made(self, multi_id: str) -> bool:
+        """Whether a batch of this journal has this group."""
+        return bool(self._file.read("SELECT 1 FROM batch_group WHERE multi_id = ?", (multi_id,)))
+
+    def pay(self, batch_id: str, account: str) -> None:
+        """Commit that all groups of a batch are to be paid, one after another, from the accounts
+        of this name or address; empty for the first of each chain."""
+        with self._file.write() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO batch_payer (batch_id, account) VALUES (?, ?)",
+                (batch_id, account),
+            )
+
+    def payer(self, batch_id: str) -> str | None:
+        """Which account pays the batch as a whole; None where that was never asked for."""
+        rows = self._file.read("SELECT account FROM batch_payer WHERE batch_id = ?", (batch_id,))
+        return str(rows[0]["account"]) if rows else None
+
+    def _move(
+        self,
+        db: sqlite3.Connection,
+        batch_id: str,
+        group: int,
+        state: StepState,
+        **values: Any,
+    ) -> None:
+        """Only what is on its way gets an outcome."""
+        columns = "".join(f", {name} = ?" for name in values)
+        changed = db.execute(
+            f"UPDATE batch_group SET state = ?{columns}"  # noqa: S608
+            " WHERE batch_id = ? AND number = ? AND state IN (?, ?)",
+            (state, *values.values(), batch_id, group, StepState.SENT, StepState.UNKNOWN),
+        )
+        if changed.rowcount != 1:
+            raise sqlite3.IntegrityError(f"group {group} of batch {batch_id} is not on its way")
+
+    def _set_rows(self, db: sqlite3.Connection, batch_id: str, group: int, state: RowState) -> None:
+        db.execute(
+            "UPDATE batch_row SET state = ? WHERE batch_id = ? AND group_number = ?",
+            (state, batch_id, group),
+        )
+
+    def _end_rows(
+        self, db: sqlite3.Connection, batch_id: str, group: int, ends: Sequence[RowEnd]
+    ) -> None:
+        db.executemany(
+            "UPDATE batch_row SET state = ?, service_id = ?, code = ?, reason = ?"
+            " WHERE batch_id = ? AND group_number = ? AND place = ?",
+            [
+                (end.state, end.service_id, end.code, end.reason, batch_id, group, end.place)
+                for end in ends
+            ],
+        )
+
+    def _batch_of(self, found: sqlite3.Row) -> JournaledBatch:
+        rows: dict[int, list[JournaledRow]] = {}
+        for row in self._file.read(
+            "SELECT * FROM batch_row WHERE batch_id = ? ORDER BY group_number, place",
+            (found["id"],),
+        ):
+            rows.setdefault(row["group_number"], []).append(
+                JournaledRow(
+                    row["number"],
+                    row["line"],
+                    row["group_number"],
+                    row["place"],
+                    json.loads(row["cells"]),
+                    RowState(row["state"]),
+                    row["service_id"],
+                    row["code"],
+                    row["reason"],
+                )
+            )
+        groups = tuple(
+            JournaledGroup(
+                group["number"],
+                group["chain"],
+                group["paid"],
+                group["body"],
+                StepState(group["state"]),
+                group["multi_id"],
+                datetime.fromisoformat(group["server_at"]) if group["server_at"] else None,
+                group["code"],
+                tuple(rows.get(group["number"], ())),
+            )
+            for group in self._file.read(
+                "SELECT * FROM batch_group WHERE batch_id = ? ORDER BY number", (found["id"],)
+            )
+        )
+        return JournaledBatch(
+            found["id"], datetime.fromisoformat(found["created"]), found["file"], groups
+        )

@@ -1,0 +1,265 @@
+"""How the groups of batches are paid, in the journal: each step committed before what it does.
+
+A group has bundles, each of them built from one answer of the service; the newest counts. On an
+EVM chain a bundle is signed as a whole and then submitted once. On Solana it is a fixed
+partition of the deposits, and each part is a transaction of the wallet (``wallet_payment_log``).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from swapdesk.clock import Clock
+from swapdesk.flows.journal.bundle_records import (
+    OVER,
+    UNDER_WAY,
+    Built,
+    BundleDeposit,
+    BundleItem,
+    BundleState,
+    FundingNeed,
+    JournaledBundle,
+)
+from swapdesk.flows.journal.call_log import begin_bundle_payments, end_bundle_payments
+from swapdesk.flows.journal.journal_file import JournalFile
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.wire.encoding.codec import rfc3339
+
+
+class BundleLog:
+    """Writes raise JournalUnavailable; then nothing with a side effect may be done."""
+
+    def __init__(self, file: JournalFile, clock: Clock) -> None:
+        self._file = file
+        self._clock = clock
+
+    # Bundles
+
+    def add(self, batch_id: str, group: int, built: Built) -> JournaledBundle:
+        """Commit what was built in place of what was built before and has not left.
+
+        Raises ValueError while an earlier one is on its way.
+        """
+        with self._file.write() as db:
+            last = _newest(db, batch_id, group)
+            if last is not None and last["state"] in UNDER_WAY:
+                raise ValueError(f"bundle {last['number']} of the group is on its way")
+            number = 1 if last is None else int(last["number"]) + 1
+            now = self._clock.now()
+            db.execute(
+                "UPDATE bundle SET state = ? WHERE batch_id = ? AND group_number = ?"
+                " AND state IN (?, ?)",
+                (BundleState.REPLACED, batch_id, group, BundleState.BUILT, BundleState.SIGNED),
+            )
+            db.execute(
+                "INSERT INTO bundle (batch_id, group_number, number, built, state, created)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    batch_id,
+                    group,
+                    number,
+                    json.dumps(_plain(asdict(built))),
+                    BundleState.BUILT,
+                    rfc3339(now),
+                ),
+            )
+        return JournaledBundle(
+            batch_id, group, number, built, BundleState.BUILT, now, (), None, None, None, None, None
+        )
+
+    def newest(self, batch_id: str, group: int) -> JournaledBundle | None:
+        rows = self._file.read(
+            "SELECT * FROM bundle WHERE batch_id = ? AND group_number = ?"
+            " ORDER BY number DESC LIMIT 1",
+            (batch_id, group),
+        )
+        return _bundle_of(rows[0]) if rows else None
+
+    def open(self) -> list[JournaledBundle]:
+        """Those that are not over, oldest first."""
+        marks = ", ".join("?" * len(OVER))
+        rows = self._file.read(
+            f"SELECT * FROM bundle WHERE state NOT IN ({marks}) ORDER BY rowid",  # noqa: S608
+            tuple(sorted(OVER)),
+        )
+        return [_bundle_of(row) for row in rows]
+
+    def paid_from(self, account: str, chain: str) -> list[JournaledBundle]:
+        """All that an account of the wallet was to pay on a chain, oldest first."""
+        rows = self._file.read(
+            "SELECT * FROM bundle WHERE json_extract(built, '$.account') = ?"
+            " AND json_extract(built, '$.chain') = ? ORDER BY rowid",
+            (account, chain),
+        )
+        return [_bundle_of(row) for row in rows]
+
+    def first_after(self, batch_id: str, group: int, moment: datetime) -> int:
+        """The number of the first bundle of a group that was built after ``moment``, or of the
+        one that would be built next."""
+        rows = self._file.read(
+            "SELECT coalesce(min(CASE WHEN created > ? THEN number END), max(number) + 1) AS first"
+            " FROM bundle WHERE batch_id = ? AND group_number = ?",
+            (rfc3339(moment), batch_id, group),
+        )
+        return int(rows[0]["first"] or 1)
+
+    def sent_since(self, moment: datetime) -> list[JournaledBundle]:
+        """Those whose signatures left after ``moment``."""
+        rows = self._file.read("SELECT * FROM bundle WHERE sent_at > ?", (rfc3339(moment),))
+        return [_bundle_of(row) for row in rows]
+
+    def signed(self, bundle: JournaledBundle, signatures: Sequence[str]) -> None:
+        """Commit all signatures before any of them is shown to anybody."""
+        self._move(
+            bundle,
+            BundleState.SIGNED,
+            (BundleState.BUILT, BundleState.SIGNED),
+            signatures=json.dumps(list(signatures)),
+        )
+
+    def sent(self, bundle: JournaledBundle, server_at: datetime) -> bool:
+        """Commit that the signatures leave now; False where another run was first, or they left
+        before: then they must not leave. Raises PaidBefore when something else paid one of the
+        orders, or may have."""
+        return self._try(
+            bundle,
+            BundleState.SENT,
+            (BundleState.SIGNED,),
+            sent_at=rfc3339(self._clock.now()),
+            server_at=rfc3339(server_at),
+        )
+
+    def again(self, bundle: JournaledBundle) -> bool:
+        """Commit that the service does not have them for certain: the same ones may leave again."""
+        return self._try(bundle, BundleState.SIGNED, (BundleState.SENT, BundleState.UNKNOWN))
+
+    def unknown(self, bundle: JournaledBundle, code: str) -> None:
+        self._move(bundle, BundleState.UNKNOWN, (BundleState.SENT, BundleState.UNKNOWN), code=code)
+
+    def submitted(self, bundle: JournaledBundle) -> None:
+        """Commit that the service has them; on Solana that every part has left."""
+        self._move(bundle, BundleState.SUBMITTED, (*UNDER_WAY, BundleState.SIGNED))
+
+    def ended(
+        self,
+        bundle: JournaledBundle,
+        state: BundleState,
+        *,
+        tx_hash: str | None = None,
+        code: str | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Commit its outcome before it is shown."""
+        found = (BundleState.BUILT, BundleState.SIGNED, *UNDER_WAY)
+        self._move(bundle, state, found, tx_hash=tx_hash, code=code, reason=reason)
+
+    def _move(
+        self,
+        bundle: JournaledBundle,
+        state: BundleState,
+        before: Sequence[BundleState],
+        **values: Any,
+    ) -> None:
+        if not self._try(bundle, state, before, **values):
+            raise sqlite3.IntegrityError(
+                f"bundle {bundle.number} of batch {bundle.batch_id} cannot become {state}"
+            )
+
+    def _try(
+        self,
+        bundle: JournaledBundle,
+        state: BundleState,
+        before: Sequence[BundleState],
+        **values: Any,
+    ) -> bool:
+        columns = "".join(f", {name} = ?" for name in values)
+        marks = ", ".join("?" * len(before))
+        with self._file.write() as db:
+            changed = db.execute(
+                f"UPDATE bundle SET state = ?{columns}"  # noqa: S608
+                f" WHERE batch_id = ? AND group_number = ? AND number = ? AND state IN ({marks})",
+                (
+                    state,
+                    *values.values(),
+                    bundle.batch_id,
+                    bundle.group,
+                    bundle.number,
+                    *before,
+                ),
+            )
+            if changed.rowcount == 1 and bundle.built.kind == "evm":
+                self._note_payments(db, bundle, state)
+            return changed.rowcount == 1
+
+    def _note_payments(
+        self, db: sqlite3.Connection, bundle: JournaledBundle, state: BundleState
+    ) -> None:
+        """Of several operations one may have paid when the bundle failed: nobody else pays then."""
+        ids = [one.service_id for one in bundle.built.deposits]
+        if state is BundleState.SENT:
+            begin_bundle_payments(db, ids, rfc3339(self._clock.now()))
+        elif state is BundleState.CONFIRMED:
+            end_bundle_payments(db, ids, StepState.ACKED)
+        elif state is BundleState.FAILED and len(bundle.built.items) > 1:
+            end_bundle_payments(db, ids, StepState.UNKNOWN)
+        elif state not in UNDER_WAY:
+            end_bundle_payments(db, ids, StepState.REFUSED)
+
+
+def _newest(db: sqlite3.Connection, batch_id: str, group: int) -> sqlite3.Row | None:
+    row: sqlite3.Row | None = db.execute(
+        "SELECT * FROM bundle WHERE batch_id = ? AND group_number = ? ORDER BY number DESC LIMIT 1",
+        (batch_id, group),
+    ).fetchone()
+    return row
+
+
+def _plain(value: Any) -> Any:
+    """As JSON keeps it, where whole numbers have any size; moments in RFC 3339."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    return value
+
+
+def _built_of(text: str) -> Built:
+    told = json.loads(text)
+    items = tuple(
+        BundleItem(
+            **{
+                **one,
+                "deposits": tuple(
+                    BundleDeposit(**{**each, "expires": datetime.fromisoformat(each["expires"])})
+                    for each in one["deposits"]
+                ),
+            }
+        )
+        for one in told["items"]
+    )
+    needs = tuple(FundingNeed(**one) for one in told["needs"])
+    return Built(**{**told, "items": items, "needs": needs})
+
+
+def _bundle_of(row: sqlite3.Row) -> JournaledBundle:
+    return JournaledBundle(
+        row["batch_id"],
+        row["group_number"],
+        row["number"],
+        _built_of(row["built"]),
+        BundleState(row["state"]),
+        datetime.fromisoformat(row["created"]),
+        tuple(json.loads(row["signatures"])) if row["signatures"] else (),
+        datetime.fromisoformat(row["sent_at"]) if row["sent_at"] else None,
+        datetime.fromisoformat(row["server_at"]) if row["server_at"] else None,
+        row["tx_hash"],
+        row["code"],
+        row["reason"],
+    )

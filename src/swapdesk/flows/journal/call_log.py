@@ -1,0 +1,222 @@
+"""Writing calls without an intent: journaled before they leave, like any other.
+
+Calls made by hand have nothing confirmed to compare the answer with, so nothing is looked for
+by itself when the outcome is unknown; the call stands in the journal for a person to settle.
+A payment of a deposit stands here as well, from the faucet, from the profile's wallet or by a
+bundle: one for an order, whatever became of it, unless it was refused.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from swapdesk.clock import Clock
+from swapdesk.flows.journal.journal_file import JournalFile
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.order_log import OrderLog
+from swapdesk.wire.encoding.codec import rfc3339
+from swapdesk.wire.orders import Order
+
+PAYMENT = "/sandbox/deposits"
+"""The path of a payment from the faucet of a sandbox."""
+WALLET_PAYMENT = "/wallet/deposits"
+"""Stands for the path of a payment from the profile's own wallet."""
+BUNDLE_PAYMENT = "/wallet/bundles"
+"""Stands for the path of a payment by a bundle of the order's group (``bundle_log``)."""
+_PATHS = (PAYMENT, WALLET_PAYMENT, BUNDLE_PAYMENT)
+
+
+class PaidBefore(Exception):
+    """A payment of this order left before and was not refused; nothing may be paid again."""
+
+    def __init__(self, call: JournaledCall) -> None:
+        super().__init__(f"a payment of order {call.service_id} is {call.state}")
+        self.call = call
+
+
+@dataclass(frozen=True)
+class JournaledCall:
+    """One call. ``service_id`` is the order it created, when the answer named one, or the
+    order it paid."""
+
+    id: int
+    method: str
+    path: str
+    state: StepState
+    sent_at: datetime
+    status: int | None
+    request_id: str | None
+    code: str | None
+    service_id: str | None
+
+    @property
+    def pays(self) -> bool:
+        return self.path in _PATHS
+
+    @property
+    def by_bundle(self) -> bool:
+        """A payment of which the bundle of the group says what became of it."""
+        return self.path == BUNDLE_PAYMENT
+
+    @property
+    def by_wallet(self) -> bool:
+        """A payment of which the wallet's own records say what became of it."""
+        return self.path == WALLET_PAYMENT
+
+
+class CallLog:
+    """Every method raises JournalUnavailable when the journal cannot be written."""
+
+    def __init__(self, file: JournalFile, clock: Clock, orders: OrderLog) -> None:
+        self._file = file
+        self._clock = clock
+        self._orders = orders
+
+    def add(self, method: str, path: str, body: bytes) -> int:
+        """Commit that the call leaves now; its id in the journal."""
+        with self._file.write() as db:
+            row = db.execute(
+                "INSERT INTO call (method, path, body, state, sent_at) VALUES (?, ?, ?, ?, ?)",
+                (
+                    method,
+                    path,
+                    body.decode("utf-8", "replace"),
+                    StepState.SENT,
+                    rfc3339(self._clock.now()),
+                ),
+            )
+            assert row.lastrowid is not None  # an INSERT just happened
+            return row.lastrowid
+
+    def add_payment(self, service_id: str, body: bytes, *, path: str = PAYMENT) -> int:
+        """Commit that the payment of an order leaves now; its id in the journal.
+
+        The look and the entry are one transaction, so that of two processes one pays. Raises
+        PaidBefore when an earlier payment of the order left and was not refused.
+        """
+        with self._file.write() as db:
+            row = db.execute(_PAYMENT_OF, _payment_values(service_id)).fetchone()
+            if row is not None:
+                raise PaidBefore(_call_of(row))
+            added = db.execute(
+                "INSERT INTO call (method, path, body, state, sent_at, service_id)"
+                " VALUES ('POST', ?, ?, ?, ?, ?)",
+                (
+                    path,
+                    body.decode("utf-8", "replace"),
+                    StepState.SENT,
+                    rfc3339(self._clock.now()),
+                    service_id,
+                ),
+            )
+            assert added.lastrowid is not None  # an INSERT just happened
+            return added.lastrowid
+
+    def payment_of(self, service_id: str) -> JournaledCall | None:
+        """The payment of an order that left and was not refused, by whichever process."""
+        rows = self._file.read(_PAYMENT_OF, _payment_values(service_id))
+        return _call_of(rows[0]) if rows else None
+
+    def mark_done(self, call_id: int, *, status: int, request_id: str | None) -> None:
+        """Commit that the call was answered."""
+        self._settle(call_id, StepState.ACKED, status, request_id, None)
+
+    def mark_created(
+        self, call_id: int, order: Order, *, status: int, request_id: str | None
+    ) -> None:
+        """Commit the order the call created together with the end of the call."""
+        with self._file.write() as db:
+            db.execute(
+                "UPDATE call SET state = ?, status = ?, request_id = ?, service_id = ?"
+                " WHERE id = ?",
+                (StepState.ACKED, status, request_id, order.service_id, call_id),
+            )
+            self._orders.put(db, order, "create")
+
+    def mark_refused(
+        self, call_id: int, *, code: str, status: int | None = None, request_id: str | None = None
+    ) -> None:
+        """Commit that nothing happened."""
+        self._settle(call_id, StepState.REFUSED, status, request_id, code)
+
+    def mark_unknown(
+        self, call_id: int, *, code: str, status: int | None = None, request_id: str | None = None
+    ) -> None:
+        """Commit that nobody knows whether it happened."""
+        self._settle(call_id, StepState.UNKNOWN, status, request_id, code)
+
+    def unresolved(self) -> list[JournaledCall]:
+        """Calls without a known outcome, oldest first; also those a crash interrupted. What a
+        bundle pays is told with its batch."""
+        rows = self._file.read(
+            "SELECT * FROM call WHERE state IN (?, ?) AND path <> ? ORDER BY id",
+            (StepState.SENT, StepState.UNKNOWN, BUNDLE_PAYMENT),
+        )
+        return [_call_of(row) for row in rows]
+
+    def _settle(
+        self,
+        call_id: int,
+        state: StepState,
+        status: int | None,
+        request_id: str | None,
+        code: str | None,
+    ) -> None:
+        with self._file.write() as db:
+            db.execute(
+                "UPDATE call SET state = ?, status = ?, request_id = ?, code = ? WHERE id = ?",
+                (state, status, request_id, code, call_id),
+            )
+
+
+_PAYMENT_OF = (
+    "SELECT * FROM call WHERE path IN (?, ?, ?) AND service_id = ? AND state <> ? ORDER BY id"
+)
+
+
+def _payment_values(service_id: str) -> tuple[str, ...]:
+    return (*_PATHS, service_id, StepState.REFUSED)
+
+
+def begin_bundle_payments(db: sqlite3.Connection, service_ids: Sequence[str], now: str) -> None:
+    """Note inside a transaction that a bundle pays these orders from now on, so that nothing else
+    does. Raises PaidBefore when another payment of one of them left and was not refused."""
+    for service_id in service_ids:
+        row = db.execute(_PAYMENT_OF, _payment_values(service_id)).fetchone()
+        if row is not None and row["path"] != BUNDLE_PAYMENT:
+            raise PaidBefore(_call_of(row))
+        if row is not None:
+            db.execute("UPDATE call SET state = ? WHERE id = ?", (StepState.SENT, row["id"]))
+            continue
+        db.execute(
+            "INSERT INTO call (method, path, body, state, sent_at, service_id)"
+            " VALUES ('POST', ?, '', ?, ?, ?)",
+            (BUNDLE_PAYMENT, StepState.SENT, now, service_id),
+        )
+
+
+def end_bundle_payments(
+    db: sqlite3.Connection, service_ids: Sequence[str], state: StepState
+) -> None:
+    """Note inside a transaction what became of what a bundle paid."""
+    db.executemany(
+        "UPDATE call SET state = ? WHERE path = ? AND service_id = ? AND state <> ?",
+        [(state, BUNDLE_PAYMENT, one, StepState.REFUSED) for one in service_ids],
+    )
+
+
+def _call_of(row: sqlite3.Row) -> JournaledCall:
+    return JournaledCall(
+        id=row["id"],
+        method=row["method"],
+        path=row["path"],
+        state=StepState(row["state"]),
+        sent_at=datetime.fromisoformat(row["sent_at"]),
+        status=row["status"],
+        request_id=row["request_id"],
+        code=row["code"],
+        service_id=row["service_id"],
+    )

@@ -1,0 +1,141 @@
+"""The steps of on-chain swaps in the journal: each committed before what it does.
+
+A step goes PREPARED, SENT, and then ACKED, REFUSED or UNKNOWN. What came of it (a hash, a
+signature) stands with it, so that whoever takes the swap on later does not do it twice.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from swapdesk.clock import Clock
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.journal_file import JournalFile, JournalUnavailable
+from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.wire.encoding.codec import rfc3339
+
+
+@dataclass(frozen=True)
+class SwapStep:
+    """``told`` is what came of it, by name. ``server_at`` is by the clock of the service."""
+
+    seq: int
+    name: str
+    state: StepState
+    digest: str
+    told: dict[str, Any]
+    sent_at: datetime | None
+    server_at: datetime | None
+    code: str | None
+
+
+class DexLog:
+    """Writes raise JournalUnavailable; then nothing with a side effect may be done."""
+
+    def __init__(self, file: JournalFile, clock: Clock) -> None:
+        self._file = file
+        self._clock = clock
+
+    def begin(self, intent_id: str, name: str, digest: str) -> int:
+        """Commit a step, PREPARED; its place."""
+        with self._file.write() as db:
+            (last,) = db.execute(
+                "SELECT coalesce(max(seq), 0) FROM step WHERE intent_id = ?", (intent_id,)
+            ).fetchone()
+            db.execute(
+                "INSERT INTO step (intent_id, seq, name, state, digest) VALUES (?, ?, ?, ?, ?)",
+                (intent_id, last + 1, name, StepState.PREPARED, digest),
+            )
+            return int(last) + 1
+
+    def sent(
+        self, intent_id: str, seq: int, *, server_at: datetime | None = None, **told: Any
+    ) -> None:
+        """Commit that what the step does is done now."""
+        now = rfc3339(self._clock.now())
+        at = None if server_at is None else rfc3339(server_at)
+        self._set(intent_id, seq, StepState.SENT, told, sent_at=now, server_at=at)
+
+    def acked(self, intent_id: str, seq: int, **told: Any) -> None:
+        self._set(intent_id, seq, StepState.ACKED, told)
+
+    def refused(self, intent_id: str, seq: int, code: str) -> None:
+        self._set(intent_id, seq, StepState.REFUSED, {}, code=code)
+
+    def unknown(self, intent_id: str, seq: int, code: str) -> None:
+        self._set(intent_id, seq, StepState.UNKNOWN, {}, code=code)
+
+    def steps(self, intent_id: str) -> list[SwapStep]:
+        """In the order they were begun."""
+        rows = self._file.read("SELECT * FROM step WHERE intent_id = ? ORDER BY seq", (intent_id,))
+        return [
+            SwapStep(
+                row["seq"],
+                row["name"],
+                StepState(row["state"]),
+                row["digest"],
+                _told(row["result"]),
+                datetime.fromisoformat(row["sent_at"]) if row["sent_at"] else None,
+                datetime.fromisoformat(row["server_at"]) if row["server_at"] else None,
+                row["code"],
+            )
+            for row in rows
+        ]
+
+    def last(self, intent_id: str, name: str) -> SwapStep | None:
+        """The newest step of a name."""
+        return next((one for one in self.steps(intent_id)[::-1] if one.name == name), None)
+
+    def order_of(self, intent_id: str) -> str | None:
+        """The order that a swap became."""
+        rows = self._file.read(
+            "SELECT service_id FROM known_order WHERE intent_id = ?", (intent_id,)
+        )
+        return str(rows[0]["service_id"]) if rows else None
+
+    def open_swaps(self) -> list[Intent]:
+        """On-chain swaps that are neither over nor confirmed to the service, oldest first."""
+        rows = self._file.read(
+            "SELECT intent.frozen FROM intent JOIN step ON step.intent_id = intent.id"
+            " AND step.seq = (SELECT max(seq) FROM step WHERE intent_id = intent.id)"
+            " WHERE json_extract(intent.frozen, '$.route') = 'dex' AND intent.state IN (?, ?, ?)"
+            " AND step.state NOT IN (?, ?) AND NOT (step.name = 'confirm' AND step.state = ?)"
+            " ORDER BY intent.created",
+            (
+                IntentState.OPEN,
+                IntentState.UNKNOWN,
+                IntentState.CREATED,
+                StepState.REFUSED,
+                StepState.ABANDONED_BY_USER,
+                StepState.ACKED,
+            ),
+        )
+        return [Intent.from_json(json.loads(row["frozen"])) for row in rows]
+
+    def _set(
+        self, intent_id: str, seq: int, state: StepState, told: dict[str, Any], **values: Any
+    ) -> None:
+        if told:
+            values["result"] = json.dumps(told)
+        columns = "".join(f", {name} = ?" for name in values)
+        with self._file.write() as db:
+            changed = db.execute(
+                f"UPDATE step SET state = ?{columns}"  # noqa: S608
+                " WHERE intent_id = ? AND seq = ?",
+                (state, *values.values(), intent_id, seq),
+            )
+            if changed.rowcount != 1:
+                raise JournalUnavailable(f"no step {seq} of intent {intent_id} in the journal")
+
+
+def _told(result: str | None) -> dict[str, Any]:
+    """A create keeps the bare id of its order."""
+    if not result:
+        return {}
+    if not result.startswith("{"):
+        return {"order": result}
+    found = json.loads(result)
+    return found if isinstance(found, dict) else {}

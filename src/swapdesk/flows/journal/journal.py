@@ -1,0 +1,61 @@
+"""The write-ahead log of the desk: intents before their side effect, outcomes before they show.
+
+``journal.intents`` holds what was confirmed and how each request ended, ``journal.orders``
+every order this desk knows, ``journal.swaps`` the steps of swaps on chains, ``journal.batches``
+files of recipients and what became of every row, ``journal.bundles`` how their groups are paid,
+``journal.payments`` which transactions of the wallet that takes,
+``journal.withdrawals`` what came back from smart accounts, and ``journal.calls`` writing calls
+made without an intent. All live in one file, so that an order and the end of its intent are one
+commit.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from swapdesk.clock import Clock
+from swapdesk.flows.journal.batch_log import BatchLog
+from swapdesk.flows.journal.bundle_log import BundleLog
+from swapdesk.flows.journal.call_log import CallLog
+from swapdesk.flows.journal.dex_log import DexLog
+from swapdesk.flows.journal.intent_log import IntentLog
+from swapdesk.flows.journal.journal_file import JournalFile
+from swapdesk.flows.journal.order_log import OrderLog
+from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
+from swapdesk.flows.journal.withdrawal_log import WithdrawalLog
+
+
+class Journal:
+    """Open with :meth:`open`. ``problem`` says why nothing can be written, if so."""
+
+    def __init__(self, file: JournalFile, clock: Clock) -> None:
+        self._file = file
+        self._clock = clock
+        self._beside: JournalFile | None = None
+        self.orders = OrderLog(file, clock)
+        self.intents = IntentLog(file, clock, self.orders)
+        self.swaps = DexLog(file, clock)
+        self.batches = BatchLog(file, clock)
+        self.bundles = BundleLog(file, clock)
+        self.payments = WalletPaymentLog(file, clock)
+        self.withdrawals = WithdrawalLog(file, clock)
+        self.calls = CallLog(file, clock, self.orders)
+
+    @classmethod
+    def open(cls, path: Path, clock: Clock) -> Journal:
+        return cls(JournalFile.open(path), clock)
+
+    @property
+    def problem(self) -> str | None:
+        return self._file.problem
+
+    def order_writer(self) -> OrderLog:
+        """The orders over a connection of their own, to be written from a thread."""
+        if self._beside is None:
+            self._beside = self._file.beside()
+        return OrderLog(self._beside, self._clock)
+
+    def close(self) -> None:
+        if self._beside is not None:
+            self._beside.close()
+        self._file.close()

@@ -1,0 +1,113 @@
+"""The file behind the journal: SQLite, WAL, ``synchronous=FULL``, mode 0600, many processes.
+
+Without a journal there are no side effects: every write raises JournalUnavailable when the
+file cannot take it, and nothing may be sent then.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from swapdesk.flows.journal.journal_schema import SCHEMA, SCHEMA_VERSION
+
+
+class JournalUnavailable(Exception):
+    """The journal cannot be used, so nothing with a side effect may be sent."""
+
+
+class JournalFile:
+    """One connection to the journal. ``problem`` says why it cannot be written, if it cannot."""
+
+    def __init__(
+        self, connection: sqlite3.Connection | None, problem: str | None, path: Path | None = None
+    ) -> None:
+        self._connection = connection
+        self.problem = problem
+        self._path = path
+        self._one_at_a_time = threading.RLock()
+        self.writes = 0
+        """Transactions begun over this connection."""
+
+    @classmethod
+    def open(cls, path: Path) -> JournalFile:
+        """The file at ``path``, made when absent. A file that cannot be used is kept as it is
+        and nothing is written to it, with ``problem`` saying why."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not path.exists():
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR, 0o600))
+            loose = path.stat().st_mode & 0o077
+            if loose or path.is_symlink():
+                return cls(None, f"{path.name} must be a plain file of mode 0600")
+            connection = sqlite3.connect(path, timeout=0.5, isolation_level=None)
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version > SCHEMA_VERSION:
+                return cls(None, f"{path.name} was written by a newer swapdesk")
+            connection.executescript(SCHEMA)
+            connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            checked = connection.execute("PRAGMA quick_check").fetchone()[0]
+            if checked != "ok":
+                return cls(None, f"{path.name} is damaged; it is kept as it is")
+        except FileExistsError:
+            return cls.open(path)
+        except (OSError, sqlite3.Error) as error:
+            return cls(None, f"{path.name}: {error}")
+        return cls(connection, None, path)
+
+    def beside(self) -> JournalFile:
+        """Another connection to the same file, for writes from one thread at a time."""
+        if self._path is None or self._connection is None:
+            return JournalFile(None, self.problem)
+        try:
+            connection = sqlite3.connect(
+                self._path, timeout=0.5, isolation_level=None, check_same_thread=False
+            )
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA synchronous=FULL")
+        except sqlite3.Error as error:
+            return JournalFile(None, f"{self._path.name}: {error}")
+        return JournalFile(connection, None, self._path)
+
+    def close(self) -> None:
+        with self._one_at_a_time:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+                self.problem = "the journal is closed"
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        with self._one_at_a_time:
+            if self._connection is None:
+                raise JournalUnavailable(self.problem or "the journal is closed")
+            try:
+                self.writes += 1
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                except BaseException:
+                    self._connection.execute("ROLLBACK")
+                    raise
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise JournalUnavailable(str(error)) from error
+
+    def read(self, query: str, values: tuple[Any, ...]) -> list[sqlite3.Row]:
+        """Rows of a query; none from a journal that could not be opened."""
+        if self._connection is None:
+            return []
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise JournalUnavailable(str(error)) from error

@@ -1,0 +1,80 @@
+"""What the journal holds: states of intents and of their requests, and orders as last known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Literal
+
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.standing import Verdict
+from swapdesk.flows.journal.process_identity import ProcessIdentity
+from swapdesk.wire.orders import Order
+
+Source = Literal["create", "read", "stream", "list", "journal"]
+"""Where a state of an order was seen."""
+
+
+class IntentState(StrEnum):
+    OPEN = "open"
+    CREATED = "created"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    NOT_CREATED = "not_created"
+    ABANDONED = "abandoned"
+
+
+class StepState(StrEnum):
+    """Only PREPARED may be dropped silently; SENT without an outcome counts as UNKNOWN."""
+
+    PREPARED = "PREPARED"
+    SENT = "SENT"
+    ACKED = "ACKED"
+    REFUSED = "REFUSED"
+    UNKNOWN = "UNKNOWN"
+    RESOLVED_YES = "RESOLVED_YES"
+    RESOLVED_NO = "RESOLVED_NO"
+    ABANDONED_BY_USER = "ABANDONED_BY_USER"
+
+
+@dataclass(frozen=True)
+class JournaledStep:
+    intent_id: str
+    seq: int
+    name: str
+    state: StepState
+    sent_at: datetime | None
+    """By the clock of the desk."""
+    server_at: datetime | None
+    """The same moment by the clock of the service, as far as it was known."""
+    status: int | None
+    request_id: str | None
+    code: str | None
+
+
+@dataclass(frozen=True)
+class JournaledIntent:
+    intent: Intent
+    state: IntentState
+    owner: ProcessIdentity
+
+
+@dataclass(frozen=True)
+class JournaledOrder:
+    """An order as last known. ``verdict`` says whether its deposit address may be shown."""
+
+    order: Order
+    intent_id: str | None
+    ended: bool
+    verdict: Verdict
+    first_seen: datetime
+    seen_at: datetime
+    source: str
+    accepted: Decimal | None = None
+    """Output below the confirmed one that the user accepted since, in the token received."""
+
+    @property
+    def withheld(self) -> str | None:
+        return self.verdict.withheld

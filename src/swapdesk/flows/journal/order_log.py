@@ -1,0 +1,318 @@
+"""Every order this desk knows and every different state it was seen in."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from decimal import Decimal
+
+from swapdesk.clock import Clock
+from swapdesk.flows.intents.standing import (
+    FOREIGN,
+    MAY_FOLLOW,
+    RELEASED,
+    Standing,
+    Verdict,
+    contradiction,
+)
+from swapdesk.flows.journal.folding import PINNED, contradicts, display_of, ended, fold
+from swapdesk.flows.journal.journal_file import JournalFile
+from swapdesk.flows.journal.journal_records import JournaledOrder, Source
+from swapdesk.flows.journal.written_orders import WrittenOrders
+from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
+from swapdesk.wire.encoding.numbers import plain
+from swapdesk.wire.orders import DisplayStatus, Order
+
+FIRST_EVENTS = 20
+NEWEST_EVENTS = 180
+"""States kept of one order; those between the first and the newest go."""
+_SLACK = 20
+_LOAD = 100
+
+
+class OrderLog:
+    """Orders as last known, and the states each was seen in."""
+
+    def __init__(self, file: JournalFile, clock: Clock) -> None:
+        self._file = file
+        self._clock = clock
+        self._written = WrittenOrders(file)
+        self._events: dict[str, int] = {}
+
+    def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
+        """Commit newest states, each with whether its end was confirmed, in one transaction."""
+        try:
+            with self._file.write() as db:
+                self._written.begin(db)
+                for order, source, ended in orders:
+                    self._take(db, order, source, ended=ended)
+                    self._written.trust(order.service_id)
+        except BaseException:
+            self._written.taken_back()
+            raise
+        self._written.end()
+
+    def settle(self, service_id: str, verdict: Verdict) -> Verdict:
+        """Move an order to another standing, where that is allowed; what stands afterwards."""
+        with self._file.write() as db:
+            return self._settle(db, service_id, verdict)
+
+    def accept_output(self, service_id: str, out_amount: Decimal) -> Verdict:
+        """The user takes ``out_amount`` (of the token received) for what was confirmed; what
+        stands afterwards. Only a lower output is released by that."""
+        with self._file.write() as db:
+            stands = self._settle(db, service_id, RELEASED, only_from=Standing.LOWER)
+            if stands.payable:
+                db.execute(
+                    "INSERT OR REPLACE INTO accepted_output (service_id, out_amount) VALUES (?, ?)",
+                    (service_id, plain(out_amount)),
+                )
+            return stands
+
+    def all(self) -> list[JournaledOrder]:
+        """Every order this desk knows, newest first."""
+        return [
+            self._order_of(row)
+            for row in self._file.read("SELECT * FROM order_row ORDER BY first_seen DESC", ())
+        ]
+
+    def each(self) -> Iterator[JournaledOrder]:
+        """Every order this desk knows, read a few at a time."""
+        after = 0
+        while rows := self._file.read(
+            "SELECT * FROM order_row WHERE place > ? ORDER BY place LIMIT ?",
+            (after, _LOAD),
+        ):
+            after = rows[-1]["place"]
+            yield from map(self._order_of, rows)
+
+    def of_intents(self) -> list[JournaledOrder]:
+        """The orders that were confirmed here, newest first; those of others are not read."""
+        return [
+            self._order_of(row)
+            for row in self._file.read(
+                "SELECT * FROM order_row WHERE intent_id > '' ORDER BY first_seen DESC", ()
+            )
+        ]
+
+    def ids(self) -> set[str]:
+        """Every order this desk knows."""
+        rows = self._file.read("SELECT service_id FROM known_order", ())
+        return {row["service_id"] for row in rows}
+
+    def ids_of_others(self, intent_id: str) -> set[str]:
+        """Orders that other intents became."""
+        rows = self._file.read(
+            "SELECT service_id FROM known_order WHERE intent_id > '' AND intent_id != ?",
+            (intent_id,),
+        )
+        return {row["service_id"] for row in rows}
+
+    def seen_before(self, moment: datetime) -> set[str]:
+        """Ids of the orders that were first seen before ``moment``."""
+        rows = self._file.read("SELECT service_id, first_seen FROM known_order", ())
+        return {
+            row["service_id"] for row in rows if datetime.fromisoformat(row["first_seen"]) < moment
+        }
+
+    def deposit_addresses(self) -> frozenset[str]:
+        """Where the orders this desk knows are to be paid."""
+        rows = self._file.read(
+            "SELECT DISTINCT json_extract(last, '$.depositAddress') AS address FROM known_order"
+            " WHERE json_valid(last)",
+            (),
+        )
+        return frozenset(row["address"] for row in rows if row["address"])
+
+    def verdict(self, service_id: str) -> Verdict | None:
+        """What stands of an order, None when the journal has none of this id."""
+        rows = self._file.read(
+            "SELECT standing, withheld FROM known_order WHERE service_id = ?", (service_id,)
+        )
+        return Verdict(Standing(rows[0]["standing"]), rows[0]["withheld"]) if rows else None
+
+    def get(self, service_id: str) -> JournaledOrder | None:
+        rows = self._file.read("SELECT * FROM order_row WHERE service_id = ?", (service_id,))
+        return self._order_of(rows[0]) if rows else None
+
+    def events(self, service_id: str) -> list[tuple[datetime, str, Order]]:
+        """Every different state seen of an order: when, from where, and the order then."""
+        return [
+            (
+                datetime.fromisoformat(row["at"]),
+                row["source"],
+                decode(Order, row["raw"].encode(), side="client"),
+            )
+            for row in self._file.read(
+                "SELECT at, source, raw FROM event WHERE service_id = ? ORDER BY id", (service_id,)
+            )
+        ]
+
+    def latest(self, count: int) -> list[tuple[datetime, Order]]:
+        """The newest states seen of any order, newest first, each with its time."""
+        rows = self._file.read("SELECT at, raw FROM event ORDER BY id DESC LIMIT ?", (count,))
+        return [
+            (datetime.fromisoformat(row["at"]), decode(Order, row["raw"].encode(), side="client"))
+            for row in rows
+        ]
+
+    def put(
+        self,
+        db: sqlite3.Connection,
+        order: Order,
+        source: Source,
+        *,
+        verdict: Verdict = FOREIGN,
+        intent_id: str | None = None,
+        ended: bool = False,
+    ) -> Verdict:
+        """Write the newest state inside a transaction of the caller; what stands afterwards.
+
+        What is to be paid, and to whom it goes, is written once: a state that names something
+        else is kept among the events and hides the address for good. One that says less, or
+        comes from a desk that is behind, is folded into what is known.
+        """
+        decided = self._take(db, order, source, verdict, intent_id, ended=ended)
+        return decided or self._settle(db, order.service_id, verdict)
+
+    def _take(
+        self,
+        db: sqlite3.Connection,
+        order: Order,
+        source: Source,
+        verdict: Verdict = FOREIGN,
+        intent_id: str | None = None,
+        *,
+        ended: bool,
+    ) -> Verdict | None:
+        """As :meth:`put`; None when the standing of a known order is where it was."""
+        # The tokens of an order never change, so its events do without them.
+        lean, raw = encode_twice(order)
+        now = rfc3339(self._clock.now())
+        known = self._written.last(db, order.service_id)
+        if known is None or _differs(known, order):
+            self._add_event(db, order.service_id, lean, now, source)
+        kept = order if known is None else _kept(known, order)
+        if kept == order:
+            # The tracker holds this one, so that there are not two of each.
+            kept = order
+        else:
+            raw = encode_twice(kept)[1]
+        self._written.keep(kept, raw)
+        if known is None:
+            db.execute(
+                "INSERT INTO known_order (service_id, intent_id, last, display, ended, standing,"
+                " withheld, first_seen, seen_at, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    order.service_id,
+                    intent_id,
+                    raw,
+                    order.display_status,
+                    int(ended),
+                    verdict.standing,
+                    verdict.withheld,
+                    now,
+                    now,
+                    source,
+                ),
+            )
+            return verdict
+        reason = contradicts(known, order)
+        if reason is not None:
+            # What stands in the file is what was known before.
+            self._written.forget(order.service_id)
+            return self._settle(db, order.service_id, contradiction(reason))
+        db.execute(
+            "UPDATE known_order SET last = ?, display = ?, ended = max(ended, ?),"
+            " intent_id = coalesce(intent_id, ?), seen_at = ?, source = ? WHERE service_id = ?",
+            (raw, kept.display_status, int(ended), intent_id, now, source, order.service_id),
+        )
+        return None
+
+    def _add_event(
+        self, db: sqlite3.Connection, name: str, lean: str, now: str, source: Source
+    ) -> None:
+        db.execute(
+            "INSERT INTO event (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
+            (name, now, source, lean),
+        )
+        count = self._events.get(name)
+        if count is None:
+            (count,) = db.execute(
+                "SELECT count(*) FROM event WHERE service_id = ?", (name,)
+            ).fetchone()
+        else:
+            count += 1
+        if count > FIRST_EVENTS + NEWEST_EVENTS + _SLACK:
+            db.execute(
+                "DELETE FROM event WHERE service_id = ?1"
+                " AND id NOT IN (SELECT id FROM event WHERE service_id = ?1 ORDER BY id LIMIT ?2)"
+                " AND id NOT IN (SELECT id FROM event WHERE service_id = ?1"
+                " ORDER BY id DESC LIMIT ?3)",
+                (name, FIRST_EVENTS, NEWEST_EVENTS),
+            )
+            count = FIRST_EVENTS + NEWEST_EVENTS
+        self._events[name] = count
+
+    def _settle(
+        self,
+        db: sqlite3.Connection,
+        service_id: str,
+        verdict: Verdict,
+        *,
+        only_from: Standing | None = None,
+    ) -> Verdict:
+        row = db.execute(
+            "SELECT standing, withheld FROM known_order WHERE service_id = ?", (service_id,)
+        ).fetchone()
+        if row is None:
+            return verdict
+        stands = Verdict(Standing(row["standing"]), row["withheld"])
+        if verdict.standing not in MAY_FOLLOW[stands.standing]:
+            return stands
+        if only_from is not None and stands.standing is not only_from:
+            return stands
+        db.execute(
+            "UPDATE known_order SET standing = ?, withheld = ? WHERE service_id = ?",
+            (verdict.standing, verdict.withheld, service_id),
+        )
+        return verdict
+
+    def _order_of(self, row: sqlite3.Row) -> JournaledOrder:
+        try:
+            order = decode(Order, row["last"].encode(), side="client")
+        except CodecError:
+            order = Order(service_id=row["service_id"])
+        return JournaledOrder(
+            order=order,
+            intent_id=row["intent_id"],
+            ended=bool(row["ended"]),
+            verdict=Verdict(Standing(row["standing"]), row["withheld"]),
+            first_seen=datetime.fromisoformat(row["first_seen"]),
+            seen_at=datetime.fromisoformat(row["seen_at"]),
+            source=row["source"],
+            accepted=None if row["accepted"] is None else Decimal(row["accepted"]),
+        )
+
+
+def _kept(known: Order, order: Order) -> Order:
+    """What is written of a sighting: never less to be paid and never a state before the known
+    one. A state this desk has no word for stands as the caller saw it."""
+    folded = fold(known, order)
+    if folded is not None:
+        return folded
+    if ended(display_of(known)) or display_of(order) in frozenset(DisplayStatus):
+        return known
+    pinned = {name: getattr(known, name) for name in PINNED}
+    return order.model_copy(update={name: one for name, one in pinned.items() if one is not None})
+
+
+def _differs(known: Order, order: Order) -> bool:
+    """Whether two sightings tell apart more than when the service last wrote."""
+    news = order.__dict__
+    return any(
+        news[name] is not old and news[name] != old
+        for name, old in known.__dict__.items()
+        if name != "modified"
+    )

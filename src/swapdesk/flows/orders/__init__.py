@@ -1,0 +1,1 @@
+"""What one order means: its case, its words, its times, its amounts."""

@@ -1,0 +1,190 @@
+"""Orders for other programs: CSV and JSON with exact amounts and ISO 8601 times.
+
+A deposit address that must not be paid is left out. No cell of the CSV is a formula to a
+spreadsheet, whatever a service wrote; the file is new, whole and readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
+from difflib import get_close_matches
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.notation import copied_amount, iso
+from swapdesk.flows.orders.order_account import kept_by_provider
+from swapdesk.flows.orders.order_pair import payout_hash
+from swapdesk.flows.orders.order_route import route_of
+from swapdesk.flows.orders.order_sentence import next_actor
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.paths import Home, write_private
+from swapdesk.wire.encoding.codec import encode_json
+
+FORMULA = frozenset("=+-@\t\r＝＋－＠")
+_FORMULA = re.compile(r"^(?=[\t\r])|(?:^|(?<=;))(?=\s*[=+\-@＝＋－＠])")
+"""A cell that begins so is a formula to a spreadsheet; where a comma is a decimal sign, the
+spreadsheet begins another cell behind each semicolon."""
+ROWS = "orders"
+
+
+class ExportForm(StrEnum):
+    CSV = "csv"
+    JSON = "json"
+
+
+def export_rows(orders: Iterable[TrackedOrder], now: datetime) -> list[dict[str, Any]]:
+    """One flat row an order; amounts are Decimals, times are aware datetimes."""
+    return [_row(tracked, now) for tracked in orders]
+
+
+def export_bytes(orders: Iterable[TrackedOrder], now: datetime, form: ExportForm) -> bytes:
+    """The whole file, UTF-8; a CSV has its heads also without any order."""
+    rows = export_rows(orders, now)
+    if form is ExportForm.JSON:
+        return encode_json({ROWS: rows, "total": len(rows), "at": now}) + b"\n"
+    return _csv(rows)
+
+
+def export_name(now: datetime, form: ExportForm) -> str:
+    """``swapdesk-orders-20261120-140211Z.csv``."""
+    return f"swapdesk-orders-{now:%Y%m%d-%H%M%S}Z.{form}"
+
+
+def write_export(first: Path, content: bytes) -> Path:
+    """Write a new file (0600) and return where it stands. Nothing that exists is replaced: a
+    name that is taken gets a number. Raises OSError."""
+    first.parent.mkdir(parents=True, exist_ok=True)
+    for number in range(100):
+        path = first if not number else first.with_name(f"{first.stem}-{number}{first.suffix}")
+        try:
+            _write_whole(path, content)
+        except FileExistsError:
+            continue
+        return path
+    raise FileExistsError(f"{first} and 99 more names are taken")
+
+
+def write_export_file(path: Path, content: bytes) -> None:
+    """Write to a place that was named; an existing file is replaced as a whole."""
+    write_private(path, content, replace=True)
+
+
+def export_directory(home: Home, person: Path) -> Path:
+    """Where a person looks for what was saved: their ``Downloads``, else beside the data. A
+    desk that has all in one place keeps its exports there too."""
+    downloads = person / "Downloads"
+    own = home.config == home.data
+    return downloads if downloads.is_dir() and not own else home.data / "exports"
+
+
+class UnknownForm(ValueError):
+    """A name that ends in no form of export; the text says which one to write."""
+
+
+def form_of(path: Path) -> ExportForm:
+    """CSV or JSON by how the name ends. Raises UnknownForm with the nearest of both."""
+    suffix = path.suffix.lower()
+    known = [f".{form}" for form in ExportForm]
+    if suffix in known:
+        return ExportForm(suffix[1:])
+    nearest = get_close_matches(suffix, known, n=1, cutoff=0.0)
+    wanted = path.with_suffix(nearest[0] if suffix and nearest else known[0]).name
+    raise UnknownForm(f'Orders are written as {" or ".join(known)}: write "{wanted}".')
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """A reader sees the whole file or none: it is written beside its place and linked to it."""
+    beside = path.with_name(f".{path.name}.part")
+    write_private(beside, content, replace=True)
+    try:
+        path.hardlink_to(beside)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _row(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
+    order, intent, summary = tracked.order, tracked.intent, summarise(tracked, now)
+    sent, received = tracked.symbols
+    hidden = tracked.withheld is not None
+    return {
+        "serviceId": order.service_id,
+        "created": order.created,
+        "expires": order.expires,
+        "finished": order.order_finished_received,
+        "state": summary.word,
+        "displayStatus": display_of(order),
+        "ended": tracked.ended,
+        "route": route_of(order).value,
+        "provider": order.swap_name,
+        "fixed": order.fixed,
+        "sendAmount": order.in_amount,
+        "sendSymbol": sent,
+        "sendChain": order.in_token.chain_data.short_name if order.in_token else None,
+        "sendUsd": order.in_amount_usd,
+        "getAmount": order.out_amount,
+        "getSymbol": received,
+        "getChain": order.out_token.chain_data.short_name if order.out_token else None,
+        "getUsd": order.out_amount_usd,
+        "quotedGetAmount": order.quoted_out_amount or (intent.amount_out if intent else None),
+        "rerouted": bool(order.rerouted),
+        "depositAddress": None if hidden else order.deposit_address,
+        "depositMemo": None if hidden else order.deposit_tag,
+        "recipient": order.receiver_address,
+        "recipientLabel": intent.recipient_label if intent is not None else None,
+        "recipientMemo": order.receiver_tag,
+        "payoutHash": payout_hash(order),
+        "refundAddress": order.refund_address,
+        "refundAmount": order.refund_amount,
+        "refundKept": kept_by_provider(order),
+        "refundChain": order.refund_chain,
+        "refundHash": order.refund_hash,
+        "money": summary.money,
+        "next": next_actor(summary),
+        "withheld": tracked.withheld,
+        "seen": tracked.seen_at,
+        "source": tracked.source,
+    }
+
+
+def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([_cell(row[name]) for name in COLUMNS] for row in rows)
+    return text.getvalue().encode()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return copied_amount(value)
+    if isinstance(value, datetime):
+        return iso(value)
+    return inert(str(value))
+
+
+def inert(text: str) -> str:
+    """Text that no spreadsheet evaluates: an apostrophe before what would be a formula."""
+    return _FORMULA.sub("'", text)
+
+
+COLUMNS = (
+    "serviceId", "created", "expires", "finished", "state", "displayStatus", "ended", "route",
+    "provider", "fixed", "sendAmount", "sendSymbol", "sendChain", "sendUsd", "getAmount",
+    "getSymbol", "getChain", "getUsd", "quotedGetAmount", "rerouted", "depositAddress",
+    "depositMemo", "recipient", "recipientLabel", "recipientMemo", "payoutHash",
+    "refundAddress", "refundAmount", "refundKept", "refundChain", "refundHash", "money", "next",
+    "withheld", "seen", "source",
+)  # fmt: skip
+"""The columns of the CSV and the names in the JSON, in this sequence."""

@@ -1,0 +1,177 @@
+"""What happened to an order, leg by leg, from the states that the journal kept.
+
+A time is when this desk saw the step, or what the order itself says of its creation and end.
+A step that was passed unseen has no time; nothing is invented (spec: Order, States).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
+
+StepMark = Literal["past", "now", "future", "trouble", "ended"]
+Seen = tuple[datetime, str, Order]
+"""When, from where, and the order then: a row of the journal's event log."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """``expected`` times lie ahead and are estimates of the service."""
+
+    mark: StepMark
+    at: datetime | None
+    text: str
+    expected: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Leg:
+    title: str
+    word: str
+    steps: tuple[Step, ...]
+
+
+_PLACES = (LegStatus.CONFIRMING, LegStatus.EXCHANGING, LegStatus.SENDING, LegStatus.FINISHED)
+_REACHED = {
+    LegStatus.CONFIRMING: 0,
+    LegStatus.EXCHANGING: 1,
+    LegStatus.VERIFYING: 1,
+    LegStatus.SENDING: 2,
+    LegStatus.FINISHED: 3,
+    LegStatus.FALLBACK: 3,
+}
+_WORDS = {
+    LegStatus.CONFIRMING: "confirming",
+    LegStatus.EXCHANGING: "exchanging",
+    LegStatus.SENDING: "sending",
+    LegStatus.FINISHED: "finished",
+    LegStatus.FAILED: "failed",
+    LegStatus.REFUNDED: "refunded",
+    LegStatus.VERIFYING: "on hold",
+    LegStatus.EXPIRED: "expired",
+    LegStatus.FALLBACK: "paid by fallback",
+}
+_LOWEST = -1
+
+
+def legs_of(order: Order, seen: Sequence[Seen], now: datetime) -> tuple[Leg, ...]:
+    """One leg of a standard order, two of a private one."""
+    states = [(at, past) for at, _, past in seen] or [(now, order)]
+    end = _expected_end(order)
+    if order.anonymous is not True:
+        return (_leg("Exchange", order, states, first=True, last=True, end=end),)
+    return (
+        _leg("First leg", order, states, first=True, last=False, end=None),
+        _leg("Second leg", order, states, first=False, last=True, end=end),
+    )
+
+
+def _expected_end(order: Order) -> datetime | None:
+    if order.created is None or order.eta is None or ended(display_of(order)):
+        return None
+    return order.created + timedelta(minutes=float(order.eta))
+
+
+def _leg(
+    title: str,
+    order: Order,
+    states: Sequence[tuple[datetime, Order]],
+    *,
+    first: bool,
+    last: bool,
+    end: datetime | None,
+) -> Leg:
+    def reached(past: Order) -> int:
+        status = _status(past, first)
+        return next((at for known, at in _REACHED.items() if known == status), _LOWEST)
+
+    started = order.created if first else order.out_created
+    status = _status(order, first)
+    # A failed leg no longer says how far it came: what was seen does.
+    place = max((reached(past) for _, past in states), default=_LOWEST)
+    place = max(place, reached(order))
+    if not last and _left_behind(order):
+        place = len(_PLACES) - 1
+    over = ended(display_of(order))
+    begun = first or started is not None or place > _LOWEST
+    steps = [Step("past" if begun else "future", started, "created")]
+    texts = ("deposit seen", "exchanging", "sent to you" if last else "sent on", "finished")
+    for at, text in enumerate(texts):
+        if at > place:
+            done_at = end if at == len(texts) - 1 and last else None
+            if not over:
+                steps.append(Step("future", done_at, text, expected=done_at is not None))
+            continue
+        when = next((time for time, past in states if reached(past) >= at), None)
+        # A state that was passed before the desk looked has no time of its own.
+        if any(reached(past) > at for time, past in states if time == when):
+            when = None
+        if at == len(texts) - 1 and last:
+            when = order.order_finished_received or when
+        now_here = at == place and not over and at < len(texts) - 1
+        steps.append(Step("now" if now_here else "past", when, text))
+    trouble = _trouble(order, status, states, first)
+    if trouble is not None:
+        steps = [replace(step, mark="past") if step.mark == "now" else step for step in steps]
+    if trouble is not None and (last or not _left_behind(order)):
+        steps = [step for step in steps if step.mark != "future" or trouble.mark == "trouble"]
+        at = next((n for n, step in enumerate(steps) if step.mark == "future"), len(steps))
+        steps.insert(at, trouble)
+    word = _word(status, begun, place)
+    if word == "waiting" and trouble is not None:
+        word = trouble.text
+    return Leg(title, word, tuple(steps))
+
+
+def _status(order: Order, first: bool) -> int | None:
+    return order.in_status if first else order.out_status
+
+
+def _left_behind(order: Order) -> bool:
+    """Whether a private order has left its first exchange."""
+    return order.out_status is not None and order.out_status >= LegStatus.CONFIRMING
+
+
+def _word(status: int | None, begun: bool, place: int) -> str:
+    if not begun:
+        return "not begun"
+    if place == len(_PLACES) - 1 and status != LegStatus.FALLBACK:
+        return "finished"
+    if status is None:
+        return "not known"
+    if status <= LegStatus.WAITING:
+        return "waiting"
+    known = {int(key): word for key, word in _WORDS.items()}
+    return known.get(status, f"state {status}")
+
+
+def _trouble(
+    order: Order, status: int | None, states: Sequence[tuple[datetime, Order]], first: bool
+) -> Step | None:
+    """The step at which the leg stopped, if it did."""
+    display = display_of(order)
+    if status == LegStatus.VERIFYING and not ended(display):
+        return Step("trouble", _since(states, first, status), "on hold", note="now")
+    words = {
+        DisplayStatus.EXPIRED: "expired",
+        DisplayStatus.FAILED: "failed",
+        DisplayStatus.REFUNDED: "refunded",
+        DisplayStatus.DELETED: "deleted",
+    }
+    text = next((word for name, word in words.items() if name == display), None)
+    if text is None:
+        return None
+    seen = next((time for time, past in states if display_of(past) == display), None)
+    at = order.order_finished_received or seen
+    quiet = display in (DisplayStatus.EXPIRED, DisplayStatus.DELETED, DisplayStatus.REFUNDED)
+    return Step("ended" if quiet else "trouble", at, text)
+
+
+def _since(states: Sequence[tuple[datetime, Order]], first: bool, status: int) -> datetime | None:
+    return next((time for time, past in states if _status(past, first) == status), None)

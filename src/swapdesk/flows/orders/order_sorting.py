@@ -1,0 +1,87 @@
+"""In which sequence orders stand within their group: open ones and finished ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from swapdesk.flows.journal.folding import PROGRESS, display_of, ended
+from swapdesk.flows.orders.order_account import expected_end
+from swapdesk.flows.orders.order_case import Case, case_of
+from swapdesk.flows.orders.order_words import WORDS
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+
+_FIRST = datetime.min.replace(tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
+
+
+class Sorting(StrEnum):
+    """The value is how it is called on the command line and on the screen."""
+
+    DEADLINE = "deadline"
+    """Open ones by their deadline, finished ones newest first."""
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    LATE = "late"
+    """What should be done by now first."""
+    STATE = "state"
+    """What needs you first, then how far it came."""
+    PAIR = "pair"
+    AMOUNT = "amount"
+    """The largest worth in USD at creation first; unknown ones last."""
+
+    def after(self) -> Sorting:
+        """The next one, as the key goes through them."""
+        all_ = list(Sorting)
+        return all_[(all_.index(self) + 1) % len(all_)]
+
+
+def sort_orders(orders: Iterable[TrackedOrder], by: Sorting) -> list[TrackedOrder]:
+    """Open orders, then ended ones, each in this sequence; equal ones by their id."""
+    running: list[TrackedOrder] = []
+    over: list[TrackedOrder] = []
+    for one in orders:
+        (over if ended(display_of(one.order)) else running).append(one)
+    key = _KEYS[by]
+    running.sort(key=lambda one: (key(one), one.service_id))
+    finished = _newest if by in (Sorting.DEADLINE, Sorting.LATE) else key
+    over.sort(key=lambda one: (finished(one), one.service_id))
+    return running + over
+
+
+def _newest(one: TrackedOrder) -> float:
+    return -(one.order.created or _FIRST).timestamp() if one.order.created else 0.0
+
+
+def _oldest(one: TrackedOrder) -> datetime:
+    return one.order.created or _LAST
+
+
+def _state(one: TrackedOrder) -> tuple[bool, bool, int]:
+    case = case_of(one.order)
+    display = display_of(one.order)
+    steps = [str(step) for step in PROGRESS]
+    return (
+        WORDS[case].level != "trouble",
+        case is not Case.WAITING,
+        -steps.index(display) if display in steps else 0,
+    )
+
+
+def _amount(one: TrackedOrder) -> tuple[bool, Decimal]:
+    worth = one.order.in_amount_usd
+    return worth is None, -(worth or Decimal(0))
+
+
+_KEYS: dict[Sorting, Callable[[TrackedOrder], Any]] = {
+    Sorting.DEADLINE: lambda one: one.order.expires or _LAST,
+    Sorting.NEWEST: _newest,
+    Sorting.OLDEST: _oldest,
+    Sorting.LATE: lambda one: expected_end(one.order) or _LAST,
+    Sorting.STATE: _state,
+    Sorting.PAIR: lambda one: one.symbols,
+    Sorting.AMOUNT: _amount,
+}

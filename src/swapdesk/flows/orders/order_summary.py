@@ -1,0 +1,231 @@
+"""One tracked order in the words of the tracker: state, time, money, who acts next.
+
+``order_state`` reads what the service says. This adds what the desk itself knows: a withheld
+address, a deadline that passed before the service closed the order, the name of the recipient,
+and that the service forgets an order after 48 hours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from swapdesk.flows.intents.intent import IntentKind
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.notation import NOTHING, clock_time, countdown, day, duration, elapsed, expected
+from swapdesk.flows.orders.order_case import Case
+from swapdesk.flows.orders.order_state import OrderState
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.wording import Level
+from swapdesk.wire.orders import DisplayStatus
+
+Sign = Literal["waiting", "moving", "done", "trouble", "failed", "back", "expired", "unknown"]
+"""Which glyph stands before the word of a state."""
+
+URGENT_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class OrderSummary:
+    """``word`` fits a table cell. ``time`` is a countdown, the time passed, or the time it took;
+    ``short_time`` the same for narrow columns. ``money`` is a sentence that follows the word
+    Funds and ``place`` its short form; ``actor`` and ``due`` (what they do, by when) follow Next;
+    ``brief`` is both in a few words.
+    ``by`` is until when, ``notes`` what else is to be known, without closing points.
+    """
+
+    state: OrderState
+    word: str
+    sentence: str
+    level: Level
+    sign: Sign
+    time: str
+    short_time: str
+    late: bool
+    counting: bool
+    money: str
+    place: str
+    actor: str
+    due: str
+    brief: str
+    by: str
+    notes: tuple[str, ...]
+    urgent: bool
+    payable: bool
+    ended: bool
+
+    @property
+    def told(self) -> str:
+        """The sentence with its notes, each with its point."""
+        return " ".join(f"{part}." for part in (self.sentence, *self.notes))
+
+
+_DO_NOT_PAY: tuple[str, Level, Sign] = ("Do not pay", "trouble", "trouble")
+_WITHHELD: dict[Standing, tuple[str, Level, Sign]] = {
+    Standing.FOREIGN: ("Not of this desk", "waiting", "waiting"),
+    Standing.UNREPEATED: ("Being compared", "waiting", "waiting"),
+    Standing.LOWER: ("Gives less", "trouble", "trouble"),
+}
+
+
+def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
+    """Who acts on an order whose address is hidden, and how."""
+    standing = tracked.standing
+    if tracked.awaits_address:
+        return "the service", "it sets up the deposit address"
+    if tracked.in_batch and standing is Standing.FOREIGN:
+        return "you", "pay the batch; b shows it"
+    if standing is Standing.FOREIGN:
+        return "whoever made it", "this desk pays only what was confirmed here"
+    if standing is Standing.UNREPEATED:
+        return "the service", "it repeats the order, then the address is shown"
+    if standing is Standing.LOWER:
+        return "you", "accept less, or let it expire"
+    return "you", "do not pay; ask for new quotes"
+
+
+def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
+    """What the tracker says of one order at ``now``. Pure."""
+    state = tracked.state(now)
+    order = tracked.order
+    display = display_of(order)
+    word, sentence, level, sign = state.short, state.sentence, state.level, _sign(display, state)
+    actor, due, by = state.actor, state.next, state.account.by
+    left = (state.deadline - now).total_seconds() if state.deadline is not None else None
+    waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
+    money = state.money
+    payable = False
+    late = waiting and left is not None and left <= 0
+    setting_up = tracked.awaits_address and state.case is Case.SETTING_UP
+    refused = tracked.withheld is not None and tracked.standing not in _WITHHELD
+    if late and not refused:
+        word, level, sign = "Deadline over", "expired", "expired"
+        sentence = "The deadline passed. Do not send to this order any more"
+        money = "in your wallet, if you sent nothing."
+        if state.case is Case.CHAIN_AWAITED:
+            sentence = "The deadline passed before the service saw this order's transaction"
+            money = "in your wallet, if its transaction was not executed."
+        actor, due, by = "the service", "it closes the order", "the service names no time"
+    elif tracked.withheld is not None and not setting_up and (waiting or display is None):
+        word, level, sign = _WITHHELD.get(tracked.standing, _DO_NOT_PAY)
+        if tracked.in_batch and tracked.standing is Standing.FOREIGN:
+            word = "With its batch"
+        sentence = _sentence(tracked.withheld)
+        actor, due = withheld_next(tracked)
+        by = "nothing is due"
+    elif state.case is Case.WAITING:
+        payable = True
+        if left is not None:
+            due = f"send the deposit within {countdown(left)}"
+    elif display == DisplayStatus.SENDING_TO_RECEIVER:
+        word = _sending(tracked, word)
+    time, short, overdue = _time(state, left)
+    return OrderSummary(
+        state=state,
+        word=word,
+        sentence=sentence,
+        level=level,
+        sign=sign,
+        time=time,
+        short_time=short,
+        late=overdue,
+        counting=left is not None and left > 0,
+        money=money,
+        place=short_place(money),
+        actor=actor,
+        due=due,
+        brief=_brief(actor, due, state),
+        by=by,
+        notes=_notes(state),
+        urgent=payable and left is not None and left < URGENT_SECONDS,
+        payable=payable,
+        ended=state.ended,
+    )
+
+
+def created_words(tracked: TrackedOrder, summary: OrderSummary, now: datetime) -> str:
+    """``created 13:21:40 · 41m, 27m over the expected time``, for the label of the order."""
+    state = summary.state
+    created = tracked.order.created
+    parts = []
+    if created is not None:
+        same_day = created.date() == now.date()
+        parts.append(f"created {clock_time(created) if same_day else day(created, now)}")
+    if state.late_by is not None and state.elapsed is not None:
+        passed = elapsed(state.elapsed.total_seconds()).text
+        over = elapsed(state.late_by.total_seconds()).text
+        parts.append(f"{passed}, {over} over the expected time")
+    elif summary.time not in ("", NOTHING):
+        parts.append(summary.time)
+    if tracked.archived(now):
+        parts.append("from the journal")
+    return " · ".join(parts)
+
+
+def _sign(display: str | None, state: OrderState) -> Sign:
+    if display == DisplayStatus.FAILED:
+        return "failed"
+    if display is None or state.short.startswith("Other ("):
+        return "unknown"
+    return state.level
+
+
+def _notes(state: OrderState) -> tuple[str, ...]:
+    if state.late_by is None:
+        return state.account.notes
+    over = elapsed(state.late_by.total_seconds()).text
+    return (f"{over} over the expected time", *state.account.notes)
+
+
+def _sending(tracked: TrackedOrder, word: str) -> str:
+    intent = tracked.intent
+    if intent is None or intent.kind is not IntentKind.PRIVATE_SEND:
+        return word
+    return f"Sending to {intent.recipient_label or 'them'}"
+
+
+def _time(state: OrderState, left: float | None) -> tuple[str, str, bool]:
+    """The text, its short form, and whether the order is late."""
+    if left is not None:
+        text = countdown(left)
+        return (f"{text} left" if left > 0 else text), text, False
+    if state.elapsed is None:
+        return NOTHING, NOTHING, False
+    passed = state.elapsed.total_seconds()
+    if state.ended:
+        if state.level == "expired":
+            return NOTHING, NOTHING, False
+        took = f"took {duration(passed)}"
+        return took, took, False
+    promised = state.expected.total_seconds() if state.expected is not None else None
+    said = elapsed(passed, promised)
+    return said.text, said.short, said.late
+
+
+def _brief(actor: str, due: str, state: OrderState) -> str:
+    """``you: write to support``, ``the second exchange, ~8m``."""
+    if actor == "you":
+        return f"{actor}: {due.partition(' with order ')[0]}"
+    if state.elapsed is None or state.expected is None or state.ended or state.late_by is not None:
+        return actor
+    return f"{actor}, {expected((state.expected - state.elapsed).total_seconds())}"
+
+
+def short_place(money: str) -> str:
+    """The first part of the sentence: ``in your wallet.``"""
+    for rest in (", if ", ", after ", "; "):
+        head, found, _ = money.partition(rest)
+        if found:
+            return f"{head}."
+    head, came_from, _ = money.partition(" on the chain it came from")
+    return (
+        f"{head}."
+        if came_from
+        else money.replace(" is with the service or ", " with the service or ")
+    )
+
+
+def _sentence(text: str) -> str:
+    return text.rstrip(".")

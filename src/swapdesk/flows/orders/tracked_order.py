@@ -1,0 +1,69 @@
+"""One order as the desk knows it: the service's word, what was confirmed, and what stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.orders.order_pair import Proceeds, proceeds, symbols
+from swapdesk.flows.orders.order_state import OrderState, describe, short_id
+from swapdesk.wire.orders import Order
+
+KNOWN_TO_API = timedelta(hours=48)
+"""How long the service answers for an order (spec: Limits)."""
+
+
+@dataclass(frozen=True)
+class TrackedOrder:
+    """One order with all that is known: ``withheld`` says why its address must stay hidden."""
+
+    order: Order
+    intent: Intent | None
+    withheld: str | None
+    ended: bool
+    seen_at: datetime
+    source: Source
+    standing: Standing = Standing.RELEASED
+    accepted: Decimal | None = None
+    """Output below the confirmed one that the user accepted since, in the token received."""
+    in_batch: bool = False
+    """Whether a batch of this desk created it: its bundle pays it, and nobody by hand."""
+
+    @property
+    def service_id(self) -> str:
+        return self.order.service_id
+
+    @property
+    def short_id(self) -> str:
+        return short_id(self.order.service_id)
+
+    @property
+    def being_confirmed(self) -> bool:
+        """Made here and hidden only until the service has repeated it; nobody refused it."""
+        return self.withheld is not None and self.standing is Standing.UNREPEATED
+
+    @property
+    def awaits_address(self) -> bool:
+        """The service has still to give the deposit address of an order made here."""
+        return self.being_confirmed and self.order.deposit_address is None
+
+    @property
+    def symbols(self) -> tuple[str, str]:
+        """What the sent and the received token are called."""
+        return symbols(self.order, self.intent)
+
+    @property
+    def proceeds(self) -> Proceeds:
+        """What came of it, or is to come of it."""
+        return proceeds(self.order, self.intent)
+
+    def state(self, now: datetime) -> OrderState:
+        return describe(self.order, self.intent, now=now)
+
+    def archived(self, now: datetime) -> bool:
+        """Whether the service no longer answers for it."""
+        return self.order.created is not None and now - self.order.created > KNOWN_TO_API

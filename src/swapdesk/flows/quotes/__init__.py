@@ -1,0 +1,1 @@
+"""From the line a trader types to routes that are compared by what arrives."""

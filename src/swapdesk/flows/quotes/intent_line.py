@@ -1,0 +1,326 @@
+"""The line of the first screen: ``0.5 btc eth``, ``900 usdc.base sol``, ``0.5 eth @bob``.
+
+``AMOUNT SELL BUY`` is a swap, ``=AMOUNT SELL BUY`` sells whatever is needed to receive that
+much, ``AMOUNT TOKEN @name`` is a private send. Read at every key, without a call; what it
+resolved to is shown in words before anything is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import StrEnum
+
+from swapdesk.chain.addresses.decoding import check_address
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.catalog.token_row import TokenRow
+from swapdesk.flows.catalog.token_safety import token_refusal
+from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.payees.book_file import Entry
+from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
+from swapdesk.wire.tokens import Token
+
+NO_PRIVATE_REVERSE = "A private send states what is sent: leave out the =."
+NAME_TOKEN = "Name the token you sell."
+LONGEST = 200
+
+
+class LineState(StrEnum):
+    """``AMBIGUOUS`` is complete too, with a token chosen among equals: Tab walks the others."""
+
+    EMPTY = "empty"
+    INCOMPLETE = "incomplete"
+    AMBIGUOUS = "ambiguous"
+    VALID = "valid"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class IntentLine:
+    """What the line says so far.
+
+    ``message`` is what is wrong or what comes next, ``place`` the 0-based character at fault.
+    ``receive``: ``amount`` is what is to arrive, in the token bought.
+    ``hints`` are facts for the line below, ``rows`` the tokens Tab walks through, ``chosen``
+    the place of the chosen one, ``choices`` how many values of ``choose`` there are.
+    """
+
+    state: LineState
+    amount: Decimal | None = None
+    token_in: Token | None = None
+    token_out: Token | None = None
+    recipient_name: str | None = None
+    message: str = ""
+    place: int | None = None
+    hints: tuple[str, ...] = ()
+    rows: tuple[TokenRow, ...] = ()
+    chosen: int = 0
+    choices: int = 1
+    private_send: bool = False
+    receive: bool = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether Enter may ask for quotes."""
+        return self.state in (LineState.VALID, LineState.AMBIGUOUS)
+
+    @property
+    def value_usd(self) -> Decimal | None:
+        """Worth of the amount that is written in USD, or None without a price."""
+        token = self.token_out if self.receive else self.token_in
+        if self.amount is None or token is None or token.price is None:
+            return None
+        return ROUGH.multiply(self.amount, token.price)
+
+
+@dataclass(frozen=True)
+class _Word:
+    text: str
+    start: int
+    last: bool
+
+
+@dataclass(frozen=True)
+class Picked:
+    """One token of the line with all it could have been."""
+
+    token: Token
+    rows: tuple[TokenRow, ...]
+    at: int
+
+    @property
+    def row(self) -> TokenRow:
+        return self.rows[self.at]
+
+    @property
+    def tied(self) -> bool:
+        """Whether nothing but the order of names put the first candidate first."""
+        return len(self.rows) > 1 and self.rows[0].order[:4] == self.rows[1].order[:4]
+
+    def hint(self, *, private: bool = False) -> str | None:
+        """What else it could be; None where there is no choice."""
+        if len(self.rows) < 2:
+            return None
+        symbol, chain = self.row.symbol, self.row.chain_name
+        chains = len({row.chain for row in self.rows})
+        if chains == 1:
+            return f"{symbol} on {chain} is {len(self.rows)} tokens, the first chosen"
+        can = "can be sent" if private else "is"
+        return f"{symbol} {can} on {chains} chains, {chain} chosen"
+
+
+class _Stop(Exception):
+    """The reading ends here with this line."""
+
+    def __init__(self, line: IntentLine) -> None:
+        super().__init__(line.message)
+        self.line = line
+
+
+def parse_intent_line(
+    text: str, catalog: Catalog, book: AddressBook, *, choose: int = 0
+) -> IntentLine:
+    """Read the line; never raises on any text.
+
+    ``choose`` counts Tab presses: the token bought is walked through first, then the token
+    sold, and it goes round after ``choices``.
+    """
+    if not text.strip():
+        return IntentLine(LineState.EMPTY)
+    if len(text) > LONGEST:
+        return IntentLine(
+            LineState.REFUSED, message=f"A line has at most {LONGEST} characters.", place=LONGEST
+        )
+    try:
+        return _read(_words(text), catalog, book, choose)
+    except _Stop as stop:
+        return stop.line
+
+
+def _words(text: str) -> list[_Word]:
+    words: list[_Word] = []
+    at = 0
+    for part in text.split():
+        at = text.index(part, at)
+        ends = at + len(part)
+        words.append(_Word(part, at, ends == len(text)))
+        at = ends
+    return words
+
+
+def _read(words: list[_Word], catalog: Catalog, book: AddressBook, choose: int) -> IntentLine:
+    line = _amount(words[0], alone=len(words) == 1)
+    if len(words) == 1:
+        return replace(line, message=NAME_TOKEN)
+    if len(words) > 3:
+        raise _refused(line, "Write an amount and two tokens.", words[3].start)
+    if len(words) == 3 and words[2].text.startswith("@"):
+        if line.receive:
+            raise _refused(line, NO_PRIVATE_REVERSE, words[0].start)
+        return _private_send(line, words, catalog, book, choose)
+    return _swap(line, words, catalog, choose)
+
+
+def _amount(word: _Word, *, alone: bool) -> IntentLine:
+    receive = word.text.startswith("=")
+    text = word.text.removeprefix("=")
+    if receive and not text:
+        state = LineState.INCOMPLETE if alone and word.last else LineState.REFUSED
+        said = "Type what is to arrive: =2 btc eth."
+        raise _Stop(IntentLine(state, message=said, place=word.start, receive=True))
+    try:
+        amount = parse_amount(text)
+    except AmountError as error:
+        place = word.start + int(receive) + error.position
+        # "0." on the way to "0.5" is not a mistake yet.
+        unfinished = alone and word.last and text[:-1].isdigit() and text[-1] == "."
+        state = LineState.INCOMPLETE if unfinished else LineState.REFUSED
+        raise _Stop(IntentLine(state, message=error.message, place=place)) from None
+    if amount == 0:
+        state = LineState.INCOMPLETE if alone and word.last else LineState.REFUSED
+        raise _Stop(IntentLine(state, message="Type an amount above 0.", place=word.start))
+    return IntentLine(LineState.INCOMPLETE, amount=amount, receive=receive)
+
+
+def _swap(line: IntentLine, words: list[_Word], catalog: Catalog, choose: int) -> IntentLine:
+    sells = _candidates(line, words[1], catalog)
+    if len(words) == 2:
+        sold = _pick(sells, choose, catalog)
+        line = _sold(line, sold, words)
+        return replace(
+            _walked(line, sold, None, choose), message="Name the token you buy, or @name."
+        )
+    buys = _candidates(line, words[2], catalog)
+    # The bought token is walked through first; each sold token has its own list of others.
+    lists = [(at, [row for row in buys if row.id != sell.id]) for at, sell in enumerate(sells)]
+    total = sum(len(others) for _, others in lists)
+    if total == 0:
+        raise _refused(
+            _sold(line, _pick(sells, 0, catalog), words),
+            f"Both sides are {sells[0].symbol} on {sells[0].chain_name}. "
+            'To send it privately, write "0.5 eth @name".',
+            words[2].start,
+        )
+    step = choose % total
+    for at, others in lists:
+        if step < len(others):
+            sold, bought = _pick(sells, at, catalog), _pick(others, step, catalog)
+            break
+        step -= len(others)
+    line = _sold(line, sold, words)
+    _allow(line, bought.token, words[2])
+    line = replace(line, token_out=bought.token)
+    if line.receive:
+        _fitting(line, bought.token, words[0])
+    return replace(_walked(line, sold, bought, choose), choices=total)
+
+
+def _private_send(
+    line: IntentLine, words: list[_Word], catalog: Catalog, book: AddressBook, choose: int
+) -> IntentLine:
+    entry = _entry(line, words[2], book)
+    rows = _candidates(line, words[1], catalog)
+    line = replace(line, recipient_name=entry.name, private_send=True)
+    reachable = [row for row in rows if entry.fits(row.kind, row.chain)]
+    if not reachable:
+        sold = _pick(rows, 0, catalog)
+        raise _refused(_sold(line, sold, words), _misfit(entry, sold.token), words[2].start)
+    private = [row for row in reachable if row.has_self_private]
+    if not private:
+        row = reachable[0]
+        sentence = f"{row.symbol} on {row.chain_name} cannot be sent privately."
+        raise _refused(line, sentence, words[1].start)
+    sold = _pick(private, choose, catalog)
+    line = replace(_sold(line, sold, words), token_out=sold.token)
+    return _walked(line, sold, None, choose)
+
+
+def _candidates(line: IntentLine, word: _Word, catalog: Catalog) -> list[TokenRow]:
+    if word.text.startswith("@"):
+        raise _refused(line, "Name the token before the recipient.", word.start)
+    found = resolve(word.text, catalog)
+    if found.candidates:
+        return list(found.candidates)
+    unfinished = catalog.begins_a_symbol(word.text) and not catalog.rows_of_symbol(word.text)
+    if word.last and unfinished:
+        raise _Stop(replace(line, message="", place=None))
+    raise _refused(line, found.problem or "", word.start)
+
+
+def _pick(rows: list[TokenRow], at: int, catalog: Catalog) -> Picked:
+    at %= len(rows)
+    token = catalog.token(rows[at].id)
+    if token is None:
+        raise _Stop(IntentLine(LineState.REFUSED, message="The list of tokens changed."))
+    return Picked(token, tuple(rows), at)
+
+
+def _sold(line: IntentLine, sold: Picked, words: list[_Word]) -> IntentLine:
+    """The line with its token to sell, whose decimals bound the amount."""
+    line = replace(line, token_in=sold.token)
+    if not line.receive:
+        _fitting(line, sold.token, words[0])
+    _allow(line, sold.token, words[1])
+    return line
+
+
+def _fitting(line: IntentLine, token: Token, word: _Word) -> None:
+    """Refuses an amount with more decimals than the token it is in."""
+    text = word.text.removeprefix("=")
+    try:
+        parse_amount(text, decimals=token.decimals, symbol=token.symbol)
+    except AmountError as error:
+        place = word.start + len(word.text) - len(text) + error.position
+        raise _refused(line, error.message, place) from None
+
+
+def _allow(line: IntentLine, token: Token, word: _Word) -> None:
+    refusal = token_refusal(token)
+    if refusal is not None:
+        raise _refused(line, refusal, word.start)
+
+
+def _walked(line: IntentLine, sold: Picked, bought: Picked | None, choose: int) -> IntentLine:
+    """The complete line: which tokens were chosen among several, and what Tab does."""
+    picks = [pick for pick in (sold, bought) if pick is not None]
+    walk = next((pick for pick in reversed(picks) if len(pick.rows) > 1), None)
+    tied = [pick for pick in picks if pick.tied and choose == 0]
+    hints = (pick.hint(private=line.private_send) for pick in picks)
+    line = replace(
+        line,
+        hints=tuple(hint for hint in hints if hint is not None),
+        rows=walk.rows if walk is not None else (),
+        chosen=walk.at if walk is not None else 0,
+        choices=len(walk.rows) if walk is not None else 1,
+    )
+    if line.token_out is None:
+        return line
+    if tied:
+        row = tied[-1].row
+        chains = len({other.chain for other in tied[-1].rows})
+        message = f"{row.symbol} is on {chains} chains: tab chooses, now {row.chain_name}"
+        return replace(line, state=LineState.AMBIGUOUS, message=message)
+    return replace(line, state=LineState.VALID)
+
+
+def _entry(line: IntentLine, word: _Word, book: AddressBook) -> Entry:
+    entry = book.entry(word.text)
+    if entry is not None:
+        return entry
+    begun = word.text[1:].lower()
+    if word.last and any(name.startswith(begun) for name in book.names()):
+        raise _Stop(replace(line, private_send=True))
+    raise _refused(line, f"{word.text} is not in the address book.", word.start)
+
+
+def _misfit(entry: Entry, token: Token) -> str:
+    chain = token.chain_data
+    if entry.kind == chain.kind:
+        return f"{entry.label} is an address on {entry.chain}, not on {chain.name}."
+    verdict = check_address(chain.kind, entry.address, chain_name=chain.name, symbol=token.symbol)
+    return f"{entry.label}: {verdict.reason}"
+
+
+def _refused(line: IntentLine, message: str, place: int) -> _Stop:
+    return _Stop(replace(line, state=LineState.REFUSED, message=message, place=place))

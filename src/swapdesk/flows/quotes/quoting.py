@@ -1,0 +1,254 @@
+"""Asking for quotes: one call, every route, its age and its end on the desk's clock.
+
+Nothing is asked again by itself: quotes are scarce, and every ask is a key press at a shown
+cost (spec: Rate limits).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from swapdesk.client.errors import ClientError
+from swapdesk.clock import Clock
+from swapdesk.flows.catalog.catalog import Catalog
+from swapdesk.flows.quotes.amount_check import bounds_of
+from swapdesk.flows.quotes.quote_wish import QuoteWish
+from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, rank
+from swapdesk.flows.quotes.value_difference import ValueDifference, value_difference
+from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
+from swapdesk.wire.quotes import PrivateSendQuote, Quote
+from swapdesk.wire.tokens import Token
+
+if TYPE_CHECKING:
+    from swapdesk.client.api import PartnerApi
+
+VALIDITY = timedelta(seconds=60)
+"""How long a quote without ``validUntil`` is taken for valid, from the moment it was asked."""
+
+LIMITS_AGE = 60.0
+_KEPT_LIMITS = 64
+
+
+@dataclass(frozen=True)
+class QuoteBoard:
+    """One answer, ranked when it arrived. ``cost`` is what it took from the quote budget.
+
+    ``refused`` is why one of two calls (floating and fixed) brought nothing. ``limits`` of the
+    pair, where they were known without a call.
+    """
+
+    asked_at: datetime
+    received_at: datetime
+    ranking: Ranking
+    wish: QuoteWish
+    cost: int = 1
+    refused: ClientError | None = None
+    limits: PairLimits | None = None
+
+    @property
+    def token_in(self) -> Token:
+        return self.wish.token_in
+
+    @property
+    def token_out(self) -> Token:
+        return self.wish.token_out
+
+    @property
+    def amount(self) -> Decimal:
+        """What was asked for: the amount sold, or in reverse the amount to arrive."""
+        return self.wish.amount
+
+    @property
+    def private_send(self) -> bool:
+        return self.wish.private_send
+
+    @property
+    def smallest_usable(self) -> tuple[Decimal, str | None] | None:
+        """The lowest minimum among routes the amount was too small for, and whose it is.
+
+        In reverse of the token received, where the limits of the pair state that side: a
+        quote's own minimum is of the token sold.
+        """
+        if self.wish.receive:
+            known = self.limits
+            arriving = bounds_of(known, receive=True) if known is not None else None
+            if arriving is None or self.amount >= arriving.smallest:
+                return None
+            return arriving.smallest, None
+        bounds = [
+            (entry.quote.min, entry.quote.swap_name)
+            for entry in self.ranking.unusable
+            if entry.quote.min is not None and entry.quote.min > self.amount
+        ]
+        return min(bounds, key=lambda bound: bound[0], default=None)
+
+    @property
+    def failed(self) -> int:
+        """How many routes the service gives another reason for than the amount (no answer in
+        time, no price), where that are most of them: asked again they may be usable."""
+        failed = sum(entry.server_says for entry in self.ranking.unusable)
+        return failed if 2 * failed > len(self.ranking.unusable) else 0
+
+    def amount_in(self, row: RankedQuote) -> Decimal:
+        """What is sold on this route: the amount asked for, or in reverse the quote's."""
+        if self.wish.receive and row.quote.amount_in is not None:
+            return row.quote.amount_in
+        return self.amount
+
+    def value_difference(self, row: RankedQuote) -> ValueDifference:
+        """What the row loses in value, fees included, at the price of the token sold."""
+        return value_difference(
+            self.amount_in(row), self.token_in.price, row, price_out=self.token_out.price
+        )
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """The quotes of one call and when it was asked."""
+
+    quotes: Sequence[Quote]
+    asked_at: datetime
+
+
+class QuoteDesk:
+    """Asks the service for quotes and pair limits. Every call raises ClientError."""
+
+    def __init__(self, api: PartnerApi, catalog: Catalog, clock: Clock) -> None:
+        self._api = api
+        self._catalog = catalog
+        self._clock = clock
+        self._limits: dict[tuple[str, str], tuple[float, PairLimits]] = {}
+
+    async def ask(self, wish: QuoteWish) -> QuoteBoard:
+        """Every route for the wish, ranked; one call for each kind of rate.
+
+        Of two calls one may fail: its error stands in ``refused``. Raises ClientError when no
+        call brought an answer.
+        """
+        answers: list[_Answer] = []
+        refused: ClientError | None = None
+        for fixed in wish.rates:
+            try:
+                answers.append(await self._call(wish, fixed=fixed))
+            except ClientError as error:
+                if refused is not None or wish.cost == 1:
+                    raise
+                refused = error
+        return self._board(wish, answers, refused)
+
+    async def ask_rate(self, board: QuoteBoard, *, fixed: bool) -> QuoteBoard:
+        """The board with one kind of rate asked for, for the first time or again: one call.
+
+        Rows of the other kind stay as they are, with their own ends.
+        """
+        answer = await self._call(board.wish, fixed=fixed)
+        before = board.ranking
+        others = [
+            *((row.quote, row.expires_at) for row in before.rows if row.quote.fixed != fixed),
+            *((e.quote, board.received_at) for e in before.unusable if e.quote.fixed != fixed),
+        ]
+        wish = replace(
+            board.wish,
+            fixed=board.wish.fixed or fixed,
+            floating=board.wish.floating or not fixed,
+        )
+        now = self._clock.now()
+        rows = [*others, *self._ends(answer)]
+        ranking = ranked_for(wish, rows, now)
+        return QuoteBoard(board.asked_at, now, ranking, wish, cost=1, limits=board.limits)
+
+    async def _call(self, wish: QuoteWish, *, fixed: bool) -> _Answer:
+        asked = self._clock.monotonic()
+        quotes: list[Quote]
+        if wish.private_send:
+            sent = await self._api.get_private_send_quotes(wish.private_send_query(fixed=fixed))
+            quotes = [_as_quote(quote) for quote in sent.quotes]
+        else:
+            quotes = (await self._api.get_quotes(wish.query(fixed=fixed))).quotes
+        # Counted back: the answer itself may have moved the desk's clock.
+        passed = timedelta(seconds=self._clock.monotonic() - asked)
+        named = [self._named(quote) for quote in quotes]
+        return _Answer(named, self._clock.now() - passed)
+
+    def _board(
+        self, wish: QuoteWish, answers: Sequence[_Answer], refused: ClientError | None
+    ) -> QuoteBoard:
+        received_at = self._clock.now()
+        rows = [pair for answer in answers for pair in self._ends(answer)]
+        asked_at = min(answer.asked_at for answer in answers)
+        ranking = ranked_for(wish, rows, received_at)
+        limits = self.known_limits(wish.token_in, wish.token_out)
+        return QuoteBoard(asked_at, received_at, ranking, wish, wish.cost, refused, limits)
+
+    @staticmethod
+    def _ends(answer: _Answer) -> list[tuple[Quote, datetime]]:
+        return [(quote, end_of(quote, answer.asked_at)) for quote in answer.quotes]
+
+    async def limits(self, token_in: Token, token_out: Token) -> PairLimits:
+        """Smallest and largest amounts of a pair, at most a minute old."""
+        pair = (token_in.id, token_out.id)
+        now = self._clock.monotonic()
+        kept = self._limits.get(pair)
+        if kept is not None and now - kept[0] < LIMITS_AGE:
+            return kept[1]
+        limits = await self._api.get_pair_limits(
+            PairLimitsQuery(token_id_from=token_in.id, token_id_to=token_out.id)
+        )
+        self._limits.pop(pair, None)
+        self._limits[pair] = (self._clock.monotonic(), limits)
+        if len(self._limits) > _KEPT_LIMITS:
+            del self._limits[next(iter(self._limits))]
+        return limits
+
+    def known_limits(self, token_in: Token, token_out: Token) -> PairLimits | None:
+        """The limits of a pair if they were asked for within the last minute; no call."""
+        kept = self._limits.get((token_in.id, token_out.id))
+        fresh = kept is not None and self._clock.monotonic() - kept[0] < LIMITS_AGE
+        return kept[1] if kept is not None and fresh else None
+
+    def _named(self, quote: Quote) -> Quote:
+        """With the provider's name from the list where the quote leaves it out."""
+        if quote.swap is None or quote.swap_name is not None:
+            return quote
+        return quote.model_copy(update={"swap_name": self._catalog.provider_name(quote.swap)})
+
+
+def end_of(quote: Quote, asked_at: datetime) -> datetime:
+    """When a quote ends on the desk's clock."""
+    return quote.valid_until if quote.valid_until is not None else asked_at + VALIDITY
+
+
+def ranked_for(wish: QuoteWish, rows: Sequence[tuple[Quote, datetime]], now: datetime) -> Ranking:
+    """Quotes with their ends, ranked for what was asked."""
+    # Quotes without an id are not usable, whatever their end.
+    ends = {quote.quote_id: end for quote, end in rows}
+    return rank(
+        [quote for quote, _ in rows],
+        now=now,
+        expires=lambda quote: ends[quote.quote_id],
+        amount=None if wish.receive else wish.amount,
+        symbol_in=wish.token_in.symbol,
+        receive=wish.amount if wish.receive else None,
+        symbol_out=wish.token_out.symbol,
+        memo=bool(wish.token_in.chain_data.memo_needed),
+        fixed_only=not wish.floating,
+    )
+
+
+def _as_quote(quote: PrivateSendQuote) -> Quote:
+    """A private send as a row of the same table; it names neither provider nor net amount."""
+    return Quote(
+        quote_id=quote.quote_id,
+        type=quote.type,
+        amount_in=quote.amount_in,
+        amount_out=quote.amount_out,
+        amount_out_usd=quote.amount_out_usd,
+        duration=quote.duration,
+        min=quote.min,
+        max=quote.max,
+        fixed=quote.fixed,
+    )

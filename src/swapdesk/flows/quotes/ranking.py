@@ -1,0 +1,240 @@
+"""Which route pays most, and which routes cannot be used and why.
+
+Routes are compared on ``netAmountOut``, else on ``amountOut`` (spec: Quote; wire decisions
+2.5); reverse quotes pay out the same and are compared on ``amountIn``, lowest first. Only
+usable routes are ranked: a sort over everything would put an errored or filtered row first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from swapdesk.flows.quotes.quote_tags import FeesKind, badges_of, fees_kind
+from swapdesk.flows.quotes.usability import TIES, Unusable, problem_of, reverse_problem
+from swapdesk.wire.encoding.numbers import ROUGH
+from swapdesk.wire.quotes import Quote, RouteType
+
+_CREATED = frozenset(RouteType)
+
+
+@dataclass(frozen=True)
+class RankedQuote:
+    """A usable route. ``key`` is what it pays, in the token received.
+
+    ``vs_best_percent`` and ``vs_best_amount`` are 0 for the best row and negative below it,
+    or positive where ``reverse`` rows ask for more; the percentage is None when the best pays
+    nothing. ``badges`` are words of :mod:`swapdesk.flows.quotes.quote_tags`.
+    """
+
+    place: int
+    quote: Quote
+    key: Decimal
+    vs_best_percent: Decimal | None
+    vs_best_amount: Decimal
+    fees_text_kind: FeesKind
+    badges: tuple[str, ...]
+    expires_at: datetime
+    reverse: bool = False
+
+    @property
+    def figure(self) -> Decimal:
+        """What it is ranked on: what it pays, or in reverse what it takes."""
+        if self.reverse:
+            assert self.quote.amount_in is not None  # a row without one is not usable
+            return self.quote.amount_in
+        return self.key
+
+    @property
+    def quote_id(self) -> str:
+        assert self.quote.quote_id is not None  # a row without one is not usable
+        return self.quote.quote_id
+
+    @property
+    def pays(self) -> bool:
+        """Whether anything is left of the amount after its fees."""
+        return self.key > 0
+
+    @property
+    def creatable(self) -> bool:
+        """Whether this desk creates orders of the route."""
+        return self.quote.type in _CREATED
+
+    @property
+    def on_chain(self) -> bool:
+        """Whether the wallet signs for it: nothing is deposited by hand."""
+        return self.quote.type == RouteType.DEX
+
+    @property
+    def choosable(self) -> bool:
+        """Whether the desk may choose it unasked: it pays something and can be created."""
+        return self.pays and self.creatable
+
+    def expired(self, now: datetime) -> bool:
+        return self.expires_at <= now
+
+
+@dataclass(frozen=True)
+class UnusableQuote:
+    """A route that is shown and cannot be chosen. ``server_says`` marks text of the service."""
+
+    quote: Quote
+    reason: str
+    server_says: bool = False
+
+
+@dataclass(frozen=True)
+class Ranking:
+    rows: tuple[RankedQuote, ...]
+    unusable: tuple[UnusableQuote, ...]
+
+    @property
+    def best(self) -> RankedQuote | None:
+        return self.rows[0] if self.rows else None
+
+    def best_at(self, now: datetime) -> RankedQuote | None:
+        """The best row still valid: it carries the mark once a better one has expired."""
+        return next((row for row in self.rows if not row.expired(now)), None)
+
+    def default_at(self, now: datetime, *, signs: bool = True) -> RankedQuote | None:
+        """The row to stand on: valid and paying something. Never one that pays nothing, nor one
+        on a chain where the wallet ``signs`` nothing."""
+        found = (one for one in self.rows if one.choosable and (signs or not one.on_chain))
+        return next((one for one in found if not one.expired(now)), None)
+
+    def find(self, quote_id: str) -> RankedQuote | None:
+        return next((row for row in self.rows if row.quote.quote_id == quote_id), None)
+
+    def by_time(self) -> tuple[RankedQuote, ...]:
+        """The same rows, shortest expected time first; places stay those of the ranking."""
+        return tuple(sorted(self.rows, key=lambda row: time_key(row.quote)))
+
+    def follow(self, chosen: RankedQuote) -> RankedQuote | None:
+        """After a refresh: the row of the same quote, else of the same provider and route.
+
+        Private rows name no provider, so only the quote itself is the same row.
+        """
+        same = self.find(chosen.quote_id)
+        if same is not None or chosen.quote.swap is None:
+            return same
+        wanted = _identity(chosen.quote)
+        return next((row for row in self.rows if _identity(row.quote) == wanted), None)
+
+
+def rank(
+    quotes: Sequence[Quote],
+    *,
+    now: datetime,
+    expires: Callable[[Quote], datetime],
+    amount: Decimal | None = None,
+    symbol_in: str = "",
+    receive: Decimal | None = None,
+    symbol_out: str = "",
+    memo: bool = False,
+    fixed_only: bool = False,
+) -> Ranking:
+    """Usable rows by what they pay, best first, and the others with their reason.
+
+    ``expires`` gives the end of a quote on the desk's clock. ``amount`` and ``symbol_in``
+    let a reason name the bound that was missed. ``receive`` is what reverse quotes have to
+    pay out, in ``symbol_out``: then the route that takes least is first. ``memo``: a deposit
+    on the chain of the token sold carries one. ``fixed_only``: no floating rate was asked for.
+    """
+    usable: list[tuple[Quote, datetime]] = []
+    unusable: list[UnusableQuote] = []
+    for quote in quotes:
+        problem = problem_of(quote, amount, symbol_in)
+        if problem is None and receive is not None:
+            problem = reverse_problem(quote, receive, symbol_out)
+        if problem is None and fixed_only and not quote.fixed:
+            problem = Unusable("its rate is not fixed")
+        expires_at = expires(quote)
+        if problem is None and expires_at <= now:
+            problem = Unusable("expired: ask again")
+        if problem is None:
+            usable.append((quote, expires_at))
+        else:
+            unusable.append(UnusableQuote(quote, problem.reason, problem.server_says))
+    reverse = receive is not None
+    usable.sort(key=lambda entry: _order(entry[0], reverse))
+    return Ranking(_placed(usable, reverse, memo), tuple(unusable))
+
+
+def comparison_key(quote: Quote) -> Decimal | None:
+    """``netAmountOut``, or ``amountOut`` where there is none (private rows of some services)."""
+    return quote.net_amount_out if quote.net_amount_out is not None else quote.amount_out
+
+
+def former_places(before: Ranking, after: Ranking) -> dict[str, int]:
+    """Quote id to former place, for the rows of ``after`` that moved (``3 was 5``)."""
+    old = {_identity(row.quote): row.place for row in before.rows if row.quote.swap is not None}
+    moved: dict[str, int] = {}
+    for row in after.rows:
+        place = old.get(_identity(row.quote))
+        if place is not None and place != row.place:
+            moved[row.quote_id] = place
+    return moved
+
+
+def _figure(quote: Quote, reverse: bool) -> Decimal:
+    figure = quote.amount_in if reverse else comparison_key(quote)
+    assert figure is not None  # a quote without one is not usable
+    return figure
+
+
+def _order(quote: Quote, reverse: bool) -> tuple[Decimal, bool, Decimal, bool, str, str]:
+    """Equal to 12 digits is a tie: then shorter, then fixed, then the provider's name."""
+    figure = TIES.plus(_figure(quote, reverse))
+    return (
+        figure if reverse else -figure,
+        *time_key(quote),
+        not quote.fixed,
+        (quote.swap_name or quote.swap or "").casefold(),
+        # Private rows have no name; without a last word their order would follow the answer.
+        "" if quote.swap else quote.quote_id or "",
+    )
+
+
+def time_key(quote: Quote) -> tuple[bool, Decimal]:
+    """Shortest first; an unknown duration comes last."""
+    return (quote.duration is None, quote.duration or Decimal(0))
+
+
+def _identity(quote: Quote) -> tuple[str, str | None, bool]:
+    return (quote.type, quote.swap, quote.fixed)
+
+
+def _placed(
+    usable: Iterable[tuple[Quote, datetime]], reverse: bool, memo: bool
+) -> tuple[RankedQuote, ...]:
+    rows: list[RankedQuote] = []
+    best: Decimal | None = None
+    for place, (quote, expires_at) in enumerate(usable, start=1):
+        figure = _figure(quote, reverse)
+        best = figure if best is None else best
+        # Inside a tie the first may hold a hair less; it is the best all the same.
+        away = ROUGH.subtract(figure, best)
+        away = max(away, Decimal(0)) if reverse else min(away, Decimal(0))
+        key = comparison_key(quote)
+        assert key is not None  # a quote that states no amount is not usable
+        rows.append(
+            RankedQuote(
+                place=place,
+                quote=quote,
+                key=key,
+                vs_best_percent=share_of(away, best),
+                vs_best_amount=away,
+                fees_text_kind=fees_kind(quote),
+                badges=badges_of(quote, key, memo=memo),
+                expires_at=expires_at,
+                reverse=reverse,
+            )
+        )
+    return tuple(rows)
+
+
+def share_of(away: Decimal, best: Decimal) -> Decimal | None:
+    """``away`` in percent of ``best``; None when the best is nothing."""
+    return ROUGH.multiply(ROUGH.divide(away, best), Decimal(100)) if best > 0 else None

@@ -1,0 +1,258 @@
+"""Why a route pays what it pays, line by line, and whether the lines add up.
+
+Source: spec: Quote (``netAmountOut`` is ``amountOut`` minus ``feeUsd``; gas is not in it). What
+the service does not state is said to be unknown and never set to zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from swapdesk.flows.notation import percent, usd
+from swapdesk.flows.quotes.quote_order import all_in, all_in_places
+from swapdesk.flows.quotes.quote_tags import RECHECK, fee_in_output, usd_in_output
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.wire.encoding.numbers import ROUGH
+from swapdesk.wire.quotes import MarkupType, Quote, RouteType
+
+_HUNDRED = Decimal(100)
+_MARKUP_UNITS: dict[str, str] = {MarkupType.BASIS_POINTS: " bp", MarkupType.ABSOLUTE: " absolute"}
+
+
+class Known(StrEnum):
+    """Where a figure comes from: typed, a field of the answer, computed here, or nowhere."""
+
+    YOU = "you"
+    SERVICE = "service"
+    DERIVED = "derived"
+    UNKNOWN = "unknown"
+
+
+class Part(StrEnum):
+    """Where a step stands: before the lines, a line that is summed, their total, its check,
+    beside the total, or below it all."""
+
+    SEND = "send"
+    LINE = "line"
+    TOTAL = "total"
+    CHECK = "check"
+    OUTSIDE = "outside"
+    BELOW = "below"
+
+
+class Unit(StrEnum):
+    """What an amount is counted in."""
+
+    SOLD = "sold"
+    BOUGHT = "bought"
+    USD = "usd"
+    PERCENT = "percent"
+
+
+class Verdict(StrEnum):
+    """``SUMS`` within half a percent; ``DIFFERS``; ``GROSS``: a fee is stated and not in net;
+    ``UNSTATED``: net is less than what is paid out and nothing says why."""
+
+    SUMS = "sums"
+    DIFFERS = "differs"
+    GROSS = "gross"
+    UNSTATED = "unstated"
+
+
+@dataclass(frozen=True)
+class Step:
+    """``amount`` in ``unit``, or ``word`` where there is none."""
+
+    label: str
+    how: str
+    known: Known
+    part: Part
+    amount: Decimal | None = None
+    unit: Unit = Unit.BOUGHT
+    word: str = ""
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """``lines`` is what the summed steps give, ``net`` what the service says.
+
+    ``gap`` is their difference in percent of what is paid out, None where that is nothing.
+    """
+
+    row: RankedQuote
+    steps: tuple[Step, ...]
+    verdict: Verdict
+    lines: Decimal
+    net: Decimal
+    gap: Decimal | None
+
+    def of(self, part: Part) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.part is part)
+
+
+def waterfall(board: QuoteBoard, row: RankedQuote) -> Waterfall:
+    """The steps of one usable route of the board."""
+    quote = row.quote
+    out = quote.amount_out
+    assert out is not None  # a quote that states no amount is not usable
+    paid = Step("Provider pays out", "amountOut", Known.SERVICE, Part.LINE, out)
+    fee = _fee(quote)
+    taken = fee.amount if fee.part is Part.LINE and fee.amount is not None else Decimal(0)
+    lines = ROUGH.add(out, taken)
+    verdict = _verdict(quote, row.key, lines)
+    away = ROUGH.subtract(row.key, lines)
+    gap = ROUGH.multiply(ROUGH.divide(away, out), _HUNDRED) if out > 0 else None
+    steps = [
+        _sends(board, row),
+        paid,
+        fee,
+        _markup(quote),
+        _total(board, row),
+        _check(verdict, gap, summed=taken != 0),
+        *_outside(quote),
+        _all_in(board, row),
+        _value(board, row),
+    ]
+    return Waterfall(row, tuple(steps), verdict, lines, row.key, gap)
+
+
+def remark(found: Waterfall, lines: str, net: str) -> str:
+    """The sentence when the lines do not give what the service says, or nothing is left.
+
+    ``lines`` and ``net`` are the two amounts as the screen writes them; empty for no remark.
+    """
+    if found.verdict is Verdict.DIFFERS:
+        size = percent(found.gap).lstrip("−+")
+        return (
+            f"Δ {size}: the lines give {lines}, the service says {net}."
+            " Ranked by the service's number."
+        )
+    if found.verdict is Verdict.GROSS:
+        return "The service took no fee out of this amount: it flatters the route."
+    if found.verdict is Verdict.UNSTATED:
+        return f"The service pays out {lines} and calls {net} net; it does not say why."
+    if found.net <= 0:
+        return "The fees take more than the provider pays out."
+    return ""
+
+
+def _sends(board: QuoteBoard, row: RankedQuote) -> Step:
+    amount, price = board.amount_in(row), board.token_in.price
+    value = row.quote.amount_in_usd
+    if value is None and price is not None:
+        value = ROUGH.multiply(amount, price)
+    how = "no price known"
+    if value is not None:
+        how = usd(value) if price is None else f"{usd(value)} at {usd(price)}"
+    known = Known.SERVICE if board.wish.receive else Known.YOU
+    return Step("You send", how, known, Part.SEND, amount, Unit.SOLD)
+
+
+def _fee(quote: Quote) -> Step:
+    label = "Provider fee"
+    if quote.fee_usd is None:
+        inside = quote.type in (RouteType.STANDARD, RouteType.PRIVATE)
+        word, how = ("in price", "inside the rate") if inside else ("not stated", "no feeUsd")
+        return Step(label, how, Known.UNKNOWN, Part.LINE, word=word)
+    if quote.fee_usd == 0:
+        return Step(label, "feeUsd is 0", Known.SERVICE, Part.LINE, Decimal(0))
+    fee = fee_in_output(quote)
+    if fee is None:
+        return Step(
+            label, "not in net: no price", Known.SERVICE, Part.OUTSIDE, quote.fee_usd, Unit.USD
+        )
+    how = f"{usd(quote.fee_usd)} ÷ {usd(ROUGH.divide(quote.fee_usd, fee))}"
+    if _gross(quote):
+        return Step(label, f"{how}, not in net", Known.DERIVED, Part.OUTSIDE, -fee)
+    return Step(label, how, Known.DERIVED, Part.LINE, -fee)
+
+
+def _gross(quote: Quote) -> bool:
+    """A fee is stated and net is the amount before it all the same."""
+    return bool(quote.fee_usd) and quote.net_amount_out == quote.amount_out
+
+
+def _markup(quote: Quote) -> Step:
+    label, inside = "Partner markup", "inside what is paid out"
+    applied, unit = quote.applied_api_markup, "%"
+    if applied is None:
+        applied = quote.api_markup_value
+        unit = _MARKUP_UNITS.get(quote.markup_type or "", "%")
+    if applied is None:
+        return Step(label, "not stated on this route", Known.UNKNOWN, Part.LINE, word="?")
+    if applied == 0:
+        return Step(label, "none on this route", Known.SERVICE, Part.LINE, Decimal(0))
+    return Step(label, inside, Known.SERVICE, Part.LINE, word=f"{applied.normalize():f}{unit}")
+
+
+def _total(board: QuoteBoard, row: RankedQuote) -> Step:
+    stated = row.quote.net_amount_out is not None
+    how = "netAmountOut" if stated else "amountOut, no net stated"
+    if board.wish.receive:
+        how = f"{how}, as you asked"
+    return Step("You get, net", how, Known.SERVICE, Part.TOTAL, row.key)
+
+
+def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> Verdict:
+    if _gross(quote):
+        return Verdict.GROSS
+    out = quote.amount_out or Decimal(0)
+    if abs(ROUGH.subtract(net, lines)) <= ROUGH.multiply(abs(out), RECHECK):
+        return Verdict.SUMS
+    unstated = quote.fee_usd is None or (quote.fee_usd > 0 and fee_in_output(quote) is None)
+    return Verdict.UNSTATED if unstated else Verdict.DIFFERS
+
+
+def _check(verdict: Verdict, gap: Decimal | None, *, summed: bool) -> Step:
+    """``summed``: whether there is anything to add to what is paid out."""
+    how = {
+        Verdict.SUMS: "the lines above add up" if summed else "net is what is paid out",
+        Verdict.DIFFERS: "the lines do not add up",
+        Verdict.GROSS: "gross: the fee is not in net",
+        Verdict.UNSTATED: "net is less, nothing says why",
+    }[verdict]
+    return Step("Check", how, Known.DERIVED, Part.CHECK, gap, Unit.PERCENT)
+
+
+def _outside(quote: Quote) -> list[Step]:
+    steps: list[Step] = []
+    units = f"{quote.gas:,f} gas, " if quote.gas is not None else ""
+    taken = usd_in_output(quote, quote.gas_usd)
+    if quote.gas_usd is None and quote.type == RouteType.DEX:
+        steps.append(Step("Gas", f"{units}no price", Known.UNKNOWN, Part.OUTSIDE, word="gas ?"))
+    elif quote.gas_usd is not None and taken is None:
+        how = f"{units}no price of the token"
+        steps.append(Step("Gas", how, Known.SERVICE, Part.OUTSIDE, quote.gas_usd, Unit.USD))
+    elif quote.gas_usd is not None and taken is not None:
+        how = f"{units}{usd(quote.gas_usd)}"
+        steps.append(Step("Gas", how, Known.SERVICE, Part.OUTSIDE, -taken))
+    if quote.bridge_fee_usd is not None:
+        how, fee = "may be inside amountOut, unsaid", quote.bridge_fee_usd
+        steps.append(Step("Bridge fee", how, Known.SERVICE, Part.OUTSIDE, fee, Unit.USD))
+    return steps
+
+
+def _all_in(board: QuoteBoard, row: RankedQuote) -> Step:
+    figure = all_in(row)
+    if figure is None:
+        return Step("All-in", "gas or its price is not known", Known.UNKNOWN, Part.BELOW, word="?")
+    place = all_in_places(board.ranking)[row.quote_id]
+    rank = f"rank stays {place}" if place == row.place else f"rank {row.place} → {place}"
+    if row.quote.gas_usd is None:
+        sum_ = "sent, no gas" if row.reverse else "net, no gas"
+    else:
+        sum_ = "sent + gas" if row.reverse else "net − gas"
+    unit = Unit.SOLD if row.reverse else Unit.BOUGHT
+    return Step("All-in", f"{sum_}, {rank}", Known.DERIVED, Part.BELOW, figure, unit)
+
+
+def _value(board: QuoteBoard, row: RankedQuote) -> Step:
+    found = board.value_difference(row)
+    label = "Value difference"
+    if found.percent is None:
+        return Step(label, "a price is missing", Known.UNKNOWN, Part.BELOW, word="?")
+    how = f"{usd(found.value_out_usd)} of {usd(found.value_in_usd)}"
+    return Step(label, how, Known.DERIVED, Part.BELOW, found.percent, Unit.PERCENT)

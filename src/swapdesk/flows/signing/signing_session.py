@@ -1,0 +1,300 @@
+"""Something while it is signed: what is shown, and what the trader says to it.
+
+The work asks through :meth:`SigningSession.look` and goes on with the answer; who shows the
+session may come and go meanwhile. Nothing here signs: the answer names the review it is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from typing import ClassVar
+
+from swapdesk.client.errors import ClientError
+from swapdesk.clock import Clock, until
+from swapdesk.flows.intents.intent import TokenFacts
+from swapdesk.flows.signing.dex_payment import Agreed, NotAgreed
+from swapdesk.flows.signing.dex_watch import Watch
+from swapdesk.flows.signing.flow_step import FlowStep
+from swapdesk.flows.wording import Failure
+from swapdesk.secret import Secret
+from swapdesk.wallet.payload import Payload, TypedDataPayload
+from swapdesk.wallet.review import Review
+from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
+
+
+class Stage(Enum):
+    """What a session waits for."""
+
+    WORKING = "working"
+    """The desk, the service or the chain."""
+    LOCKED = "locked"
+    """The pass phrase of the wallet."""
+    REVIEW = "review"
+    """The trader: a review is open."""
+    STOPPED = "stopped"
+    """Nothing: it is open and can be gone on with."""
+    ENDED = "ended"
+    """Nothing: it is over."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the work ended, or where it stopped. ``failure`` None: all of it was done. ``open``:
+    it can be gone on with. ``hash`` is of what was sent, ``error`` what the service was asked in
+    vain."""
+
+    failure: Failure | None = None
+    code: str = ""
+    open: bool = False
+    order_id: str | None = None
+    hash: str | None = None
+    error: ClientError | None = None
+
+
+class SigningSession(Watch, ABC):
+    """``changed`` is called after everything that is to be shown.
+
+    ``token`` is what is paid with, ``provider`` who is paid for it, by code and name, None for
+    no one venue. ``wallet`` names the account and ``coin`` the coin of its chain;
+    ``confirmations`` is how many count there."""
+
+    NOUN: ClassVar[str]
+    """What goes on, in one word."""
+    PROMISE: ClassVar[str]
+    """What a review is compared with, in one word."""
+    EXPIRED: ClassVar[str]
+    """The code of an end because the trader said nothing in time."""
+    DONE: ClassVar[str]
+    """The sentence once all is done."""
+
+    def __init__(
+        self,
+        token: TokenFacts,
+        clock: Clock,
+        changed: Callable[[], None],
+        *,
+        provider: tuple[str | None, str | None] = (None, None),
+        wallet: str = "",
+        coin: str = "",
+        confirmations: int = 0,
+    ) -> None:
+        self.token = token
+        self.provider = provider
+        self.wallet = wallet
+        self.coin = coin
+        self.confirmations = confirmations
+        self.review: Review | None = None
+        """What waits for an answer."""
+        self.refused: Review | None = None
+        """What the wallet refused to sign, once it did."""
+        self.payload: Payload | None = None
+        """What the newest review is about."""
+        self.transaction: SignedTransaction | None = None
+        """The newest one that was sent and is not final."""
+        self.ending: Ending | None = None
+        self.said = ""
+        """Why the pass phrase is asked for again."""
+        self.replacing = False
+        """Whether somebody asks for what shall take the place of the transaction that waits."""
+        self._clock = clock
+        self._changed = changed
+        self._answer: asyncio.Future[Agreed | None] | None = None
+        self._phrase: asyncio.Future[Secret] | None = None
+
+    # What is signed for
+
+    @property
+    @abstractmethod
+    def id(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def amount(self) -> Decimal:
+        """What is paid, in whole tokens."""
+
+    @property
+    @abstractmethod
+    def against(self) -> str:
+        """What it is paid for, in few words."""
+
+    @property
+    @abstractmethod
+    def order_id(self) -> str | None:
+        """The order, once there is one."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> tuple[FlowStep, ...]:
+        """The line of steps. Raises JournalUnavailable."""
+
+    @property
+    @abstractmethod
+    def doing(self) -> str:
+        """What goes on while nobody is asked anything. Raises JournalUnavailable."""
+
+    @property
+    @abstractmethod
+    def whereabouts(self) -> str:
+        """Where the money is as far as is known, without a point. Raises JournalUnavailable."""
+
+    @property
+    def brief(self) -> str | None:
+        """The same in few words; None for in the wallet."""
+        return None
+
+    # How it stands
+
+    @property
+    def stage(self) -> Stage:
+        if self.ending is not None:
+            return Stage.STOPPED if self.ending.open else Stage.ENDED
+        if self._phrase is not None:
+            return Stage.LOCKED
+        return Stage.REVIEW if self.review is not None else Stage.WORKING
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing goes on before the trader does something."""
+        return self.stage in (Stage.REVIEW, Stage.LOCKED)
+
+    @property
+    def over(self) -> bool:
+        return self.stage is Stage.ENDED
+
+    @property
+    def replaceable(self) -> bool:
+        """Whether a transaction waits that another one could take the place of."""
+        one = self.transaction
+        if one is None or one.nonce is None or self.replacing or self.stage is not Stage.WORKING:
+            return False
+        return one.state in (TransactionState.SENDING, TransactionState.SENT)
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """Which signature of how many the open review is; None for a transaction."""
+        payload = self.payload
+        if not isinstance(payload, TypedDataPayload):
+            return None
+        return payload.step.step + 1, payload.step.total
+
+    def following(self, sent: SignedTransaction) -> str:
+        """How a transaction stands on its chain, in a sentence."""
+        said = f"{sent.confirmations} of {self.confirmations} confirmations"
+        if not self.confirmations or sent.confirmations > self.confirmations:
+            said = f"{sent.confirmations} confirmations"
+        where = self.token.chain_name
+        problem = f" The node says: {sent.problem}." if sent.problem else ""
+        if sent.state is TransactionState.MINED and not sent.confirmations:
+            return f"Executed on {where}. It counts once the chain calls it final.{problem}"
+        if not sent.confirmations:
+            return f"Sent. {where} has not executed it yet.{problem}"
+        return f"Executed on {where}, {said}.{problem}"
+
+    @property
+    def lapse(self) -> str:
+        """What happened once no time is left for an open review, after whoever acts next."""
+        return f"the {self.PROMISE} ended"
+
+    def left(self, now: datetime) -> float | None:
+        """Seconds in which the open review can be answered; None without one."""
+        if self.review is None:
+            return None
+        return max(0.0, (self.review.valid_until - now).total_seconds())
+
+    # What the work says
+
+    def started(self) -> None:
+        """A run begins, the first one or one more."""
+        self.ending, self.said = None, ""
+        self._changed()
+
+    async def look(self, review: Review) -> Agreed | None:
+        """Wait for the trader, as long as the review is worth something."""
+        answer: asyncio.Future[Agreed | None] = asyncio.get_running_loop().create_future()
+        self._withdraw()
+        self.review, self._answer, self.transaction = review, answer, None
+        self._changed()
+        over = asyncio.create_task(until(self._clock, review.valid_until))
+        over.add_done_callback(lambda _: answer.cancel())
+        try:
+            await asyncio.wait({answer})
+            if answer.cancelled():
+                raise NotAgreed(f"The {self.PROMISE} ended before you signed.", self.EXPIRED)
+            return answer.result()
+        finally:
+            over.cancel()
+            if self._answer is answer:
+                self.review = self._answer = None
+                self._changed()
+
+    async def look_beside(self, payload: Payload, review: Review) -> Agreed | None:
+        """:meth:`look` at a review that is no step of the work, which goes on meanwhile. Raises
+        NotAgreed also when the work needs the trader itself, or is over."""
+        self.payload = payload
+        return await self.look(review)
+
+    def _withdraw(self) -> None:
+        """A review that was overtaken is not open any more."""
+        if self._answer is not None:
+            self._answer.cancel()
+            self.review = self._answer = None
+
+    def reviewed(self, payload: Payload, review: Review) -> None:
+        self.payload, self.transaction = payload, None
+        if review.refused:
+            self.refused = review
+        self._changed()
+
+    def seen(self, signed: SignedTransaction) -> None:
+        self.transaction = None if signed.state in FINAL else signed
+        self._changed()
+
+    def finish(self, ending: Ending) -> None:
+        """The run came to this."""
+        self._withdraw()
+        self.ending, self.transaction = ending, None
+        self._changed()
+
+    # What the trader says
+
+    def agree(self, review_id: str, phrase: str | None = None) -> bool:
+        """Yes to this review and no other; False where it is not open any more."""
+        return self._say(review_id, Agreed(phrase))
+
+    def refuse(self, review_id: str) -> bool:
+        """No to this review: it ends here, nothing of it is signed."""
+        return self._say(review_id, None)
+
+    def _say(self, review_id: str, answer: Agreed | None) -> bool:
+        if self.review is None or self.review.id != review_id:
+            return False
+        if self._answer is None or self._answer.done():
+            return False
+        self._answer.set_result(answer)
+        return True
+
+    # The pass phrase of a live wallet
+
+    async def passphrase(self, said: str = "") -> Secret:
+        """Wait until it was typed; ``said`` is why it is asked for again."""
+        self.said = said
+        self._phrase = asyncio.get_running_loop().create_future()
+        self._changed()
+        try:
+            return await self._phrase
+        finally:
+            self._phrase = None
+            self._changed()
+
+    def unlock(self, phrase: Secret) -> bool:
+        """Hand it over; False where nobody waits for it."""
+        if self._phrase is None or self._phrase.done():
+            return False
+        self._phrase.set_result(phrase)
+        return True

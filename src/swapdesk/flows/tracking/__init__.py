@@ -1,0 +1,1 @@
+"""All orders together: followed live, folded forward, announced."""

@@ -1,0 +1,129 @@
+"""Sentences of the screens that name amounts, times and orders (what happened, where the
+money is, who acts next). Fixed words stand in ``wording``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown, RateLimited
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.notation import clock_time, countdown, exact_amount, short_clock, table_amount
+from swapdesk.flows.orders.order_pair import symbols
+from swapdesk.flows.orders.order_state import deposit_arrived, short_id
+from swapdesk.flows.quotes.quoting import QuoteBoard
+from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
+from swapdesk.wire.orders import Order
+
+
+def quotes_arrived(board: QuoteBoard) -> str:
+    """``9 usable routes, 4 not. Nothing has moved.``"""
+    usable, not_usable = len(board.ranking.rows), len(board.ranking.unusable)
+    word = "route" if usable == 1 else "routes"
+    rest = f", {not_usable} not" if not_usable else ""
+    return f"{usable} usable {word}{rest}. Nothing has moved."
+
+
+def no_usable_route(board: QuoteBoard) -> str:
+    """Why nothing can be chosen, and the smallest amount that could be, where one is known."""
+    token, verb = (board.token_out, "pays") if board.wish.receive else (board.token_in, "takes")
+    said = f"No route {verb} {exact_amount(board.amount)} {token.symbol}"
+    failed, routes = board.failed, len(board.ranking.unusable)
+    if failed:
+        of = f" for {failed} of {routes}" if failed < routes else ""
+        return f"{said} now. The amount is not the reason{of}."
+    smallest = board.smallest_usable
+    if smallest is None:
+        return f"{said}."
+    least = f"{exact_amount(smallest[0])} {token.symbol}"
+    at = f" at {smallest[1]}" if smallest[1] else ""
+    return f"{said}. The smallest usable amount is {least}{at}."
+
+
+def without_route_next(board: QuoteBoard | None) -> str:
+    """Who acts when no route is usable."""
+    if board is not None and board.failed:
+        return "you: ask again, or change the amount"
+    return "you: change the amount or the tokens"
+
+
+def quote_ended(expired_at: datetime) -> str:
+    return f"This quote ended at {short_clock(expired_at)}. Your funds are in your wallet."
+
+
+def rate_worse(symbol: str, offered: Decimal, percent: Decimal) -> str:
+    """The new quote against the confirmed one; ``percent`` is how much less, above zero."""
+    return (
+        f"The new quote gives {table_amount(offered)} {symbol},"
+        f" {percent:.2f}% less than you confirmed. Nothing was created."
+    )
+
+
+def rate_limited(error: RateLimited, seconds: float | None) -> str:
+    """``seconds`` until the window resets, by the service or by the desk's own count."""
+    wait = error.retry_after if error.retry_after is not None else seconds
+    after = f" Next one in {countdown(wait)}." if wait is not None and wait > 0 else ""
+    return f"The calls of this window are used up.{after} Orders and deposits are not affected."
+
+
+def order_open(order: Order, intent: Intent | None = None) -> str:
+    """``Order m1Xc7D is open. Send 2,500 XRP before 14:34:28. The money is still yours.``"""
+    sent, _ = symbols(order, intent)
+    amount = exact_amount(order.in_amount) if order.in_amount is not None else "?"
+    before = f" before {clock_time(order.expires)}" if order.expires is not None else ""
+    name = short_id(order.service_id)
+    return f"Order {name} is open. Send {amount} {sent}{before}. The money is still yours."
+
+
+def found_again(order: Order) -> str:
+    return f"The order exists: {short_id(order.service_id)}. It was not created twice."
+
+
+def deadline_passed(order: Order, now: datetime, *, closed: bool) -> str:
+    """After the deadline; ``closed`` once the service says so, not by this desk's clock alone.
+
+    A service may close an order before its deadline.
+    """
+    if deposit_arrived(order):
+        return (
+            "A deposit came after the deadline and is with the service."
+            " Do not send to its address any more."
+        )
+    if not closed:
+        return "The deadline passed. Do not send to its address any more."
+    passed = order.expires is not None and order.expires <= now
+    before = f" before {clock_time(order.expires)}" if passed and order.expires else ""
+    return f"No deposit came{before}. The order is closed. Do not send to its address any more."
+
+
+def failure_of_error(error: ClientError) -> Failure:
+    """Cause, money and next actor of a failed call, in the words of the catalogue."""
+    if isinstance(error, ApiError):
+        return failure_of(error.code or f"HTTP_{error.status}", error.status)
+    if isinstance(error, AnswerRefused):
+        return failure_of("", None)
+    return UNREACHABLE
+
+
+def code_and_request(error: ClientError) -> str:
+    """The second line of a failure, to be copied: ``RATE_LIMIT_EXCEEDED · request 6f1d-22c9``."""
+    code, request = "", None
+    if isinstance(error, ApiError):
+        code, request = error.code or f"HTTP {error.status}", error.request_id
+    elif isinstance(error, OutcomeUnknown):
+        code, request = error.code or "NO_ANSWER", error.request_id
+    elif isinstance(error, AnswerRefused):
+        code, request = error.reason, error.request_id
+    parts = [code or type(error).__name__]
+    if request:
+        parts.append(f"request {request}")
+    return " · ".join(parts)
+
+
+def refused_fields(error: ClientError) -> Sequence[str]:
+    """``field: reason`` for every field the service named."""
+    if not isinstance(error, ApiError):
+        return ()
+    return [f"{name}: {problem.message}" for name, problem in error.fields.items()]

@@ -1,0 +1,245 @@
+"""Every order this desk knows, in memory, and what one more sighting makes of it.
+
+Pure of any network: the journal is read, states are folded forward only, and what must not
+be paid is refused. What follows from a sighting is for the caller to do (:class:`Sighted`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+
+from swapdesk.clock import Clock
+from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE, output_now
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.standing import FOREIGN, IN_BATCH_TEXT, Standing, contradiction
+from swapdesk.flows.journal.folding import contradicts, display_of, ended, fold
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.journal_records import JournaledOrder, Source
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.wire.orders import Order
+
+log = logging.getLogger(__name__)
+
+LOAD_STEP = 100
+"""Orders read from the journal between two breaths of the event loop."""
+
+
+@dataclass(frozen=True)
+class Sighted:
+    """``order`` is None when the sighting must be confirmed by a read first. ``write`` asks for
+    a commit, ``repeat`` for another repetition of the order by the service, ``judged`` tells
+    that it became another question whether its address may be shown."""
+
+    order: TrackedOrder | None
+    write: bool = False
+    repeat: bool = False
+    judged: bool = False
+
+
+class KnownOrders:
+    """Fill with :meth:`load`; :meth:`see` judges, :meth:`put` keeps."""
+
+    def __init__(
+        self, journal: Journal, clock: Clock, lower_tolerance: Decimal = LOWER_TOLERANCE
+    ) -> None:
+        """``lower_tolerance``: percent of the agreed output that may be missing unasked."""
+        self._journal = journal
+        self._clock = clock
+        self._lower_tolerance = lower_tolerance
+        self._known: dict[str, TrackedOrder] = {}
+        self._open: set[str] = set()
+
+    def load(self) -> None:
+        """Take what the journal knows."""
+        for _ in self._loading():
+            pass
+
+    async def load_in_steps(self) -> None:
+        """As :meth:`load`, with a breath for the event loop after every :data:`LOAD_STEP`."""
+        for _ in self._loading():
+            await asyncio.sleep(0)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[TrackedOrder]:
+        return iter(self._known.values())
+
+    @property
+    def open_count(self) -> int:
+        return len(self._open)
+
+    def get(self, service_id: str) -> TrackedOrder | None:
+        return self._known.get(service_id)
+
+    def put(self, tracked: TrackedOrder) -> None:
+        self._known[tracked.service_id] = tracked
+        if ended(display_of(tracked.order)):
+            self._open.discard(tracked.service_id)
+        else:
+            self._open.add(tracked.service_id)
+
+    def running(self) -> Iterator[TrackedOrder]:
+        """Open orders in no sequence."""
+        return (self._known[name] for name in self._open)
+
+    def sorted(self) -> list[TrackedOrder]:
+        """Open orders with the nearest deadline first, then ended ones, newest first."""
+        late = datetime.max.replace(tzinfo=self._clock.now().tzinfo)
+        early = datetime.min.replace(tzinfo=self._clock.now().tzinfo)
+        running = [self._known[name] for name in self._open]
+        over = [one for name, one in self._known.items() if name not in self._open]
+        running.sort(key=lambda o: (o.order.expires or late, o.service_id))
+        over.sort(key=lambda o: (o.order.created or early, o.service_id), reverse=True)
+        return running + over
+
+    def nearest(self, count: int) -> list[TrackedOrder]:
+        """Open orders with the nearest deadline first, at most ``count``."""
+        late = datetime.max.replace(tzinfo=self._clock.now().tzinfo)
+        running = (self._known[name] for name in self._open)
+        return heapq.nsmallest(
+            count, running, key=lambda o: (o.order.expires or late, o.service_id)
+        )
+
+    def see(self, order: Order, source: Source, before: TrackedOrder | None) -> Sighted:
+        """What ``order`` makes of ``before``, which is the newest that is known of it."""
+        service_id = order.service_id
+        if before is None or (before.withheld is not None and source != "stream"):
+            # Another desk of this home may have created, released or refused it meanwhile; an
+            # order that stays hidden a little longer does no harm, so the stream does not ask.
+            before = self._from_journal(service_id, before)
+        over = ended(display_of(order))
+        if source == "stream" and over and not (before and ended(display_of(before.order))):
+            # The end of an order counts once REST says it; it could never be taken back.
+            return Sighted(None)
+        now = self._clock.now()
+        if before is None:
+            standing, withheld = FOREIGN.standing, FOREIGN.withheld
+            new = TrackedOrder(order, None, withheld, over, now, source, standing=standing)
+            return Sighted(self._with_batch(new, order), write=True)
+        before = self._with_batch(before, order)
+        withheld, reason = before.withheld, contradicts(before.order, order)
+        if reason is not None:
+            before = self._refuse(before, reason)
+        else:
+            before = self._with_output(before, order)
+        judged = before.withheld != withheld
+        merged = fold(before.order, order)
+        same_end = display_of(before.order) == display_of(order)
+        kept = merged or before.order
+        is_over = before.ended or (over and display_of(kept) == display_of(order))
+        after = replace(before, order=kept, ended=is_over, seen_at=now, source=source)
+        unrepeated = after.standing is Standing.UNREPEATED and order.deposit_address is not None
+        return Sighted(
+            after,
+            write=merged is not None or (over and same_end and not before.ended),
+            repeat=unrepeated,
+            judged=judged,
+        )
+
+    def adopt(self, service_id: str, before: TrackedOrder | None) -> tuple[TrackedOrder, bool]:
+        """An order the journal has just recorded, over which goes what was seen of it already.
+        Whether both differ; KeyError when the journal has none."""
+        entry = self._journal.orders.get(service_id)
+        if entry is None:
+            raise KeyError(service_id)
+        merged = None
+        if before is not None:
+            # What the create verified is the base; what the stream said comes on top of it.
+            reason = contradicts(entry.order, before.order)
+            if reason is not None:
+                verdict = self._journal.orders.settle(service_id, contradiction(reason))
+                entry = replace(entry, verdict=verdict)
+            merged = fold(entry.order, before.order)
+            entry = replace(entry, order=merged or entry.order, ended=before.ended or entry.ended)
+        tracked = replace(self._tracked(entry), source="create")
+        return self._with_output(tracked, tracked.order), merged is not None
+
+    def _loading(self) -> Iterator[None]:
+        for at, entry in enumerate(self._journal.orders.each()):
+            if entry.order.service_id not in self._known:
+                self.put(self._tracked(entry))
+            if at % LOAD_STEP == LOAD_STEP - 1:
+                yield
+
+    def _with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
+        """The same, as one that a batch of this desk created where ``seen`` names its group. The
+        group may be written down after its orders were first seen."""
+        group = seen.multi_id
+        if tracked.in_batch or tracked.standing is not Standing.FOREIGN or group is None:
+            return tracked
+        try:
+            made = self._journal.batches.made(group)
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return tracked
+        return replace(tracked, in_batch=True, withheld=IN_BATCH_TEXT) if made else tracked
+
+    def _tracked(self, entry: JournaledOrder) -> TrackedOrder:
+        tracked = TrackedOrder(
+            order=entry.order,
+            intent=self._intent_of(entry.intent_id),
+            withheld=entry.withheld,
+            ended=entry.ended,
+            seen_at=entry.seen_at,
+            source="journal",
+            standing=entry.verdict.standing,
+            accepted=entry.accepted,
+        )
+        return self._with_batch(tracked, tracked.order)
+
+    def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
+        """The journal's word where it decides otherwise than ``before``."""
+        try:
+            stands = self._journal.orders.verdict(service_id)
+            if stands is None or (before is not None and stands.standing is before.standing):
+                return before
+            entry = self._journal.orders.get(service_id)
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return before
+        return self._tracked(entry) if entry is not None else before
+
+    def _refuse(self, before: TrackedOrder, reason: str) -> TrackedOrder:
+        log.warning("order %s contradicts what is known: %s", before.short_id, reason)
+        verdict = contradiction(reason)
+        try:
+            verdict = self._journal.orders.settle(before.service_id, verdict)
+        except JournalUnavailable as error:
+            log.error("the journal did not take a warning: %s", error)
+        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+
+    def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
+        """``before`` as it stands once the estimate of its output is the one in ``seen``."""
+        if output_now(before, seen, self._lower_tolerance) is None:
+            return before
+        try:
+            # Another desk of this home may have asked, or been answered, meanwhile.
+            entry = self._journal.orders.get(before.service_id)
+            if entry is not None:
+                standing, withheld = entry.verdict.standing, entry.withheld
+                before = replace(
+                    before, standing=standing, withheld=withheld, accepted=entry.accepted
+                )
+            verdict = output_now(before, seen, self._lower_tolerance)
+            if verdict is None:
+                return before
+            log.info("order %s: its output is %s now", before.short_id, seen.out_amount)
+            verdict = self._journal.orders.settle(before.service_id, verdict)
+        except JournalUnavailable as error:
+            log.error("the journal did not take the output of an order: %s", error)
+            verdict = output_now(before, seen, self._lower_tolerance)
+            if verdict is None or verdict.payable:
+                return before
+        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+
+    def _intent_of(self, intent_id: str | None) -> Intent | None:
+        entry = self._journal.intents.get(intent_id) if intent_id else None
+        return entry.intent if entry else None

@@ -1,0 +1,120 @@
+"""What is open when the desk is left, and what an earlier run left open, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from swapdesk.flows.creation.resume import ResumeReport
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.orders.order_case import case_of
+from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.order_words import WORDS
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.announcements import found_again
+from swapdesk.flows.wording import NOT_CREATED, OUTCOME_UNKNOWN
+from swapdesk.wire.orders import DisplayStatus
+
+
+def quit_warning(
+    orders: Iterable[TrackedOrder],
+    now: datetime,
+    *,
+    creating: bool = False,
+    signing: int = 0,
+    paying: int = 0,
+) -> str | None:
+    """What to say before the desk is left; None when nothing is open. ``signing``: so many swaps
+    on chains are being signed or carried out, ``paying``: so many deposits."""
+    if creating:
+        return (
+            "An order is being created and the service has not answered yet."
+            " The desk looks for it at its next start. q quits."
+        )
+    if count := signing + paying:
+        what = "deposit" if not signing else "swap" if not paying else "payment"
+        begun = f"A {what} is" if count == 1 else f"{count} {what}s are"
+        them = "it" if count == 1 else "them"
+        return f"{begun} under way. The desk goes on with {them} at its next start. q quits."
+    running = [one for one in orders if not ended(display_of(one.order))]
+    yours = sum(waits_for_you(one, now) for one in running)
+    if not running:
+        return None
+    count = yours or len(running)
+    one = count == 1
+    said = f"{count} {'order' if one else 'orders'}"
+    if yours:
+        said += f" {'waits' if one else 'wait'} for you."
+    else:
+        said += f" {'is' if one else 'are'} open."
+    goes = "It goes" if one else "They go"
+    there = "is" if one else "are"
+    return f"{said} {goes} on without the desk and {there} here when you come back. q quits."
+
+
+def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
+    """Whether you are who acts next on an open order. As :func:`summarise` says, which is asked
+    only where the case alone does not tell: of thousands of orders all are counted at once."""
+    order = tracked.order
+    if display_of(order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
+        if tracked.withheld is not None:
+            never = tracked.standing in (Standing.FOREIGN, Standing.UNREPEATED)
+            return not never and summarise(tracked, now).actor == "you"
+        if order.expires is not None and order.expires <= now:
+            return summarise(tracked, now).actor == "you"
+    return WORDS[case_of(order)].actor == "you"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One intent of an earlier run: ``service_id`` when it became an order, ``intent_id`` while
+    it is not known whether it did."""
+
+    kind: Literal["found", "withheld", "not_created", "unknown", "elsewhere"]
+    what: str
+    said: str
+    service_id: str | None = None
+    intent_id: str | None = None
+
+
+def findings(report: ResumeReport) -> list[Finding]:
+    """What the start found out about every intent that was left open."""
+    found = [
+        Finding(
+            "found" if created.withheld is None else "withheld",
+            intent_words(intent),
+            created.withheld or found_again(created.order),
+            created.order.service_id,
+        )
+        for intent, created in report.found
+    ]
+    unknown = [
+        Finding(
+            "unknown",
+            intent_words(intent),
+            f"{OUTCOME_UNKNOWN.cause} Nothing was paid.",
+            intent_id=intent.id,
+        )
+        for intent, _ in report.unknown
+    ]
+    gone = [
+        Finding("not_created", intent_words(intent), f"{NOT_CREATED.cause} Nothing was paid.")
+        for intent in report.not_created
+    ]
+    elsewhere = [
+        Finding("elsewhere", intent_words(intent), "Another desk that runs now looks after it.")
+        for intent in report.elsewhere
+    ]
+    return [*found, *unknown, *gone, *elsewhere]
+
+
+def intent_words(intent: Intent) -> str:
+    """``0.5 BTC to ETH, standard``."""
+    amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
+    label = f", {intent.recipient_label}" if intent.recipient_label else ""
+    return f"{amount} to {intent.token_out.symbol}, {intent.route}{label}"

@@ -1,0 +1,271 @@
+"""Every order this desk knows, followed live and remembered for longer than the service does.
+
+States from the stream, from polling and from the journal are folded forward only, committed
+to the journal and then announced; an end is not shown before that. A terminal state seen on
+the stream counts as confirmed only after REST repeats it. An order is never given up because
+of a fault of our own network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
+from datetime import datetime
+
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.errors import ClientError, NotFound
+from swapdesk.client.live import OrderStream
+from swapdesk.client.stream_events import (
+    Gap,
+    OrderMissing,
+    OrderSeen,
+    StateChanged,
+    StreamEvent,
+    StreamState,
+)
+from swapdesk.client.stream_events import Source as Sighting
+from swapdesk.clock import Clock
+from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE
+from swapdesk.flows.creation.exchange import ExchangeFlow
+from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
+from swapdesk.flows.orders.order_state import short_id
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.known_orders import KnownOrders
+from swapdesk.wire.orders import Order, OrderQuery
+
+log = logging.getLogger(__name__)
+
+MAX_PAGES = 100
+
+
+class Tracker:
+    """Call :meth:`load` at the start, :meth:`run` in a task, and read :meth:`orders`."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        api: PartnerApi,
+        clock: Clock,
+        stream: OrderStream,
+        *,
+        flush_seconds: float = FLUSH_SECONDS,
+        flow: ExchangeFlow | None = None,
+    ) -> None:
+        self._api = api
+        self._clock = clock
+        self._stream = stream
+        self._flow = flow
+        self._known = KnownOrders(
+            journal, clock, flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
+        )
+        self._over: dict[str, TrackedOrder] = {}
+        """Orders that ended, until the journal has it."""
+        self._writes = OrderWrites(
+            journal.order_writer(), clock, self._committed, seconds=flush_seconds
+        )
+        self._asking: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._listeners: list[asyncio.Queue[str | None]] = []
+        self.stream_since: datetime = clock.now()
+
+    def load(self) -> None:
+        """Take what the journal knows."""
+        self._known.load()
+
+    async def load_in_steps(self) -> None:
+        """As :meth:`load`, without stopping the event loop for long."""
+        await self._known.load_in_steps()
+
+    def orders(self) -> list[TrackedOrder]:
+        """Open orders with the nearest deadline first, then ended ones, newest first."""
+        return self._known.sorted()
+
+    def nearest(self, count: int) -> list[TrackedOrder]:
+        """The first of :meth:`orders` that are open."""
+        return self._known.nearest(count)
+
+    def running(self) -> Iterator[TrackedOrder]:
+        """Open orders in no sequence."""
+        return self._known.running()
+
+    def get(self, service_id: str) -> TrackedOrder | None:
+        return self._known.get(service_id)
+
+    @property
+    def stream_state(self) -> StreamState:
+        """How the desk is told of changes right now."""
+        return self._stream.state
+
+    def stream_age(self) -> float:
+        """Seconds since the last message or answer."""
+        return self._stream.age()
+
+    @property
+    def open_count(self) -> int:
+        return self._known.open_count
+
+    def adopt(self, service_id: str) -> TrackedOrder | None:
+        """Take an order the journal has just recorded, as a create does, and announce it."""
+        before = self._newest(service_id)
+        try:
+            tracked, differs = self._known.adopt(service_id, before)
+        except KeyError:
+            return before
+        if differs and service_id in self._writes.pending:
+            self._writes.put(Writing(tracked.order, "stream", tracked.ended))
+        self._over.pop(service_id, None)
+        self._known.put(tracked)
+        self._announce(service_id)
+        return tracked
+
+    async def read(self, service_id: str) -> TrackedOrder | None:
+        """Ask the service for one order now. Raises ClientError; 404 keeps what is known."""
+        try:
+            order = await self._api.get_order(service_id)
+        except NotFound:
+            if self._known.get(service_id) is not None:
+                return self._known.get(service_id)
+            raise
+        self._apply(order, "read")
+        await self._commit()
+        return self._known.get(service_id)
+
+    async def sweep(self) -> None:
+        """Read every order the service lists now. Raises ClientError."""
+        for page in range(1, MAX_PAGES + 1):
+            answer = await self._api.list_orders(OrderQuery(page=page))
+            for order in answer.orders:
+                self._apply(order, "list")
+            if page >= answer.total_pages or answer.empty:
+                break
+        await self._commit()
+
+    async def run(self) -> None:
+        """Follow the stream until cancelled."""
+        self._stream.watch(
+            known.service_id
+            for known in self._known
+            if not known.ended and not known.archived(self._clock.now())
+        )
+        try:
+            async with self._stream as events:
+                async for event in events:
+                    self._take(event)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            self._writes.finish()
+
+    def _take(self, event: StreamEvent) -> None:
+        if isinstance(event, OrderSeen):
+            self._apply(event.order, "stream" if event.source is Sighting.STREAM else "list")
+            self._writes.schedule()
+        elif isinstance(event, OrderMissing):
+            # A 404 within 48 hours is not the end of an order; later the service forgets it.
+            known = self._known.get(event.service_id)
+            if known is not None and known.archived(self._clock.now()):
+                self._stream.unwatch([event.service_id])
+        elif isinstance(event, StateChanged):
+            self.stream_since = event.since
+            self._announce(None)
+        elif isinstance(event, Gap):
+            log.info("order stream resumed after a gap: %s", event.reason)
+
+    async def changes(self) -> AsyncGenerator[frozenset[str], None]:
+        """Ids that changed since the last look, coalesced; an empty set means the stream state."""
+        queue: asyncio.Queue[str | None] = asyncio.Queue()
+        self._listeners.append(queue)
+        try:
+            while True:
+                changed = {await queue.get()}
+                while not queue.empty():
+                    changed.add(queue.get_nowait())
+                yield frozenset(name for name in changed if name is not None)
+        finally:
+            self._listeners.remove(queue)
+
+    # Inside
+
+    def _newest(self, service_id: str) -> TrackedOrder | None:
+        return self._over.get(service_id) or self._known.get(service_id)
+
+    def _apply(self, order: Order, source: Source) -> None:
+        service_id = order.service_id
+        before = self._newest(service_id)
+        seen = self._known.see(order, source, before)
+        after = seen.order
+        if after is None:
+            self._read_soon(service_id)
+            return
+        if seen.write:
+            self._writes.put(Writing(after.order, after.source, after.ended))
+        was_over = before is not None and ended(display_of(before.order))
+        if (
+            seen.write and ended(display_of(after.order)) and not was_over
+        ) or service_id in self._over:
+            self._over[service_id] = after
+        else:
+            self._known.put(after)
+        if seen.judged:
+            self._announce(service_id)
+        if seen.repeat:
+            self._repeat_soon(after)
+
+    async def _commit(self) -> None:
+        await self._writes.flush()
+
+    def _committed(self, ids: Iterable[str]) -> None:
+        """The journal has these, or refused them for now: either way they are shown."""
+        for service_id in ids:
+            over = self._over.pop(service_id, None)
+            if over is not None:
+                self._known.put(over)
+            self._announce(service_id)
+
+    def _read_soon(self, service_id: str) -> None:
+        async def confirm() -> None:
+            try:
+                await self.read(service_id)
+            except ClientError as error:
+                log.info("the end of order %s is not confirmed yet: %s", service_id, error)
+
+        self._once(service_id, confirm())
+
+    def _repeat_soon(self, tracked: TrackedOrder) -> None:
+        """Let the service repeat an order again, once its create has left that open."""
+        flow, intent = self._flow, tracked.intent
+        if flow is None or intent is None or intent.id in flow.running:
+            return
+
+        async def repeat() -> None:
+            try:
+                await flow.confirm_again(intent, tracked.order)
+                self.adopt(tracked.service_id)
+            except (ClientError, JournalUnavailable) as error:
+                log.info("order %s is not repeated yet: %s", tracked.short_id, error)
+
+        self._once(tracked.service_id, repeat())
+
+    def _once(self, service_id: str, work: Coroutine[None, None, None]) -> None:
+        """Run ``work`` unless something is under way for the order already."""
+        if service_id in self._asking:
+            work.close()
+            return
+        self._asking.add(service_id)
+        task = asyncio.create_task(work, name=f"order-{short_id(service_id)}")
+        self._tasks.add(task)
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            self._asking.discard(service_id)
+
+        task.add_done_callback(done)
+
+    def _announce(self, service_id: str | None) -> None:
+        for queue in self._listeners:
+            queue.put_nowait(service_id)

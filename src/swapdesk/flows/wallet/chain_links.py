@@ -1,0 +1,65 @@
+"""The chains that a profile can sign for and read: of its sandbox, or of its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from swapdesk.wallet.accounts import Kind
+from swapdesk.wallet.place import ChainLink
+
+if TYPE_CHECKING:
+    from swapdesk.flows.catalog.catalog import Catalog
+    from swapdesk.settings import Settings
+
+KINDS = {"evm": Kind.EVM, "sol": Kind.SOLANA}
+"""Kinds of chains as the service names them."""
+CONFIRMATIONS = {Kind.EVM: 2, Kind.SOLANA: 1}
+LIVE_CONFIRMATIONS = {Kind.EVM: 6, Kind.SOLANA: 1}
+
+
+def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
+    """The chains that a running sandbox serves, by its ready line."""
+    links = []
+    for one in ready.get("chains", ()):
+        kind = KINDS.get(str(one.get("kind")))
+        if kind is not None:
+            chain_id = one.get("chainId")
+            links.append(
+                ChainLink(
+                    str(one["shortName"]),
+                    kind,
+                    None if chain_id is None else int(chain_id),
+                    str(one["rpc"]),
+                    CONFIRMATIONS[kind],
+                )
+            )
+    return tuple(links)
+
+
+def sandbox_makers(ready: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """(provider, key) of those that sign their half of a swap in a running sandbox."""
+    return tuple((str(one["provider"]), str(one["key"])) for one in ready.get("makers", ()))
+
+
+def live_links(settings: Settings, catalog: Catalog) -> tuple[tuple[ChainLink, ...], list[str]]:
+    """``[profiles.NAME.rpc]`` with kinds and ids of the catalogue, and a sentence for each
+    entry that cannot be used."""
+    links, problems = [], []
+    for name, url in settings.rpc.value.items():
+        chain = catalog.chain(name)
+        kind = KINDS.get(chain.kind) if chain is not None else None
+        if chain is None:
+            problems.append(f"rpc: the service knows no chain {name}.")
+        elif kind is None:
+            problems.append(f"rpc: this wallet has no accounts of {chain.name}.")
+        elif kind is Kind.EVM and chain.chain_id is None:
+            problems.append(f"rpc: the service does not say which id {chain.name} has.")
+        elif not url.startswith(
+            ("https://", "http://127.0.0.1", "http://localhost", "http://[::1]")
+        ):
+            problems.append(f"rpc: the node of {name} needs https.")
+        else:
+            chain_id = chain.chain_id if kind is Kind.EVM else None
+            links.append(ChainLink(chain.short_name, kind, chain_id, url, LIVE_CONFIRMATIONS[kind]))
+    return tuple(links), problems
