@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 
-from swapdesk.async_library import say_asyncio
 from swapdesk.client.certificates import certificates
 from swapdesk.client.credentials import is_loopback
 from swapdesk.client.errors import (
@@ -23,6 +22,7 @@ from swapdesk.client.errors import (
     Unreachable,
     api_error,
 )
+from swapdesk.kept_connections import CLIENT_SECONDS
 from swapdesk.secret import Secret
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 from swapdesk.wire.encoding.text import safe_text
@@ -42,13 +42,15 @@ class SandboxControl:
     ) -> None:
         if not is_loopback(httpx.URL(url).host):
             raise ValueError("a sandbox is controlled on this machine only")
-        say_asyncio()
         self._client = httpx.AsyncClient(
             base_url=url,
             headers={"sandbox-token": token.reveal(), "accept-encoding": "identity"},
             timeout=DEADLINE,
             verify=certificates(httpx.URL(url)),
             trust_env=False,
+            limits=httpx.Limits(
+                max_connections=16, max_keepalive_connections=4, keepalive_expiry=CLIENT_SECONDS
+            ),
             transport=transport,
         )
 

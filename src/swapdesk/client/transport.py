@@ -18,7 +18,6 @@ from urllib.parse import urlencode
 import httpx
 
 from swapdesk import __version__
-from swapdesk.async_library import say_asyncio
 from swapdesk.client.attempt_progress import AttemptProgress
 from swapdesk.client.certificates import certificates
 from swapdesk.client.credentials import Credentials, OriginAuth, service_url
@@ -29,6 +28,7 @@ from swapdesk.client.refusals import ERROR_LIMIT, answered, refusal_of
 from swapdesk.client.retry import RetryBudget, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock
+from swapdesk.kept_connections import CLIENT_SECONDS
 from swapdesk.wire.encoding.ids import safe_segment
 from swapdesk.wire.encoding.text import UnsafeText
 from swapdesk.wire.operation import Access, Operation
@@ -79,7 +79,6 @@ class ApiTransport:
             exchange_log.hide(*credentials.secrets())
         self._foreign_transport = transport is not None
         _keep_quiet("httpx", "httpcore")
-        say_asyncio()
         self._http = httpx.AsyncClient(
             transport=transport,
             verify=certificates(self.url),
@@ -87,6 +86,9 @@ class ApiTransport:
             trust_env=False,
             follow_redirects=False,
             timeout=None,
+            limits=httpx.Limits(
+                max_connections=100, max_keepalive_connections=20, keepalive_expiry=CLIENT_SECONDS
+            ),
             cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
             headers={
                 "Accept": "application/json",

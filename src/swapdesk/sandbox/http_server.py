@@ -13,6 +13,8 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from swapdesk.kept_connections import SERVER_SECONDS
+
 CUT = "swapdesk.cut"
 """Name in ``scope["state"]`` of a callable that cuts the connection without another byte."""
 
@@ -75,6 +77,7 @@ def build_server(app: Any, *, lifespan: bool = False) -> uvicorn.Server:
             # Half a minute without life is asked about, a whole one ends the stream.
             ws_ping_interval=PING_SECONDS,
             ws_ping_timeout=PONG_SECONDS,
+            timeout_keep_alive=SERVER_SECONDS,
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )
     )

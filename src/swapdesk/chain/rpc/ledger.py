@@ -13,8 +13,8 @@ from typing import Any
 
 import httpx
 
-from swapdesk.async_library import say_asyncio
 from swapdesk.chain.rpc.methods import TOKEN_HEADER, Method, RpcCode
+from swapdesk.kept_connections import CLIENT_SECONDS
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 
 ANSWER_LIMIT = 8 << 20
@@ -57,13 +57,14 @@ class LedgerClient:
         self._url = url
         self._deadline = deadline
         self._ids = count(1)
-        say_asyncio()
         self._http = httpx.AsyncClient(
             headers={TOKEN_HEADER: token, "accept-encoding": "identity"},
             timeout=deadline,
             trust_env=False,
             follow_redirects=False,
-            limits=httpx.Limits(max_connections=64, max_keepalive_connections=16),
+            limits=httpx.Limits(
+                max_connections=64, max_keepalive_connections=16, keepalive_expiry=CLIENT_SECONDS
+            ),
             transport=transport,
         )
 

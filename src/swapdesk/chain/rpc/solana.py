@@ -17,7 +17,6 @@ from typing import Any, Literal
 
 import httpx
 
-from swapdesk.async_library import say_asyncio
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.rpc.solana_answers import (
     Blockhash,
@@ -41,6 +40,7 @@ from swapdesk.chain.rpc.solana_errors import (
     SolanaUncertain,
     SolanaUnreachable,
 )
+from swapdesk.kept_connections import CLIENT_SECONDS
 from swapdesk.wire.encoding.codec import refuse_deep
 
 __all__ = [
@@ -72,12 +72,14 @@ class SolanaClient:
         self._deadline = deadline
         self._options = {"commitment": commitment}
         self._ids = count(1)
-        say_asyncio()
         self._http = httpx.AsyncClient(
             headers={"accept-encoding": "identity", "content-type": "application/json"},
             timeout=deadline,
             trust_env=False,
             follow_redirects=False,
+            limits=httpx.Limits(
+                max_connections=64, max_keepalive_connections=16, keepalive_expiry=CLIENT_SECONDS
+            ),
             transport=transport,
         )
 
