@@ -23,13 +23,13 @@ from swapdesk.sandbox.node.evm.block_record import BlockRecord, Head
 from swapdesk.sandbox.node.evm.bounded import TooLong
 from swapdesk.sandbox.node.evm.candidate import Candidate
 from swapdesk.sandbox.node.evm.execution import Execution, seal
-from swapdesk.sandbox.node.evm.first_trie import state_root
 from swapdesk.sandbox.node.evm.genesis import Genesis
 from swapdesk.sandbox.node.evm.machine import BlockHeader, Machine
 from swapdesk.sandbox.node.evm.pruning import reachable
 from swapdesk.sandbox.node.evm.schema import open_chain_file, require_same
 from swapdesk.sandbox.node.evm.storage import ChainStore, StateKeys
 from swapdesk.sandbox.node.evm.terms import ChainTerms
+from swapdesk.sandbox.node.evm.whole_trie import state_root
 
 AHEAD_SECONDS = 15
 """How far timestamps may run ahead of the clock where blocks are closer than a second."""

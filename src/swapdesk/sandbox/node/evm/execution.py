@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import rlp
-from eth.db.trie import make_trie_root_and_nodes
 
 from swapdesk.sandbox.node.evm.block_record import BlockRecord, LogRecord, TransactionRecord
 from swapdesk.sandbox.node.evm.candidate import Candidate
@@ -19,6 +18,7 @@ from swapdesk.sandbox.node.evm.serialize import (
     text,
     transaction_document,
 )
+from swapdesk.sandbox.node.evm.whole_trie import root_in_order
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,10 @@ def seal(
 ) -> BlockRecord:
     """The block of ``header`` and ``done``; the roots are filled in here."""
     if done:
-        transactions_root, _ = make_trie_root_and_nodes(
-            [each.candidate.transaction for each in done]
+        header = header.copy(
+            transaction_root=root_in_order([each.candidate.transaction.encode() for each in done]),
+            receipt_root=root_in_order([each.receipt.encode() for each in done]),
         )
-        receipts_root, _ = make_trie_root_and_nodes([each.receipt for each in done])
-        header = header.copy(transaction_root=transactions_root, receipt_root=receipts_root)
     records: list[TransactionRecord] = []
     logs: list[LogRecord] = []
     for position, each in enumerate(done):

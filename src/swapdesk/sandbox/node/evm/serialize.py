@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from eth_utils.address import to_checksum_address
@@ -23,6 +24,7 @@ def data(octets: bytes) -> str:
     return "0x" + octets.hex()
 
 
+@lru_cache(maxsize=4_096)
 def address(octets: bytes) -> str | None:
     """An address in mixed case, or None for no address."""
     return to_checksum_address(octets) if octets else None

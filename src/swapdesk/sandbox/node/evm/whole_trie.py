@@ -1,12 +1,13 @@
-"""The tries of block 0, each built from all its entries at once.
+"""Tries built from all their entries at once: the state of block 0, what a block holds.
 
 py-evm writes one entry after the other and rebuilds the path to the root each time, which takes
-seconds for a chain with thousands of words; the nodes are the same.
+seconds for a chain with thousands of words, and a third of the time of a block; the nodes are the
+same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -29,10 +30,21 @@ def state_root(accounts: Mapping[bytes, Allocation], nodes: Nodes) -> bytes:
 
 def trie_root(entries: Iterable[tuple[bytes, bytes]], nodes: Nodes) -> bytes:
     """Write a secure trie of (key, value) into ``nodes``; returns its root."""
-    hashed = sorted((_path_of(key), value) for key, value in entries)
-    if not hashed:
+    return _root(sorted((_path_of(key), value) for key, value in entries), nodes)
+
+
+def root_in_order(items: Sequence[bytes]) -> bytes:
+    """The root over items by their place, as over the transactions and receipts of a block."""
+    return _root(
+        sorted((encoded(number(place)).hex(), item) for place, item in enumerate(items)), {}
+    )
+
+
+def _root(entries: list[tuple[str, bytes]], nodes: Nodes) -> bytes:
+    """Of entries in the order of their paths, none of which is the beginning of another."""
+    if not entries:
         return BLANK_ROOT_HASH
-    node = encoded(_node(hashed, 0, len(hashed), 0, nodes))
+    node = encoded(_node(entries, 0, len(entries), 0, nodes))
     root = keccak(node)
     nodes[root] = node
     return root

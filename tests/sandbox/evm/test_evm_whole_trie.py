@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
 from swapdesk.sandbox.evm_world.genesis import world_contracts
-from swapdesk.sandbox.node.evm.first_trie import state_root, trie_root
 from swapdesk.sandbox.node.evm.genesis import Allocation
 from swapdesk.sandbox.node.evm.trie_nodes import decoded, encoded, number, value_under
+from swapdesk.sandbox.node.evm.whole_trie import root_in_order, state_root, trie_root
 
 
 @given(st.dictionaries(st.binary(max_size=3), st.binary(min_size=1, max_size=40), max_size=300))
@@ -36,6 +36,23 @@ def test_a_trie_is_the_same_as_entry_by_entry(entries: dict[bytes, bytes]) -> No
     assert all(read[keccak(key)] == value for key, value in entries.items())
     assert all(value_under(nodes, root, keccak(key)) == value for key, value in entries.items())
     assert value_under(nodes, root, keccak(b"none")) == b""
+
+
+@given(st.lists(st.binary(min_size=1, max_size=40), max_size=300))
+def test_what_a_block_holds_has_the_root_of_entry_by_entry(items: list[bytes]) -> None:
+    """From 128 items on some keys are longer than others."""
+    trie = HexaryTrie({})
+    for place, item in enumerate(items):
+        trie[rlp.encode(place)] = item
+    assert root_in_order(items) == trie.root_hash
+
+
+def test_keys_of_one_two_and_three_bytes_lie_in_one_trie() -> None:
+    items = [b"item %d" % place for place in range(400)]
+    trie = HexaryTrie({})
+    for place, item in enumerate(items):
+        trie[rlp.encode(place)] = item
+    assert root_in_order(items) == trie.root_hash
 
 
 _ITEMS = st.recursive(st.binary(max_size=70), lambda items: st.lists(items, max_size=20))
