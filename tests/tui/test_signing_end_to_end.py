@@ -231,7 +231,19 @@ def test_a_desk_killed_at_a_question_asks_it_again(trader: Trader) -> None:
     desk.until(lambda: "waits for your signature" in desk.text, "the open swap", seconds=90)
     assert trader.holds(USDC, owner) == had
     desk.press("s")
-    for _ in range(2):
-        trader.sign()
+    trader.sign()
+    desk.until(lambda: "◐ send" in desk.text, "the next step", seconds=60)
+    desk.until(lambda: "sign or refuse in" in desk.text, "its review", seconds=60)
+    desk.press("\x1b")
+    desk.until(lambda: "waits for your signature" in desk.text, "the first screen", seconds=30)
+    desk.read_until_quiet(STILL)
+    desk.press("o")
+    desk.until(lambda: "Orders  " in desk.text.split("\n")[0], "all orders", seconds=30)
+    desk.until(lambda: "▌ ○" in desk.text, "the order among them", seconds=30)
+    desk.read_until_quiet(STILL)
+    desk.press("\r")
+    desk.until(lambda: "s shows what is to be signed" in desk.text, "who acts next", seconds=30)
+    desk.press("s")
+    trader.sign()
     desk.until(lambda: "Completed" in desk.text, "the order completed", seconds=90)
     assert trader.holds(USDC, owner) == had - 1_000 * 10**6

@@ -22,6 +22,7 @@ from swapdesk.tui.commands.order import (
     RawJson,
     Refresh,
 )
+from swapdesk.tui.commands.swap import GoOnSigning
 from swapdesk.tui.screens.funding import begin_funding, fund_standing
 from swapdesk.tui.screens.order_view import OrderView
 from swapdesk.tui.widgets.detail_rows import DetailRows
@@ -33,7 +34,8 @@ class OrderScreen(OrderView):
     """One order, its deposit card a key away."""
 
     VERBS = (
-        DepositCard, Fund, OpenLink, Diagnose, History, CopyFact, RawJson, Refresh, Back,
+        GoOnSigning, DepositCard, Fund, OpenLink, Diagnose, History, CopyFact, RawJson, Refresh,
+        Back,
     )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = ""
 
@@ -45,6 +47,11 @@ class OrderScreen(OrderView):
             return Standing(locked="reading") if self._reading else Standing(cost="1 read")
         if verb is Back or verb.EVERYWHERE:
             return READY
+        if verb is GoOnSigning:
+            signing = self.signing
+            if signing is None:
+                return HIDDEN
+            return READY if signing.waits else Standing(verb=f"open {signing.NOUN}")
         if tracked is None or link is None:
             return HIDDEN
         if verb is CopyFact:
@@ -92,6 +99,11 @@ class OrderScreen(OrderView):
             return
         copy("link", link)
         self.app.push_screen(SpokenOverlay(link))
+
+    def do_go_on_signing(self) -> None:
+        open_, signing = getattr(self.app, "open_signing", None), self.signing
+        if open_ is not None and signing is not None:
+            open_(signing)
 
     def do_diagnose(self) -> None:
         tracked = self.tracked

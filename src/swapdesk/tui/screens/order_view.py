@@ -38,6 +38,7 @@ from swapdesk.tui.widgets.timeline import Timeline
 
 if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
+    from swapdesk.flows.signing.signing_session import SigningSession
 
 NARROW = 100
 FORGOTTEN = "Neither this desk nor the service knows this order."
@@ -122,6 +123,12 @@ class OrderView(Page):
         self._reading = False
         self._show()
 
+    @property
+    def signing(self) -> SigningSession | None:
+        """What is signed for this order at this desk and not over."""
+        signings: list[SigningSession] = getattr(self.app, "signings", [])
+        return next((one for one in signings if one.order_id == self.service_id), None)
+
     # drawing
 
     def _show(self) -> None:
@@ -149,12 +156,11 @@ class OrderView(Page):
         self._track.show(TrackState(stage_of(summary), names, short))
         self._show_legs(tracked)
         self._facts.show(order_facts(tracked, summary, now, live=self.session.live))
-        self.set_money(
-            summary.money,
-            summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}",
-            where_short=summary.place,
-            urgent=summary.urgent,
-        )
+        next_ = summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}"
+        if self.signing is not None and self.signing.waits:
+            # The service waits for the chain, and the chain for the trader.
+            next_ = "you: s shows what is to be signed"
+        self.set_money(summary.money, next_, where_short=summary.place, urgent=summary.urgent)
         step = f"{summary.word} {summary.payable}"
         self.step_is(step)
 
