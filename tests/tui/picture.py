@@ -67,16 +67,20 @@ async def take(run: DeskRun, size: tuple[int, int], glyphs: GlyphSet = GlyphSet.
 
 
 async def settled(run: DeskRun) -> str:
-    """The screen once nothing was drawn for some looks: panes follow a resize late."""
-    drawn, same = -1, 0
+    """The screen at the size of the terminal, once nothing was drawn for some looks and it reads
+    the same as before: panes follow a resize late."""
+    shown, drawn, same = "", -1, 0
     for _ in range(MOST_LOOKS):
         await run.pilot.pause(0.02)
         await run.pilot.pause()
-        now = run.frames
-        drawn, same = now, same + 1 if now == drawn else 0
+        if run.frames != drawn or run.app.screen.size != run.app.size:
+            drawn, same = run.frames, 0
+            continue
+        now = run.text
+        shown, same = now, same + 1 if now == shown else 0
         if same >= LOOKS:
-            return run.text
-    raise AssertionError(f"the screen does not come to rest\n{run.text}")
+            return shown
+    raise AssertionError(f"the screen does not come to rest\n{shown}")
 
 
 async def take_all(run: DeskRun) -> list[Picture]:

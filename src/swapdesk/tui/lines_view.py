@@ -33,7 +33,6 @@ class LinesView(Widget):
         super().__init__(**{"markup": False, **place})
         self._laid: list[Line] = []
         self._laid_width = -1
-        self._restyled = False
 
     def lines(self, width: int) -> list[Line]:
         """The rows at this width, each at most ``width`` cells. Free of side effects."""
@@ -42,14 +41,14 @@ class LinesView(Widget):
     @property
     def laid_out(self) -> bool:
         """Whether the rows that are drawn have their place on the screen already."""
-        laid = (self._laid_width, len(self._laid))
-        return not self._restyled and laid == (self.size.width, self.size.height)
+        return (self._laid_width, len(self._laid)) == (self.size.width, self.size.height)
 
     def redraw(self) -> None:
         """Lay out again; repaint from the first to the last cell that differs in each row."""
         if not self.is_mounted:
             return
         if self._laid_width <= 0:
+            # Not laid out since the style changed: what was painted is not known any more.
             self.refresh(layout=True)
             return
         width = self._laid_width
@@ -57,10 +56,6 @@ class LinesView(Widget):
         self._laid = after
         if len(before) != len(after):
             self.refresh(layout=True)
-            return
-        if self._restyled:
-            # What was painted is not known any more; a style that moves things says so itself.
-            self.refresh()
             return
         for y, (old, new) in enumerate(zip(before, after, strict=True)):
             changed = changed_cells(old, new)
@@ -79,13 +74,12 @@ class LinesView(Widget):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._restyled = True
+        self._laid_width = -1
 
     def _at(self, width: int) -> list[Line]:
-        if width != self._laid_width or self._restyled:
+        if width != self._laid_width:
             self._laid = self.lines(width)
             self._laid_width = width
-            self._restyled = False
         return self._laid
 
 

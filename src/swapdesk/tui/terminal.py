@@ -112,14 +112,6 @@ class SafeApp(App[ReturnType]):
         own = [one for one in super().get_line_filters() if not isinstance(one, Monochrome)]
         return [*own, *([_NO_COLOUR] if self.no_color else []), self._control_filter]
 
-    @property
-    def _background_screens(self) -> list[Screen[Any]]:
-        """Screens that are seen through the one in view: none when it is opaque. Textual 8.2.8
-        looks at those below only, so that it lays out and draws one that nobody sees."""
-        if self._screen_stack and self._screen_stack[-1].styles.background.a == 1:
-            return []
-        return super()._background_screens
-
     # palettes
 
     @property

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
 from textual.message import Message
+from textual.screen import Screen
 
 from swapdesk.clock import Clock
 from swapdesk.tui.commands.command import READY, Command, Standing
 from swapdesk.tui.commands.everywhere import EVERYWHERE
 from swapdesk.tui.commands.key_names import shown_key, split_keys
-from swapdesk.tui.one_layout import OneLayout
 from swapdesk.tui.stillness import StillnessGuard
 from swapdesk.tui.widgets.key_bar import KeyHint
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 THEME_ENTRY = "theme:"
 
 
-class VerbScreen(OneLayout[None]):
+class VerbScreen(Screen[None]):
     """Subclasses set ``VERBS`` and define a ``do_*`` for each.
 
     ``verb_standing`` says for each verb whether it works now. Verbs of everywhere become a

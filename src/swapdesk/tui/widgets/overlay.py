@@ -12,14 +12,13 @@ from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
 from swapdesk.tui.cell_updates import CellCompositor
-from swapdesk.tui.one_layout import OneLayout
 from swapdesk.tui.terminal import bind_keys
 from swapdesk.tui.widgets.key_bar import KeyBar, KeyHint
 
 CLOSE = KeyHint("esc", "close")
 
 
-class Overlay(OneLayout[ScreenResultType], ModalScreen[ScreenResultType]):
+class Overlay(ModalScreen[ScreenResultType]):
     """Subclasses yield their content in :meth:`compose_panel`; ``esc`` dismisses with None."""
 
     DEFAULT_CSS = """
