@@ -11,9 +11,12 @@ from swapdesk.clock import SystemClock
 from swapdesk.flows.wallet.bumping import Bumping
 from swapdesk.flows.wallet.cancelling import Cancelling
 from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.replacement import Proposed
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
+from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from wallet.agents import CHEAP, PASSPHRASE
 from wallet.chains import served
@@ -26,6 +29,7 @@ PAID = 10**15
 @dataclass
 class Owner:
     trader: Trader
+    account: Account
     wallet: LocalWallet
     bumping: Bumping
     cancelling: Cancelling
@@ -46,6 +50,10 @@ class Owner:
         assert sent.state is TransactionState.SENT
         return client, sent
 
+    async def contested(self, review: Review) -> tuple[SignedTransaction, SignedTransaction]:
+        """A transaction and its cancellation, both sent, neither in a block."""
+        return await contested(self.wallet, self.cancelling, self.trader, review)
+
     async def states(self, intent: str) -> dict[str, TransactionState]:
         client = await self.wallet.client()
         return {one.hash: one.state for one in await client.transactions(intent)}
@@ -60,6 +68,24 @@ class Owner:
             pass
 
 
+async def contested(
+    wallet: LocalWallet, cancelling: Cancelling, trader: Trader, review: Review
+) -> tuple[SignedTransaction, SignedTransaction]:
+    """Sign what was reviewed and then its cancellation; the chain forgets both."""
+    client = await wallet.client()
+    trader.world.faults.add(CHAIN, "drop_transaction", 2)
+    first = await client.sign(review)
+    assert isinstance(first, SignedTransaction)
+    first = await client.broadcast(first.hash)
+    proposed = await cancelling.propose(first.hash)
+    assert isinstance(proposed, Proposed)
+    second = await client.sign(proposed.review)
+    assert isinstance(second, SignedTransaction)
+    second = await client.broadcast(second.hash)
+    assert (first.state, second.state) == (TransactionState.SENT, TransactionState.SENT)
+    return first, second
+
+
 @asynccontextmanager
 async def owning(directory: Path) -> AsyncIterator[Owner]:
     async with served(directory / "chains") as world:
@@ -69,6 +95,9 @@ async def owning(directory: Path) -> AsyncIterator[Owner]:
         wallet = LocalWallet(settings, clock, someone.place.chains, program=CHEAP)
         await wallet.unlock(PASSPHRASE)
         try:
-            yield Owner(someone, wallet, Bumping(wallet, clock), Cancelling(wallet, clock))
+            (account,) = (
+                one for one in (await wallet.accounts()).accounts if one.address == someone.address
+            )
+            yield Owner(someone, account, wallet, Bumping(wallet, clock), Cancelling(wallet, clock))
         finally:
             await wallet.close()

@@ -8,17 +8,21 @@ from pathlib import Path
 import pytest
 
 from flows.orders import NOW, intent, order
-from swapdesk.clock import ManualClock
+from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.deposits.wallet_funding import NotPaid, WalletFunding
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.dex_payment import Agreed
-from swapdesk.flows.wallet.replacement import Done, Kept, Proposed
+from swapdesk.flows.wallet import revoking as revocations
+from swapdesk.flows.wallet.replacement import Done, Kept, Proposed, UnderWay
+from swapdesk.flows.wallet.revoking import NotRevoked, Revoking
 from swapdesk.wallet.errors import Refused
+from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState
 from wallet.owner import PAID, Owner
+from wallet.signing import ROUTER, USDC
 
 State = TransactionState
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -57,11 +61,7 @@ async def test_an_order_whose_payment_was_taken_back_says_so(owner: Owner, tmp_p
     assert isinstance(await owner.cancelling.replace(proposed), Done)
     confirmed = intent(id="an order's")
     tracked = TrackedOrder(order(confirmed), confirmed, None, False, NOW, "journal")
-    account = next(
-        one
-        for one in (await owner.wallet.accounts()).accounts
-        if one.address == owner.trader.address
-    )
+    account = owner.account
 
     async def asked(review: Review) -> Agreed | None:
         raise AssertionError(review.title)
@@ -74,6 +74,25 @@ async def test_an_order_whose_payment_was_taken_back_says_so(owner: Owner, tmp_p
         assert "was cancelled" in ended.reason
         assert journal.calls.payment_of(tracked.service_id) is None
     assert await owner.trader.paid() == before
+
+
+async def test_a_revocation_that_was_taken_back_revoked_nothing(owner: Owner) -> None:
+    """Asked for again while both wait, what goes on is the revocation, never its cancellation."""
+    client, account, (link,) = await owner.wallet.client(), owner.account, owner.trader.place.chains
+    revoking = Revoking(owner.wallet, SystemClock())
+    allowance = Allowance(USDC, ROUTER["fa"], 5, False, "fa")
+    proposed = await revoking.propose(account, link, allowance)
+    assert isinstance(proposed, revocations.Proposed)
+    first, second = await owner.contested(proposed.review)
+    again = await revoking.propose(account, link, allowance)
+    assert isinstance(again, revocations.Open)
+    assert again.transaction.hash == first.hash
+    under_way = await owner.cancelling.propose(first.hash)
+    assert isinstance(under_way, UnderWay)
+    assert isinstance(await owner.cancelling.replace(under_way), Done)
+    assert (await client.resolve(second.hash)).state is State.SUCCEEDED
+    assert await revoking.revoke(again) == NotRevoked("The transaction is replaced.", first.hash)
+    assert isinstance(await revoking.propose(account, link, allowance), revocations.Proposed)
 
 
 async def test_what_was_executed_cannot_be_taken_back(owner: Owner) -> None:

@@ -18,10 +18,12 @@ from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.user_operation.batch import InnerCall, encode_batch
 from swapdesk.chain.user_operation.entry_point import DEPOSIT_OF, WITHDRAW_TO
 from swapdesk.chain.user_operation.smart_account import account_address
+from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.withdrawing import (
     Deployed,
     NeededByBundle,
     Nothing,
+    NotWithdrawn,
     OnItsWay,
     Open,
     Proposed,
@@ -29,6 +31,8 @@ from swapdesk.flows.batch.withdrawing import (
 )
 from swapdesk.flows.journal.bundle_records import BundleState
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.wallet.cancelling import Cancelling
+from swapdesk.flows.wallet.replacement import Done, UnderWay
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wallet.errors import AgentGone, Refused
@@ -39,6 +43,7 @@ from swapdesk.wallet.review import Severity
 from swapdesk.wallet.transactions import Signature, TransactionState
 from wallet.chains import served
 from wallet.dying_agent import MOMENTS, dying_at
+from wallet.owner import contested
 from wallet.signing import CHAIN, ETH, USDC, trader
 from wallet.test_signing_bundles import built, payload_of, promised
 from wallet.withdrawals import COINS, DOLLARS, Owner, journal_of, taken_out
@@ -125,6 +130,36 @@ async def test_one_token_is_taken_out_and_the_rest_stays(owner: Owner) -> None:
     rest = await taken_out(flow, account, owner.link)
     assert isinstance(rest, Withdrawn)
     assert [one.symbol for one in rest.taken] == ["ETH"]
+    await wallet.close()
+
+
+async def test_a_withdrawal_that_was_taken_back_took_nothing_out(owner: Owner) -> None:
+    """Asked for again while both wait, what goes on is the withdrawal, never its cancellation."""
+    mine = account_address(owner.trader.address)
+    await owner.fill(mine)
+    owner.left_by_bundle(mine)
+    wallet = await owner.wallet()
+    account, flow = await owner.account(wallet), owner.flow(wallet)
+    step = await flow.propose(account, owner.link)
+    assert isinstance(step, Proposed)
+    if step.purpose is Purpose.DEPLOY:
+        assert isinstance(await flow.send(step), Deployed)
+        step = await flow.propose(account, owner.link)
+        assert isinstance(step, Proposed)
+    owner.journal.withdrawals.begin(step.intent_id, account.address, step.sender, CHAIN, step.taken)
+    cancelling = Cancelling(wallet, SystemClock())
+    first, _ = await contested(wallet, cancelling, owner.trader, step.review)
+    again = await flow.propose(account, owner.link)
+    assert isinstance(again, Open)
+    assert again.transaction.hash == first.hash
+    under_way = await cancelling.propose(first.hash)
+    assert isinstance(under_way, UnderWay)
+    assert isinstance(await cancelling.replace(under_way), Done)
+    ended = await flow.send(again)
+    assert ended == NotWithdrawn("The transaction is replaced.", first.hash)
+    assert owner.journal.withdrawals.open(account.address, CHAIN) == []
+    assert (await owner.here.coins(mine), await owner.dollars(mine)) == (COINS, DOLLARS)
+    assert isinstance(await taken_out(flow, account, owner.link), Withdrawn)
     await wallet.close()
 
 

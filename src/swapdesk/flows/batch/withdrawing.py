@@ -19,7 +19,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.withdrawal_log import Taken
 from swapdesk.flows.wallet.delivery import deliver
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.one_nonce import telling
+from swapdesk.flows.wallet.one_nonce import telling, under_way
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.holdings import SmartAccount
@@ -135,7 +135,7 @@ class Withdrawing:
         earlier = await client.transactions()
         self._reconcile(account, link, earlier)
         own = [one for one in earlier if one.intent_id.rpartition("#")[0] in (withdraw, deploy)]
-        pending = telling([one for one in own if one.state not in FINAL])
+        pending = under_way(own, Purpose.WITHDRAW, Purpose.DEPLOY)
         if pending is not None:
             return Open(pending)
         held = await client.smart_account(
@@ -181,8 +181,6 @@ class Withdrawing:
         if not came.final:
             return OnItsWay(one.hash, came.reason)
         succeeded = one.state is TransactionState.SUCCEEDED
-        # What stands in its place may be its cancellation, which paid nothing.
-        succeeded = succeeded and one.purpose is signed.purpose
         if withdraws:
             self._journal.withdrawals.ended(signed.intent_id, one.hash, succeeded=succeeded)
         if not succeeded:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
+from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.transactions import EXECUTED, FINAL, SignedTransaction, TransactionState
 
@@ -52,6 +53,12 @@ def telling(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
         if found:
             return found[-1]
     return signed[-1] if signed else None
+
+
+def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> SignedTransaction | None:
+    """The one of these purposes that is not over and tells how it stands. A cancellation is signed
+    under the intent of what it takes back, and does nothing of it."""
+    return telling([one for one in signed if one.purpose in purposes and one.state not in FINAL])
 
 
 async def standing(client: WalletClient, one: SignedTransaction) -> SignedTransaction:

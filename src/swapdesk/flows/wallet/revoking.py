@@ -12,7 +12,7 @@ from datetime import timedelta
 from swapdesk.clock import Clock
 from swapdesk.flows.wallet.delivery import deliver
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.one_nonce import telling
+from swapdesk.flows.wallet.one_nonce import under_way
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.holdings import Allowance
@@ -20,7 +20,7 @@ from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.review import Review
-from swapdesk.wallet.transactions import FINAL, SignedTransaction, TransactionState
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 
 GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
 """Most that may be paid for gas: 0.01 of the chain's coin."""
@@ -90,7 +90,7 @@ class Revoking:
         earlier = [
             one for one in await client.transactions() if one.intent_id.rpartition("#")[0] == name
         ]
-        pending = telling([one for one in earlier if one.state not in FINAL])
+        pending = under_way(earlier, Purpose.REVOKE)
         if pending is not None:
             return Open(account, link, allowance, pending)
         token, now = allowance.token, self._clock.now()
