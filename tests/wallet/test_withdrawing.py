@@ -24,7 +24,6 @@ from swapdesk.flows.batch.withdrawing import (
     NeededByBundle,
     Nothing,
     NotWithdrawn,
-    OnItsWay,
     Open,
     Proposed,
     Withdrawn,
@@ -32,6 +31,7 @@ from swapdesk.flows.batch.withdrawing import (
 from swapdesk.flows.journal.bundle_records import BundleState
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.wallet.cancelling import Cancelling
+from swapdesk.flows.wallet.delivery import OnItsWay
 from swapdesk.flows.wallet.replacement import Done, UnderWay
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings

@@ -12,8 +12,9 @@ from swapdesk.cli.output import Form, Output
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_session import account_named, unlock
 from swapdesk.flows.notation import exact_amount, grouped_address, iso, usd
+from swapdesk.flows.wallet.delivery import OnItsWay
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
-from swapdesk.flows.wallet.revoking import NotRevoked, OnItsWay, Open, Revoked, Revoking
+from swapdesk.flows.wallet.revoking import NotRevoked, Open, Revoked, Revoking
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.place import ChainLink

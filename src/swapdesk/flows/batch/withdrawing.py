@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.shared_account import relying
 from swapdesk.flows.journal.bundle_records import JournaledBundle
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.withdrawal_log import Taken
-from swapdesk.flows.wallet.delivery import deliver
+from swapdesk.flows.wallet.delivery import OnItsWay, deliver
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.one_nonce import telling, under_way
+from swapdesk.flows.wallet.own_promise import own_promise
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.holdings import SmartAccount
@@ -33,7 +33,6 @@ GAS_UNITS = 10**16
 """Most that one transaction may pay for gas: 0.01 of the chain's coin."""
 MOST_PAYMENTS = 50
 """In one call of a smart account."""
-_VALID = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
@@ -95,15 +94,6 @@ class NotWithdrawn:
 
     reason: str
     hash: str | None = None
-
-
-@dataclass(frozen=True)
-class OnItsWay:
-    """Sent, or perhaps sent, and not counted yet. The same bytes are sent again, never new
-    ones."""
-
-    hash: str
-    reason: str = ""
 
 
 Step = Proposed | Open | Nothing | NeededByBundle
@@ -234,23 +224,8 @@ class Withdrawing:
                 ),
                 sum(one.units for one in taken if one.prepaid),
             )
-        return Promise(
-            intent_id=intent_id,
-            account=account.address,
-            chain=link.name,
-            chain_id=link.chain_id,
-            sell=sell,
-            sell_units=0,
-            buy=sell,
-            chain_out=link.name,
-            least_units=0,
-            quoted_units=0,
-            recipient=account.address,
-            venue=None,
-            quote_id=None,
-            valid_until=self._clock.now() + _VALID,
-            gas_units=GAS_UNITS,
-            withdrawal=withdrawal,
+        return own_promise(
+            intent_id, account.address, link, sell, self._clock.now(), GAS_UNITS, withdrawal
         )
 
 

@@ -7,10 +7,10 @@ given up instead, which costs nothing. Until one of them counts, both may still 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import ClassVar
 
 from swapdesk.flows.wallet.one_nonce import standing, telling
+from swapdesk.flows.wallet.own_promise import own_promise
 from swapdesk.flows.wallet.replacement import Done, Kept, Outcome, Replacement, Words
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.errors import Refused
@@ -21,7 +21,6 @@ from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import EXECUTED, FINAL, SignedTransaction, TransactionState
 
-_VALID = timedelta(minutes=5)
 _COIN = Asset("coin", 18, None)
 
 State = TransactionState
@@ -89,22 +88,8 @@ class Cancelling(Replacement):
         return payload, await client.review(payload, self._promise(first, link), replaces=newest)
 
     def _promise(self, first: SignedTransaction, link: ChainLink) -> Promise:
-        return Promise(
-            intent_id=first.intent_id,
-            account=first.account,
-            chain=link.name,
-            chain_id=link.chain_id,
-            sell=_COIN,
-            sell_units=0,
-            buy=_COIN,
-            chain_out=link.name,
-            least_units=0,
-            quoted_units=0,
-            recipient=first.account,
-            venue=None,
-            quote_id=None,
-            valid_until=self._clock.now() + _VALID,
-            gas_units=self._gas_units,
+        return own_promise(
+            first.intent_id, first.account, link, _COIN, self._clock.now(), self._gas_units
         )
 
     async def _concluded(

@@ -32,6 +32,15 @@ class Delivered:
         return self.transaction.state in FINAL
 
 
+@dataclass(frozen=True)
+class OnItsWay:
+    """Sent, or perhaps sent, and not counted yet. The same bytes are sent again, never new
+    ones."""
+
+    hash: str
+    reason: str = ""
+
+
 async def deliver(
     client: WalletClient, clock: Clock, signed: SignedTransaction, *, contested: bool = False
 ) -> Delivered:

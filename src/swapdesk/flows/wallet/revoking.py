@@ -7,24 +7,23 @@ from the allowance; one that an earlier run left open is finished instead of sig
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 
 from swapdesk.clock import Clock
-from swapdesk.flows.wallet.delivery import deliver
+from swapdesk.flows.wallet.delivery import OnItsWay, deliver
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.one_nonce import under_way
+from swapdesk.flows.wallet.own_promise import own_promise
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
 from swapdesk.wallet.place import ChainLink
-from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 
 GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
 """Most that may be paid for gas: 0.01 of the chain's coin."""
-_VALID = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
@@ -62,15 +61,6 @@ class NotRevoked:
     hash: str | None = None
 
 
-@dataclass(frozen=True)
-class OnItsWay:
-    """Sent, or perhaps sent, and not counted yet. The same bytes are sent again, never new
-    ones."""
-
-    hash: str
-    reason: str = ""
-
-
 Ended = Revoked | NotRevoked | OnItsWay
 
 
@@ -93,24 +83,14 @@ class Revoking:
         pending = under_way(earlier, Purpose.REVOKE)
         if pending is not None:
             return Open(account, link, allowance, pending)
-        token, now = allowance.token, self._clock.now()
         payload = await _payload(client, account, link, allowance)
-        promise = Promise(
-            intent_id=f"{name}#{len(earlier)}",
-            account=account.address,
-            chain=link.name,
-            chain_id=link.chain_id,
-            sell=token,
-            sell_units=0,
-            buy=token,
-            chain_out=link.name,
-            least_units=0,
-            quoted_units=0,
-            recipient=account.address,
-            venue=None,
-            quote_id=None,
-            valid_until=now + _VALID,
-            gas_units=GAS_UNITS[account.kind],
+        promise = own_promise(
+            f"{name}#{len(earlier)}",
+            account.address,
+            link,
+            allowance.token,
+            self._clock.now(),
+            GAS_UNITS[account.kind],
         )
         return Proposed(account, link, allowance, await client.review(payload, promise))
 

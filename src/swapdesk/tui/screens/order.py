@@ -24,6 +24,7 @@ from swapdesk.tui.commands.order import (
 )
 from swapdesk.tui.commands.swap import GoOnSigning
 from swapdesk.tui.screens.funding import begin_funding, fund_standing
+from swapdesk.tui.screens.going_on import open_signing, signing_standing
 from swapdesk.tui.screens.order_view import OrderView
 from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.diagnosis_overlay import DiagnosisOverlay
@@ -48,10 +49,7 @@ class OrderScreen(OrderView):
         if verb is Back or verb.EVERYWHERE:
             return READY
         if verb is GoOnSigning:
-            signing = self.signing
-            if signing is None:
-                return HIDDEN
-            return READY if signing.waits else Standing(verb=f"open {signing.NOUN}")
+            return signing_standing(self.signing)
         if tracked is None or link is None:
             return HIDDEN
         if verb is CopyFact:
@@ -101,9 +99,7 @@ class OrderScreen(OrderView):
         self.app.push_screen(SpokenOverlay(link))
 
     def do_go_on_signing(self) -> None:
-        open_, signing = getattr(self.app, "open_signing", None), self.signing
-        if open_ is not None and signing is not None:
-            open_(signing)
+        open_signing(self, self.signing)
 
     def do_diagnose(self) -> None:
         tracked = self.tracked

@@ -19,6 +19,7 @@ from swapdesk.flows.tracking.announcements import code_and_request, failure_of_e
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.page import Page
+from swapdesk.tui.screens.going_on import SHOWN_BY_KEY, signings_of
 from swapdesk.tui.screens.order_facts import (
     head_line,
     order_facts,
@@ -126,8 +127,8 @@ class OrderView(Page):
     @property
     def signing(self) -> SigningSession | None:
         """What is signed for this order at this desk and not over."""
-        signings: list[SigningSession] = getattr(self.app, "signings", [])
-        return next((one for one in signings if one.order_id == self.service_id), None)
+        mine = (one for one in signings_of(self) if one.order_id == self.service_id)
+        return next(mine, None)
 
     # drawing
 
@@ -159,7 +160,7 @@ class OrderView(Page):
         next_ = summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}"
         if self.signing is not None and self.signing.waits:
             # The service waits for the chain, and the chain for the trader.
-            next_ = "you: s shows what is to be signed"
+            next_ = SHOWN_BY_KEY
         self.set_money(summary.money, next_, where_short=summary.place, urgent=summary.urgent)
         step = f"{summary.word} {summary.payable}"
         self.step_is(step)

@@ -18,6 +18,7 @@ from swapdesk.tui.commands.swap import (
     Retry,
     ToRecent,
 )
+from swapdesk.tui.screens.going_on import open_signing, signing_standing
 from swapdesk.tui.screens.swap_view import SwapView
 from swapdesk.tui.session import Phase
 from swapdesk.tui.widgets.line_table import LineTable
@@ -41,10 +42,7 @@ class SwapScreen(SwapView):
         if verb is Retry:
             return READY if failed and not self.line.value else HIDDEN
         if verb is GoOnSigning:
-            signing = None if self.line.value else self.signing
-            if signing is None:
-                return HIDDEN
-            return READY if signing.waits else Standing(verb=f"open {signing.NOUN}")
+            return signing_standing(None if self.line.value else self.signing)
         if verb is AskQuotes:
             if self.session.ready and self._read.complete:
                 both = self._options.fixed and self._options.floating
@@ -67,9 +65,7 @@ class SwapScreen(SwapView):
         return READY
 
     def do_go_on_signing(self) -> None:
-        open_, signing = getattr(self.app, "open_signing", None), self.signing
-        if open_ is not None and signing is not None:
-            open_(signing)
+        open_signing(self, self.signing)
 
     def do_ask_quotes(self) -> None:
         self._submit()

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from swapdesk.tui.messages import LimitsKnown
 from swapdesk.tui.page import Page
+from swapdesk.tui.screens.going_on import SHOWN_BY_KEY, signings_of
 from swapdesk.tui.screens.swap_line import SwapLine
 from swapdesk.tui.screens.swap_lists import SwapLists
 from swapdesk.tui.screens.swap_reading import with_options
@@ -71,17 +72,14 @@ class SwapView(Page):
     @property
     def signing(self) -> SigningSession | None:
         """What is to be looked at first of all that is signed: what waits for the trader."""
-        signings = self._signings()
+        signings = signings_of(self)
         return next(iter([one for one in signings if one.waits] or signings), None)
-
-    def _signings(self) -> list[SigningSession]:
-        return list(getattr(self.app, "signings", ()))
 
     def swaps_changed(self) -> None:
         """Say which swaps and payments are under way, in a row each."""
         from swapdesk.tui.screens.swaps_under_way import under_way
 
-        rows = under_way(self._signings())
+        rows = under_way(signings_of(self))
         self._waiting.show(rows)
         self.set_class(bool(rows), "-signing")
         self._say_money()
@@ -215,7 +213,7 @@ class SwapView(Page):
         elif session.phase is Phase.STARTING:
             self.set_money(short, starting_words(live=session.live, done=session.done))
         elif not self.line.value and (signing := self.signing) is not None and signing.waits:
-            self.set_money(where, "you: s shows what is to be signed", where_short=short)
+            self.set_money(where, SHOWN_BY_KEY, where_short=short)
         elif self._read.complete:
             self.set_money(where, "you: press enter to ask for quotes", where_short=short)
         elif self.private:
