@@ -102,7 +102,11 @@ async def search():
     app = DeskApp(load_settings({{}}, Home.at(Path({home!r}))), None)
     app.session.rest = Held()
     async with app.run_test(size=(100, 30)) as pilot:
-        await pilot.press("t", *"usdc")
+        await pilot.press("t")
+        # A starved process is not waited for by the press itself.
+        while not isinstance(app.screen, TokensScreen):
+            await pilot.pause(0.01)
+        await pilot.press(*"usdc")
         table = app.screen_stack[-1].query_one(LineTable)
         while not table.rows:
             await pilot.pause(0.01)
