@@ -158,7 +158,8 @@ class OrderView(Page):
         self._show_legs(tracked)
         self._facts.show(order_facts(tracked, summary, now, live=self.session.live))
         next_ = summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}"
-        if self.signing is not None and self.signing.waits:
+        signing = self.signing
+        if signing is not None and signing.waits:
             # The service waits for the chain, and the chain for the trader.
             next_ = SHOWN_BY_KEY
         self.set_money(summary.money, next_, where_short=summary.place, urgent=summary.urgent)
