@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -107,51 +107,64 @@ def stream(running: Running) -> Iterator[ClientConnection]:
         yield socket
 
 
-def updates(socket: ClientConnection, wanted: Callable[[list[dict[str, Any]]], bool]) -> list[Any]:
-    """The orders told, until there are enough of them."""
+def told_of(socket: ClientConnection, ids: set[str], times: int) -> list[dict[str, Any]]:
+    """So many updates of these orders; other orders of the same sandbox change as well."""
     told: list[dict[str, Any]] = []
-    while not wanted(told):
+    while len(told) < times:
         frame = json.loads(socket.recv(10))
-        if frame["type"] == "order_update":
+        if frame["type"] == "order_update" and frame["data"]["serviceId"] in ids:
             told.append(frame["data"])
     return told
+
+
+def watched(socket: ClientConnection, api: httpx.Client) -> str:
+    """An order whose creation has been told: what comes now is of what happens to it next."""
+    order = create_order(api, BTC, ETH, "0.1", ALICE)
+    service_id = str(order["serviceId"])
+    while told_of(socket, {service_id}, 1)[0]["status"] != order["status"]:
+        pass
+    return service_id
 
 
 def test_a_duplicated_update_comes_twice(
     running: Running, api: httpx.Client, control: httpx.Client
 ) -> None:
-    order = create_order(api, BTC, ETH, "0.1", ALICE)["serviceId"]
     with stream(running) as socket:
+        order = watched(socket, api)
         fault(control, serviceId=order, fault="ws_duplicate")
         fault(control, serviceId=order, fault="expire")
-        first, second = updates(socket, lambda told: len(told) == 2)
+        first, second = told_of(socket, {order}, 2)
         assert first == second
         assert (first["serviceId"], first["status"]) == (order, 5)
         socket.send('{"type": "ping"}')
-        assert "pong" in str(socket.recv(5)), "and no more than twice"
+        answers = [json.loads(socket.recv(5))]
+        while answers[-1]["type"] != "pong":
+            answers.append(json.loads(socket.recv(5)))
+        told = [each["data"]["serviceId"] for each in answers if each["type"] == "order_update"]
+        assert order not in told, "and no more than twice"
 
 
 def test_a_reordered_update_comes_after_the_next(
     running: Running, api: httpx.Client, control: httpx.Client
 ) -> None:
-    one, other = (create_order(api, BTC, ETH, "0.1", ALICE)["serviceId"] for _ in range(2))
     with stream(running) as socket:
+        one, other = watched(socket, api), watched(socket, api)
         fault(control, serviceId=one, fault="ws_reorder", seconds=20)
         fault(control, serviceId=one, fault="expire")
         until(lambda: api.get(f"/orders/{one}").json()["status"] == 5, 10, "the first to expire")
         fault(control, serviceId=other, fault="expire")
-        told = updates(socket, lambda told: len(told) == 2)
+        told = told_of(socket, {one, other}, 2)
         assert [each["serviceId"] for each in told] == [other, one]
 
 
 def test_a_held_update_leaves_after_its_seconds(
     running: Running, api: httpx.Client, control: httpx.Client
 ) -> None:
-    order = create_order(api, BTC, ETH, "0.1", ALICE)["serviceId"]
     with stream(running) as socket:
+        order = watched(socket, api)
         fault(control, serviceId=order, fault="ws_reorder", seconds=0.3)
         fault(control, serviceId=order, fault="expire")
-        (told,) = updates(socket, lambda told: len(told) == 1)
+        (told,) = told_of(socket, {order}, 1)
         assert told["status"] == 5
 
 
