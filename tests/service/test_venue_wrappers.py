@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -25,7 +26,7 @@ from swapdesk.service.venues.adapter import (
 )
 from swapdesk.service.venues.breaker import Breaker
 from swapdesk.service.venues.registry import Venues
-from swapdesk.service.venues.wrappers import CircuitOpen, GuardedVenue, TimedOut
+from swapdesk.service.venues.wrappers import CircuitOpen, GuardedVenue, TimedOut, within
 
 HALF = Decimal("0.5")
 
@@ -253,3 +254,29 @@ async def test_registry(clock: ManualClock) -> None:
     assert venues.by_code("zz") is None
     with pytest.raises(ValueError, match="share one code"):
         Venues([PriceVenue("aa"), PriceVenue("aa")], clock)
+
+
+async def failing_while_its_caller_is_cancelled(clock: ManualClock) -> None:
+    release = asyncio.Event()
+
+    async def failing() -> None:
+        await release.wait()
+        caller.cancel()
+        raise Rejected("not that one")
+
+    caller = asyncio.create_task(within(clock, 5, failing()))
+    await settle()
+    release.set()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+
+
+async def test_a_failure_in_the_moment_of_a_cancellation_is_not_reported_as_lost(
+    clock: ManualClock,
+) -> None:
+    reported: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+    await failing_while_its_caller_is_cancelled(clock)
+    await settle()
+    gc.collect()
+    assert reported == []

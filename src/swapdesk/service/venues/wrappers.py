@@ -64,6 +64,8 @@ class TooManyQuestions(Transient):
 async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
     """The result of ``call``; after ``seconds`` of the clock it is cancelled: TimeoutError."""
     work = asyncio.ensure_future(call)
+    # Also when it fails in the moment in which its caller is cancelled.
+    work.add_done_callback(_seen)
     timer = asyncio.ensure_future(clock.sleep(seconds))
     try:
         await asyncio.wait({work, timer}, return_when=asyncio.FIRST_COMPLETED)
@@ -74,7 +76,6 @@ async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> 
         timer.cancel()
         if not work.done():
             # Not awaited: a venue that ignores its cancellation must not hold the caller.
-            work.add_done_callback(_seen)
             work.cancel()
 
 
