@@ -163,6 +163,35 @@ def test_the_line_of_steps_follows_the_journal(session: SwapSigning, journal: Jo
     assert line(session) == "+ allowance  + sign 1 permit  + sign 2 order  + settle  + confirm"
 
 
+def test_what_is_taken_on_after_a_kill_reads_as_it_was_confirmed(
+    journal: Journal, clock: ManualClock
+) -> None:
+    intent = swap_intent()
+    journal.intents.add(intent, "permission", "", {"plan": PLAN.as_json()})
+    taken_on = SwapSigning(intent, journal, clock, lambda: None, fresh=False)
+    assert line(taken_on) == "~ allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"
+    seq = journal.swaps.begin(intent.id, "sign order 0", "")
+    journal.swaps.sent(intent.id, seq, kind="permit")
+    assert line(taken_on) == "+ allowance  ~ sign 1 permit  o sign 2 order  o settle  o confirm"
+    create = journal.swaps.begin(intent.id, "create", "")
+    journal.swaps.sent(intent.id, create)
+    assert line(taken_on) == "+ allowance  + sign 1 permit  + sign 2 order  ~ settle  o confirm"
+
+
+def test_a_signature_that_was_planned_without_its_kind_has_it_once_it_is_asked_for(
+    session: SwapSigning, journal: Journal
+) -> None:
+    session.plan = SwapPlan(0, ("permit", "", "order"))
+    swaps, it = journal.swaps, session.id
+    for name, kind in (("sign order 0", "permit"), ("sign order 1", "permit")):
+        seq = swaps.begin(it, name, "")
+        swaps.sent(it, seq, kind=kind)
+        swaps.acked(it, seq, signature="0x", kind=kind)
+    assert line(session) == (
+        "+ allowance  + sign 1 permit  + sign 2 permit  o sign 3 order  o settle  o confirm"
+    )
+
+
 def test_an_end_marks_the_step_it_ended_at(session: SwapSigning, journal: Journal) -> None:
     seq = journal.swaps.begin(session.id, "approve", "")
     journal.swaps.refused(session.id, seq, "SPENDER_UNKNOWN")
@@ -172,7 +201,7 @@ def test_an_end_marks_the_step_it_ended_at(session: SwapSigning, journal: Journa
 
 
 def test_without_a_plan_the_steps_are_those_that_were_seen(journal: Journal) -> None:
-    assert flow_steps([], None, {}) == (
+    assert flow_steps([]) == (
         FlowStep("allowance", Mark.NOW),
         FlowStep("send", Mark.AHEAD),
         FlowStep("confirm", Mark.AHEAD),
@@ -180,7 +209,7 @@ def test_without_a_plan_the_steps_are_those_that_were_seen(journal: Journal) -> 
 
 
 def test_on_solana_nothing_is_allowed_before() -> None:
-    assert flow_steps([], AT_ONCE, {}, allows=False) == (
+    assert flow_steps([], AT_ONCE, allows=False) == (
         FlowStep("send", Mark.NOW),
         FlowStep("confirm", Mark.AHEAD),
     )

@@ -12,7 +12,9 @@ import pytest
 
 from flows.dex.swapping import Place, Swapper
 from swapdesk.flows.dex.dex_outcome import SwapEnded, Swapped
+from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.review import Review
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
@@ -40,8 +42,19 @@ async def test_a_chain_of_two_signatures(place: Place, first: Swapper, tmp_path:
         await someone.fund(USDC="100")
         coins = await someone.holds(place.floor.token("base", "ETH"))
         intent = await someone.intent("is", usdc, weth, "100")
+        taken_on = SwapSigning(
+            intent, someone.journal, place.floor.clock, lambda: None, fresh=False
+        )
+        lines: list[list[str]] = []
+
+        def agrees(review: Review) -> bool:
+            lines.append([one.name for one in taken_on.steps])
+            return True
+
+        someone.agrees = agrees
         outcome = await someone.flow().swap(intent)
         assert isinstance(outcome, Swapped), outcome
+        assert lines == [["allowance", "sign 1 permit", "sign 2 order", "settle", "confirm"]] * 2
         assert outcome.hash is None
         assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
         assert await someone.holds(usdc) == 0

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.flows.creation.dex_transaction import approval_of
-from swapdesk.flows.dex.dex_permission import MOST_APPROVALS, MOST_STEPS, payload_of
+from swapdesk.flows.dex.dex_permission import payload_of
+from swapdesk.flows.dex.dex_plan import MOST_APPROVALS, MOST_STEPS
 from swapdesk.flows.dex.dex_promise import promise_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.wallet.client import WalletClient

@@ -16,7 +16,9 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import OutcomeUnknown, RateLimited, Unreachable
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.dex_transaction import approval_of
+from swapdesk.flows.dex.dex_plan import MOST_APPROVALS, MOST_STEPS, journaled_plan, plan_of
 from swapdesk.flows.dex.dex_promise import promise_of
+from swapdesk.flows.dex.signature_kinds import PERMIT, signature_kind
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
@@ -26,6 +28,7 @@ from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import FINAL, Signature, TransactionState
 from swapdesk.wire.dex import (
     Approval,
+    ApproveAnswer,
     ApproveRequest,
     ChainSignaturesRequest,
     GivenSignature,
@@ -34,13 +37,10 @@ from swapdesk.wire.dex import (
 )
 from swapdesk.wire.encoding.codec import encode_json
 
-MOST_APPROVALS = 4
-"""A reset to nothing and the approval, for a token and for a contract between: no more."""
 APPROVE, RESET = "approve", "reset"
 """Steps of the journal: an approval, and one of nothing that some tokens need before it."""
 _NOTHING = "0" * 64
 """The amount of an approval is the last word of its data."""
-MOST_STEPS = 8
 ATTEMPTS = 3
 
 T = TypeVar("T")
@@ -104,6 +104,7 @@ class DexPermission:
         sent = 0
         while True:
             missing = await self._ask(lambda: self._api.dex_approve(self._request))
+            self._plan(missing)
             if not missing.approvals:
                 break
             for approval in missing.approvals:
@@ -117,6 +118,13 @@ class DexPermission:
 
     async def _ask(self, call: Callable[[], Awaitable[T]]) -> T:
         return await asked(self._clock, self._pace, call)
+
+    def _plan(self, missing: ApproveAnswer) -> None:
+        """Journal what the swap takes where it was confirmed without knowing it."""
+        steps = self._journal.swaps.steps(self._intent.id)
+        if steps and journaled_plan(steps) is None:
+            plan = plan_of(missing).as_json()
+            self._journal.swaps.tell(self._intent.id, steps[0].seq, plan=plan)
 
     async def _finish_earlier(self) -> None:
         """Approvals of an earlier run: sent again as they are, to their end."""
@@ -183,20 +191,21 @@ class DexPermission:
                 raise ChainBroken(f"step {requirement.step} is another document than before")
             return _given(requirement, str(before.told["signature"]))
         seq = swaps.begin(intent_id, name, digest)
-        swaps.sent(intent_id, seq)
+        kind = signature_kind(requirement.data)
+        swaps.sent(intent_id, seq, kind=kind)
         try:
             signature = await self._payment.sign(payload_of(requirement))
         except (NotAgreed, NotSignable) as said_no:
             swaps.refused(intent_id, seq, type(said_no).__name__)
             raise
         assert isinstance(signature, Signature)
-        swaps.acked(intent_id, seq, signature=signature.signature)
+        swaps.acked(intent_id, seq, signature=signature.signature, kind=kind)
         return _given(requirement, signature.signature)
 
 
 def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
     """The document as it came, for the agent to judge."""
-    permits = str(requirement.data.get("primaryType", "")).startswith("Permit")
+    permits = signature_kind(requirement.data) == PERMIT
     return TypedDataPayload(
         Purpose.APPROVE if permits else Purpose.ORDER,
         requirement.data,

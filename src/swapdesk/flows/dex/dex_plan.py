@@ -6,13 +6,19 @@ What a service says here is only shown: what is signed is judged when it comes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.flows.dex.dex_permission import MOST_APPROVALS, MOST_STEPS
-from swapdesk.wire.dex import ApproveRequest, SignatureRequirement
+from swapdesk.flows.dex.signature_kinds import ORDER, PERMIT, signature_kind
+from swapdesk.flows.journal.dex_log import SwapStep
+from swapdesk.wire.dex import ApproveAnswer, ApproveRequest
 
-PERMIT, ORDER = "permit", "order"
+MOST_APPROVALS = 4
+"""A reset to nothing and the approval, for a token and for a contract between: no more."""
+MOST_STEPS = 8
+"""Signatures of a chain, and chains of a swap."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,14 @@ class SwapPlan:
         first = (allowance,) if self.allows else ()
         return (*first, *signs, "settle" if self.settles else "send", "confirm")
 
+    def as_json(self) -> dict[str, Any]:
+        """As the journal keeps it, with the step ``permission`` of the swap."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> SwapPlan:
+        return cls(int(data["approvals"]), tuple(data["signatures"]), bool(data["allows"]))
+
 
 AT_ONCE = SwapPlan(allows=False)
 """Of a swap that is one transaction."""
@@ -51,19 +65,19 @@ AT_ONCE = SwapPlan(allows=False)
 
 async def ask_plan(api: PartnerApi, quote_id: str, account: str) -> SwapPlan:
     """Raises ClientError."""
-    missing = await api.dex_approve(ApproveRequest(quote_id=quote_id, address_from=account))
+    return plan_of(await api.dex_approve(ApproveRequest(quote_id=quote_id, address_from=account)))
+
+
+def plan_of(missing: ApproveAnswer) -> SwapPlan:
     kinds: list[str] = []
     for first in missing.signatures[:MOST_STEPS]:
         later = min(max(first.total_steps - 1, 0), MOST_STEPS)
         # Later documents of a chain are not known; the last one is what the chain is for.
-        kinds += [kind_of(first), *[""] * (later - 1), *([ORDER] if later else [])]
+        kinds += [signature_kind(first.data), *[""] * (later - 1), *([ORDER] if later else [])]
     return SwapPlan(min(len(missing.approvals), MOST_APPROVALS), tuple(kinds))
 
 
-def kind_of(requirement: SignatureRequirement) -> str:
-    return PERMIT if is_permit(requirement.data.get("primaryType")) else ORDER
-
-
-def is_permit(primary_type: object) -> bool:
-    """Whether a document only lets somebody take a token."""
-    return str(primary_type or "").startswith("Permit")
+def journaled_plan(steps: Sequence[SwapStep]) -> SwapPlan | None:
+    """What was journaled of a swap's plan with its first step; None where nothing was."""
+    told = steps[0].told.get("plan") if steps else None
+    return SwapPlan.from_json(told) if isinstance(told, dict) else None

@@ -29,6 +29,7 @@ from swapdesk.flows.dex.dex_confirmation import DexConfirmation
 from swapdesk.flows.dex.dex_ending import DexEnding
 from swapdesk.flows.dex.dex_outcome import DexOutcome, Stopped, SwapEnded, SwapOpen
 from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken, DexPermission
+from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.dex_promise import promise_of
 from swapdesk.flows.dex.dex_words import ended, goes_on, reverted
 from swapdesk.flows.dex.solana_half import half_of
@@ -93,8 +94,9 @@ class DexSwapFlow:
         self._watch = watch or Watch()
         self._on_waiting = on_waiting
 
-    async def swap(self, intent: Intent) -> DexOutcome:
-        """A new swap. Raises NoDexSwap for an intent that is none."""
+    async def swap(self, intent: Intent, plan: SwapPlan | None = None) -> DexOutcome:
+        """A new swap; ``plan`` as it was confirmed, where it was known. Raises NoDexSwap for an
+        intent that is none."""
         promise_of(intent)
         if intent.id in self._exchange.running:
             return SwapEnded(ALREADY_ASKED, "ALREADY_ASKED")
@@ -104,7 +106,8 @@ class DexSwapFlow:
             if self._journal.intents.get(intent.id) is not None:
                 return SwapEnded(ALREADY_ASKED, "ALREADY_ASKED")
             digest = hashlib.sha256(json.dumps(intent.as_json()).encode()).hexdigest()
-            self._journal.intents.add(intent, "permission", digest)
+            told = None if plan is None else {"plan": plan.as_json()}
+            self._journal.intents.add(intent, "permission", digest, told)
         except JournalUnavailable:
             return SwapEnded(NO_JOURNAL, "NO_JOURNAL")
         except TwinPending:

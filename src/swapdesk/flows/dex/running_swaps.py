@@ -105,7 +105,7 @@ class RunningSwaps(RunningSignings[SwapSigning]):
         if not session.fresh:
             return await flow.take_on(session.intent)
         session.fresh = False
-        return await flow.swap(session.intent)
+        return await flow.swap(session.intent, session.plan)
 
     def _not_asked(self, session: SwapSigning, error: WalletError) -> DexOutcome:
         """The wallet could not be asked before the flow began."""

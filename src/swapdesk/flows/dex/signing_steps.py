@@ -5,9 +5,10 @@ They follow from the journal, so that a swap that is taken on shows the step it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import zip_longest
 
-from swapdesk.flows.dex.dex_plan import SwapPlan
+from swapdesk.flows.dex.dex_plan import SwapPlan, journaled_plan
 from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.signing.flow_step import FlowStep, Mark
@@ -17,26 +18,26 @@ _OVER = frozenset({StepState.REFUSED, StepState.ABANDONED_BY_USER})
 
 def flow_steps(
     steps: Sequence[SwapStep],
-    plan: SwapPlan | None,
-    kinds: Mapping[int, str],
+    plan: SwapPlan | None = None,
     *,
     ended: bool = False,
     allows: bool = True,
 ) -> tuple[FlowStep, ...]:
-    """The line of a swap. ``kinds`` are the documents that were reviewed, by their step from 0;
-    ``ended``: nothing more is done, so what is not done failed; ``allows`` as of a plan."""
+    """The line of a swap. ``plan`` counts until one is in the journal; ``ended``: nothing more is
+    done, so what is not done failed; ``allows`` as of a plan."""
+    plan = journaled_plan(steps) or plan
     planned = plan.signatures if plan is not None else ()
     signed = _signed(steps)
-    count = max([len(planned), len(kinds) and max(kinds) + 1, len(signed) and max(signed) + 1])
     begun = {one.name.partition(" ")[0] for one in steps}
     behind = bool(begun & {"create", "swap", "confirm"})
     allowed = behind or "sign" in begun
     line = [FlowStep("allowance", Mark.DONE if allowed else Mark.NOW)] if allows else []
-    for at in range(count):
-        kind = kinds.get(at) or (planned[at] if at < len(planned) else "")
-        state = signed.get(at)
-        done = behind or state is StepState.ACKED
-        mark = Mark.DONE if done else Mark.AHEAD if state is None else Mark.NOW
+    for at, (kind, one) in enumerate(zip_longest(planned, signed)):
+        kind = kind or ""
+        if one is not None:
+            kind = one.told.get("kind") or kind
+        done = behind or (one is not None and one.state is StepState.ACKED)
+        mark = Mark.DONE if done else Mark.AHEAD if one is None else Mark.NOW
         line.append(FlowStep(f"sign {at + 1} {kind}".rstrip(), mark))
     line.append(_payment(steps, plan, begun, allows))
     confirm = _last(steps, "confirm")
@@ -47,13 +48,9 @@ def flow_steps(
     return tuple(_failed(line) if ended or _refused(steps) else line)
 
 
-def _signed(steps: Sequence[SwapStep]) -> dict[int, StepState]:
-    """The newest state of each signature by its place; chains follow one another."""
-    found: dict[str, StepState] = {}
-    for one in steps:
-        if one.name.startswith("sign "):
-            found[one.name] = one.state
-    return dict(enumerate(found.values()))
+def _signed(steps: Sequence[SwapStep]) -> list[SwapStep]:
+    """The newest of each signature, in the order they were begun; chains follow one another."""
+    return list({one.name: one for one in steps if one.name.startswith("sign ")}.values())
 
 
 def _payment(

@@ -8,15 +8,13 @@ from decimal import Decimal
 from swapdesk.clock import Clock
 from swapdesk.flows.dex.dex_ending import DexEnding
 from swapdesk.flows.dex.dex_outcome import DexOutcome, SwapEnded, SwapOpen, Swapped
-from swapdesk.flows.dex.dex_plan import ORDER, PERMIT, SwapPlan, is_permit
+from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.signing_steps import flow_steps
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.signing.flow_step import FlowStep
 from swapdesk.flows.signing.signing_session import Ending, SigningSession
-from swapdesk.wallet.payload import Payload, TypedDataPayload
-from swapdesk.wallet.review import Review
 
 
 class SwapSigning(SigningSession):
@@ -54,7 +52,6 @@ class SwapSigning(SigningSession):
         self.plan = plan
         self.outcome: DexOutcome | None = None
         self._journal = journal
-        self._kinds: dict[int, str] = {}
 
     @property
     def id(self) -> str:
@@ -85,7 +82,7 @@ class SwapSigning(SigningSession):
         ended = isinstance(self.outcome, SwapEnded)
         steps = self._journal.swaps.steps(self.id)
         allows = self.token.kind == "evm"
-        return flow_steps(steps, self.plan, self._kinds, ended=ended, allows=allows)
+        return flow_steps(steps, self.plan, ended=ended, allows=allows)
 
     @property
     def doing(self) -> str:
@@ -119,12 +116,6 @@ class SwapSigning(SigningSession):
     def started(self) -> None:
         self.outcome = None
         super().started()
-
-    def reviewed(self, payload: Payload, review: Review) -> None:
-        if isinstance(payload, TypedDataPayload):
-            permit = is_permit(payload.document.get("primaryType"))
-            self._kinds[payload.step.step] = PERMIT if permit else ORDER
-        super().reviewed(payload, review)
 
     def ended(self, outcome: DexOutcome) -> None:
         """The run came to this."""

@@ -59,6 +59,10 @@ class DexLog:
         at = None if server_at is None else rfc3339(server_at)
         self._set(intent_id, seq, StepState.SENT, told, sent_at=now, server_at=at)
 
+    def tell(self, intent_id: str, seq: int, **told: Any) -> None:
+        """Commit what is known with a step, whose state stays as it is."""
+        self._set(intent_id, seq, None, told)
+
     def acked(self, intent_id: str, seq: int, **told: Any) -> None:
         self._set(intent_id, seq, StepState.ACKED, told)
 
@@ -116,16 +120,17 @@ class DexLog:
         return [Intent.from_json(json.loads(row["frozen"])) for row in rows]
 
     def _set(
-        self, intent_id: str, seq: int, state: StepState, told: dict[str, Any], **values: Any
+        self, intent_id: str, seq: int, state: StepState | None, told: dict[str, Any], **values: Any
     ) -> None:
+        if state is not None:
+            values["state"] = state
         if told:
             values["result"] = json.dumps(told)
-        columns = "".join(f", {name} = ?" for name in values)
+        columns = ", ".join(f"{name} = ?" for name in values)
         with self._file.write() as db:
             changed = db.execute(
-                f"UPDATE step SET state = ?{columns}"  # noqa: S608
-                " WHERE intent_id = ? AND seq = ?",
-                (state, *values.values(), intent_id, seq),
+                f"UPDATE step SET {columns} WHERE intent_id = ? AND seq = ?",  # noqa: S608
+                (*values.values(), intent_id, seq),
             )
             if changed.rowcount != 1:
                 raise JournalUnavailable(f"no step {seq} of intent {intent_id} in the journal")

@@ -46,8 +46,11 @@ class IntentLog:
         self._orders = orders
         self._me = ProcessIdentity.current()
 
-    def add(self, intent: Intent, step: str, digest: str) -> None:
-        """Commit the intent and its first step, PREPARED, before anything leaves.
+    def add(
+        self, intent: Intent, step: str, digest: str, told: dict[str, Any] | None = None
+    ) -> None:
+        """Commit the intent and its first step, PREPARED, before anything leaves. ``told`` is
+        what is known with the step (``SwapStep.told``).
 
         Raises TwinPending when the same payment has no known outcome yet; the look and the
         commit are one transaction, so two desks cannot both pass.
@@ -74,8 +77,9 @@ class IntentLog:
                 ),
             )
             db.execute(
-                "INSERT INTO step (intent_id, seq, name, state, digest) VALUES (?, 1, ?, ?, ?)",
-                (intent.id, step, StepState.PREPARED, digest),
+                "INSERT INTO step (intent_id, seq, name, state, digest, result)"
+                " VALUES (?, 1, ?, ?, ?, ?)",
+                (intent.id, step, StepState.PREPARED, digest, json.dumps(told) if told else None),
             )
 
     def mark_sent(self, intent_id: str, server_at: datetime) -> None:
