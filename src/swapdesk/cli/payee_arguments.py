@@ -13,7 +13,8 @@ from swapdesk.flows.creation.freezing import needs_refund_address
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.payees.memo_check import MemoCheck, check_memo_of
 from swapdesk.flows.payees.payees import own_deposits, paid_addresses, token_contracts
-from swapdesk.flows.payees.recipients import RecipientCheck, check_recipient, check_refund
+from swapdesk.flows.payees.recipient_check import RecipientCheck
+from swapdesk.flows.payees.recipients import check_recipient, check_refund
 from swapdesk.flows.quotes.middle import middle_token
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote

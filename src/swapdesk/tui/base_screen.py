@@ -16,10 +16,10 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from swapdesk.clock import Clock
+from swapdesk.tui.bound_keys import bind_keys
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.commands.everywhere import Keys
 from swapdesk.tui.notice_log import NoticeLog
-from swapdesk.tui.terminal import bind_keys
 from swapdesk.tui.too_small import TooSmall, is_too_small
 from swapdesk.tui.verb_screen import VerbScreen
 from swapdesk.tui.widgets.frame import Frame, FrameState

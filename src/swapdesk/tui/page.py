@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.deposits.funds import Funds
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.link import Link
+    from swapdesk.flows.signing.signing_session import SigningSession
 
 RESET_SHOWN_FROM = 15.0
 """Seconds of age below which an idle desk does not redraw the badge."""
@@ -77,6 +78,10 @@ class Page(DeskScreen):
 
     def swaps_changed(self) -> None:
         """A swap on chains came a step further, asks something, or ended."""
+
+    def tells_end_of(self, signing: SigningSession) -> bool:
+        """Whether this page says by itself why what was to be signed came to nothing."""
+        return False
 
     def session_changed(self) -> None:
         """The desk opened, connected, failed to, or this page came back into view."""

@@ -266,7 +266,6 @@ class Signing(App[int]):
 
     @on(GroupEnded)
     async def _group_ended(self, event: GroupEnded) -> None:
-        from swapdesk.tui.screens.batch import BatchScreen
         from swapdesk.tui.screens.sign import SignScreen
         from swapdesk.tui.screens.sign_facts import subject_of
 
@@ -276,7 +275,8 @@ class Signing(App[int]):
         if failure is None and shown:
             await self.pop_screen()
         page = getattr(self, "page", None)
-        if failure is not None and not shown and not isinstance(page, BatchScreen):
+        told = shown or (page is not None and page.tells_end_of(signing))
+        if failure is not None and not told:
             self.notify(f"{subject_of(signing)}: {failure.cause}", severity="warning")
         if failure is None and signing.over:
             self.notify(f"{subject_of(signing)} paid. Next: the exchanges pay out.")

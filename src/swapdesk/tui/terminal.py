@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -15,7 +15,6 @@ from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome
-from textual.screen import Screen
 
 from swapdesk.toml_document import ConfigProblem
 from swapdesk.tui.clipboard import Way, copied_notice, no_clipboard_notice, way_of, wrapped_copy
@@ -33,18 +32,6 @@ from swapdesk.wire.encoding.text import filter_line
 
 TERMINAL_THEME = "terminal"
 _NO_COLOUR = NoColorButInk()
-
-
-def bind_keys(screen: Screen[Any], keymap: Mapping[str, str]) -> None:
-    """Give the commands of a screen the keys of the keymap.
-
-    Not ``App.set_keymap``: Textual 8.2.8 asks a field whether it takes a key before it applies
-    that keymap, and a verb whose old key is a letter is lost while a field has the focus.
-    """
-    merged = type(screen)._merged_bindings
-    if keymap and merged is not None:
-        screen._bindings = merged.copy()
-        screen._bindings.apply_keymap(dict(keymap))
 
 
 class ControlFilter(LineFilter):

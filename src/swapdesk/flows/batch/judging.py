@@ -24,9 +24,9 @@ from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.orders.order_export import FORMULA
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.memo_check import check_memo_of
+from swapdesk.flows.payees.recipient_check import RecipientCheck
 from swapdesk.flows.payees.recipients import (
     NEVER_PAID,
-    RecipientCheck,
     check_recipient,
     check_refund,
 )

@@ -11,9 +11,9 @@ from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.freezing import needs_refund_address
 from swapdesk.flows.payees.memo_check import MemoCheck, check_memo_of
 from swapdesk.flows.payees.payees import own_deposits, paid_addresses, token_contracts
+from swapdesk.flows.payees.recipient_check import RecipientCheck
 from swapdesk.flows.payees.recipients import (
     NEVER_PAID,
-    RecipientCheck,
     check_recipient,
     check_refund,
 )

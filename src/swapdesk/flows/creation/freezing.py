@@ -7,7 +7,7 @@ from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.intents.dex_terms import DexTerms
 from swapdesk.flows.intents.intent import Intent, IntentKind, Route, TokenFacts
 from swapdesk.flows.payees.memo_check import MemoCheck
-from swapdesk.flows.payees.recipients import RecipientCheck
+from swapdesk.flows.payees.recipient_check import RecipientCheck
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.wire.quotes import RouteType

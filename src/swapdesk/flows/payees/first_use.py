@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from swapdesk.chain.addresses.grouping import SIZE, groups, prefix_of
-from swapdesk.flows.payees.recipients import RecipientCheck
+from swapdesk.flows.payees.recipient_check import RecipientCheck
 
 _FOLDED = ("0x", "bc1", "ltc1")
 """Addresses whose letters mean the same in either case."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from swapdesk.chain.addresses.memos import WAIVER, memo_label, uses_memo
 from swapdesk.chain.addresses.memos import check_memo as memo_verdict
 from swapdesk.flows.check_line import CheckLevel, CheckLine
+from swapdesk.flows.payees.recipient_check import RecipientCheck
 from swapdesk.wire.tokens import Token
-
-if TYPE_CHECKING:
-    from swapdesk.flows.payees.recipients import RecipientCheck
 
 _FAULTS = {"missing": "missing", "length": "too long", "range": "too large"}
 

@@ -10,7 +10,7 @@ from swapdesk.flows.batch.group_signing import GroupSigning
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.standing import Until
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.signing.signing_session import Stage
+from swapdesk.flows.signing.signing_session import SigningSession, Stage
 from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.tui.commands.batch import BuildBundle, SignBundle, SubmitBundle
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
@@ -54,6 +54,9 @@ class BatchPaying(BatchEditing):
         if bundle is not None and bundle.under_way:
             return "following"
         return _DOING[signing.until]
+
+    def tells_end_of(self, signing: SigningSession) -> bool:
+        return isinstance(signing, GroupSigning)
 
     def swaps_changed(self) -> None:
         self.read_on()

@@ -21,7 +21,7 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.payees.first_use import without
 from swapdesk.flows.payees.memo_check import MemoCheck
-from swapdesk.flows.payees.recipients import RecipientCheck
+from swapdesk.flows.payees.recipient_check import RecipientCheck
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.tui.amount_text import trimmed

@@ -6,7 +6,7 @@ from swapdesk.flows.creation.consent import Consent
 from swapdesk.flows.creation.create_outcome import NotCreated, Unknown
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.payees.first_use import challenge_for
-from swapdesk.flows.payees.recipients import RecipientCheck
+from swapdesk.flows.payees.recipient_check import RecipientCheck
 from swapdesk.flows.wording import Failure
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.create_asking import ask_before_sending

@@ -30,7 +30,7 @@ from swapdesk.tui.widgets.text_rows import TextRows
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from swapdesk.flows.payees.recipients import RecipientCheck
+    from swapdesk.flows.payees.recipient_check import RecipientCheck
     from swapdesk.flows.quotes.quoting import QuoteBoard
     from swapdesk.flows.quotes.ranking import RankedQuote
 

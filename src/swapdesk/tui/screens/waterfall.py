@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from textual.widget import Widget
 
@@ -19,7 +19,34 @@ from swapdesk.tui.widgets.text_rows import HeadLine
 from swapdesk.tui.widgets.waterfall_view import WaterfallView
 
 if TYPE_CHECKING:
-    from swapdesk.tui.screens.quotes import QuotesScreen
+    from swapdesk.flows.quotes.quote_order import Arrangement
+    from swapdesk.flows.quotes.quoting import QuoteBoard
+    from swapdesk.flows.quotes.ranking import RankedQuote
+    from swapdesk.flows.quotes.waterfall import Waterfall
+
+
+class Comparison(Protocol):
+    """The routes side by side, with the cursor on one of them."""
+
+    board: QuoteBoard | None
+    arrangement: Arrangement
+
+    @property
+    def row(self) -> RankedQuote | None:
+        """The usable route under the cursor."""
+
+    @property
+    def explanation(self) -> Waterfall | None:
+        """The waterfall of that route."""
+
+    def step(self, steps: int) -> None:
+        """The usable route this far from the cursor."""
+
+    def do_all_in(self) -> None:
+        """Rank by the other amount."""
+
+    def do_review(self) -> None:
+        """Take the route."""
 
 
 class WaterfallScreen(Page):
@@ -33,7 +60,7 @@ class WaterfallScreen(Page):
     WaterfallScreen.-short WaterfallView { margin: 0; }
     """
 
-    def __init__(self, session: Session, quotes: QuotesScreen) -> None:
+    def __init__(self, session: Session, quotes: Comparison) -> None:
         super().__init__(session)
         self._quotes = quotes
         self._head = HeadLine()

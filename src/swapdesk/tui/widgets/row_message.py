@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from textual.message import Message
-
-if TYPE_CHECKING:
-    from swapdesk.tui.widgets.line_table import LineTable
+from textual.widget import Widget
 
 
 @dataclass
 class RowMessage(Message):
-    """Something about the row of this key."""
+    """Something about the row of this key in ``table``."""
 
-    table: LineTable
+    table: Widget
     key: str
 
     @property
-    def control(self) -> LineTable:
+    def control(self) -> Widget:
         return self.table
