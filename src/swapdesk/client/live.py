@@ -224,11 +224,11 @@ class OrderStream:
                 # It may have been an update: ask soon, but not for every bad frame.
                 self.unusable_frames += 1
                 self._polls.ask_within(self._times.poll_down)
-            elif frame.type == "order_update" and frame.data is not None:
+            elif isinstance(frame, Order):
                 if self._held is None:
-                    await self._see(frame.data, Source.STREAM)
+                    await self._see(frame, Source.STREAM)
                 else:
-                    self._held.append(frame.data)
+                    self._held.append(frame)
 
     async def _catch_up(self, socket: OrderSocket, live_since: list[float]) -> None:
         await socket.subscribe()

@@ -11,12 +11,14 @@ import httpx
 
 from swapdesk.client.concurrency import within
 from swapdesk.client.credentials import Credentials, CredentialsError, is_loopback, service_url
+from swapdesk.client.order_frames import OrderFrames
 from swapdesk.client.refusals import retry_after
 from swapdesk.client.stream_events import StreamTimes
 from swapdesk.clock import Clock
-from swapdesk.wire.encoding.codec import CodecError, decode, encode_json
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.events import ClientFrame, CloseCode, ServerFrame, StreamError
 from swapdesk.wire.operations import STREAM_PATH
+from swapdesk.wire.orders import Order
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -73,6 +75,7 @@ class OrderSocket:
         self._clock = clock
         self._times = times
         self._on_heard = on_heard
+        self._frames = OrderFrames(MAX_MESSAGE)
         self.subscribed = asyncio.Event()
 
     @classmethod
@@ -121,19 +124,21 @@ class OrderSocket:
         frame = encode_json(ClientFrame(type="subscribe"), exclude_none=True)
         await self._guarded(self._connection.send(frame.decode("utf-8")))
 
-    async def frames(self) -> AsyncIterator[ServerFrame | None]:
-        """Every message; None for one that cannot be used. Ends with :class:`SocketLost`."""
+    async def frames(self) -> AsyncIterator[ServerFrame | Order | None]:
+        """Every message, of an update the order; None for one that cannot be used. Ends with
+        :class:`SocketLost`."""
         from websockets.exceptions import ConnectionClosed
 
         try:
             while True:
                 message = await self._connection.recv()
                 self._on_heard()
-                frame = _frame_of(message)
-                if frame is not None and frame.type == "subscribed":
-                    self.subscribed.set()
-                if frame is not None and frame.code == StreamError.AUTH_FAILED:
-                    raise SocketLost("the stream refused the credentials", fatal=True)
+                frame = None if isinstance(message, bytes) else self._frames.read(message)
+                if isinstance(frame, ServerFrame):
+                    if frame.type == "subscribed":
+                        self.subscribed.set()
+                    if frame.code == StreamError.AUTH_FAILED:
+                        raise SocketLost("the stream refused the credentials", fatal=True)
                 yield frame
         except ConnectionClosed as closed:
             raise _loss(closed) from None
@@ -170,15 +175,6 @@ class OrderSocket:
             await work
         except ConnectionClosed as closed:
             raise _loss(closed) from None
-
-
-def _frame_of(message: str | bytes) -> ServerFrame | None:
-    if isinstance(message, bytes):
-        return None
-    try:
-        return decode(ServerFrame, message.encode("utf-8"), side="client", max_bytes=MAX_MESSAGE)
-    except (CodecError, UnicodeEncodeError):
-        return None
 
 
 def _loss(closed: Any) -> SocketLost:

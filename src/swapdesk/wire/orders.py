@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     Field,
@@ -95,6 +95,8 @@ class Order(WireModel):
 
     NULLABLE = frozenset({"receiverTag"})
     SHARED = frozenset({"in_token", "out_token"})
+    JOINED: ClassVar[frozenset[str]] = frozenset({"is_dex", "deposit_address", "deposit_tag"})
+    """Fields of which one decides how another is read."""
 
     service_id: OrderId = Field(
         validation_alias=alias("serviceId"), serialization_alias="serviceId"

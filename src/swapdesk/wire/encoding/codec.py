@@ -119,8 +119,8 @@ def refuse_deep(data: bytes, max_depth: int = MAX_DEPTH) -> None:
         raise CodecError("too_deep", f"nested more than {max_depth} deep")
 
 
-def decode_json(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> object:
-    """Plain Python values of one JSON document; numbers are :class:`WireNumber`."""
+def _text_of(data: bytes, max_bytes: int, max_depth: int) -> str:
+    """The text of a document that a parser may be given."""
     if len(data) > max_bytes:
         raise CodecError("too_large", f"more than {max_bytes} bytes")
     try:
@@ -130,6 +130,18 @@ def decode_json(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
     if text.startswith("\ufeff"):
         raise CodecError("not_json", "begins with a byte order mark")
     refuse_deep(data, max_depth)
+    return text
+
+
+def shortened(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> str:
+    """The text of a document with numbers in the place of what repeats (``known_parts``). Equal
+    ones are equal documents. ValueError when a part is no JSON."""
+    return PARTS.shorten(_text_of(data, max_bytes, max_depth), _decoder.raw_decode)
+
+
+def decode_json(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> object:
+    """Plain Python values of one JSON document; numbers are :class:`WireNumber`."""
+    text = _text_of(data, max_bytes, max_depth)
     # What repeats comes from memory; a text that is refused is read whole, to tell why.
     with suppress(ValueError, KeyError):
         return _part_decoder.decode(PARTS.shorten(text, _decoder.raw_decode))
