@@ -1,7 +1,9 @@
 """States of orders on their way into the journal: the newest of each, ten commits a second.
 
 A thread writes, so that no commit stops the screen; the caller hears of a state once the
-journal has it, or has refused it and will be asked again.
+journal has it, or has refused it and will be asked again. States that differ in their figures
+alone (``figures``) are told as soon and written later, many as one: the service states them
+again after a restart.
 """
 
 from __future__ import annotations
@@ -23,6 +25,10 @@ FLUSH_SECONDS = 0.1
 """States that arrive within this time become one commit and one announcement."""
 AGAIN_SECONDS = 2.0
 """How long a journal that took nothing is left alone."""
+FIGURES_SECONDS = 30.0
+"""How long the figures of an order are collected before they are written."""
+_LOOK_SECONDS = 1.0
+"""Figures that are due within this time are due together."""
 SLICE = 100
 """Orders a transaction: the file is locked for a few milliseconds at a time."""
 
@@ -48,6 +54,11 @@ class OrderWrites:
         seconds: float = FLUSH_SECONDS,
     ) -> None:
         self.pending: dict[str, Writing] = {}
+        self._figures: dict[str, tuple[float, Writing]] = {}
+        """Since when they are collected, the oldest first."""
+        self._untold: set[str] = set()
+        """Orders whose figures moved since the last commit."""
+        self._collecting: asyncio.Task[None] | None = None
         self._log = log_file
         self._clock = clock
         self._written = written
@@ -58,17 +69,41 @@ class OrderWrites:
 
     def put(self, writing: Writing) -> None:
         """Take the newest state of an order; an older one that waits is dropped."""
-        self.pending[writing.order.service_id] = writing
+        service_id = writing.order.service_id
+        self._figures.pop(service_id, None)
+        # It may have ended, which is not told before the journal has it.
+        self._untold.discard(service_id)
+        self.pending[service_id] = writing
+
+    def put_figures(self, writing: Writing) -> None:
+        """Take the newest state of an order that differs from the last in its figures alone."""
+        service_id = writing.order.service_id
+        if service_id in self.pending:
+            self.put(writing)
+            return
+        since, _ = self._figures.get(service_id, (self._clock.monotonic(), None))
+        self._figures[service_id] = (since, writing)
+        self._untold.add(service_id)
+
+    def waiting(self, service_id: str) -> bool:
+        """Whether a state of the order is still to be written."""
+        return service_id in self.pending or service_id in self._figures
 
     def schedule(self) -> None:
         """Write what waits, soon."""
-        if self._finished or not self.pending:
+        if self._finished:
             return
-        if self._flush is None or self._flush.done():
+        if (self.pending or self._untold) and (self._flush is None or self._flush.done()):
             self._flush = asyncio.create_task(self._flush_soon(), name="journal-flush")
+        if self._figures and (self._collecting is None or self._collecting.done()):
+            self._collecting = asyncio.create_task(self._collect(), name="journal-figures")
 
     async def flush(self) -> bool:
-        """Write what waits now; False when the journal did not take it all."""
+        """Write what waits now, but for figures, and tell it; False when the journal did not
+        take it all."""
+        if self._untold:
+            told, self._untold = self._untold, set()
+            self._written(told)
         async with self._one_at_a_time:
             waiting = list(self.pending)
             for at in range(0, len(waiting), SLICE):
@@ -93,9 +128,12 @@ class OrderWrites:
     def finish(self) -> None:
         """Stop, and write what still waits before anything is closed."""
         self._finished = True
-        if self._flush is not None:
-            self._flush.cancel()
-        pending, self.pending = self.pending, {}
+        for task in (self._flush, self._collecting):
+            if task is not None:
+                task.cancel()
+        figures = {name: writing for name, (_, writing) in self._figures.items()}
+        pending, self.pending = {**self.pending, **figures}, {}
+        self._figures.clear()
         if not pending:
             return
         try:
@@ -108,6 +146,18 @@ class OrderWrites:
 
     async def _flush_soon(self) -> None:
         wait = self._seconds
-        while self.pending:
+        while self.pending or self._untold:
             await self._clock.sleep(wait)
             wait = self._seconds if await self.flush() else AGAIN_SECONDS
+
+    async def _collect(self) -> None:
+        """Let figures wait for the next commit once they are due."""
+        while self._figures:
+            since, _ = next(iter(self._figures.values()))
+            left = since + FIGURES_SECONDS - self._clock.monotonic()
+            await self._clock.sleep(max(left, _LOOK_SECONDS))
+            ripe = self._clock.monotonic() - FIGURES_SECONDS
+            due = [writing for since, writing in self._figures.values() if since <= ripe]
+            for writing in due:
+                self.put(writing)
+            self.schedule()

@@ -18,6 +18,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE, output_now
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import FOREIGN, IN_BATCH_TEXT, Standing, contradiction
+from swapdesk.flows.journal.figures import only_figures
 from swapdesk.flows.journal.folding import contradicts, display_of, ended, fold
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -34,11 +35,13 @@ LOAD_STEP = 100
 @dataclass(frozen=True)
 class Sighted:
     """``order`` is None when the sighting must be confirmed by a read first. ``write`` asks for
-    a commit, ``repeat`` for another repetition of the order by the service, ``judged`` tells
-    that it became another question whether its address may be shown."""
+    a commit, which may wait where only ``figures`` differ, ``repeat`` for another repetition of
+    the order by the service, ``judged`` tells that it became another question whether its
+    address may be shown."""
 
     order: TrackedOrder | None
     write: bool = False
+    figures: bool = False
     repeat: bool = False
     judged: bool = False
 
@@ -140,6 +143,7 @@ class KnownOrders:
         return Sighted(
             after,
             write=merged is not None or (over and same_end and not before.ended),
+            figures=merged is not None and reason is None and only_figures(before.order, merged),
             repeat=unrepeated,
             judged=judged,
         )

@@ -1,9 +1,10 @@
 """Every order this desk knows, followed live and remembered for longer than the service does.
 
 States from the stream, from polling and from the journal are folded forward only, committed
-to the journal and then announced; an end is not shown before that. A terminal state seen on
-the stream counts as confirmed only after REST repeats it. An order is never given up because
-of a fault of our own network.
+to the journal and then announced; an end is not shown before that. Figures alone are announced
+as soon and committed later (``journal.figures``). A terminal state seen on the stream counts as
+confirmed only after REST repeats it. An order is never given up because of a fault of our own
+network.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Tracker:
             tracked, differs = self._known.adopt(service_id, before)
         except KeyError:
             return before
-        if differs and service_id in self._writes.pending:
+        if differs and self._writes.waiting(service_id):
             self._writes.put(Writing(tracked.order, "stream", tracked.ended))
         self._over.pop(service_id, None)
         self._known.put(tracked)
@@ -203,7 +204,8 @@ class Tracker:
             self._read_soon(service_id)
             return
         if seen.write:
-            self._writes.put(Writing(after.order, after.source, after.ended))
+            put = self._writes.put_figures if seen.figures else self._writes.put
+            put(Writing(after.order, after.source, after.ended))
         was_over = before is not None and ended(display_of(before.order))
         if (
             seen.write and ended(display_of(after.order)) and not was_over

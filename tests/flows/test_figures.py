@@ -1,0 +1,241 @@
+"""Figures of orders under way are written later: nothing is lost by that, not even by a kill."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Iterable
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.order_desk import OrderDesk
+from client.rude_server import until
+from flows.killed_process import killed
+from flows.orders import NOW, order
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.credentials import Credentials
+from swapdesk.client.live import OrderStream
+from swapdesk.clock import ManualClock
+from swapdesk.flows.journal.figures import FIGURES, only_figures
+from swapdesk.flows.journal.folding import PROGRESS
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.order_writes import (
+    FIGURES_SECONDS,
+    FLUSH_SECONDS,
+    OrderWrites,
+    Writing,
+)
+from swapdesk.flows.tracking.tracking import Tracker
+from swapdesk.wire.orders import DisplayStatus, Order
+
+NAME = order().service_id
+OTHER = {
+    "in_token": None,
+    "out_token": None,
+    "metadata": {"x": "1"},
+    "anonymous": True,
+    "is_dex": True,
+    "fixed": True,
+}
+
+
+def under_way(minutes: float = 0, **changes: Any) -> Order:
+    facts = {"status": 2, "display_status": "EXCHANGE_IN_PROGRESS", "in_status": 3}
+    return order(modified=NOW + timedelta(minutes=minutes), **{**facts, **changes})
+
+
+class Kept:
+    """The writes of a desk, what it was told, and the clock they wait on."""
+
+    def __init__(self, journal: Journal, clock: ManualClock) -> None:
+        self.journal = journal
+        self.clock = clock
+        self.told: list[str] = []
+        self.writes = OrderWrites(journal.order_writer(), clock, self._written)
+
+    def _written(self, ids: Iterable[str]) -> None:
+        self.told += ids
+
+    @property
+    def order(self) -> Order:
+        entry = self.journal.orders.get(NAME)
+        assert entry is not None
+        return entry.order
+
+    async def wrote(self, amount: Decimal) -> None:
+        """Let a commit come due until the journal has this output."""
+
+        def look() -> bool:
+            self.clock.advance(FLUSH_SECONDS)
+            return self.order.out_amount == amount
+
+        await until(look)
+
+
+@pytest.fixture
+async def kept(tmp_path: Path) -> AsyncIterator[Kept]:
+    clock = ManualClock(NOW)
+    journal = Journal.open(tmp_path / "desk" / "journal.db", clock)
+    one = Kept(journal, clock)
+    one.writes.put(Writing(under_way(), "list", False))
+    assert await one.writes.flush()
+    one.told.clear()
+    yield one
+    one.writes.finish()
+    journal.close()
+
+
+def test_only_what_the_service_states_again_is_a_figure() -> None:
+    known = under_way()
+    seen = {name: value for name, value in known if name != "service_id"}
+    for name, value in seen.items():
+        if name in OTHER:
+            changed: Any = OTHER[name]
+        elif isinstance(value, Decimal) or name.endswith(("amount", "usd", "eta")):
+            changed = Decimal(123)
+        elif name in ("status", "in_status", "out_status"):
+            changed = 3
+        elif name in ("created", "modified", "expires") or name.endswith(("created", "received")):
+            changed = NOW + timedelta(minutes=3)
+        else:
+            changed = not value if isinstance(value, bool) else "changed"
+        after = known.model_copy(update={name: changed})
+        if changed == value:
+            continue
+        if name == "display_status":
+            assert not only_figures(known, after)
+        else:
+            assert only_figures(known, after) == (name in FIGURES), name
+
+
+@pytest.mark.parametrize("display", [*DisplayStatus, "A_NEW_WORD", None])
+def test_figures_wait_only_while_an_order_is_under_way(display: str | None) -> None:
+    known = under_way(display_status=display, status=None)
+    seen = known.model_copy(update={"out_amount": Decimal(9)})
+    assert only_figures(known, seen) == (
+        display in PROGRESS and display != DisplayStatus.WAITING_FOR_DEPOSIT
+    )
+
+
+async def test_figures_are_told_at_once_and_written_together_later(kept: Kept) -> None:
+    for at in range(1, 6):
+        kept.writes.put_figures(
+            Writing(under_way(at, out_amount=Decimal(at)), "stream", ended=False)
+        )
+        assert await kept.writes.flush()
+    assert kept.told == [NAME] * 5
+    assert kept.order.out_amount == under_way().out_amount
+    kept.writes.schedule()
+    await asyncio.sleep(0)
+    kept.clock.advance(FIGURES_SECONDS)
+    await asyncio.sleep(0)
+    await kept.wrote(Decimal(5))
+    assert len(kept.journal.orders.events(NAME)) == 2
+    assert not kept.writes.waiting(NAME)
+
+
+async def test_the_first_of_many_figures_decides_when_they_are_written(kept: Kept) -> None:
+    kept.writes.put_figures(Writing(under_way(1, out_amount=Decimal(1)), "stream", False))
+    kept.writes.schedule()
+    await asyncio.sleep(0)
+    kept.clock.advance(FIGURES_SECONDS - 1)
+    kept.writes.put_figures(Writing(under_way(2, out_amount=Decimal(2)), "stream", False))
+    await asyncio.sleep(0)
+    assert not kept.writes.pending
+    kept.clock.advance(1)
+    await until(lambda: bool(kept.writes.pending))
+
+
+async def test_another_state_takes_its_figures_along_at_once(kept: Kept) -> None:
+    kept.writes.put_figures(Writing(under_way(1, out_amount=Decimal(1)), "stream", False))
+    over = under_way(2, out_amount=Decimal(2), status=4, display_status="SWAP_COMPLETED")
+    kept.writes.put(Writing(over, "read", True))
+    # Its end is told once the journal has it, and its figures of before are told no more.
+    kept.writes.schedule()
+    assert kept.told == []
+    assert await kept.writes.flush()
+    assert kept.told == [NAME]
+    assert kept.order == over
+    kept.clock.advance(2 * FIGURES_SECONDS)
+    assert await kept.writes.flush()
+    assert kept.order == over
+
+
+async def test_figures_of_a_state_that_waits_go_with_it(kept: Kept) -> None:
+    moved = {"display_status": "SENDING_TO_RECEIVER"}
+    kept.writes.put(Writing(under_way(1, **moved), "stream", False))
+    kept.writes.put_figures(
+        Writing(under_way(2, out_amount=Decimal(7), **moved), "stream", ended=False)
+    )
+    assert await kept.writes.flush()
+    assert kept.order.out_amount == Decimal(7)
+    assert not kept.writes.waiting(NAME)
+
+
+async def test_figures_that_wait_at_the_end_are_written(kept: Kept) -> None:
+    kept.writes.put_figures(Writing(under_way(1, out_amount=Decimal(8)), "stream", False))
+    kept.writes.schedule()
+    kept.writes.finish()
+    assert kept.order.out_amount == Decimal(8)
+
+
+async def test_a_killed_desk_knows_the_newest_figures_after_its_next_start(tmp_path: Path) -> None:
+    """A change of state is in the journal when it is shown. Figures may not be: the service says
+    them again."""
+    path = tmp_path / "desk" / "journal.db"
+    said = {
+        "serviceId": NAME,
+        "status": 2,
+        "displayStatus": "EXCHANGE_IN_PROGRESS",
+        "inStatus": 3,
+        "modified": "2026-11-20T14:03:00.000Z",
+        "inAmount": 0.5,
+        "outAmount": 14,
+    }
+    async with OrderDesk() as desk:
+        desk.orders[NAME] = said
+
+        async def talk() -> None:
+            # Its second question says that it shows what the journal has.
+            for question, changes in (
+                ("GET /v2/orders", {"displayStatus": "SENDING_TO_RECEIVER", "outAmount": 15}),
+                (f"GET /v2/orders/{NAME}", {"outAmount": 16}),
+            ):
+                await until(lambda question=question: question in desk.journal, 20)
+                said.update(changes, modified=f"2026-11-20T14:{changes['outAmount']}:00.000Z")
+                await desk.say({"type": "order_update", "data": dict(said)})
+
+        talking = asyncio.create_task(talk())
+        urls = (desk.http.url, desk.stream_url)
+        await killed("flows/tracking_desk.py", str(path), *urls, NAME, "15", "16")
+        await talking
+
+        clock, credentials = ManualClock(NOW), Credentials.of_key("first-key", "first-secret")
+        journal = Journal.open(path, clock)
+        left = journal.orders.get(NAME)
+        assert left is not None
+        assert left.order.display_status == DisplayStatus.SENDING_TO_RECEIVER
+        assert left.order.out_amount == Decimal(15)
+        api = PartnerApi(desk.http.url, credentials, clock=clock, rng=random.Random(1))
+        stream = OrderStream(desk.stream_url, credentials, clock, api, random.Random(2))
+        tracker = Tracker(journal, api, clock, stream)
+        tracker.load()
+        following = asyncio.create_task(tracker.run())
+        try:
+            await until(
+                lambda: (
+                    (one := tracker.get(NAME)) is not None and one.order.out_amount == Decimal(16)
+                )
+            )
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+            await api.aclose()
+        again = journal.orders.get(NAME)
+        assert again is not None
+        assert again.order.out_amount == Decimal(16)
+        journal.close()
