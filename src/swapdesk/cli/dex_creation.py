@@ -14,7 +14,7 @@ from swapdesk.cli.payee_arguments import Payees, read_payees
 from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.session import Session, require_key
 from swapdesk.cli.token_argument import find_token
-from swapdesk.cli.wallet_session import account_named, make_ready, of_wallet_error, unlock
+from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.freezing import NotFreezable, freeze
@@ -76,21 +76,7 @@ class DexCreation(Creation):
             message = f"This wallet has no accounts of {chain.name}."
             raise bad_input("NO_SUCH_CHAIN", message, field="from")
         accounts = await wallet.accounts()
-        if self._request.account is not None:
-            named = account_named(accounts, self._request.account)
-            if named.kind is not kind:
-                message = f"{named.name} is no account of {chain.name}, where the token is."
-                raise bad_input("WRONG_CHAIN", message, field="account")
-            return named
-        first = next((one for one in accounts.accounts if one.kind is kind), None)
-        if first is None:
-            raise CommandError(
-                Exit.NOT_FOUND,
-                "NO_ACCOUNT",
-                f"This wallet has no account of {chain.name}.",
-                next=f"you: swapdesk wallet new --kind {kind} makes one",
-            )
-        return first
+        return account_on(accounts, kind, chain.name, self._request.account, field="account")
 
     async def _swap(self, wallet: LocalWallet, account: Account, token_in: Token) -> int:
         link = self._session.link

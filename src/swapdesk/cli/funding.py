@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import tracked_json
 from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_chains import review_text
-from swapdesk.cli.wallet_session import account_named, make_ready, of_wallet_error, unlock
+from swapdesk.cli.wallet_session import account_on, make_ready, of_wallet_error, unlock
 from swapdesk.flows.catalog.coin_price import coin_price
 from swapdesk.flows.deposits.deposit_promise import kind_of
 from swapdesk.flows.deposits.funding import Funded
@@ -106,21 +106,8 @@ async def _account(wallet: LocalWallet, tracked: TrackedOrder, named: str | None
             next=f"you: send it from a wallet of that chain{'' if wallet.live else faucet}",
         )
     accounts = await wallet.accounts()
-    if named is not None:
-        account = account_named(accounts, named)
-        if account.kind is not kind:
-            message = f"{account.name} is no account of the chain the order is paid on."
-            raise bad_input("WRONG_CHAIN", message, field="wallet")
-        return account
-    first = next((one for one in accounts.accounts if one.kind is kind), None)
-    if first is None:
-        raise CommandError(
-            Exit.NOT_FOUND,
-            "NO_ACCOUNT",
-            "This wallet has no account of the chain the order is paid on.",
-            next=f"you: swapdesk wallet new --kind {kind} makes one",
-        )
-    return first
+    chain = tracked.intent.token_in.chain_name if tracked.intent is not None else "its chain"
+    return account_on(accounts, kind, chain, named, field="wallet")
 
 
 def _not_paid(outcome: NotPaid) -> CommandError:

@@ -15,7 +15,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.wallet_words import GONE, MISSING, failure_of_wallet
 from swapdesk.paths import UnsafePlace
-from swapdesk.wallet.accounts import Account, Accounts
+from swapdesk.wallet.accounts import Account, Accounts, Kind
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.protocol import RefusalCode
 
@@ -142,3 +142,25 @@ def account_named(accounts: Accounts, named: str) -> Account:
         )
     several = ", ".join(one.address for one in found)
     raise bad_input("AMBIGUOUS", f"{named!r} is the name of several accounts: {several}.")
+
+
+def account_on(
+    accounts: Accounts, kind: Kind, chain: str, named: str | None, *, field: str
+) -> Account:
+    """The one that was named, else the first that can sign on ``chain`` (its name). Exit 5 for
+    none, 2 for one of another kind; ``field`` is the option that names it."""
+    if named is not None:
+        account = account_named(accounts, named)
+        if account.kind is not kind:
+            message = f"{account.name or account.address} is no account of {chain}."
+            raise bad_input("WRONG_CHAIN", message, field=field)
+        return account
+    first = next((one for one in accounts.accounts if one.kind is kind), None)
+    if first is None:
+        raise CommandError(
+            Exit.NOT_FOUND,
+            "NO_ACCOUNT",
+            f"This wallet has no account of {chain}.",
+            next=f"you: swapdesk wallet new --kind {kind} makes one",
+        )
+    return first

@@ -7,17 +7,14 @@ sent, the outcome is unknown, or the node refused.
 from __future__ import annotations
 
 import asyncio
-from itertools import count
-from types import TracebackType
 from typing import Any
 
 import httpx
 
 from swapdesk.chain.rpc.methods import TOKEN_HEADER, Method, RpcCode
-from swapdesk.kept_connections import CLIENT_SECONDS
+from swapdesk.chain.rpc.node_http import ANSWER_LIMIT, NodeHttp
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 
-ANSWER_LIMIT = 8 << 20
 OPENING_SECONDS = 20.0
 """What a payment may take: it opens the chain it is made on, when nobody has."""
 _OPENS = frozenset({Method.FAUCET_PAY, Method.EVM_FUND, Method.SOLANA_FUND})
@@ -43,7 +40,7 @@ class LedgerRefused(LedgerError):
         self.code = code
 
 
-class LedgerClient:
+class LedgerClient(NodeHttp):
     """Calls a node at ``url`` with its ``token``. ``deadline`` bounds a whole call, in seconds."""
 
     def __init__(
@@ -54,33 +51,7 @@ class LedgerClient:
         deadline: float = 5.0,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._url = url
-        self._deadline = deadline
-        self._ids = count(1)
-        self._http = httpx.AsyncClient(
-            headers={TOKEN_HEADER: token, "accept-encoding": "identity"},
-            timeout=deadline,
-            trust_env=False,
-            follow_redirects=False,
-            limits=httpx.Limits(
-                max_connections=64, max_keepalive_connections=16, keepalive_expiry=CLIENT_SECONDS
-            ),
-            transport=transport,
-        )
-
-    async def __aenter__(self) -> LedgerClient:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        await self._http.aclose()
+        super().__init__(url, deadline=deadline, headers={TOKEN_HEADER: token}, transport=transport)
 
     async def call(self, method: Method, **params: object) -> Any:
         """The result as plain JSON values; numbers are WireNumber. Raises LedgerError."""
@@ -94,7 +65,6 @@ class LedgerClient:
                 answer = await self._http.post(
                     self._url,
                     content=body,
-                    headers={"content-type": "application/json"},
                     timeout=deadline,
                 )
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:

@@ -11,13 +11,12 @@ import asyncio
 import base64
 import json
 from collections.abc import Sequence
-from itertools import count
-from types import TracebackType
 from typing import Any, Literal
 
 import httpx
 
 from swapdesk.chain.addresses import base58
+from swapdesk.chain.rpc.node_http import ANSWER_LIMIT, NodeHttp
 from swapdesk.chain.rpc.solana_answers import (
     Blockhash,
     Executed,
@@ -40,7 +39,6 @@ from swapdesk.chain.rpc.solana_errors import (
     SolanaUncertain,
     SolanaUnreachable,
 )
-from swapdesk.kept_connections import CLIENT_SECONDS
 from swapdesk.wire.encoding.codec import refuse_deep
 
 __all__ = [
@@ -52,12 +50,11 @@ __all__ = [
     "first_signature",
 ]
 
-ANSWER_LIMIT = 8 << 20
 Commitment = Literal["processed", "confirmed", "finalized"]
 _SIGNATURE_BYTES = 64
 
 
-class SolanaClient:
+class SolanaClient(NodeHttp):
     """Calls a node at ``url``. ``deadline`` bounds a whole call, in seconds."""
 
     def __init__(
@@ -68,34 +65,8 @@ class SolanaClient:
         commitment: Commitment = "confirmed",
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._url = url
-        self._deadline = deadline
+        super().__init__(url, deadline=deadline, headers={}, transport=transport)
         self._options = {"commitment": commitment}
-        self._ids = count(1)
-        self._http = httpx.AsyncClient(
-            headers={"accept-encoding": "identity", "content-type": "application/json"},
-            timeout=deadline,
-            trust_env=False,
-            follow_redirects=False,
-            limits=httpx.Limits(
-                max_connections=64, max_keepalive_connections=16, keepalive_expiry=CLIENT_SECONDS
-            ),
-            transport=transport,
-        )
-
-    async def __aenter__(self) -> SolanaClient:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        await self._http.aclose()
 
     async def genesis_hash(self) -> str:
         """What the chain is: compared with the one an account is bound to."""

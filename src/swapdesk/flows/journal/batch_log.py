@@ -204,7 +204,7 @@ class BatchLog:
             if row is None:
                 return False
             owner = ProcessIdentity(row["owner_pid"], row["owner_start"])
-            if owner != self._me and owner.alive():
+            if not self._me.may_take_over(owner):
                 return False
             db.execute(
                 "UPDATE batch SET owner_pid = ?, owner_start = ? WHERE id = ?",

@@ -126,16 +126,8 @@ class IntentLog:
         request_id: str | None = None,
     ) -> None:
         """Commit a definite refusal: nothing was created."""
-        with self._file.write() as db:
-            self._set_step(
-                db,
-                intent_id,
-                StepState.REFUSED,
-                code=code,
-                status=status,
-                request_id=request_id,
-            )
-            self._set_intent(db, intent_id, IntentState.REFUSED)
+        told = {"code": code, "status": status, "request_id": request_id}
+        self._set(intent_id, StepState.REFUSED, IntentState.REFUSED, **told)
 
     def mark_unknown(
         self,
@@ -146,28 +138,16 @@ class IntentLog:
         request_id: str | None = None,
     ) -> None:
         """Commit that the outcome is not known. Blocks a twin until it is resolved."""
-        with self._file.write() as db:
-            self._set_step(
-                db,
-                intent_id,
-                StepState.UNKNOWN,
-                code=code,
-                status=status,
-                request_id=request_id,
-            )
-            self._set_intent(db, intent_id, IntentState.UNKNOWN)
+        told = {"code": code, "status": status, "request_id": request_id}
+        self._set(intent_id, StepState.UNKNOWN, IntentState.UNKNOWN, **told)
 
     def mark_not_created(self, intent_id: str) -> None:
         """Commit that the service shows no order of this intent after the wait."""
-        with self._file.write() as db:
-            self._set_step(db, intent_id, StepState.RESOLVED_NO)
-            self._set_intent(db, intent_id, IntentState.NOT_CREATED)
+        self._set(intent_id, StepState.RESOLVED_NO, IntentState.NOT_CREATED)
 
     def abandon(self, intent_id: str) -> None:
         """Commit that the user gave up an unknown outcome; an order of it is not looked for."""
-        with self._file.write() as db:
-            self._set_step(db, intent_id, StepState.ABANDONED_BY_USER)
-            self._set_intent(db, intent_id, IntentState.ABANDONED)
+        self._set(intent_id, StepState.ABANDONED_BY_USER, IntentState.ABANDONED)
 
     def adopt(self, intent_id: str) -> bool:
         """Take over an intent whose owner is dead; False while the owner lives."""
@@ -178,7 +158,7 @@ class IntentLog:
             if row is None:
                 return False
             owner = ProcessIdentity(row["owner_pid"], row["owner_start"])
-            if owner != self._me and owner.alive():
+            if not self._me.may_take_over(owner):
                 return False
             db.execute(
                 "UPDATE intent SET owner_pid = ?, owner_start = ?, version = version + 1"
@@ -233,6 +213,12 @@ class IntentLog:
             (fingerprint, IntentState.OPEN, IntentState.UNKNOWN),
         )
         return self._intent_of(rows[0]) if rows else None
+
+    def _set(self, intent_id: str, step: StepState, state: IntentState, **values: Any) -> None:
+        """Commit the newest step and the intent in one."""
+        with self._file.write() as db:
+            self._set_step(db, intent_id, step, **values)
+            self._set_intent(db, intent_id, state)
 
     def _set_step(
         self, db: sqlite3.Connection, intent_id: str, state: StepState, **values: Any

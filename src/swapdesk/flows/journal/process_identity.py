@@ -19,6 +19,10 @@ class ProcessIdentity:
         pid = os.getpid()
         return cls(pid, _start_ticks(pid) or 0)
 
+    def may_take_over(self, owner: ProcessIdentity) -> bool:
+        """Whether what ``owner`` began is this process's own, or nobody's any more."""
+        return owner == self or not owner.alive()
+
     def alive(self) -> bool:
         """Whether this very process still runs."""
         try:

@@ -9,7 +9,6 @@ from textual import on
 from textual.widget import Widget
 
 from swapdesk.chain.addresses.recognition import FAMILIES
-from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.payees.book_entry import EntryCheck, check_entry
 from swapdesk.flows.payees.book_file import AddressBookError, Entry
@@ -24,17 +23,10 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.screens.create_asking import first_payment
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.address_input import AddressInput
-from swapdesk.tui.widgets.check_line import Check, Verdict
+from swapdesk.tui.widgets.check_line import Check, Verdict, checks_of
 from swapdesk.tui.widgets.labelled_field import LabelledField
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.typed_confirm import TypedConfirm
-
-_VERDICTS = {
-    "ok": Verdict.VALID,
-    "note": Verdict.NOTE,
-    "warn": Verdict.WARNING,
-    "refuse": Verdict.REFUSED,
-}
 
 
 class BookEntryScreen(Page):
@@ -109,14 +101,14 @@ class BookEntryScreen(Page):
         self.set_money("in your wallet.", "you: name the address")
         if self._renamed is None:
             check = self._checked()
-            self._naming.show_checks(_checks(check.name) if self._naming.value else [])
-            address = _checks(check.address) if self._placing.value else []
+            self._naming.show_checks(checks_of(check.name) if self._naming.value else [])
+            address = checks_of(check.address) if self._placing.value else []
             if check.kinds and len(check.kinds) > 1:
                 chosen = self._kind if self._kind in check.kinds else check.kinds[0]
                 said = f"Taken as an address on {FAMILIES[chosen].chain}."
                 address.append(Check(Verdict.NOTE, said, "tab takes another chain."))
             self._placing.show_result(address)
-            self._tagging.show_checks(_checks(check.memo))
+            self._tagging.show_checks(checks_of(check.memo))
         self.refresh_keys()
 
     # keys
@@ -204,7 +196,3 @@ class BookEntryScreen(Page):
 
     def _leave(self) -> None:
         self.post_message(self.Go(everywhere.Back))
-
-
-def _checks(lines: Iterable[CheckLine]) -> list[Check]:
-    return [Check(_VERDICTS[line.level], line.text) for line in lines]

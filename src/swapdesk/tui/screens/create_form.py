@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from textual import on
@@ -11,14 +10,13 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from swapdesk.chain.addresses.memos import uses_memo
-from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.create_checks import Checked, CreateChecks, TypedBefore
 from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.payees.memo_check import MemoCheck, check_memo
 from swapdesk.flows.payees.recipient_check import RecipientCheck
 from swapdesk.tui.widgets.address_input import AddressInput, Alike
 from swapdesk.tui.widgets.book_list import BookRows
-from swapdesk.tui.widgets.check_line import Check, Verdict
+from swapdesk.tui.widgets.check_line import Check, Verdict, checks_of
 from swapdesk.tui.widgets.memo_field import MemoField, MemoNeed
 from swapdesk.tui.widgets.text_field import TextField
 
@@ -28,13 +26,6 @@ if TYPE_CHECKING:
     from swapdesk.flows.quotes.quoting import QuoteBoard
     from swapdesk.flows.quotes.ranking import RankedQuote
     from swapdesk.wire.tokens import Token
-
-VERDICTS = {
-    "ok": Verdict.VALID,
-    "note": Verdict.NOTE,
-    "warn": Verdict.WARNING,
-    "refuse": Verdict.REFUSED,
-}
 
 
 class CreateForm(Vertical):
@@ -137,7 +128,7 @@ class CreateForm(Vertical):
         _show_address(self._recipient, checked.recipient)
         if self._memo.need is not MemoNeed.NOT_USED:
             asked = bool(self._memo.value) or checked.recipient.ok
-            self._memo.show_checks(_drawn(checked.memo.lines) if asked else [])
+            self._memo.show_checks(checks_of(checked.memo.lines) if asked else [])
         for field, check in (
             (self._refund, checked.refund),
             (self._intermediate, checked.intermediate),
@@ -296,13 +287,9 @@ def _follow(field: MemoField, filled: str, memo: str) -> str:
 
 def _show_address(field: AddressInput, check: RecipientCheck) -> None:
     value = field.value
-    lines = _drawn(check.lines) if value else []
+    lines = checks_of(check.lines) if value else []
     if value.startswith("@") and check.address:
         lines.insert(0, Check(Verdict.VALID, grouped_address(check.address)))
     alike = Alike(*check.lookalike) if check.lookalike is not None else None
     wrong = frozenset() if check.position is None else frozenset({check.position - 1})
     field.show_result(lines, wrong=wrong, alike=alike)
-
-
-def _drawn(lines: Iterable[CheckLine]) -> list[Check]:
-    return [Check(VERDICTS[line.level], line.text) for line in lines]

@@ -15,12 +15,8 @@ from swapdesk.tui.commands.everywhere import Back as EverywhereBack
 from swapdesk.tui.commands.raw_order import Back, CopyAll
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
-from swapdesk.tui.spans import plain_text, wrapped
-from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.table_layout import Column, Row
+from swapdesk.tui.widgets.raw_text import RawText
 from swapdesk.wire.encoding.codec import encode_json
-
-MARGINS = 4
 
 
 class RawOrderScreen(Page):
@@ -33,23 +29,17 @@ class RawOrderScreen(Page):
 
     def __init__(self, session: Session, service_id: str) -> None:
         self.service_id = service_id
-        self._lines: list[str] = []
         super().__init__(session, context=short_id(service_id))
-        self._table = LineTable([Column("text", "", 20, grow=1)], heads=False)
+        self._text = RawText()
 
     def compose_body(self) -> Iterable[Widget]:
-        yield self._table
+        yield self._text
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._lines = self._read()
-        self._table.focus()
-        self._wrap()
+        self._text.show(self._read())
+        self._text.focus()
         self._say_money()
-
-    def on_resize(self) -> None:
-        super().on_resize()
-        self._wrap()
 
     def _say_money(self) -> None:
         tracked = self.link.tracker.get(self.service_id) if self.link is not None else None
@@ -80,22 +70,13 @@ class RawOrderScreen(Page):
             self.refresh_frame()
         return raw_lines(raw, hidden=hidden)
 
-    def _wrap(self) -> None:
-        width = max(20, self.app.size.width - MARGINS)
-        rows: list[Row] = []
-        for at, line in enumerate(self._lines):
-            indent = len(line) - len(line.lstrip()) + 2
-            for part, text in enumerate(wrapped(line, width, min(indent, width // 2))):
-                rows.append(Row(f"{at}.{part}", {"text": plain_text(text)}))
-        self._table.set_rows(rows)
-
     def verb_standing(self, verb: type[Command]) -> Standing:
         return READY
 
     def do_copy_all(self) -> None:
         copy = getattr(self.app, "copy_value", None)
         if copy is not None:
-            copy("order as JSON", "\n".join(self._lines))
+            copy("order as JSON", self._text.value)
 
     def do_back(self) -> None:
         self.post_message(self.Go(EverywhereBack))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
 
+from swapdesk.flows.check_line import CheckLine
+from swapdesk.tui.glyph_state import GlyphState
 from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, Span, wrapped
 
 
-class Verdict(Enum):
+class Verdict(GlyphState):
     """Glyph and role of a check."""
 
     VALID = (VALID, "status-done")
@@ -17,14 +19,6 @@ class Verdict(Enum):
     WARNING = (TROUBLE, "status-waiting")
     REFUSED = (REFUSED, "status-trouble")
     UNKNOWN = (UNKNOWN, "muted")
-
-    @property
-    def glyph(self) -> str:
-        return self.value[0]
-
-    @property
-    def role(self) -> str:
-        return self.value[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +28,19 @@ class Check:
     verdict: Verdict
     text: str
     then: str = ""
+
+
+_BY_LEVEL = {
+    "ok": Verdict.VALID,
+    "note": Verdict.NOTE,
+    "warn": Verdict.WARNING,
+    "refuse": Verdict.REFUSED,
+}
+
+
+def checks_of(lines: Iterable[CheckLine]) -> list[Check]:
+    """What a flow found out, as a form draws it."""
+    return [Check(_BY_LEVEL[line.level], line.text) for line in lines]
 
 
 def check_lines(check: Check, width: int) -> list[Line]:

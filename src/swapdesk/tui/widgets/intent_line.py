@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from swapdesk.tui.glyph_state import GlyphState
 from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, wrapped
@@ -18,7 +18,7 @@ HINT = "amount   you sell   you buy"
 TALL_FROM = 28
 
 
-class Reading(Enum):
+class Reading(GlyphState):
     """How far a line was understood: glyph and role."""
 
     EMPTY = ("", "muted")
@@ -26,14 +26,6 @@ class Reading(Enum):
     AMBIGUOUS = (TROUBLE, "status-waiting")
     VALID = (VALID, "status-done")
     REFUSED = (REFUSED, "status-trouble")
-
-    @property
-    def glyph(self) -> str:
-        return self.value[0]
-
-    @property
-    def role(self) -> str:
-        return self.value[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
+from swapdesk.tui.glyph_state import GlyphState
 from swapdesk.tui.glyphs import DONE, ENDED, HEAVY, MOVING, REFUSED, RULE, TROUBLE, WAITING
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.spans import Line, Span
@@ -13,7 +13,7 @@ from swapdesk.tui.spans import Line, Span
 CELLS = 17
 
 
-class Mark(Enum):
+class Mark(GlyphState):
     """What the current stage looks like."""
 
     WAITING = (WAITING, "status-waiting")
@@ -23,14 +23,6 @@ class Mark(Enum):
     EXPIRED = (REFUSED, "status-trouble")
     DONE = (DONE, "status-done")
     ENDED = (ENDED, "muted")
-
-    @property
-    def glyph(self) -> str:
-        return self.value[0]
-
-    @property
-    def role(self) -> str:
-        return self.value[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,59 @@
+"""HTTP to a JSON-RPC node: one long-lived client, nothing from the environment, no redirects."""
+
+from __future__ import annotations
+
+from itertools import count
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from swapdesk.kept_connections import CLIENT_SECONDS
+
+ANSWER_LIMIT = 8 << 20
+"""Bytes of an answer that are read."""
+
+
+class NodeHttp:
+    """Base of the clients that write JSON-RPC themselves. ``deadline`` bounds every call, in
+    seconds; ``headers`` go with all of them."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        deadline: float,
+        headers: dict[str, str],
+        transport: httpx.AsyncBaseTransport | None,
+    ) -> None:
+        self._url = url
+        self._deadline = deadline
+        self._ids = count(1)
+        self._http = httpx.AsyncClient(
+            headers={
+                "accept-encoding": "identity",
+                "content-type": "application/json",
+                **headers,
+            },
+            timeout=deadline,
+            trust_env=False,
+            follow_redirects=False,
+            limits=httpx.Limits(
+                max_connections=64, max_keepalive_connections=16, keepalive_expiry=CLIENT_SECONDS
+            ),
+            transport=transport,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._http.aclose()
