@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from functools import cache
 from itertools import compress
 from operator import ne
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from swapdesk.wire.encoding.codec import CodecError, decode, shortened, validate
 from swapdesk.wire.encoding.numbers import NumberError, number_token
@@ -115,17 +118,25 @@ class OrderFrames:
         if not raw:
             return order
         try:
-            news = validate(Order, {"serviceId": order.service_id, **raw}, side="client")
+            news = {_SEPARATE[name]: _read(name, value) for name, value in raw.items()}
         except CodecError:
             return None
-        read = news.__dict__
-        fields = [_SEPARATE[each] for each in raw]
-        return order.model_copy(update={field: read[field] for field in fields})
+        return order.model_copy(update=news)
 
 
 def _flat(members: str) -> bool:
     """Whether there are only members that can be told apart by :data:`_BETWEEN`."""
     return all(map(_MEMBER.fullmatch, members.split(_BETWEEN)))
+
+
+@cache
+def _kind(name: str) -> TypeAdapter[Any]:
+    """How the field behind a name on the wire is read."""
+    return TypeAdapter(Order.model_fields[_SEPARATE[name]].rebuild_annotation())
+
+
+def _read(name: str, value: object) -> Any:
+    return validate(_kind(name), value, side="client")
 
 
 def _value(member: re.Match[str]) -> Any:

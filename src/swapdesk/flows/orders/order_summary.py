@@ -8,7 +8,7 @@ and that the service forgets an order after 48 hours.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from swapdesk.flows.intents.intent import IntentKind
@@ -121,7 +121,7 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
             due = f"send the deposit within {countdown(left)}"
     elif display == DisplayStatus.SENDING_TO_RECEIVER:
         word = _sending(tracked, word)
-    time, short, overdue = _time(state, left)
+    time, short, overdue = _time(state, state.elapsed, left)
     return OrderSummary(
         state=state,
         word=word,
@@ -143,6 +143,14 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         payable=payable,
         ended=state.ended,
     )
+
+
+def moved(summary: OrderSummary, tracked: TrackedOrder, now: datetime) -> bool:
+    """Whether the time alone made another row of what was said of the same order before."""
+    state, created = summary.state, tracked.order.created
+    passed = state.elapsed if state.ended or created is None else now - created
+    left = (state.deadline - now).total_seconds() if state.deadline is not None else None
+    return _time(state, passed, left) != (summary.time, summary.short_time, summary.late)
 
 
 def created_words(tracked: TrackedOrder, summary: OrderSummary, now: datetime) -> str:
@@ -186,14 +194,17 @@ def _sending(tracked: TrackedOrder, word: str) -> str:
     return f"Sending to {intent.recipient_label or 'them'}"
 
 
-def _time(state: OrderState, left: float | None) -> tuple[str, str, bool]:
-    """The text, its short form, and whether the order is late."""
+def _time(
+    state: OrderState, elapsed_time: timedelta | None, left: float | None
+) -> tuple[str, str, bool]:
+    """The text, its short form, and whether the order is late. All that the time changes in a
+    row: with the deadline goes the word ``left``."""
     if left is not None:
         text = countdown(left)
         return (f"{text} left" if left > 0 else text), text, False
-    if state.elapsed is None:
+    if elapsed_time is None:
         return NOTHING, NOTHING, False
-    passed = state.elapsed.total_seconds()
+    passed = elapsed_time.total_seconds()
     if state.ended:
         if state.level == "expired":
             return NOTHING, NOTHING, False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from swapdesk.flows.journal.folding import display_of, ended
 from swapdesk.flows.orders.order_filter import EVERYTHING, OrderFilter
-from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.order_summary import moved, summarise
 from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
 from swapdesk.tui.widgets.line_table import LineTable
@@ -17,6 +17,7 @@ from swapdesk.tui.widgets.order_table import amount_cells, order_columns, order_
 from swapdesk.tui.widgets.table_layout import Blank, Row, Section, Sketch, TableLayout, TableRow
 
 if TYPE_CHECKING:
+    from swapdesk.flows.orders.order_summary import OrderSummary
     from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 OPEN = "section open"
@@ -40,11 +41,13 @@ class Shown:
 class Drawn:
     """What stands in the table for an order, and whether it stands under the finished ones.
 
-    The order is the newest that is known; out of view its row is a sketch."""
+    The order is the newest that is known; out of view its row is a sketch. ``summary`` is what
+    its row says."""
 
     tracked: TrackedOrder
     row: Row | Sketch
     ended: bool
+    summary: OrderSummary | None = None
 
 
 class OrderList(LineTable):
@@ -107,7 +110,9 @@ class OrderList(LineTable):
             if known is None or known.ended != ended(display_of(one.order)):
                 return False
             if one.service_id in visible:
-                self._put(one, now)
+                said = known.summary if known.tracked is one else None
+                if said is None or moved(said, one, now):
+                    self._put(one, now)
             elif known.tracked is not one:
                 self._out_of_view(known, one)
         return True
@@ -178,16 +183,17 @@ class OrderList(LineTable):
         """Draw an order in view."""
         summary = summarise(tracked, now)
         row = order_row(tracked, summary, wide=self._wide)
-        self._drawn[tracked.service_id] = Drawn(tracked, row, summary.ended)
+        self._drawn[tracked.service_id] = Drawn(tracked, row, summary.ended, summary)
         self.update_row(row)
 
     def _lay(self, one: Drawn, now: datetime) -> None:
-        one.row = order_row(one.tracked, summarise(one.tracked, now), wide=self._wide)
+        one.summary = summarise(one.tracked, now)
+        one.row = order_row(one.tracked, one.summary, wide=self._wide)
         self._rows.put(one.row)
 
     def _out_of_view(self, known: Drawn, tracked: TrackedOrder) -> None:
         """Keep the newest state; its row is laid out when it comes into view."""
-        known.tracked = tracked
+        known.tracked, known.summary = tracked, None
         if not (isinstance(known.row, Sketch) and known.row.needs is None):
             known.row = Sketch(tracked.service_id)
             self._rows.put(known.row)
