@@ -3,7 +3,8 @@
 One process, the nursery, imports everything once and forks a service whenever it is asked
 to, so that a restart costs milliseconds. The service is uvicorn on a loopback socket over a
 store file; its venues keep their accounts in a file of their own, as venues elsewhere do.
-:func:`run` is the harness; a test asserts on its :class:`Tally`, a benchmark may print it.
+:func:`run` is the harness; a test asserts on its :class:`Tally`, a benchmark prints how long the
+restarts took.
 """
 
 from __future__ import annotations

@@ -18,4 +18,3 @@ async def test_kill_nine_at_random_moments(tmp_path: Path, request: pytest.Fixtu
     assert await verify(tmp_path, tally) == []
     assert len(tally.acknowledged) > 10 * cycles, "the load was real"
     assert len(tally.groups) > cycles // 2, "and there were groups in it"
-    assert sorted(tally.restart_seconds)[cycles // 2] < 2
