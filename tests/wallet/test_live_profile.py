@@ -21,6 +21,7 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.catalog_file import CatalogFile
 from swapdesk.flows.wallet.chain_links import live_links
 from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains
 from swapdesk.secret import Secret
@@ -179,6 +180,18 @@ async def test_it_signs_after_its_pass_phrase_and_pays(live: Live) -> None:
         assert there.state in (TransactionState.MINED, TransactionState.SUCCEEDED)
     paid = live.world.chain("base").account(bytes.fromhex(DEPOSIT[2:])).balance
     assert paid == 10**15
+
+
+async def test_a_smart_account_is_nobodys_where_its_maker_is_not_known(live: Live) -> None:
+    async with live.wallet() as wallet:
+        client = await wallet.client()
+        with pytest.raises(Refused) as refused:
+            await client.smart_account(live.account, "base", [ETH])
+    said = failure_of_wallet(refused.value)
+    assert said.code == "NO_SMART_ACCOUNTS"
+    assert said.cause.startswith("This profile has no smart accounts")
+    assert said.money == "where it was; nothing was signed"
+    assert said.next == "you: use the wallet that made the smart account"
 
 
 async def test_a_node_of_another_chain_is_refused_when_it_is_first_asked(live: Live) -> None:

@@ -82,6 +82,8 @@ class RefusalCode(StrEnum):
     NOT_CONFIRMED = "not_confirmed"
     OTHER_PROFILE = "other_profile"
     OTHER_CHAIN = "other_chain"
+    NO_SMART_ACCOUNTS = "no_smart_accounts"
+    """What makes the profile's smart accounts is not known, so none is its owner's for sure."""
     GATE = "gate"
     """The gate refused; ``findings`` say which rules."""
     STALE_REVIEW = "stale_review"

@@ -13,6 +13,13 @@ from swapdesk.wire.encoding.text import safe_text
 LONGEST_TEXT = 2_000
 """Characters of a text that are shown; a longer one ends with an ellipsis."""
 
+NO_FACTORY = (
+    "This profile has no smart accounts: the contract that makes them is known in the sandbox"
+    " alone."
+)
+ONE_BY_ONE = "Pay the orders of the group one by one."
+"""What can be done where no bundle can be signed; an order is paid by an ordinary transfer."""
+
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
 _EXACT = Context(prec=200)
 _LAST_SECOND = 253_402_300_799

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swapdesk.agent.gate.policy import AccountFactory
+from swapdesk.agent.gate.words import NO_FACTORY
 from swapdesk.agent.process.chain_answers import answers_of, units_in, words_in
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
@@ -21,18 +22,21 @@ from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset, Promise, TakenOut
 from swapdesk.wallet.protocol import RefusalCode as Code
 
-_SANDBOX = AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
-
 
 def account_factory(place: WalletPlace) -> AccountFactory | None:
     """Who makes the smart accounts of a profile; nobody is known for a live one."""
-    return None if place.live else _SANDBOX
+    return None if place.live else AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
+
+
+def _factory(place: WalletPlace) -> AccountFactory:
+    found = account_factory(place)
+    if found is None:
+        raise Refusal(Code.NO_SMART_ACCOUNTS, NO_FACTORY)
+    return found
 
 
 def _address(place: WalletPlace, owner: str) -> str:
-    factory = account_factory(place)
-    if factory is None:
-        raise Refusal(Code.OTHER_CHAIN, "no factory of smart accounts is known for this profile")
+    factory = _factory(place)
     return account_address(owner, factory=factory.address, implementation=factory.implementation)
 
 
@@ -90,8 +94,7 @@ def _payment(owner: str, one: TakenOut) -> InnerCall:
 
 
 def _deployment(place: WalletPlace, owner: str) -> CallData:
-    factory = account_factory(place) or _SANDBOX
-    return CallData(factory.address, f"0x{CREATE_ACCOUNT.call(owner, NO_SALT).hex()}")
+    return CallData(_factory(place).address, f"0x{CREATE_ACCOUNT.call(owner, NO_SALT).hex()}")
 
 
 def _units(asset: Asset, answer: object) -> int | None:

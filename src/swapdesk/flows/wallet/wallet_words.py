@@ -20,6 +20,7 @@ _NEXT = {
     RefusalCode.NOT_CONFIRMED: "you: type what is asked for",
     RefusalCode.CHAIN_UNREACHABLE: "you: try again, or configure another node under rpc",
     RefusalCode.OTHER_CHAIN: "you: correct the node under rpc",
+    RefusalCode.NO_SMART_ACCOUNTS: "you: use the wallet that made the smart account",
     RefusalCode.GATE: "you: look at what was refused",
     RefusalCode.UNRESOLVED: "you: wait for the transaction before it",
     RefusalCode.DEFECT: "you: report it",
@@ -55,7 +56,9 @@ def failure_of_wallet(error: WalletError) -> WalletFailure:
         f"{one.words} Rule {one.code}." for one in error.findings if one.severity is Severity.REFUSE
     ]
     next_ = _NEXT.get(error.code, _CORRECT)
-    return WalletFailure(" ".join(said), NOTHING_SENT, next_, error.code.upper())
+    there = error.code is RefusalCode.NO_SMART_ACCOUNTS
+    money = "where it was; nothing was signed" if there else NOTHING_SENT
+    return WalletFailure(" ".join(said), money, next_, error.code.upper())
 
 
 def _sentence(words: str) -> str:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from swapdesk.agent.gate.case import Case, Objection, Objections, refuses
 from swapdesk.agent.gate.facts import operation_nonce_read
 from swapdesk.agent.gate.rules.validity import LEAST_LEFT
-from swapdesk.agent.gate.words import amount
+from swapdesk.agent.gate.words import NO_FACTORY, ONE_BY_ONE, amount
 from swapdesk.agent.shapes.claim import Act, ClaimField
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.agent.shapes.operations import SHAPE, nonce_of
@@ -18,7 +18,7 @@ from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
 from swapdesk.chain.user_operation.nonces import nonce_key
 from swapdesk.chain.user_operation.operation import EntryPointVersion
 from swapdesk.chain.user_operation.smart_account import account_address
-from swapdesk.wallet.promise import DepositPromise
+from swapdesk.wallet.promise import DepositPromise, Purpose
 
 _ENTRY_POINTS = {
     f"{SHAPE} {EntryPointVersion.V07}": ENTRY_POINT,
@@ -59,7 +59,8 @@ def sender_is_the_owners_account(case: Case) -> Objections:
     factory = case.policy.accounts
     for field, sender in case.claim.texts(Meaning.SMART_ACCOUNT):
         if factory is None:
-            yield Objection("No factory of smart accounts is known for this profile.", field)
+            pays = case.purpose is Purpose.BUNDLE
+            yield Objection(f"{NO_FACTORY} {ONE_BY_ONE}" if pays else NO_FACTORY, field)
             continue
         own = account_address(
             case.policy.account, factory=factory.address, implementation=factory.implementation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.agent.gate.case import Case, Objection, Objections, refuses
-from swapdesk.agent.gate.words import amount
+from swapdesk.agent.gate.words import NO_FACTORY, ONE_BY_ONE, amount
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.chain.user_operation.smart_account import account_address
 from swapdesk.wallet.promise import Purpose
@@ -22,7 +22,7 @@ def payee_is_the_owners_smart_account(case: Case) -> Objections:
         )
     for field, payee in case.claim.texts(Meaning.PAYEE):
         if own is None:
-            yield Objection("No factory of smart accounts is known for this profile.", field)
+            yield Objection(f"{NO_FACTORY} {ONE_BY_ONE}", field)
         elif payee != own:
             yield Objection("It does not pay this account's own smart account.", field)
 
