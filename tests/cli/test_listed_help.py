@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from swapdesk.cli.main import swapdesk
-from swapdesk.sandbox.venue_rows import VENUE_ROWS
+from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES, VENUE_ROWS
 from swapdesk.wire.operations import OPERATIONS
 
 INTERFACES = Path(__file__).parents[2] / "docs" / "interfaces.md"
@@ -30,6 +30,13 @@ def test_every_code_stands_in_the_help_of_what_takes_one(command: str) -> None:
         assert row.enabled or f"{row.name}, not enabled" in said
 
 
+@pytest.mark.parametrize("command", ["quote", "swap"])
+def test_every_on_chain_venue_stands_in_the_help_of_what_finds_their_routes(command: str) -> None:
+    said = words(command)
+    for code, name in ON_CHAIN_NAMES.items():
+        assert f" {code} {name}" in said
+
+
 def test_every_operation_stands_in_the_help_of_api() -> None:
     said = words("api")
     for one in OPERATIONS:
@@ -41,5 +48,7 @@ def test_the_document_lists_the_same() -> None:
     for row in VENUE_ROWS:
         assert f"`{row.code}` {row.name}" in said
         assert row.enabled or f"`{row.code}` {row.name} (not enabled)" in said
+    for code, name in ON_CHAIN_NAMES.items():
+        assert f"`{code}` {name}" in said
     for one in OPERATIONS:
         assert f"`{one.method} {one.path}` | `{one.name}`" in said

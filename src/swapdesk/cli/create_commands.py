@@ -12,7 +12,7 @@ from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.call import Call, desk_command
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.create_request import CreateRequest, MaxLoss, require_middle, require_refund
-from swapdesk.cli.listed_help import WithExchanges
+from swapdesk.cli.listed_help import WithExchanges, WithVenues
 from swapdesk.cli.quote_command import ROUTES
 from swapdesk.cli.quote_options import (
     RouteWish,
@@ -88,7 +88,7 @@ def create_options(command: F) -> F:
     return command
 
 
-@click.command(cls=WithExchanges)
+@click.command(cls=WithVenues)
 @click.argument("amount")
 @click.argument("sell", metavar="FROM")
 @click.argument("buy", metavar="TO")

@@ -8,6 +8,7 @@ EXCHANGES = (
     "Exchanges of the sandbox",
     'CODE is one of these; a live service lists its own: "swapdesk api GET /swaps".',
 )
+ON_CHAIN = ("On-chain venues of the sandbox", "CODE of a route of type dex.")
 OPERATIONS = ("Operations", "METHOD and PATH, and the name that faults of the sandbox know.")
 
 Rows = list[tuple[str, str]]
@@ -18,6 +19,14 @@ class WithExchanges(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_list(formatter, *EXCHANGES, exchange_rows())
+
+
+class WithVenues(WithExchanges):
+    """A command whose CODE may also be an on-chain venue."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        write_list(formatter, *ON_CHAIN, on_chain_rows())
 
 
 class WithOperations(click.Command):
@@ -34,6 +43,13 @@ def exchange_rows() -> Rows:
     return [
         (row.code, row.name if row.enabled else f"{row.name}, not enabled") for row in VENUE_ROWS
     ]
+
+
+def on_chain_rows() -> Rows:
+    """Code and name of every on-chain venue of the sandbox."""
+    from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES
+
+    return list(ON_CHAIN_NAMES.items())
 
 
 def operation_rows() -> Rows:

@@ -10,7 +10,7 @@ import click
 from swapdesk.cli.amount_argument import require_digits
 from swapdesk.cli.call import Call, desk_command
 from swapdesk.cli.command_error import bad_input
-from swapdesk.cli.listed_help import WithExchanges
+from swapdesk.cli.listed_help import WithVenues
 from swapdesk.cli.quote_options import (
     RouteWish,
     preset_option,
@@ -24,7 +24,7 @@ from swapdesk.cli.quote_request import QuoteRequest
 ROUTES = ("standard", "private", "dex")
 
 
-@click.command(cls=WithExchanges)
+@click.command(cls=WithVenues)
 @click.argument("amount")
 @click.argument("sell", metavar="FROM")
 @click.argument("buy", metavar="TO")

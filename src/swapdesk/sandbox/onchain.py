@@ -30,6 +30,7 @@ from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.node.solana.genesis import MAKER, key_seed
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
+from swapdesk.sandbox.venue_rows import ON_CHAIN_NAMES
 from swapdesk.sandbox.world import object_id, rows_by_id
 from swapdesk.service.bundling.node_bundler import NodeBundler
 from swapdesk.service.dex.onchain import Onchain
@@ -49,9 +50,6 @@ from swapdesk.service.venues.onchain.reader import ChainReader
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
-
-NAMES = {"ba": "Basalt AMM", "fa": "Fathom AMM", "is": "Isthmus", "me": "Meridian", "at": "Atoll"}
-"""On-chain venues by provider code."""
 
 _CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}
 
@@ -160,7 +158,7 @@ def _wallet(key: bytes, name: str) -> HotWallet:
 
 
 def _provider(code: str) -> SwapProvider:
-    name = NAMES[code]
+    name = ON_CHAIN_NAMES[code]
     host = name.split()[0].lower()
     return SwapProvider(
         id=object_id("venue", code),

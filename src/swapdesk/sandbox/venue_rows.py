@@ -6,7 +6,23 @@ from decimal import Decimal
 
 from swapdesk.sandbox.venue_row import PAYOUT_WALLETS, STATIC_ADDRESSES, Outage, VenueRow
 
-__all__ = ["PAYOUT_WALLETS", "STATIC_ADDRESSES", "VENUE_ROWS", "Outage", "VenueRow"]
+__all__ = [
+    "ON_CHAIN_NAMES",
+    "PAYOUT_WALLETS",
+    "STATIC_ADDRESSES",
+    "VENUE_ROWS",
+    "Outage",
+    "VenueRow",
+]
+
+ON_CHAIN_NAMES = {
+    "ba": "Basalt AMM",
+    "fa": "Fathom AMM",
+    "is": "Isthmus",
+    "me": "Meridian",
+    "at": "Atoll",
+}
+"""On-chain venues by provider code; they are ``service.venues.onchain`` on the sandbox's chains."""
 
 
 def _venue(
