@@ -44,7 +44,7 @@ def delegate(desk: Desk, chain: SolanaChain, account: str, to: Pubkey, units: in
     newest = chain("getLatestBlockhash", {"commitment": "processed"})["value"]["blockhash"]
     text = b64encode(bytes(signed(newest, [key], approve))).decode()
     chain("sendTransaction", text, {"encoding": "base64", "skipPreflight": True})
-    until(lambda: delegates(chain, account) == [str(to)], 10, "the delegate")
+    until(lambda: delegates(chain, account) == [str(to)], what="the delegate")
 
 
 def delegates(chain: SolanaChain, owner: str) -> list[str]:

@@ -146,7 +146,7 @@ class EagerClock(ManualClock):
         await asyncio.sleep(0)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
     """Wait for a condition of real sockets, at most ``seconds``."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - the condition is of the other side

@@ -52,7 +52,7 @@ class Watcher:
     async def until(self, condition: Callable[[], bool], *, step: float = 0.0) -> float:
         """Wait for a condition; each look moves the clock by ``step``. Seconds moved."""
         moved = 0.0
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not condition():
                 if step:
                     self.clock.advance(step)

@@ -189,5 +189,5 @@ def paid_once(running: Running) -> None:
             return chain_of(running, chain).payments_of(address)
 
         # The node books a payment one block before a reader of "confirmed" sees it.
-        until(lambda used=used, count=count: used() >= count, 10, f"{count} payments of {name}")
+        until(lambda used=used, count=count: used() >= count, what=f"{count} payments of {name}")
         assert used() == count, (chain, name)

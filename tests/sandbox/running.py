@@ -19,7 +19,9 @@ import httpx
 from forked_processes import runs_module
 from swapdesk.sandbox.run_file import ReadyLine
 
-START_SECONDS = 20.0
+START_SECONDS = 40.0
+PATIENCE = 30.0
+"""Seconds until what is waited for counts as missing: starved processes are waited for."""
 T = TypeVar("T")
 
 PROGRAM = """
@@ -37,7 +39,7 @@ sys.exit(serve(ServeOptions(
 """
 
 
-def until(condition: Callable[[], T], seconds: float = 10.0, what: str = "condition") -> T:
+def until(condition: Callable[[], T], seconds: float = PATIENCE, what: str = "condition") -> T:
     """The first true value of a condition, or an AssertionError."""
     end = time.monotonic() + seconds
     while True:
@@ -113,14 +115,14 @@ class Running:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(10)
+                self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
                 stream.close()
-        until(lambda: not any(map(alive, children)), 5, "children ended")
+        until(lambda: not any(map(alive, children)), what="children ended")
 
     def kill(self) -> None:
         os.kill(self.process.pid, signal.SIGKILL)
@@ -135,7 +137,7 @@ class Running:
                     return pid
             return None
 
-        return int(until(find, 10, f"a process of {module}") or 0)
+        return int(until(find, what=f"a process of {module}") or 0)
 
     def api(self, partner: int = 0) -> httpx.Client:
         keys = self.ready.partners[partner]
@@ -177,7 +179,7 @@ def create_order(
     return order
 
 
-def ended(api: httpx.Client, service_id: str, seconds: float = 20.0) -> dict[str, Any]:
+def ended(api: httpx.Client, service_id: str, seconds: float = PATIENCE) -> dict[str, Any]:
     """The order once it has ended."""
 
     def look() -> dict[str, Any] | None:

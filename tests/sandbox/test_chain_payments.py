@@ -223,7 +223,7 @@ def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(
         file.close()
         return bool(found)
 
-    until(failed, 20, "bounced")
+    until(failed, what="bounced")
     assert base.balance(ETH_BASE, PERMIT2) == 0
     end = ended(api, order["serviceId"], 40)
     assert end["status"] != 4

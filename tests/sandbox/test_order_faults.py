@@ -206,7 +206,7 @@ def test_a_hold_shows_and_ends_when_it_is_released(
         assert control.post("/faults", json=ask).status_code == 422, "nothing is on hold any more"
     for order in (first, second):
         path = f"/orders/{order['serviceId']}"
-        until(lambda p=path: api.get(p).json()["status"] == 4, 20, "the end")  # type: ignore[misc]
+        until(lambda p=path: api.get(p).json()["status"] == 4, what="the end")  # type: ignore[misc]
 
 
 def test_a_fallback_payout_finishes_the_order(played: dict[str, Played]) -> None:
@@ -328,14 +328,14 @@ def test_a_late_deposit_is_told(api: httpx.Client, control: httpx.Client) -> Non
         return found
 
     for name in orders:
-        until(lambda n=name: look(n)["status"] == 5, 10, "expired")  # type: ignore[misc]
+        until(lambda n=name: look(n)["status"] == 5, what="expired")  # type: ignore[misc]
         control.post("/deposits", json={"serviceId": orders[name]})
 
     def told() -> bool:
         control.post("/clock", json={"advance": 30})
         return look("back")["status"] == 7 and look("stuck")["actionRequired"]
 
-    until(told, 20, "told")
+    until(told, what="told")
     assert look("back")["refundChain"] == "bitcoin"
     assert look("stuck")["displayStatus"] == "EXPIRED"
 
@@ -349,7 +349,7 @@ def test_deletion(api: httpx.Client, control: httpx.Client) -> None:
         assert created.status_code == 200, created.text
         made.append(created.json()["serviceId"])
     control.post("/deposits", json={"serviceId": made[1]})
-    until(lambda: api.get(f"/orders/{made[1]}").json()["status"] > 0, 10, "the deposit")
+    until(lambda: api.get(f"/orders/{made[1]}").json()["status"] > 0, what="the deposit")
     late = control.post("/faults", json={"serviceId": made[1], "fault": "delete"})
     assert (late.status_code, list(late.json()["fields"])) == (422, ["serviceId"])
     assert (

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import pytest
 import websockets
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
-from sandbox.running import Running, create_order, until
+from sandbox.order_stream import stream, told_of, until_broken, watched
+from sandbox.running import PATIENCE, Running, create_order, until
 from swapdesk.sandbox.fault_choice import KNOWN
 from swapdesk.sandbox.world import find_token
 
@@ -92,54 +92,24 @@ def test_a_truncated_answer_breaks_in_its_middle(running: Running, control: http
 # The stream
 
 
-@contextmanager
-def stream(running: Running) -> Iterator[ClientConnection]:
-    keys = running.ready.partners[0]
-    with connect(
-        running.ready.url.replace("http", "ws", 1) + "/ws",
-        additional_headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
-        compression=None,
-        proxy=None,
-    ) as socket:
-        assert "welcome" in str(socket.recv(5))
-        socket.send('{"type": "subscribe"}')
-        assert "subscribed" in str(socket.recv(5))
-        yield socket
-
-
-def told_of(socket: ClientConnection, ids: set[str], times: int) -> list[dict[str, Any]]:
-    """So many updates of these orders; other orders of the same sandbox change as well."""
-    told: list[dict[str, Any]] = []
-    while len(told) < times:
-        frame = json.loads(socket.recv(10))
-        if frame["type"] == "order_update" and frame["data"]["serviceId"] in ids:
-            told.append(frame["data"])
-    return told
-
-
-def watched(socket: ClientConnection, api: httpx.Client) -> str:
-    """An order whose creation has been told: what comes now is of what happens to it next."""
-    order = create_order(api, BTC, ETH, "0.1", ALICE)
-    service_id = str(order["serviceId"])
-    while told_of(socket, {service_id}, 1)[0]["status"] != order["status"]:
-        pass
-    return service_id
+def watched_id(socket: ClientConnection, api: httpx.Client) -> str:
+    return str(watched(socket, api, BTC, ETH, "0.1", ALICE)["serviceId"])
 
 
 def test_a_duplicated_update_comes_twice(
     running: Running, api: httpx.Client, control: httpx.Client
 ) -> None:
     with stream(running) as socket:
-        order = watched(socket, api)
+        order = watched_id(socket, api)
         fault(control, serviceId=order, fault="ws_duplicate")
         fault(control, serviceId=order, fault="expire")
         first, second = told_of(socket, {order}, 2)
         assert first == second
         assert (first["serviceId"], first["status"]) == (order, 5)
         socket.send('{"type": "ping"}')
-        answers = [json.loads(socket.recv(5))]
+        answers = [json.loads(socket.recv(PATIENCE))]
         while answers[-1]["type"] != "pong":
-            answers.append(json.loads(socket.recv(5)))
+            answers.append(json.loads(socket.recv(PATIENCE)))
         told = [each["data"]["serviceId"] for each in answers if each["type"] == "order_update"]
         assert order not in told, "and no more than twice"
 
@@ -148,10 +118,10 @@ def test_a_reordered_update_comes_after_the_next(
     running: Running, api: httpx.Client, control: httpx.Client
 ) -> None:
     with stream(running) as socket:
-        one, other = watched(socket, api), watched(socket, api)
+        one, other = watched_id(socket, api), watched_id(socket, api)
         fault(control, serviceId=one, fault="ws_reorder", seconds=20)
         fault(control, serviceId=one, fault="expire")
-        until(lambda: api.get(f"/orders/{one}").json()["status"] == 5, 10, "the first to expire")
+        until(lambda: api.get(f"/orders/{one}").json()["status"] == 5, what="the first to expire")
         fault(control, serviceId=other, fault="expire")
         told = told_of(socket, {one, other}, 2)
         assert [each["serviceId"] for each in told] == [other, one]
@@ -161,7 +131,7 @@ def test_a_held_update_leaves_after_its_seconds(
     running: Running, api: httpx.Client, control: httpx.Client
 ) -> None:
     with stream(running) as socket:
-        order = watched(socket, api)
+        order = watched_id(socket, api)
         fault(control, serviceId=order, fault="ws_reorder", seconds=0.3)
         fault(control, serviceId=order, fault="expire")
         (told,) = told_of(socket, {order}, 1)
@@ -175,14 +145,14 @@ def test_a_dropped_stream_stays_away_for_its_seconds(
     with stream(running) as socket:
         fault(control, operation="stream", fault="ws_drop", seconds=60)
         with pytest.raises(websockets.ConnectionClosed):
-            socket.recv(5)
+            until_broken(socket)
     (active,) = control.get("/state").json()["faults"]
     assert active["fault"] == "ws_drop"
     assert 50 < active["seconds"] <= 60
     with pytest.raises((OSError, EOFError, websockets.InvalidHandshake)), stream(running):
         pass
     fault(control, serviceId=order, fault="expire")
-    until(lambda: api.get(f"/orders/{order}").json()["status"] == 5, 10, "orders go on")
+    until(lambda: api.get(f"/orders/{order}").json()["status"] == 5, what="orders go on")
     control.post("/clock", json={"advance": 60})
     with stream(running):
         assert control.get("/state").json()["faults"] == []
@@ -194,7 +164,7 @@ def test_a_refused_stream_is_let_in_when_faults_are_cleared(
     with stream(running) as socket:
         fault(control, fault="ws_drop", seconds=300)
         with pytest.raises(websockets.ConnectionClosed):
-            socket.recv(5)
+            until_broken(socket)
     control.delete("/faults")
     with stream(running):
         pass
@@ -242,7 +212,7 @@ def test_orders_on_a_chain_whose_node_is_down_wait_for_it(
     control.delete("/faults")
     assert control.post("/deposits", json={"serviceId": order["serviceId"]}).status_code == 200
     path = f"/orders/{order['serviceId']}"
-    until(lambda: api.get(path).json()["status"] == 4, 20, "the order to finish")
+    until(lambda: api.get(path).json()["status"] == 4, what="the order to finish")
 
 
 # Bodies

@@ -64,7 +64,7 @@ def hot_wallets(running: Running) -> set[str]:
 
 
 def executed(chain: SolanaChain, signature: str) -> dict[str, Any]:
-    found = until(lambda: chain.executed(signature), 10, "the transaction")
+    found = until(lambda: chain.executed(signature), what="the transaction")
     assert found is not None
     assert found["meta"]["err"] is None
     return found
@@ -149,7 +149,7 @@ def test_a_group_is_paid_by_its_transactions_and_paid_out_row_by_row(
         told = api.get(f"{path}/tx", params={"sender": str(sender.pubkey())})
         return told.json() if told.status_code == 200 else None
 
-    built = until(payable, 20, "the transactions of the group")
+    built = until(payable, what="the transactions of the group")
     assert built is not None
     ids = [one for each in built["transactions"] for one in each["serviceIds"]]
     assert sorted(ids) == sorted(each["order"]["serviceId"] for each in created["orders"])
@@ -160,7 +160,7 @@ def test_a_group_is_paid_by_its_transactions_and_paid_out_row_by_row(
     for service_id in ids:
         assert ended(api, service_id, 40)["status"] == 4
     for payee in payees:
-        (paid,) = until(lambda payee=payee: chain.history(payee), 10, "a payout") or []
+        (paid,) = until(lambda payee=payee: chain.history(payee), what="a payout") or []
         assert payer_of(executed(chain, paid["signature"])) in hot_wallets(running)
     assert chain.balance(USDC, str(sender.pubkey())) == (500 - 60 - 61 - 62) * 10**6
     equal(running)
