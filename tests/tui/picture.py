@@ -69,17 +69,20 @@ async def take(run: DeskRun, size: tuple[int, int], glyphs: GlyphSet = GlyphSet.
 async def settled(run: DeskRun) -> str:
     """The screen at the size of the terminal, once nothing was drawn for some looks and it reads
     the same as before: panes follow a resize late."""
-    shown, drawn, same = "", -1, 0
+    shown, drawn, quiet = "", -1, 0
     for _ in range(MOST_LOOKS):
         await run.pilot.pause(0.02)
         await run.pilot.pause()
         if run.frames != drawn or run.app.screen.size != run.app.size:
-            drawn, same = run.frames, 0
+            drawn, quiet = run.frames, 0
+            continue
+        quiet += 1
+        if 1 < quiet <= LOOKS:
             continue
         now = run.text
-        shown, same = now, same + 1 if now == shown else 0
-        if same >= LOOKS:
+        if quiet > LOOKS and now == shown:
             return shown
+        shown, quiet = now, 1
     raise AssertionError(f"the screen does not come to rest\n{shown}")
 
 
