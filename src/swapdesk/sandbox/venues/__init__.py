@@ -1,0 +1,1 @@
+"""The simulated exchanges behind the service's venue protocol: ``exchange``, its ``pricing``."""

@@ -1,0 +1,1 @@
+"""One widget a file: plain data in by ``show``, lines out of a pure function."""

@@ -1,0 +1,201 @@
+"""What the documents name is there: files, rooms, commands with their options, codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import click
+import pytest
+
+from swapdesk.cli.main import COMMANDS, swapdesk
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src" / "swapdesk"
+DOCUMENTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/architecture.md",
+    "docs/interfaces.md",
+    "benchmarks/README.md",
+    "themes/README.md",
+)
+SPAN = re.compile(r"`([^`\n]+)`")
+BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def text(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def spans(document: str) -> list[str]:
+    return SPAN.findall(BLOCK.sub("", text(document)))
+
+
+# files and rooms
+
+
+@cache
+def files() -> frozenset[str]:
+    """Files and folders of the project, from its root."""
+    found = {"."}
+    for top in ("src", "tests", "docs", "benchmarks", "themes", "requirements", ".ci"):
+        for path in (ROOT / top, *(ROOT / top).rglob("*")):
+            if "__pycache__" not in path.parts:
+                found.add(path.relative_to(ROOT).as_posix())
+    return frozenset(found | {path.name for path in ROOT.iterdir() if path.is_file()})
+
+
+def is_there(name: str) -> bool:
+    """Whether a file, a module or a folder is called so, by its whole path or its end."""
+    name = name.rstrip("/")
+    ends = (name, f"{name}.py")
+    return any(path == end or path.endswith(f"/{end}") for path in files() for end in ends)
+
+
+def is_named_in_the_code(name: str) -> bool:
+    """A file of the user's home: its last name is a text of the code."""
+    last = name.rstrip("/").rpartition("/")[2]
+    return any(f'"{last}"' in source for source in sources())
+
+
+@cache
+def sources() -> tuple[str, ...]:
+    return tuple(path.read_text() for path in sorted(SOURCES.rglob("*.py")))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_file_is_there(document: str) -> None:
+    named = [
+        one.split("=")[-1]
+        for span in spans(document)
+        for one in span.split()
+        if re.fullmatch(r"[\w.]+(/[\w.]+)+/?|\w+\.(py|md|toml|tsv|db)|\w+/", one.split("=")[-1])
+    ]
+    assert named or document == "themes/README.md"
+    made = ("path/to/", ".venv/bin/")
+    missing = [
+        one
+        for one in named
+        if not one.startswith(made) and not is_there(one) and not is_named_in_the_code(one)
+    ]
+    assert missing == []
+
+
+def rooms() -> Iterator[tuple[list[str], str]]:
+    """Of the tables of rooms in the map: the rooms of a row, and what it says they hold."""
+    for line in text("docs/architecture.md").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| `") and len(cells) == 2 and "/" in cells[0]:
+            yield SPAN.findall(cells[0]), cells[1]
+
+
+def modules_of(room: str) -> frozenset[str]:
+    places = [place for place in (SOURCES, SOURCES / "flows", ROOT) if (place / room).exists()]
+    assert places, f"there is no room {room}"
+    place = places[0] / room
+    return frozenset(path.stem for path in (place, *place.rglob("*")))
+
+
+def test_every_room_of_the_map_holds_what_it_says() -> None:
+    read = list(rooms())
+    assert len(read) > 15
+    for names, holds in read:
+        inside = frozenset[str]().union(*map(modules_of, names))
+        named = [
+            one.removesuffix(".py").rstrip("/").rpartition("/")[2]
+            for one in SPAN.findall(holds)
+            if re.fullmatch(r"[a-z_/]+(\.py)?/?", one)
+        ]
+        assert [one for one in named if one not in inside] == [], names
+
+
+def test_every_room_is_on_the_map() -> None:
+    named = {one.rstrip("/") for names, _ in rooms() for one in names}
+    tops = {one.partition("/")[0] for one in named}
+    for place in (SOURCES, SOURCES / "flows"):
+        assert {path.parent.name for path in place.glob("*/__init__.py")} - tops == set()
+
+
+# commands
+
+
+def command_of(words: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that the words begin with, and what follows it."""
+    found: click.Command = swapdesk
+    while words and isinstance(found, click.Group):
+        inner = found.get_command(click.Context(found), words[0])
+        if inner is None:
+            break
+        found, words = inner, words[1:]
+    return found, words
+
+
+def options_of(command: click.Command) -> set[str]:
+    return {one for param in command.params for one in (*param.opts, *param.secondary_opts)}
+
+
+@cache
+def every_option() -> frozenset[str]:
+    """Of all commands."""
+    found = set(options_of(swapdesk))
+    for name in COMMANDS:
+        command, _ = command_of([name])
+        found |= options_of(command)
+        if isinstance(command, click.Group):
+            for inner in command.list_commands(click.Context(command)):
+                found |= options_of(command_of([name, inner])[0])
+    return frozenset(found | {"--help"})
+
+
+def calls(document: str) -> Iterator[str]:
+    """Command lines of the desk: in spans, in blocks, and in the table of commands."""
+    for line in "\n".join(BLOCK.findall(text(document))).splitlines():
+        yield from re.findall(r"\bswapdesk ([a-z].*?)(?=\$\(|[|>;\"]|$)", line)
+    for span in spans(document):
+        words = span.removeprefix("swapdesk ").split()
+        if span.startswith("swapdesk ") or (words and words[0] in COMMANDS and len(words) > 1):
+            yield " ".join(words)
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/interfaces.md"])
+def test_every_command_takes_what_is_said(document: str) -> None:
+    read = [call for call in calls(document) if not call.startswith("COMMAND")]
+    assert len(read) > 10
+    for call in read:
+        # Of "list|export" the first counts.
+        words = [one.partition("|")[0] for one in re.sub(r"[\[\]]", " ", call).split()]
+        command, left = command_of(words)
+        assert command is not swapdesk, call
+        if isinstance(command, click.Group):
+            assert not [one for one in left if one.islower() and one.isalpha()], call
+            continue
+        asked = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", call))
+        assert asked - options_of(command) - {"--help"} == set(), call
+
+
+def test_every_option_is_one_of_some_command() -> None:
+    named = {
+        one
+        for document in ("README.md", "docs/interfaces.md")
+        for span in spans(document)
+        for one in re.findall(r"(?<![\w-])--[a-z][\w-]*", span)
+    }
+    assert len(named) > 40
+    assert named - every_option() == set()
+
+
+def test_every_code_is_one_of_the_code() -> None:
+    whole = "\n".join(sources())
+    known = set(re.findall(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b", whole)) | {
+        one.upper() for one in re.findall(r'"([a-z]+(?:_[a-z]+)+)"', whole)
+    }
+    named = {
+        one
+        for span in spans("docs/interfaces.md")
+        for one in re.findall(r"(?<!\w)[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+(?!\w)", span)
+    }
+    assert len(named) > 60
+    assert named - known == set()
