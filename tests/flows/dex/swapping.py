@@ -31,12 +31,33 @@ from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.place import ChainLink, WalletPlace
 from swapdesk.wallet.review import Review
 from swapdesk.wire.orders import Order
-from swapdesk.wire.quotes import QuoteQuery, RouteType
+from swapdesk.wire.quotes import Quote, QuoteQuery, RouteType
 from swapdesk.wire.tokens import Token
 from wallet.agents import CHEAP, PASSPHRASE
 
 PACE = Pace(look=0.01, patience=20.0)
 CHAINS = ("ethereum", "base")
+
+
+async def _quoted(
+    api: PartnerApi, venue: str, sell: Token, buy: Token, amount: str, address: str
+) -> Quote:
+    """The quote of a venue; asked for again where a busy machine did not answer in its time."""
+    query = QuoteQuery(
+        amount=Decimal(amount),
+        from_=sell.id,
+        to=buy.id,
+        types=[RouteType.DEX],
+        sender_address=address,
+    )
+    late = 0
+    while True:
+        answer = await api.get_quotes(query)
+        (quote,) = [one for one in answer.quotes if one.swap == venue]
+        if quote.error is None:
+            return quote
+        late += 1
+        assert late < 5, quote.error
 
 
 async def frozen(
@@ -50,16 +71,7 @@ async def frozen(
     coin_price: int = 3000,
 ) -> Intent:
     """What somebody confirms who takes the quote of a venue now, to be paid to themselves."""
-    answer = await api.get_quotes(
-        QuoteQuery(
-            amount=Decimal(amount),
-            from_=sell.id,
-            to=buy.id,
-            types=[RouteType.DEX],
-            sender_address=address,
-        )
-    )
-    (quote,) = [one for one in answer.quotes if one.swap == venue and one.error is None]
+    quote = await _quoted(api, venue, sell, buy, amount, address)
     assert quote.quote_id is not None
     assert quote.amount_out is not None
     assert quote.valid_until is not None
