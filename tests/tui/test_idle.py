@@ -59,7 +59,4 @@ async def test_a_countdown_costs_its_cells(market: Market, name: str) -> None:
     one.prepare(market)
     async with market.desk((120, 40)) as run:
         await one.reach(run)
-        # As above: the notice that the stream was refused is no cell of a countdown.
-        await run.see("polling")
-        run.app.screen.clear_notice()
         assert 0 < await bytes_of_ten_seconds(run) <= SECONDS * MOST_A_SECOND
