@@ -236,6 +236,13 @@ def test_rows_tell_value_and_origin(home: Home) -> None:
     assert rows["control_url"] == ("", "default")
 
 
+def test_rows_tell_where_the_files_are(tmp_path: Path) -> None:
+    apart = Home(tmp_path / "config", tmp_path / "data", tmp_path / "logs")
+    rows = {name: value for name, value, _ in load_settings({}, apart).rows()}
+    assert rows["config_file"] == str(tmp_path / "config" / "config.toml")
+    assert (rows["home"], rows["logs"]) == (str(tmp_path / "data"), str(tmp_path / "logs"))
+
+
 def test_home_is_the_variable_or_the_platform(tmp_path: Path) -> None:
     chosen = find_home({"SWAPDESK_HOME": str(tmp_path / "desk")})
     assert chosen.config_file == tmp_path / "desk" / "config.toml"

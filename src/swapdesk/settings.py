@@ -117,7 +117,10 @@ class Settings:
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """(name, value, origin) for ``config show``; secrets are masked."""
-        yield "home", str(self.home.data), self._home_origin()
+        places = self._home_origin()
+        yield "config_file", str(self.home.config_file), places
+        yield "home", str(self.home.data), places
+        yield "logs", str(self.home.logs), places
         for name in (
             "profile",
             "url",
