@@ -11,6 +11,8 @@ import click
 import pytest
 
 from swapdesk.cli.main import COMMANDS, swapdesk
+from swapdesk.sandbox.fault_choice import KNOWN
+from swapdesk.tui.commands.everywhere import EVERYWHERE
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "swapdesk"
@@ -199,3 +201,27 @@ def test_every_code_is_one_of_the_code() -> None:
     }
     assert len(named) > 60
     assert named - known == set()
+
+
+# what stands in tables of the code
+
+
+def test_every_key_of_everywhere_is_told() -> None:
+    said = text("docs/interfaces.md")
+    assert [one.id() for one in EVERYWHERE if f"`{one.shown_key()}` {one.VERB}" not in said] == []
+
+
+def test_every_fault_is_told_and_no_other() -> None:
+    table = text("docs/interfaces.md").partition("| Faults of |")[2].partition("\n\n")[0]
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("| ")]
+    assert {one for one in KNOWN if f"`{one}`" not in table} == set()
+    named = {name for row in rows for name in SPAN.findall(re.sub(r"\([^)]*\)", "", row[2]))}
+    parts = {"leg", "in", "out", "part", "recipient", "amount", "call", "nonce"}
+    assert named - set(KNOWN) - parts - {"entry_point", "chain"} == set()
+
+
+def test_every_case_of_the_benchmarks_is_told() -> None:
+    cases = set(re.findall(r'^    "(\w+)": lambda', text("benchmarks/__main__.py"), re.MULTILINE))
+    told = set(re.findall(r"^\| `(\w+)`:", text("benchmarks/README.md"), re.MULTILINE))
+    assert cases
+    assert cases == told
