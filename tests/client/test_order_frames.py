@@ -152,6 +152,7 @@ def test_what_did_not_change_is_not_read_again() -> None:
     assert str(second.out_amount) == "15.25"
     assert second.receiver_address is first.receiver_address
     assert second.created is first.created
+    assert second.model_fields_set is first.model_fields_set
     assert frames.read(text_of(moved)) is second
 
 
