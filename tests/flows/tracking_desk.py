@@ -1,5 +1,5 @@
 """``python tracking_desk.py JOURNAL API STREAM ORDER FIRST LAST``: a desk that follows an order,
-asks for it once it shows it with the first output, and kills itself once it shows the last."""
+asks for it once its journal has the first output, and kills itself once it shows the last."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ async def follow(
     tracker.load()
     following = asyncio.create_task(tracker.run())
     async for _ in tracker.changes():
-        one = tracker.get(name)
-        if one is not None and one.order.out_amount == first:
+        one, kept = tracker.get(name), journal.orders.get(name)
+        # What is shown may wait for its commit still, when another change is told.
+        if kept is not None and kept.order.out_amount == first:
             await api.get_order(name)
         if one is not None and one.order.out_amount == last:
             os.kill(os.getpid(), signal.SIGKILL)
