@@ -121,10 +121,10 @@ class OrderFrames:
             news = {_SEPARATE[name]: _read(name, value) for name, value in raw.items()}
         except CodecError:
             return None
-        now = order.model_copy(update=news)
+        moved = order.model_copy(update=news)
         # The same names were told; thousands of orders need not hold a set of them each.
-        object.__setattr__(now, "__pydantic_fields_set__", order.model_fields_set)
-        return now
+        object.__setattr__(moved, "__pydantic_fields_set__", order.model_fields_set)
+        return moved
 
 
 def _flat(members: str) -> bool:
