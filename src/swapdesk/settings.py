@@ -118,8 +118,8 @@ class Settings:
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """(name, value, origin) for ``config show``; secrets are masked."""
         places = self._home_origin()
-        yield "config_file", str(self.home.config_file), places
         yield "home", str(self.home.data), places
+        yield "config_file", str(self.home.config_file), places
         yield "logs", str(self.home.logs), places
         for name in (
             "profile",
