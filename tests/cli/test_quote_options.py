@@ -43,6 +43,8 @@ def test_a_chosen_provider_and_an_explanation(desk: Desk) -> None:
     steps = board["quotes"][0]["waterfall"]["steps"]
     assert [step["label"] for step in steps][:2] == ["You send", "Provider pays out"]
     assert board["quotes"][0]["waterfall"]["verdict"] == "sums"
+    said = desk("quote", "0.1", *PAIR, "--provider", code).stderr
+    assert "1 usable route. Nothing has moved." in said
     said = desk("quote", "0.1", *PAIR, "--provider", code, "--explain", "--plain").stdout
     assert "Provider fee in price: inside the rate (unknown)." in said
 

@@ -32,6 +32,7 @@ from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
     no_usable_route,
+    quotes_arrived,
     without_route_next,
 )
 from swapdesk.wire.encoding.numbers import ROUGH
@@ -215,8 +216,7 @@ def _table(session: Session, board: QuoteBoard) -> None:
     output.table((*heads, "ends", "note", "quote"), rows, numbers=(3,))
     for entry in board.ranking.unusable:
         output.talk(f"{_route(entry)}: {_reason(entry)}")
-    count, others = len(rows), len(board.ranking.unusable)
-    output.talk(f"{count} usable routes, {others} not. Nothing has moved.")
+    output.talk(quotes_arrived(board))
 
 
 def _sentences(board: QuoteBoard) -> list[str]:
