@@ -7,6 +7,7 @@ import os
 import signal
 import stat
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -34,7 +35,7 @@ ROUTER = "0x568ba20066d0503329631401d74238b25Fbe8E4a"
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600) as running:
+    with running_sandbox(tmp_path_factory.mktemp("home"), speed=600, wallet=True) as running:
         yield running
 
 
@@ -56,9 +57,9 @@ class Bench:
                 await self.desk.clock.sleep(0.1)
 
 
-@pytest.fixture
-async def bench(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[Bench]:
-    desk = Desk.open(load_settings({}, Home.at(tmp_path)))
+@asynccontextmanager
+async def bench_at(home: Path, sandbox: Sandbox) -> AsyncIterator[Bench]:
+    desk = Desk.open(load_settings({}, Home.at(home)))
     await desk.connect(sandbox_connection(sandbox.ready), follow=False)
     await desk.refresh_reference()
     links = sandbox_links(sandbox.ready)
@@ -66,6 +67,20 @@ async def bench(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[Bench]:
     yield Bench(desk, wallet)
     await wallet.close()
     await desk.close()
+
+
+@pytest.fixture
+async def bench(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[Bench]:
+    """In a new home, without a wallet."""
+    async with bench_at(tmp_path, sandbox) as bench:
+        yield bench
+
+
+@pytest.fixture
+async def rich(sandbox: Sandbox) -> AsyncIterator[Bench]:
+    """In the home of the sandbox, whose wallet has what the faucet gives."""
+    async with bench_at(sandbox.home, sandbox) as bench:
+        yield bench
 
 
 async def test_a_sandbox_makes_opens_and_fills_its_wallet_once(bench: Bench) -> None:
@@ -103,9 +118,9 @@ async def test_a_sandbox_makes_opens_and_fills_its_wallet_once(bench: Bench) -> 
     assert 890 < (wallet.locks_in or 0) <= 900
 
 
-async def test_an_allowance_is_revoked_once_also_after_a_kill(bench: Bench) -> None:
-    wallet, clock = bench.wallet, bench.desk.clock
-    await bench.funded()
+async def test_an_allowance_is_revoked_once_also_after_a_kill(rich: Bench) -> None:
+    wallet, clock = rich.wallet, rich.desk.clock
+    await wallet.unlock()
     (account,) = [o for o in (await wallet.accounts()).accounts if o.kind is Kind.EVM]
     link = wallet.link("BASE")
     assert link is not None
@@ -113,7 +128,7 @@ async def test_an_allowance_is_revoked_once_also_after_a_kill(bench: Bench) -> N
     await approve(wallet, clock, account, link, usdc, ROUTER, 100 * 10**6)
 
     async def standing() -> list[int]:
-        told = await wallet.allowances(account)
+        told = await wallet.allowances(account, link)
         return [a.units for one in told if one.chain == "base" for a in one.allowances]
 
     async with asyncio.timeout(20):
