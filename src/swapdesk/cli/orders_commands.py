@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @click.group()
 def orders() -> None:
-    """List, show and watch orders."""
+    """List, show, watch and export orders."""
 
 
 SORTINGS = ("deadline", "newest", "oldest", "late", "state", "pair", "amount")
