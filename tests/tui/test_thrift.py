@@ -26,10 +26,21 @@ PIECES = st.lists(
 )
 
 
+ROWS = 20
+"""More than the pieces reach: nothing is written whose line feed scrolls the screen."""
+
+
 def picture(data: str) -> list[list[object]]:
-    screen = pyte.Screen(80, 6)
+    screen = pyte.Screen(80, ROWS)
     pyte.Stream(screen).feed(data)
-    return [[screen.buffer[y][x] for x in range(80)] for y in range(6)]
+    return [[screen.buffer[y][x] for x in range(80)] for y in range(ROWS)]
+
+
+def test_a_line_feed_before_a_place_is_needless_once_more() -> None:
+    red = "\x1b[31ma\x1b[0m"
+    data = f"{red}\n\x1b[5;9H{red}\n\x1b[7G{red}\n\x1b[5;9H{red}"
+    assert thrifty(data).count("\n") < data.count("\n")
+    assert picture(thrifty(data)) == picture(data)
 
 
 @given(PIECES)
