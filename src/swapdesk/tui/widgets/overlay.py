@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
+from swapdesk.tui.base_screen import HEIGHTS
 from swapdesk.tui.bound_keys import bind_keys
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.widgets.key_bar import KeyBar, KeyHint
@@ -36,9 +37,13 @@ class Overlay(ModalScreen[ScreenResultType]):
         scrollbar-size: 0 0;
         margin: 0 0 2 0;
     }
+    /* Without the lower rule the row above the money line would show a torn piece of the body. */
+    Overlay.-short > .panel { margin: 0 0 1 0; }
     Overlay > KeyBar { dock: bottom; }
     Overlay LineTable { background: $surface; }
     """
+
+    VERTICAL_BREAKPOINTS = HEIGHTS
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "close", show=False)]
 
