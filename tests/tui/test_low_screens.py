@@ -133,3 +133,14 @@ async def test_the_meanings_of_notes_are_those_of_the_rows_in_view(market: Marke
         await run.see("standard only")
         assert "Meridian" not in run.text
         assert "needs a refund address" not in run.text
+
+
+async def test_the_state_of_an_order_is_never_cut(market: Market) -> None:
+    known = waiting(market.clock)
+    prepare(market, [known])
+    async with market.desk(SMALLEST) as run:
+        await run.ready()
+        await run.press("o")
+        await run.settle(lambda: "XRP" in run.text, "the order in the list")
+        row = next(row for row in run.text.split("\n") if known.id[:6] in row and "XRP" in row)
+        assert row.rstrip().endswith("Waiting for you")

@@ -42,7 +42,8 @@ def wallet_option(command: F) -> F:
 def batch() -> None:
     """Many recipients from one file: planned row by row, created and paid as groups.
 
-    Columns: to, amount, token (what arrives), chain, memo, route, sell (what is sold), refund.
+    Columns: to, amount (of what is sold), token (what arrives), chain, memo, route, sell (what
+    is sold), refund.
     """
 
 

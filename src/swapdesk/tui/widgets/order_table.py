@@ -53,7 +53,7 @@ def order_columns(wide: bool) -> list[Column]:
         Column("send", "You send", 12, "point", gap=1, unit=5),
         Column("get", "You get", 14, "point", unit=5),
         Column("route", "Route", 8, priority=2),
-        Column("stage", "Stage", 17, gap=1),
+        Column("stage", "Stage", 17, priority=4, gap=1),
         Column("state", "State", 17, gap=2)
         if wide
         else Column("state", "State", 15, gap=1, grow=1),
