@@ -17,6 +17,7 @@ from swapdesk.tui.screens.raw_order import RawOrderScreen
 from swapdesk.tui.spans import ascii_line, plain_text
 from swapdesk.tui.widgets.order_pane import pane_lines
 from swapdesk.tui.widgets.order_table import order_columns, order_row
+from swapdesk.tui.widgets.raw_text import RawText
 from swapdesk.tui.widgets.table_layout import Section
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus
@@ -107,7 +108,7 @@ async def test_an_address_that_must_not_be_paid_is_nowhere(market: Market) -> No
         await run.press("J")
         await run.settle(lambda: isinstance(run.app.screen, RawOrderScreen), "the raw view")
         raw = run.screen(RawOrderScreen)
-        whole = "\n".join(raw._lines)
+        whole = raw.query_one(RawText).value
         address = known.states[0].deposit_address
         assert address is not None
         assert address not in whole
