@@ -14,7 +14,9 @@ from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.tokens import TokensScreen
 from swapdesk.tui.session import RESUMING, StartFailed, starting_words
+from swapdesk.wire.orders import DisplayStatus
 from tui.desk_run import Market, sandbox_desk
+from tui.known_orders import ended, prepare, waiting
 from tui.scenes import all_scenes
 
 
@@ -66,6 +68,18 @@ async def test_letters_are_keys_only_while_the_line_is_empty(market: Market) -> 
         await run.see("What do you want to swap?")
         await run.press("q")
         assert run.app.return_code == 0
+
+
+async def test_without_an_answer_the_funds_may_be_in_an_open_order(market: Market) -> None:
+    prepare(
+        market, [waiting(market.clock), ended(market.clock, "e" * 22, DisplayStatus.SWAP_COMPLETED)]
+    )
+    market.start_errors.append(StartFailed("The data directory belongs to someone else."))
+    async with market.desk() as run:
+        await run.see("r tries the sandbox again")
+        assert "Funds in your wallet or in 1 open order." in run.text
+        await run.press("r")
+        await run.see("Funds in your wallet.")
 
 
 async def test_going_back_never_destroys_what_was_typed(market: Market) -> None:

@@ -54,9 +54,13 @@ class Page(DeskScreen):
 
     def funds(self) -> Funds:
         """Where the funds are, as far as no single order is spoken of."""
-        from swapdesk.flows.deposits.funds import AT_HOME, funds_of
+        from swapdesk.flows.deposits.funds import NOT_READ, funds_before_asking, funds_of
 
-        return AT_HOME if self.link is None else funds_of(self.link.tracker.running())
+        if self.link is not None and self.session.ready:
+            return funds_of(self.link.tracker.running())
+        if not self.session.opened:
+            return NOT_READ
+        return funds_before_asking(self.desk.journal.orders.count_open())
 
     def now(self) -> datetime:
         """The desk's time."""

@@ -19,6 +19,17 @@ class Funds:
 
 
 AT_HOME = Funds("in your wallet.", "in your wallet.")
+NOT_READ = Funds("not looked at yet.", "not looked at yet.")
+"""Before the journal is open."""
+
+
+def funds_before_asking(open_orders: int) -> Funds:
+    """Where the funds are while the service was not asked yet, by the orders that the journal
+    knows as open. One that waited for its deposit may have it by now."""
+    if not open_orders:
+        return AT_HOME
+    held = f"{open_orders:,} open {'order' if open_orders == 1 else 'orders'}"
+    return Funds(f"in your wallet or in {held}, not asked yet.", f"in your wallet or in {held}.")
 
 
 def funds_of(orders: Iterable[TrackedOrder]) -> Funds:

@@ -96,6 +96,13 @@ class OrderLog:
             )
         ]
 
+    def count_open(self) -> int:
+        """How many orders were under way when they were last seen."""
+        rows = self._file.read(
+            "SELECT display, count(*) AS orders FROM known_order GROUP BY display", ()
+        )
+        return sum(row["orders"] for row in rows if not ended(row["display"]))
+
     def ids(self) -> set[str]:
         """Every order this desk knows."""
         rows = self._file.read("SELECT service_id FROM known_order", ())

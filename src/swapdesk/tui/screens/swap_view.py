@@ -35,6 +35,7 @@ SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
 AT_HOME = "in your wallet. Nothing moves from this screen."
 IN_WALLET = "in your wallet."
+NOT_READ = "not looked at yet."
 SEND_HINT = "amount   token   @name or address"
 
 
@@ -58,7 +59,7 @@ class SwapView(Page):
         self._read = SwapLine()
         self._limits_timer: Timer | None = None
         self._filling: Timer | None = None
-        self._funds = (AT_HOME, IN_WALLET)
+        self._funds = (NOT_READ, NOT_READ)
         """Where the funds are and its short form; told anew when orders change."""
 
     def compose_body(self) -> Iterable[Widget]:
@@ -187,11 +188,10 @@ class SwapView(Page):
         if not self.session.opened:
             return
         tracker = self.link.tracker if self.link is not None else None
-        if self.link is not None:
-            funds = self.funds()
-            where = AT_HOME if funds.where == IN_WALLET else funds.where
-            self._funds = (where, funds.short)
-            self._say_money()
+        funds = self.funds()
+        where = AT_HOME if funds.where == IN_WALLET else funds.where
+        self._funds = (where, funds.short)
+        self._say_money()
         known = self._lists.fill(tracker, self.desk.catalog, self.now())
         if tracker is not None and known:
             self._lists.tell(self.desk, self.now())
