@@ -11,7 +11,14 @@ import pytest
 from flows.conftest import Trade
 from flows.orders import intent as confirmed
 from flows.orders import order as ordered
-from swapdesk.flows.creation.candidates import UNSAID, Candidates, Look, NotSettled, compared
+from swapdesk.flows.creation.candidates import (
+    UNSAID,
+    Candidate,
+    Candidates,
+    Look,
+    NotSettled,
+    compared,
+)
 from swapdesk.flows.creation.create_outcome import Created, Unknown
 from swapdesk.flows.creation.resume import resume
 from swapdesk.flows.intents.intent import Intent
@@ -170,6 +177,15 @@ def test_the_facts_tell_the_same_from_the_unsaid() -> None:
     assert facts["Recipient"].same is None
     assert facts["Memo"].same is False
     assert facts["Route"].found == UNSAID
+
+
+def test_what_is_not_as_confirmed_is_named_beside_the_match() -> None:
+    intent = confirmed()
+    same, less = ordered(intent), ordered(intent, out_amount=intent.amount_out - 1)
+    alike = Candidate(same, True, compared(intent, same))
+    lower = Candidate(less, True, compared(intent, less))
+    assert (alike.said, lower.said) == ("every field", "every field but You get")
+    assert replace(lower, certain=False).said == "as far as said but You get"
 
 
 def test_the_phrase_is_the_payments_own() -> None:

@@ -63,6 +63,17 @@ class Candidate:
     def service_id(self) -> str:
         return self.order.service_id
 
+    @property
+    def other(self) -> tuple[str, ...]:
+        """Fields that are not as confirmed, though they rule the order out in nothing."""
+        return tuple(one.label for one in self.facts if one.same is False)
+
+    @property
+    def said(self) -> str:
+        """How far it is the same, in a few words."""
+        matched = "every field" if self.certain else "as far as said"
+        return f"{matched} but {', '.join(self.other)}" if self.other else matched
+
 
 @dataclass(frozen=True)
 class Look:
@@ -111,17 +122,13 @@ class Candidates:
             found, complete = await orders_since(self._api, intent, sent_at=sent_at, known=known)
         except ClientError as error:
             raise NotSettled(f"The service could not be asked: {error}.") from error
-        listed = sorted(found, key=lambda one: (one[1] is not Match.SAME, one[0].service_id))
-        return Look(
-            intent,
-            sent_at,
-            self._clock.now(),
-            tuple(
-                Candidate(order, verdict is Match.SAME, compared(intent, order))
-                for order, verdict in listed
-            ),
-            complete,
-        )
+        listed = [
+            Candidate(order, verdict is Match.SAME, compared(intent, order))
+            for order, verdict in found
+        ]
+        # The one that is most like it stands first.
+        listed.sort(key=lambda one: (not one.certain, len(one.other), one.service_id))
+        return Look(intent, sent_at, self._clock.now(), tuple(listed), complete)
 
     async def choose(self, look: Look, service_id: str) -> Created:
         """Take the order for the intent. It is read again first and must still contradict

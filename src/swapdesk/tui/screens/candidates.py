@@ -25,7 +25,7 @@ from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.tui.widgets.text_rows import RuleRow, TextRows
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 
-COLUMNS = (Column("id", "Order", 8), Column("sure", "Match", 12), Column("made", "Created", 10))
+COLUMNS = (Column("id", "Order", 8), Column("sure", "Match", 28), Column("made", "Created", 10))
 WIDTH = 74
 _MARKS = {
     True: (VALID, "status-done"),
@@ -93,7 +93,7 @@ class CandidatesScreen(Page):
                     one.service_id,
                     {
                         "id": Span(short_id(one.service_id), bold=True),
-                        "sure": "every field" if one.certain else "as far as said",
+                        "sure": one.said,
                         "made": clock_time(one.order.created) if one.order.created else "—",
                     },
                 )
