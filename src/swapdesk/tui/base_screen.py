@@ -17,6 +17,7 @@ from textual.widget import Widget
 
 from swapdesk.clock import Clock
 from swapdesk.tui.bound_keys import bind_keys
+from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.commands.everywhere import Keys
 from swapdesk.tui.notice_log import NoticeLog
@@ -29,17 +30,6 @@ from swapdesk.tui.widgets.notice import NoticeRow, NoticeState, Weight, notice_l
 
 NOTICE_SECONDS = 4.0
 WARNING_SECONDS = 10.0
-
-WIDTHS: list[tuple[int, str]] | None = [
-    (0, "-tiny"),
-    (60, "-small"),
-    (80, "-narrow"),
-    (100, "-normal"),
-    (120, "-roomy"),
-    (160, "-wide"),
-]
-SHORT_BELOW = 28
-HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium"), (36, "-tall")]
 
 
 class DeskScreen(VerbScreen, bare=True):

@@ -16,6 +16,7 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
 from swapdesk.flows.orders.raw_json import raw_lines
 from swapdesk.flows.signing.signing_session import SigningSession, Stage
+from swapdesk.tui.breakpoints import SHORT_BELOW
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.sign import (
@@ -51,7 +52,6 @@ from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 from swapdesk.wallet.payload import OperationPayload, TypedDataPayload
 
 READ_FIRST = "read to the end first"
-SHORT_BELOW = 28
 
 
 class SignView(LinesView):

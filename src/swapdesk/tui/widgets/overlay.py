@@ -11,8 +11,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
-from swapdesk.tui.base_screen import HEIGHTS
 from swapdesk.tui.bound_keys import bind_keys
+from swapdesk.tui.breakpoints import HEIGHTS
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.widgets.key_bar import KeyBar, KeyHint
 

@@ -1,0 +1,14 @@
+"""From how many columns and rows on a screen is drawn in another way, and by which class."""
+
+from __future__ import annotations
+
+WIDTHS: list[tuple[int, str]] | None = [
+    (0, "-tiny"),
+    (60, "-small"),
+    (80, "-narrow"),
+    (100, "-normal"),
+    (120, "-roomy"),
+    (160, "-wide"),
+]
+SHORT_BELOW = 28
+HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium"), (36, "-tall")]
