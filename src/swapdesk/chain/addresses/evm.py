@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
+from types import ModuleType
+
 from swapdesk.chain.addresses.verdict import (
     NO_CHECKSUM,
     AddressProblem,
@@ -27,13 +30,20 @@ _LOST = {
 }
 
 
-def keccak(payload: bytes) -> bytes:
-    """Keccak-256, the padding Ethereum and Monero use (not SHA3-256)."""
+@cache
+def _algorithm() -> ModuleType:
+    # Not at the start: the desk draws its first frame without it.
     from Crypto.Hash import keccak as algorithm
 
-    return bytes(algorithm.new(digest_bits=256, data=payload).digest())
+    return algorithm
 
 
+def keccak(payload: bytes) -> bytes:
+    """Keccak-256, the padding Ethereum and Monero use (not SHA3-256)."""
+    return bytes(_algorithm().new(digest_bits=256, data=payload).digest())
+
+
+@lru_cache(maxsize=4_096)
 def checksummed(address: str) -> str:
     """The EIP-55 spelling of ``0x`` and 40 hexadecimal digits of any case."""
     digits = address[2:].lower()
