@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
+
 import pytest
 
 from flows.orders import NOW, intent, order
-from swapdesk.flows.deposits.funds import AT_HOME, funds_before_asking, funds_of
+from swapdesk.clock import ManualClock
+from swapdesk.flows.deposits.funds import AT_HOME, NOT_READ, funds_now, funds_of
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
@@ -34,7 +39,25 @@ def test_open_orders_with_a_deposit_are_counted(count: int, said: str, short: st
     assert found.short == f"also in {short}."
 
 
-def test_before_the_service_was_asked_an_open_order_may_hold_them() -> None:
-    assert funds_before_asking(0) == AT_HOME
-    assert funds_before_asking(1).where == "in your wallet or in 1 open order, not asked yet."
-    assert funds_before_asking(1_200).short == "in your wallet or in 1,200 open orders."
+def test_before_the_service_was_asked_an_open_order_may_hold_them(tmp_path: Path) -> None:
+    journal = Journal.open(tmp_path / "journal.db", ManualClock(NOW))
+    assert funds_now(None, None) == NOT_READ
+    assert funds_now(None, journal.orders) == AT_HOME
+    journal.orders.record([(order(), "list", False)])
+    found = funds_now(None, journal.orders)
+    assert found.where == "in your wallet or in 1 open order, not asked yet."
+    assert funds_now([], journal.orders) == AT_HOME, "the service was asked"
+    again = [(order(service_id=f"m{number:021}"), "list", False) for number in range(1_199)]
+    journal.orders.record(again)
+    assert funds_now(None, journal.orders).short == "in your wallet or in 1,200 open orders."
+    journal.close()
+
+
+def test_a_journal_that_cannot_be_read_tells_of_no_funds(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    journal = Journal.open(path, ManualClock(NOW))
+    with sqlite3.connect(path) as other:
+        other.execute("ALTER TABLE known_order RENAME TO lost")
+    other.close()
+    assert funds_now(None, journal.orders) == NOT_READ
+    journal.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from swapdesk.flows.deposits.funds import Funds, funds_now
 from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.session import Session
@@ -12,7 +13,6 @@ from swapdesk.tui.widgets.frame import Badge, Budget, FrameState, Stream, World
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
-    from swapdesk.flows.deposits.funds import Funds
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.link import Link
     from swapdesk.flows.signing.signing_session import SigningSession
@@ -54,13 +54,8 @@ class Page(DeskScreen):
 
     def funds(self) -> Funds:
         """Where the funds are, as far as no single order is spoken of."""
-        from swapdesk.flows.deposits.funds import NOT_READ, funds_before_asking, funds_of
-
-        if self.link is not None and self.session.ready:
-            return funds_of(self.link.tracker.running())
-        if not self.session.opened:
-            return NOT_READ
-        return funds_before_asking(self.desk.journal.orders.count_open())
+        running = self.link.tracker.running() if self.link and self.session.ready else None
+        return funds_now(running, self.desk.journal.orders if self.session.opened else None)
 
     def now(self) -> datetime:
         """The desk's time."""

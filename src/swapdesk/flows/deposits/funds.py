@@ -5,9 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from swapdesk.flows.orders.order_case import deposit_arrived
-from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+
+if TYPE_CHECKING:
+    from swapdesk.flows.journal.order_log import OrderLog
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 
 @dataclass(frozen=True)
@@ -20,12 +24,21 @@ class Funds:
 
 AT_HOME = Funds("in your wallet.", "in your wallet.")
 NOT_READ = Funds("not looked at yet.", "not looked at yet.")
-"""Before the journal is open."""
+"""Before the journal was read."""
 
 
-def funds_before_asking(open_orders: int) -> Funds:
-    """Where the funds are while the service was not asked yet, by the orders that the journal
-    knows as open. One that waited for its deposit may have it by now."""
+def funds_now(running: Iterable[TrackedOrder] | None, journaled: OrderLog | None) -> Funds:
+    """Where the funds are. ``running`` are the orders that the service was asked about; while it
+    was not (None), the journal knows which were open, and one that waited for its deposit may
+    have it by now. ``journaled`` is None before the journal is open."""
+    if running is not None:
+        return funds_of(running)
+    if journaled is None:
+        return NOT_READ
+    try:
+        open_orders = journaled.count_open()
+    except JournalUnavailable:
+        return NOT_READ
     if not open_orders:
         return AT_HOME
     held = f"{open_orders:,} open {'order' if open_orders == 1 else 'orders'}"
@@ -35,6 +48,9 @@ def funds_before_asking(open_orders: int) -> Funds:
 def funds_of(orders: Iterable[TrackedOrder]) -> Funds:
     """Where the funds are, of ``orders`` that are open: those with a deposit hold some. An order
     that waits for its deposit holds nothing yet."""
+    # Only now: where the funds are stands in the first frame, before any model is loaded.
+    from swapdesk.flows.orders.order_case import deposit_arrived
+
     count = sum(deposit_arrived(one.order) for one in orders)
     if not count:
         return AT_HOME

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.widget import Widget
 
+from swapdesk.flows.deposits.funds import AT_HOME, NOT_READ
 from swapdesk.tui.messages import LimitsKnown
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.going_on import SHOWN_BY_KEY, signings_of
@@ -33,9 +34,7 @@ UPDATE_SECONDS = 0.1
 """Changes of orders within this time are shown as one."""
 SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
-AT_HOME = "in your wallet. Nothing moves from this screen."
-IN_WALLET = "in your wallet."
-NOT_READ = "not looked at yet."
+NOTHING_MOVES = "in your wallet. Nothing moves from this screen."
 SEND_HINT = "amount   token   @name or address"
 
 
@@ -59,8 +58,8 @@ class SwapView(Page):
         self._read = SwapLine()
         self._limits_timer: Timer | None = None
         self._filling: Timer | None = None
-        self._funds = (NOT_READ, NOT_READ)
-        """Where the funds are and its short form; told anew when orders change."""
+        self._funds = NOT_READ
+        """Told anew when orders change."""
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._label
@@ -188,9 +187,7 @@ class SwapView(Page):
         if not self.session.opened:
             return
         tracker = self.link.tracker if self.link is not None else None
-        funds = self.funds()
-        where = AT_HOME if funds.where == IN_WALLET else funds.where
-        self._funds = (where, funds.short)
+        self._funds = self.funds()
         self._say_money()
         known = self._lists.fill(tracker, self.desk.catalog, self.now())
         if tracker is not None and known:
@@ -205,7 +202,9 @@ class SwapView(Page):
 
     def _say_money(self) -> None:
         session = self.session
-        where, short = self._funds
+        where, short = self._funds.where, self._funds.short
+        if self._funds == AT_HOME:
+            where = NOTHING_MOVES
         if session.phase is Phase.FAILED:
             what = "the service" if session.live else "the sandbox"
             self.set_money(short, f"you: r tries {what} again")
