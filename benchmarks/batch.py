@@ -113,7 +113,7 @@ async def _rounds(place: Path, rounds: int, figures: Figures) -> None:
         await catalog.refresh(api)
         book = AddressBook.load(place / "address_book.toml", sandbox=True)
         journal = Journal.open(place / "journal.db", clock)
-        planner = BatchPlanner(catalog, book, journal, clock)
+        planner = BatchPlanner(catalog, book, journal, clock, live=False)
         before = _resident()
         for _ in range(rounds):
             await _once(planner, api, figures)

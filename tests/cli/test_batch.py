@@ -7,7 +7,10 @@ import io
 import json
 from pathlib import Path
 
+import pytest
+
 from cli.desks import Desk
+from harness import Sandbox
 from swapdesk.cli.exit_codes import Exit
 
 HEAD = "to;amount;token;chain;sell\n"
@@ -56,3 +59,40 @@ def test_the_template_is_written_once(desk: Desk, tmp_path: Path) -> None:
     # It sells ETH and USDC on one chain: one bundle, and a signature for each token.
     read = desk("batch", "plan", str(out))
     assert "3 rows on Ethereum, 1 bundle of 3 transfers, 2 signatures" in read.stdout
+
+
+@pytest.fixture
+def live_desk(clean: Sandbox, tmp_path: Path) -> Desk:
+    """A live profile of a second partner, with a node of one chain."""
+    partner = clean.partner("PRO", 1)
+    (tmp_path / "secret").touch(0o600)
+    (tmp_path / "secret").write_text(partner["apiSecret"])
+    base = next(one["rpc"] for one in clean.ready["chains"] if one["shortName"] == "base")
+    (tmp_path / "config.toml").write_text(
+        f'[profiles.main]\nurl = "{clean.ready["url"]}"\nkey = "{partner["apiKey"]}"\n'
+        f'secret_file = "secret"\n[profiles.main.rpc]\nbase = "{base}"\n'
+    )
+    return Desk(clean, tmp_path, {"SWAPDESK_PROFILE": "main"})
+
+
+def test_what_a_live_wallet_cannot_pay_is_not_created(live_desk: Desk, tmp_path: Path) -> None:
+    to = "0x52908400098527886E0F7030069857D2E4169EE7"
+    evm, solana = tmp_path / "evm.csv", tmp_path / "solana.csv"
+    evm.write_text(HEAD + f"{to};150;ETH;base;USDC.ethereum\n")
+    solana.write_text(HEAD + f"{to};2;ETH;base;SOL.solana\n")
+    plan = live_desk("batch", "plan", str(evm), "--json")
+    assert plan.code == Exit.BAD_INPUT
+    (finding,) = json.loads(plan.stdout)["rows"][0]["findings"]
+    assert (finding["code"], finding["column"]) == ("NO_SMART_ACCOUNTS", "sell")
+    for command, file, code, end in (
+        ("create", evm, "BATCH_PROBLEMS", Exit.BAD_INPUT),
+        ("run", evm, "BATCH_PROBLEMS", Exit.BAD_INPUT),
+        ("run", solana, "NO_NODES", Exit.OWN_REFUSAL),
+    ):
+        refused = live_desk("batch", command, str(file), "--yes", "--json")
+        error = json.loads(refused.stderr.splitlines()[-1])["error"]
+        assert (refused.code, error["code"]) == (end, code), refused.stderr
+        assert error["money"].startswith("in your wallet"), error
+        assert error["next"].startswith("you: "), error
+    listed = live_desk("api", "GET", "/orders", "--json")
+    assert json.loads(listed.stdout)["orders"] == [], listed.stdout

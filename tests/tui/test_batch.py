@@ -10,9 +10,11 @@ from typing import Any
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.paths import Home
+from swapdesk.settings import load_settings
 from swapdesk.tui.screens.batch import BatchScreen
 from swapdesk.tui.screens.orders import OrdersScreen
-from tui.desk_run import Market
+from tui.desk_run import Market, open_desk
 from tui.scenes.batch import CLEAN, FAULTY, HEAD, loaded, opened
 
 STANDARD = HEAD + "@bob;100;ETH;base;;;USDC.ethereum\n@bob;200;ETH;base;;;USDC.ethereum\n"
@@ -190,3 +192,24 @@ async def test_a_file_that_is_none_says_why(market: Market) -> None:
         await run.type("/nowhere/payout.csv")
         await run.press("enter")
         await run.see("cannot be read")
+
+
+async def test_a_live_batch_that_no_wallet_pays_is_not_created(market: Market) -> None:
+    live = {
+        "SWAPDESK_API_URL": "http://127.0.0.1:9/v2",
+        "SWAPDESK_API_KEY": "first-key",
+        "SWAPDESK_API_SECRET": "first-secret",
+    }
+    settings = load_settings(live, Home.at(market.home))
+    row = "0x52908400098527886E0F7030069857D2E4169EE7;100;ETH;base;;;USDC.ethereum\n"
+    async with open_desk(
+        settings, None, clock=market.clock, transport=market.network, size=(120, 40)
+    ) as run:
+        await loaded(run, HEAD + row)
+        await run.see("no bundles on Ethereum")
+        assert "1 problem" in run.text
+        await run.still()
+        await run.press("c")
+        await run.settle(lambda: run.app.screen.is_current)
+        assert market.network.posts() == 0
+        assert run.app.session.desk.journal.batches.newest() == []

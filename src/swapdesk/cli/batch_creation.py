@@ -19,7 +19,7 @@ from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch, RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.wording import NO_JOURNAL
+from swapdesk.flows.wording import IN_WALLET, NO_JOURNAL
 from swapdesk.wire.operation import RateClass
 
 HOME = "in your wallet; no deposit was paid"
@@ -81,10 +81,14 @@ async def creatable_plan(
     if not plan.creatable:
         tell_plan(output, plan, left)
         count = len(plan.problems)
-        raise bad_input(
+        said = f"{count} row{'' if count == 1 else 's'} of {name} cannot be created."
+        raise CommandError(
+            Exit.BAD_INPUT,
             "BATCH_PROBLEMS",
-            f"{count} row{'' if count == 1 else 's'} of {name} cannot be created.",
-            field="file",
+            said,
+            f"{IN_WALLET}; nothing was created",
+            "you: correct these rows, or take them out; the plan says how",
+            fields={"file": {"message": said}},
         )
     if not request.yes:
         if not session.call.interactive:

@@ -21,15 +21,21 @@ from swapdesk.cli.output import Output
 from swapdesk.cli.session import Session, require_key
 from swapdesk.cli.wallet_chains import review_text
 from swapdesk.cli.wallet_session import make_ready, of_wallet_error, unlock
-from swapdesk.flows.batch.group_account import NotSettled, group_account, settling_of
+from swapdesk.flows.batch.group_account import (
+    NotSettled,
+    group_account,
+    require_payers,
+    settling_of,
+)
 from swapdesk.flows.batch.group_watch import GroupWatch, Turn
+from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing, signs, standings
 from swapdesk.flows.journal.batch_records import JournaledBatch
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.signing.dex_payment import Agreed, Pace
 from swapdesk.flows.signing.signing_session import Ending
-from swapdesk.flows.wording import NO_JOURNAL
+from swapdesk.flows.wording import IN_WALLET, NO_JOURNAL
 from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import SignedTransaction
@@ -78,6 +84,7 @@ async def run_batch(session: Session, create: CreateRequest, request: PayRequest
         raise bad_input("NEEDS_YES", "Without a terminal this needs --yes.", field="yes")
     plan = await creatable_plan(session, create, PAY, "pay")
     await _ready(session)
+    await _require_payers(session, plan, request.account)
     made = await created(session, plan, again=create.again)
     session.desk.journal.batches.pay(made.batch.id, request.account)
     stopped = creation_error(made)
@@ -157,10 +164,7 @@ class _Work:
             )
             return await settling.advance(until)
         except NotSettled as error:
-            end = _ENDS.get(error.code, Exit.OWN_REFUSAL)
-            raise CommandError(
-                end, error.code, str(error), standing.whereabouts, error.next
-            ) from None
+            raise _not_settled(error, standing.whereabouts) from None
         except WalletError as error:
             raise of_wallet_error(error) from None
         except JournalUnavailable:
@@ -202,6 +206,21 @@ async def _ready(session: Session) -> None:
         await make_ready(session, session.desk.wallet, fill=False)
     except WalletError as error:
         raise of_wallet_error(error) from None
+
+
+async def _require_payers(session: Session, plan: BatchPlan, account: str) -> None:
+    """What could not be paid from here is not created."""
+    try:
+        await require_payers(session.desk, plan, account)
+    except NotSettled as error:
+        raise _not_settled(error, f"{IN_WALLET}; nothing was created") from None
+    except WalletError as error:
+        raise of_wallet_error(error) from None
+
+
+def _not_settled(error: NotSettled, money: str) -> CommandError:
+    end = _ENDS.get(error.code, Exit.OWN_REFUSAL)
+    return CommandError(end, error.code, str(error), money, error.next)
 
 
 def _chosen(session: Session, batch: JournaledBatch, number: int | None) -> GroupStanding:

@@ -69,7 +69,9 @@ async def planned_sheet(session: Session, sheet: Sheet, sell: str) -> BatchPlan:
 
 def _planner(session: Session, sell: str) -> BatchPlanner:
     desk = session.desk
-    return BatchPlanner(desk.catalog, desk.book, desk.journal, desk.clock, sell)
+    return BatchPlanner(
+        desk.catalog, desk.book, desk.journal, desk.clock, sell, live=desk.settings.live
+    )
 
 
 async def show_plan(session: Session, file: Path, sell: str) -> int:

@@ -48,38 +48,79 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
         line = masked(line, getattr(app, "known_symbol", unknown))
     if getattr(app, "glyph_set", GlyphSet.UNICODE) is GlyphSet.ASCII:
         line = ascii_line(line)
-    segments: list[Segment] = []
-    text = ""
-    # Spaces at the beginning belong to no style yet; they join the first one that allows it.
-    style: Style | None = None
-    for span in line:
-        if not span.text:
-            continue
-        blank = span.text.isspace() and span.role not in _PAINTED
-        if blank and (style is None or (_same_ground(style, base) and not style.link)):
+    stroke = Stroke(app, base)
+    stroke.add(line)
+    return stroke.strip(width)
+
+
+def paints_by_parts(app: App[object]) -> bool:
+    """Whether a line is painted as its spans say, so that its parts may be painted apart."""
+    shown = getattr(app, "glyph_set", GlyphSet.UNICODE) is GlyphSet.UNICODE
+    return shown and not getattr(app, "hides_amounts", False)
+
+
+class Stroke:
+    """A line that is being painted from left to right, as far as it is. A copy of it may be
+    finished again with other spans."""
+
+    __slots__ = ("_app", "_base", "_cells", "_links", "_segments", "_style", "_text")
+
+    def __init__(self, app: App[object], base: Style) -> None:
+        self._app = app
+        self._base = base
+        self._links = bool(getattr(app, "draws_links", False))
+        self._segments: list[Segment] = []
+        self._text = ""
+        self._style: Style | None = None
+        """Spaces at the beginning belong to no style yet; they join the first one that allows."""
+        self._cells = 0
+
+    def copy(self) -> Stroke:
+        """The same, to go on from here."""
+        other = Stroke.__new__(Stroke)
+        other._app, other._base, other._links = self._app, self._base, self._links
+        other._segments = self._segments.copy()
+        other._text, other._style, other._cells = self._text, self._style, self._cells
+        return other
+
+    def add(self, line: Line) -> None:
+        """Go on with these spans."""
+        app, base, text, style = self._app, self._base, self._text, self._style
+        for span in line:
+            if not span.text:
+                continue
+            blank = span.text.isspace() and span.role not in _PAINTED
+            if blank and (style is None or (_same_ground(style, base) and not style.link)):
+                text += span.text
+                continue
+            own = base if blank else base + role_style(app, span.role, span.bold)
+            if span.link and not blank and self._links:
+                own += _leading(span.link)
+            if text and style is None and not _same_ground(own, base):
+                style = base
+            if style is not None and own != style:
+                self._segments.append(Segment(text, style))
+                text = ""
+            style = own
             text += span.text
-            continue
-        own = base if blank else base + role_style(app, span.role, span.bold)
-        if span.link and not blank and getattr(app, "draws_links", False):
-            own += _leading(span.link)
-        if text and style is None and not _same_ground(own, base):
-            style = base
-        if style is not None and own != style:
+        self._text, self._style = text, style
+        self._cells += width_of(line)
+
+    def strip(self, width: int) -> Strip:
+        """What was painted, cut or filled to ``width`` cells."""
+        base, text = self._base, self._text
+        style = self._style or base
+        rest = width - self._cells
+        segments = self._segments.copy()
+        if rest > 0 and _same_ground(style, base) and not style.link:
+            text += " " * rest
+            rest = 0
+        if text:
             segments.append(Segment(text, style))
-            text = ""
-        style = own
-        text += span.text
-    style = style or base
-    rest = width - width_of(line)
-    if rest > 0 and _same_ground(style, base) and not style.link:
-        text += " " * rest
-        rest = 0
-    if text:
-        segments.append(Segment(text, style))
-    if rest > 0:
-        segments.append(Segment(" " * rest, base))
-    strip = Strip(segments)
-    return strip if strip.cell_length == width else strip.adjust_cell_length(width, base)
+        if rest > 0:
+            segments.append(Segment(" " * rest, base))
+        strip = Strip(segments)
+        return strip if strip.cell_length == width else strip.adjust_cell_length(width, base)
 
 
 def _same_ground(style: Style, base: Style) -> bool:

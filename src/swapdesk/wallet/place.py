@@ -9,6 +9,12 @@ from swapdesk.wallet.accounts import SANDBOX_PROFILE, Kind
 AUTO_LOCK_SECONDS = 900.0
 
 
+def has_smart_accounts(*, live: bool) -> bool:
+    """Whether bundles on EVM chains can be paid: who makes smart accounts is known in the sandbox
+    alone, and no setting names anybody."""
+    return not live
+
+
 @dataclass(frozen=True)
 class ChainLink:
     """A chain by its short name. ``chain_id`` is None on Solana; ``rpc`` is the URL of a node;

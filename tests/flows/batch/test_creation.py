@@ -75,7 +75,9 @@ async def desk(
     async with PartnerApi(
         "http://127.0.0.1/v2", credentials, clock=clock, transport=network
     ) as opened:
-        yield Desk(clock, network, opened, journal, BatchPlanner(catalog, book, journal, clock))
+        yield Desk(
+            clock, network, opened, journal, BatchPlanner(catalog, book, journal, clock, live=False)
+        )
     journal.close()
 
 

@@ -38,7 +38,8 @@ def address(kind: str, name: str) -> str:
 def planner(
     catalog: Catalog, book: AddressBook, clock: ManualClock, tmp_path: Path
 ) -> BatchPlanner:
-    return BatchPlanner(catalog, book, Journal.open(tmp_path / "journal.db", clock), clock)
+    journal = Journal.open(tmp_path / "journal.db", clock)
+    return BatchPlanner(catalog, book, journal, clock, live=False)
 
 
 def csv_of(*rows: str, head: str = HEAD) -> bytes:
@@ -210,6 +211,30 @@ async def test_groups_have_one_chain_and_at_most_fifty_rows(
     }
     for group in plan.groups:
         MultiExchangeRequest(orders=[order.request() for order in group.orders])
+
+
+async def test_what_a_live_wallet_cannot_pay_together_is_a_problem_of_the_plan(
+    catalog: Catalog, book: AddressBook, clock: ManualClock, api: PartnerApi, tmp_path: Path
+) -> None:
+    journal = Journal.open(tmp_path / "journal.db", clock)
+    live = BatchPlanner(catalog, book, journal, clock, live=True)
+    plan = await planned(
+        live,
+        api,
+        "@bob,100,ETH,base,,,USDC.ethereum,",
+        "@bob,1,ETH,base,,private,SOL.solana,",
+        "@bob,1,ETH,base,,,BTC.bitcoin,",
+    )
+    bundled, solana, alone = plan.rows
+    assert found(bundled) == [("NO_SMART_ACCOUNTS", Column.SELL)]
+    (said,) = bundled.findings
+    assert "pays no bundles on Ethereum" in said.reason
+    assert "by itself" in said.do
+    assert solana.state == "ready"
+    assert found(alone) == [("NO_BUNDLER", Column.SELL)]
+    assert not plan.creatable
+    assert [(one.chain, one.paid) for one in plan.groups] == [("solana", "solana")]
+    journal.close()
 
 
 async def test_a_row_is_put_right_in_place(planner: BatchPlanner, api: PartnerApi) -> None:

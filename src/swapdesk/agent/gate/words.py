@@ -17,8 +17,8 @@ NO_FACTORY = (
     "This profile has no smart accounts: the contract that makes them is known in the sandbox"
     " alone."
 )
-ONE_BY_ONE = "Pay the orders of the group one by one."
-"""What can be done where no bundle can be signed; an order is paid by an ordinary transfer."""
+ONE_BY_ONE = "Let these orders expire unpaid, and swap each row by itself."
+"""What can be done where no bundle can be signed: the desk shows no deposit address of a batch."""
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
 _EXACT = Context(prec=200)

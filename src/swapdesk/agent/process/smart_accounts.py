@@ -18,14 +18,16 @@ from swapdesk.chain.user_operation.batch import InnerCall, encode_batch
 from swapdesk.chain.user_operation.entry_point import DEPOSIT_OF, WITHDRAW_TO
 from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, NO_SALT, account_address
 from swapdesk.wallet.holdings import Balance, CallData, SmartAccount
-from swapdesk.wallet.place import ChainLink, WalletPlace
+from swapdesk.wallet.place import ChainLink, WalletPlace, has_smart_accounts
 from swapdesk.wallet.promise import Asset, Promise, TakenOut
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 
 def account_factory(place: WalletPlace) -> AccountFactory | None:
     """Who makes the smart accounts of a profile; nobody is known for a live one."""
-    return None if place.live else AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
+    if not has_smart_accounts(live=place.live):
+        return None
+    return AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
 
 
 def _factory(place: WalletPlace) -> AccountFactory:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.batch.group_watch import GroupWatch
+from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.settling import GroupChain, GroupSettling
 from swapdesk.flows.batch.standing import GroupStanding
 from swapdesk.flows.catalog.coin_price import native_coin
@@ -12,6 +13,7 @@ from swapdesk.flows.journal.batch_records import JournaledGroup
 from swapdesk.flows.signing.dex_payment import Look, Pace
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account
+from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MultiExchangeRequest
 from swapdesk.wire.tokens import Token
@@ -47,15 +49,27 @@ async def group_account(desk: Desk, standing: GroupStanding, named: str) -> Acco
     """The account that pays: the one of the bundle once something of that was signed, else the
     one of this name or address, else the first of the chain. Raises NotSettled and WalletError."""
     chain = first_token(desk, standing.group).chain_data
+    wanted = named
+    if standing.begun and standing.bundle is not None:
+        wanted = standing.bundle.built.account
+    return await _account_on(desk, chain, wanted, begun=standing.begun)
+
+
+async def require_payers(desk: Desk, plan: BatchPlan, named: str) -> None:
+    """See that this desk can sign for every group of a plan, before anything of it is created.
+    Raises NotSettled and WalletError."""
+    for group in plan.groups:
+        await _account_on(desk, group.orders[0].token_in.chain_data, named)
+
+
+async def _account_on(desk: Desk, chain: Chain, wanted: str, *, begun: bool = False) -> Account:
+    """``begun``: something of the group was signed, so that it is looked at by whoever asks."""
     wallet = desk.wallet
     if wallet.link(chain.short_name) is None:
         said = f"No node of {chain.name} is connected, so nothing can be signed for it there."
         raise NotSettled("NO_NODES", said, "you: configure a node under rpc")
     await wallet.prepare_sandbox()
     accounts = await wallet.accounts()
-    wanted = named
-    if standing.begun and standing.bundle is not None:
-        wanted = standing.bundle.built.account
     own = [one for one in accounts.accounts if one.kind is KINDS.get(chain.kind)]
     if wanted:
         own = [one for one in own if wanted.lower() in (one.name.lower(), one.address.lower())]
@@ -63,7 +77,7 @@ async def group_account(desk: Desk, standing: GroupStanding, named: str) -> Acco
         called = f" {wanted}" if wanted else ""
         said = f"This wallet has no account{called} on {chain.name}."
         raise NotSettled("NO_ACCOUNT", said, "you: swapdesk wallet list shows the accounts")
-    if accounts.read_only and not standing.begun:
+    if accounts.read_only and not begun:
         said = "Another desk has the wallet."
         raise NotSettled("READ_ONLY", said, "you: close the other desk, or sign there")
     return own[0]

@@ -52,7 +52,8 @@ _WRITE = {
 
 @dataclass
 class RowJudge:
-    """``paid`` counts payments by address; ``sell`` is the token of rows that name none.
+    """``paid`` counts payments by address; ``sell`` is the token of rows that name none;
+    ``smart_accounts``: whether the profile has one to pay bundles from.
 
     Tokens and contracts are looked up once for all rows.
     """
@@ -63,6 +64,7 @@ class RowJudge:
     own_deposits: Collection[str]
     now: datetime
     sell: str = ""
+    smart_accounts: bool = field(kw_only=True)
     _tokens: dict[tuple[str, str, Column], Token | Finding] = field(default_factory=dict)
     _checks: dict[str, TokenCheck] = field(default_factory=dict)
     _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -79,7 +81,9 @@ class RowJudge:
         memo = _memo(row, recipient, token_out, findings)
         refund = self._refund(row, token_in, findings)
         if token_in is not None and token_out is not None:
-            findings += pair_findings(token_in, token_out, route)
+            findings += pair_findings(
+                token_in, token_out, route, smart_accounts=self.smart_accounts
+            )
         if (
             token_in is None
             or token_out is None

@@ -13,6 +13,9 @@ Paid = Literal["bundle", "solana"]
 """How the deposits of a group are paid: by operations of a smart account, or by ordinary
 transactions of several transfers."""
 
+NO_SMART_ACCOUNTS = "NO_SMART_ACCOUNTS"
+"""A bundle would pay the row, and this wallet signs none."""
+
 _PAID: dict[str, Paid] = {"evm": "bundle", "sol": "solana"}
 
 
@@ -22,7 +25,10 @@ def paid_by(token: Token) -> Paid | None:
     return _PAID.get(token.chain_data.kind) if token.has_bundler else None
 
 
-def pair_findings(token_in: Token, token_out: Token, route: BatchRoute | None) -> list[Finding]:
+def pair_findings(
+    token_in: Token, token_out: Token, route: BatchRoute | None, *, smart_accounts: bool
+) -> list[Finding]:
+    """``smart_accounts``: whether this profile has one to pay bundles from."""
     found: list[Finding] = []
     for token, column in ((token_in, Column.SELL), (token_out, Column.TOKEN)):
         if not token.has_cex:
@@ -33,6 +39,14 @@ def pair_findings(token_in: Token, token_out: Token, route: BatchRoute | None) -
         do = "Sell another token here, or swap this one by itself."
         brief = f"{token_in.symbol[:12]} has no bundles"
         found.append(problem("NO_BUNDLER", Column.SELL, reason, do, brief))
+    if token_in.has_cex and paid_by(token_in) == "bundle" and not smart_accounts:
+        chain = token_in.chain_data.name
+        reason = (
+            f"A live wallet pays no bundles on {chain}: who makes its smart account is known in"
+            " the sandbox alone."
+        )
+        do = "Swap or send this row by itself, or sell a token on Solana."
+        found.append(problem(NO_SMART_ACCOUNTS, Column.SELL, reason, do, f"no bundles on {chain}"))
     if token_in.id == token_out.id and route == "standard":
         reason = f"{token_in.symbol} is sold for itself, which only a private route does."
         found.append(problem("SAME_TOKEN", Column.TOKEN, reason, "Write private as route."))

@@ -25,6 +25,7 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.payees import own_deposits, paid_addresses
+from swapdesk.wallet.place import has_smart_accounts
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
 
 T = TypeVar("T")
@@ -39,16 +40,25 @@ UNKNOWN_LIMITS = "LIMITS_UNKNOWN"
 
 
 class BatchPlanner:
-    """Plans files. ``sell`` is the token of rows that name none."""
+    """Plans files. ``sell`` is the token of rows that name none; ``live``: of a live profile,
+    whose wallet pays no bundles."""
 
     def __init__(
-        self, catalog: Catalog, book: AddressBook, journal: Journal, clock: Clock, sell: str = ""
+        self,
+        catalog: Catalog,
+        book: AddressBook,
+        journal: Journal,
+        clock: Clock,
+        sell: str = "",
+        *,
+        live: bool,
     ) -> None:
         self._catalog = catalog
         self._book = book
         self._journal = journal
         self._clock = clock
         self._sell = sell
+        self._live = live
         self._limits: dict[Pair, PairLimits] = {}
 
     async def read(self, name: str, content: bytes) -> Sheet:
@@ -66,6 +76,7 @@ class BatchPlanner:
             own_deposits(self._journal),
             self._clock.now(),
             self._sell,
+            smart_accounts=has_smart_accounts(live=self._live),
         )
         rows: list[PlannedRow] = []
         for row in sheet.rows:

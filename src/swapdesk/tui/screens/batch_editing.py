@@ -159,7 +159,9 @@ class BatchEditing(BatchView):
     def planner(self) -> BatchPlanner:
         """One that has asked for no limits yet."""
         desk = self.desk
-        return BatchPlanner(desk.catalog, desk.book, desk.journal, desk.clock)
+        return BatchPlanner(
+            desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
+        )
 
     async def _load(self, path: Path) -> None:
         planner = self.planner()

@@ -76,6 +76,9 @@ class LineTable(ScrollView, can_focus=True):
         self._head_rule = heads and head_rule
         self._empty = line_of(empty, "muted")
         self._rows = KeyedRows()
+        self._laid = LaidRows()
+        self._base: Style | None = None
+        """The style below the rows while they are drawn together."""
 
     # what stands in the table
 
@@ -148,13 +151,12 @@ class LineTable(ScrollView, can_focus=True):
         at = self._rows.at(row.key)
         before, stood = self._rows[at], self._rows.cursor
         self._rows.put(row)
-        if self._layout.measure(row):
+        if self._layout.measure(row, before) or self._rows.cursor != stood:
             self.refresh()
             return
-        if self._rows.cursor != stood:
-            self.refresh()
-            return
-        self._repaint(at, self._row_line(before), self._row_line(row))
+        old, new = self.laid(before), self.laid(row)
+        if old is not new:
+            self._repaint(at, self._laid.replaced(old, new, self._layout, self._width))
 
     def move_to(self, key: str) -> bool:
         """Put the cursor on a row; False when the key is not there or cannot be selected."""
@@ -198,14 +200,26 @@ class LineTable(ScrollView, can_focus=True):
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self.head_height + max(1, len(self._rows))
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # What is below the rows is asked of every ancestor: once, not for each row.
+        self._base = self.rich_style
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._base = None
+
     def render_line(self, y: int) -> Strip:
-        base = self.rich_style
-        width = self.size.width
-        line, selected = self._line_at(y)
-        ground = base + selected_style(self.app) if selected else base
-        if not selected or not self._shows_cursor:
-            return paint(self.app, [Span(" " * MARGIN), *line], width, base)
-        return paint(self.app, [Span(CURSOR, "accent"), Span(" "), *line], width, ground)
+        base, width = self._base or self.rich_style, self.size.width
+        at = int(self.scroll_offset.y) + y - self.head_height
+        selected = y >= self.head_height and 0 <= at == self._rows.cursor
+        edge = [Span(" " * MARGIN)]
+        if selected and self._shows_cursor:
+            edge, base = [Span(CURSOR, "accent"), Span(" ")], base + selected_style(self.app)
+        row = self.laid(self._rows[at]) if 0 <= at < len(self._rows) and y >= self.head_height else None
+        if isinstance(row, Row):
+            laid = self._laid.laid(row, self._layout, self._width)
+            return laid.painted(self.app, edge, width, base)
+        return paint(self.app, [*edge, *self._line_at(y)], width, base)
 
     @property
     def _shows_cursor(self) -> bool:

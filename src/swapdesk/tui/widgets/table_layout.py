@@ -205,16 +205,28 @@ class TableLayout:
 
     def line(self, row: Row, width: int) -> Line:
         """One row, exactly the placed columns."""
-        line: Line = []
+        return [span for piece in self.pieces(row, width) for span in piece]
+
+    def pieces(self, row: Row, width: int) -> list[Line]:
+        """One row by its placed columns, each with the gap before it; a tail is the last."""
+        pieces: list[Line] = []
         for at, (column, size) in enumerate(self.placed(width)):
-            if at:
-                line.append(Span(" " * column.gap))
             if row.tail and column.key == row.tail_from:
-                used = width_of(line)
-                return [*line, *cut(line_of(row.tail, row.role or "foreground"), width - used)]
-            role = row.role or column.role
-            line += self._cell(column, row.cells.get(column.key, ""), size, role)
-        return line
+                gap = self._gap(at)
+                room = width - sum(map(width_of, pieces)) - width_of(gap)
+                pieces.append([*gap, *cut(line_of(row.tail, row.role or "foreground"), room)])
+                break
+            pieces.append(self.piece(row, at, size))
+        return pieces
+
+    def piece(self, row: Row, at: int, size: int) -> Line:
+        """The cell in the placed column ``at``, with the gap before it."""
+        column = self._placed[at][0]
+        role = row.role or column.role
+        return [*self._gap(at), *self._cell(column, row.cells.get(column.key, ""), size, role)]
+
+    def _gap(self, at: int) -> Line:
+        return [Span(" " * self._placed[at][0].gap)] if at else []
 
     def _cell(self, column: Column, content: Cell, size: int, role: str) -> Line:
         spans = line_of(content, role)
