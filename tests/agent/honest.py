@@ -314,7 +314,7 @@ CALLS: dict[str, Honest] = {
         Purpose.SWAP,
         PERMIT_ROUTER,
         venues.SWAP_WITH_PERMIT.call(
-            SELL, LEAST, _PATH, ALICE, SOON, SOON, 27, b"\x11" * 32, b"\x22" * 32
+            SELL, LEAST, _PATH, ALICE, SOON, SOON, 0, bytes(32), bytes(32)
         ),
         _promise("fa"),
         SWAPPED,

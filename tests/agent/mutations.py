@@ -339,7 +339,7 @@ def _words(honest: Honest) -> Iterator[tuple[str, TransactionPayload]]:
 
 
 def _harmless_word(name: str, place: int) -> bool:
-    """Parts of a signature (only their own contract cares), and what asks for more to arrive."""
+    """What asks for more to arrive."""
     word = (place - 4) // 32
     least = {
         "swapExactTokensForTokens": 1,
@@ -348,7 +348,7 @@ def _harmless_word(name: str, place: int) -> bool:
         "swapExactETHForTokens": 0,
         "send": 4,
     }.get(name)
-    return word == least or (name == "swapWithPermit" and word in (7, 8))
+    return word == least
 
 
 def _calls(honest: Honest) -> Iterator[tuple[str, TransactionPayload]]:

@@ -46,8 +46,10 @@ from swapdesk.agent.gate.memory import Signed
 from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.shapes.reading import read_payload
+from swapdesk.agent.signers.evm import EvmSigner
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
+from swapdesk.secret import SecretBytes
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Match, Severity, Simulation
@@ -225,6 +227,24 @@ def native_value(value: int) -> Scene:
     return Scene("send").sent(value=value)
 
 
+SIGNER = EvmSigner(
+    ALICE,
+    SecretBytes(bytes.fromhex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")),
+)
+"""The key of the account, which every development chain knows."""
+
+
+def permitted(content: bytes, key: str | None = "permit") -> Scene:
+    """A swap that brings a permit of the account with it, after one of ``content`` was given."""
+    permit_ = given("Permit")
+    signature = bytes.fromhex(SIGNER.sign_digest(permit_.content)[2:])
+    scene = Scene("swapWithPermit")
+    arguments = venues.SWAP_WITH_PERMIT.read(bytes.fromhex(scene.payload.data[2:])).arguments
+    parts = {"v": signature[64], "r": signature[:32], "s": signature[32:64]}
+    scene = scene.call(venues.SWAP_WITH_PERMIT.call(*{**arguments, **parts}.values()))
+    return scene.after(replace(permit_, content=content, key=key))
+
+
 TABLE: dict[str, tuple[Any, Any]] = {
     # code: what it objects to, what it lets pass
     "CHAIN_ID_MISSING": (
@@ -233,6 +253,7 @@ TABLE: dict[str, tuple[Any, Any]] = {
         ),
         permit,
     ),
+    "PERMIT_DIFFERS": (lambda: permitted(OTHER), lambda: permitted(given("Permit").content)),
     "CHAIN_ID_DIFFERS": (lambda: permit().field("domain.chainId", OTHER_CHAIN_ID), permit),
     "KEY_CHAIN_DIFFERS": (lambda: permit().holding(chain_id=1), permit),
     "NODE_CHAIN_DIFFERS": (lambda: permit().on(chain_id=None), permit),
@@ -635,6 +656,27 @@ def test_a_promise_in_lower_case_is_the_same_promise(name):
     if promise.deposit is not None:
         scene.deposit(address=DEPOSIT.lower(), refund=ALICE.lower())
     assert scene.codes() == set()
+
+
+def _permit_lines(scene: Scene):
+    return {(one.match, one.promised) for one in scene.verdict().lines if "Permit s" in one.field}
+
+
+def test_a_permit_of_the_swap_is_called_so_and_any_other_is_not():
+    known = given("Permit").content
+    promised = "the permit that you signed for this swap"
+    assert _permit_lines(permitted(known)) == {(Match.EQUAL, promised)}
+    assert _permit_lines(permitted(OTHER)) == {(Match.DIFFERS, promised)}
+    none = {(Match.EQUAL, "none: you allowed the token before")}
+    assert _permit_lines(Scene("swapWithPermit")) == none
+    for stranger in (
+        permitted(known).after(),
+        permitted(known).after(given("approve", content=known)),
+        permitted(known).after(given("Permit", contract=WETH.contract)),
+        permitted(known, key=None),
+    ):
+        assert "PERMIT_DIFFERS" in stranger.codes()
+    assert permitted(known).codes() == set()
 
 
 def test_less_than_was_promised_is_no_match_and_needs_no_phrase():

@@ -131,6 +131,8 @@ async def test_a_permit_and_the_swap_that_uses_it(someone: Trader, agent: Wallet
     )
     swap = call(Purpose.SWAP, PERMIT_ROUTER, data)
     review = await executed(someone, agent, swap, promise)
+    told = {(one.match, one.promised) for one in review.lines if "Permit signature" in one.field}
+    assert told == {(Match.EQUAL, "the permit that you signed for this swap")}
     assert moved(review, someone.address)[USDC.contract] == -UNITS
     # The permit was used: nobody gets another signature for its nonce.
     again = await agent.review(permit, someone.promise("permit again", venue="fa", buy=WETH))

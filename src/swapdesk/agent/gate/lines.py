@@ -12,6 +12,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from swapdesk.agent.gate.bundle_words import BUNDLE_WORDS
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
+from swapdesk.agent.gate.rules.gas import GAS
+from swapdesk.agent.gate.rules.permit import brings_no_permit
 from swapdesk.agent.gate.withdrawal_words import WITHDRAWAL_WORDS
 from swapdesk.agent.gate.words import LONGEST_TEXT, amount, moment, plain
 from swapdesk.agent.shapes.claim import Act, ClaimField, Target
@@ -80,10 +82,10 @@ def _line(
 
 def _of_no_rule(case: Case, field: ClaimField) -> str:
     """What a field is that nothing was promised for; without a quote it can be in none."""
-    if case.promise.quote_id is not None or case.promise.venue is not None:
-        return "not in the quote"
     if field.meaning is Meaning.PROOF:
         return "checked by the chain"
+    if case.promise.quote_id is not None or case.promise.venue is not None:
+        return "not in the quote"
     if field.meaning in _HARMLESS:
         return "a label; nothing moves by it"
     return "not in what you confirmed"
@@ -95,7 +97,7 @@ def _gas(case: Case) -> Iterator[ReviewLine]:
     if plan is not None and not case.claim.typed and not case.claim.solana:
         match = Match.EQUAL if plan.most <= bound else Match.DIFFERS
         yield ReviewLine(
-            "Gas",
+            GAS,
             f"at most {amount(plan.most, _COIN)}",
             f"{amount(bound, _COIN)} at most",
             match,
@@ -270,6 +272,12 @@ def _signer(case: Case, field: ClaimField) -> tuple[str, str]:
     return plain(field.value), f'a maker of the provider "{case.promise.venue or "none"}"'
 
 
+def _permit(case: Case, field: ClaimField) -> tuple[str, str]:
+    if brings_no_permit(case.claim):
+        return plain(field.value), "none: you allowed the token before"
+    return plain(field.value), "the permit that you signed for this swap"
+
+
 def _opened(case: Case, field: ClaimField) -> tuple[str, str]:
     what = "payment" if case.purpose is Purpose.DEPOSIT else "swap"
     return plain(field.value), f"one that the {what} needs"
@@ -314,6 +322,7 @@ _WORDS: dict[Meaning, Words] = {
     Meaning.TAG: _tag,
     Meaning.COSIGNER: _signer,
     Meaning.COUNTERPARTY: _signer,
+    Meaning.PERMIT: _permit,
     Meaning.RENT_PAYEE: _opened,
     Meaning.RENT_TOKEN: _opened,
     Meaning.NETWORK_FEE: _network_fee,

@@ -99,9 +99,9 @@ SHAPES: dict[Method, Shape] = {
             **_SOLD,
             **_BOUGHT,
             "permitDeadline": (Meaning.ENDS, "Permit until"),
-            "v": (Meaning.PROOF, "Permit signature v"),
-            "r": (Meaning.PROOF, "Permit signature r"),
-            "s": (Meaning.PROOF, "Permit signature s"),
+            "v": (Meaning.PERMIT, "Permit signature v"),
+            "r": (Meaning.PERMIT, "Permit signature r"),
+            "s": (Meaning.PERMIT, "Permit signature s"),
         },
     ),
     venues.SEND: Shape(

@@ -67,9 +67,7 @@ class EvmSigner:
         if len(digest) != 32:
             raise SignerDefect("a digest has 32 bytes")
         signed = self._key.sign_recoverable(digest, hasher=None)
-        public = PublicKey.from_signature_and_message(signed, digest, hasher=None)
-        recovered = checksummed(f"0x{keccak(public.format(compressed=False)[1:])[12:].hex()}")
-        if recovered != self.address:
+        if signer_of(digest, signed) != self.address:
             raise SignerDefect("the signature is of another key")
         return f"0x{signed[:64].hex()}{27 + signed[64]:02x}"
 
@@ -98,6 +96,16 @@ class EvmSigner:
         if _fields_of(raw) != one:
             raise SignerDefect("the transaction says something else than it should")
         return SignedBytes(raw, f"0x{keccak(raw).hex()}")
+
+
+def signer_of(digest: bytes, signature: bytes) -> str | None:
+    """The address whose key signed these 32 bytes; None for no signature of them. ``signature``:
+    r, s and the parity of y (0 or 1)."""
+    try:
+        public = PublicKey.from_signature_and_message(signature, digest, hasher=None)
+    except ValueError:
+        return None
+    return checksummed(f"0x{keccak(public.format(compressed=False)[1:])[12:].hex()}")
 
 
 def signing_hash(one: EvmTransaction) -> bytes:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from swapdesk.agent.gate.case import Case, Objection, Objections, refuses
-from swapdesk.agent.shapes.claim import Act, Claim, Outflow
+from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Outflow
 from swapdesk.agent.shapes.meaning import Meaning
+
+GAS = "Gas"
+"""The line of the gas of an EVM transaction, which is no field of what is signed for."""
 
 
 @refuses("GAS_ABOVE", Meaning.NETWORK_FEE)
@@ -24,7 +27,8 @@ def gas_is_within_the_confirmed_bound(case: Case) -> Objections:
     elif facts.gas.limit <= 0 or facts.gas.fee <= 0:
         yield Objection("The plan for gas makes no sense.")
     elif facts.gas.most > bound:
-        yield Objection("The gas could cost more than was confirmed.")
+        line = ClaimField("gas", GAS, Meaning.NETWORK_FEE, facts.gas.most)
+        yield Objection("The gas could cost more than was confirmed.", line)
 
 
 def _of_smart_account(claim: Claim, flow: Outflow) -> bool:
