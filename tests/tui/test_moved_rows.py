@@ -1,8 +1,8 @@
-"""A row of the tracker that the time did not move is the row that stands there."""
+"""Of a row of the tracker the time moves its own cell, up to the deadline."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from flows.orders import NOW, intent, order
 from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.orders.order_summary import moved, summarise
+from swapdesk.flows.orders.order_summary import OrderSummary, RowTime, summarise, time_at
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.tui.widgets.order_table import order_row
+from swapdesk.tui.widgets.order_table import order_row, row_at
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 
 SECONDS = st.one_of(
@@ -54,16 +54,37 @@ def orders(draw: st.DrawFn) -> TrackedOrder:
 
 @settings(max_examples=500)
 @given(orders(), SECONDS, st.one_of(SECONDS, st.floats(0, 90)), st.booleans(), st.booleans())
-def test_only_a_row_that_moved_is_another(
+def test_a_row_with_its_time_is_the_row_of_that_time(
     one: TrackedOrder, first: float, second: float, later: bool, wide: bool
 ) -> None:
     before = NOW + timedelta(seconds=first)
     after = before + timedelta(seconds=abs(second)) if later else NOW + timedelta(seconds=second)
     drawn = summarise(one, before)
     row = order_row(one, drawn, wide=wide)
-    if not moved(drawn, one, after):
-        assert order_row(one, summarise(one, after), wide=wide) == row
-    assert not moved(drawn, one, before)
+    time = time_at(drawn, one, after)
+    if time is not None:
+        due = order_row(one, summarise(one, after), wide=wide)
+        assert row_at(row, drawn, time, wide=wide) == due
+    assert time_at(drawn, one, before) == shown(drawn)
+
+
+def shown(summary: OrderSummary) -> RowTime:
+    return RowTime(summary.time, summary.short_time, summary.late)
+
+
+def moved(one: TrackedOrder, before: datetime, after: datetime) -> bool:
+    drawn = summarise(one, before)
+    return time_at(drawn, one, after) != shown(drawn)
+
+
+def test_with_the_deadline_more_than_the_time_is_another() -> None:
+    one = TrackedOrder(order(), None, None, ended=False, seen_at=NOW, source="stream")
+    assert one.order.expires is not None
+    before = one.order.expires - timedelta(seconds=1)
+    drawn = summarise(one, before)
+    assert time_at(drawn, one, before) == shown(drawn)
+    assert time_at(drawn, one, one.order.expires) is None
+    assert time_at(summarise(one, one.order.expires), one, before) is None
 
 
 def test_a_countdown_moves_every_second_and_minutes_every_minute() -> None:
@@ -77,7 +98,7 @@ def test_a_countdown_moves_every_second_and_minutes_every_minute() -> None:
         source="stream",
     )
     seconds = [NOW + timedelta(seconds=each) for each in range(130)]
-    assert all(moved(summarise(waiting, one), waiting, two) for one, two in pairwise(seconds))
-    steps = [moved(summarise(under_way, one), under_way, two) for one, two in pairwise(seconds)]
+    assert all(moved(waiting, one, two) for one, two in pairwise(seconds))
+    steps = [moved(under_way, one, two) for one, two in pairwise(seconds)]
     assert 1 <= sum(steps) <= 63
     assert not any(steps[60:118])

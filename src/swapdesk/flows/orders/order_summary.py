@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.intents.standing import Standing
@@ -25,6 +25,14 @@ Sign = Literal["waiting", "moving", "done", "trouble", "failed", "back", "expire
 """Which glyph stands before the word of a state."""
 
 URGENT_SECONDS = 120
+
+
+class RowTime(NamedTuple):
+    """A countdown, the time passed, or the time it took; ``short`` is for narrow columns."""
+
+    text: str
+    short: str
+    late: bool
 
 
 @dataclass(frozen=True)
@@ -121,16 +129,16 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
             due = f"send the deposit within {countdown(left)}"
     elif display == DisplayStatus.SENDING_TO_RECEIVER:
         word = _sending(tracked, word)
-    time, short, overdue = _time(state, state.elapsed, left)
+    time = _time(state, state.elapsed, left)
     return OrderSummary(
         state=state,
         word=word,
         sentence=sentence,
         level=level,
         sign=sign,
-        time=time,
-        short_time=short,
-        late=overdue,
+        time=time.text,
+        short_time=time.short,
+        late=time.late,
         counting=left is not None and left > 0,
         money=money,
         place=short_place(money),
@@ -145,12 +153,15 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
     )
 
 
-def moved(summary: OrderSummary, tracked: TrackedOrder, now: datetime) -> bool:
-    """Whether the time alone made another row of what was said of the same order before."""
+def time_at(summary: OrderSummary, tracked: TrackedOrder, now: datetime) -> RowTime | None:
+    """The time in the row of an order of which ``summary`` was said; nothing else in the row is
+    another one by then. None when the deadline lies between, which changes more."""
     state, created = summary.state, tracked.order.created
     passed = state.elapsed if state.ended or created is None else now - created
     left = (state.deadline - now).total_seconds() if state.deadline is not None else None
-    return _time(state, passed, left) != (summary.time, summary.short_time, summary.late)
+    if left is not None and (left > 0) != summary.counting:
+        return None
+    return _time(state, passed, left)
 
 
 def created_words(tracked: TrackedOrder, summary: OrderSummary, now: datetime) -> str:
@@ -194,25 +205,24 @@ def _sending(tracked: TrackedOrder, word: str) -> str:
     return f"Sending to {intent.recipient_label or 'them'}"
 
 
-def _time(
-    state: OrderState, elapsed_time: timedelta | None, left: float | None
-) -> tuple[str, str, bool]:
-    """The text, its short form, and whether the order is late. All that the time changes in a
-    row: with the deadline goes the word ``left``."""
+def _time(state: OrderState, elapsed_time: timedelta | None, left: float | None) -> RowTime:
     if left is not None:
         text = countdown(left)
-        return (f"{text} left" if left > 0 else text), text, False
+        return RowTime(f"{text} left" if left > 0 else text, text, late=False)
     if elapsed_time is None:
-        return NOTHING, NOTHING, False
+        return _NO_TIME
     passed = elapsed_time.total_seconds()
     if state.ended:
         if state.level == "expired":
-            return NOTHING, NOTHING, False
+            return _NO_TIME
         took = f"took {duration(passed)}"
-        return took, took, False
+        return RowTime(took, took, late=False)
     promised = state.expected.total_seconds() if state.expected is not None else None
     said = elapsed(passed, promised)
-    return said.text, said.short, said.late
+    return RowTime(said.text, said.short, said.late)
+
+
+_NO_TIME = RowTime(NOTHING, NOTHING, late=False)
 
 
 def _brief(actor: str, due: str, state: OrderState) -> str:

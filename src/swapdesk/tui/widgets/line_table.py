@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
@@ -16,10 +17,10 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from swapdesk.tui.glyphs import CURSOR
-from swapdesk.tui.lines_view import changed_cells
 from swapdesk.tui.painting import paint, selected_style
 from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule, wrapped
 from swapdesk.tui.widgets.keyed_rows import KeyedRows
+from swapdesk.tui.widgets.laid_rows import LaidRows
 from swapdesk.tui.widgets.row_message import RowMessage
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout, TableRow
 
@@ -76,7 +77,7 @@ class LineTable(ScrollView, can_focus=True):
         self._head_rule = heads and head_rule
         self._empty = line_of(empty, "muted")
         self._rows = KeyedRows()
-        self._laid = LaidRows()
+        self._laid_rows = LaidRows()
         self._base: Style | None = None
         """The style below the rows while they are drawn together."""
 
@@ -154,9 +155,7 @@ class LineTable(ScrollView, can_focus=True):
         if self._layout.measure(row, before) or self._rows.cursor != stood:
             self.refresh()
             return
-        old, new = self.laid(before), self.laid(row)
-        if old is not new:
-            self._repaint(at, self._laid.replaced(old, new, self._layout, self._width))
+        self._repaint(at, self.laid(before), self.laid(row))
 
     def move_to(self, key: str) -> bool:
         """Put the cursor on a row; False when the key is not there or cannot be selected."""
@@ -210,14 +209,13 @@ class LineTable(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         base, width = self._base or self.rich_style, self.size.width
-        at = int(self.scroll_offset.y) + y - self.head_height
-        selected = y >= self.head_height and 0 <= at == self._rows.cursor
+        at = self._at(y)
         edge = [Span(" " * MARGIN)]
-        if selected and self._shows_cursor:
+        if at is not None and at == self._rows.cursor and self._shows_cursor:
             edge, base = [Span(CURSOR, "accent"), Span(" ")], base + selected_style(self.app)
-        row = self.laid(self._rows[at]) if 0 <= at < len(self._rows) and y >= self.head_height else None
+        row = self.laid(self._rows[at]) if at is not None else None
         if isinstance(row, Row):
-            laid = self._laid.laid(row, self._layout, self._width)
+            laid = self._laid_rows.laid(row, self._layout, width - 2 * MARGIN)
             return laid.painted(self.app, edge, width, base)
         return paint(self.app, [*edge, *self._line_at(y)], width, base)
 
@@ -236,25 +234,26 @@ class LineTable(ScrollView, can_focus=True):
     def _width(self) -> int:
         return self.size.width - 2 * MARGIN
 
-    def _line_at(self, y: int) -> tuple[Line, bool]:
-        if self._heads and y == 0:
-            return self._layout.head(self._width), False
-        if self._head_rule and y == 1:
-            return rule(self._width), False
+    def _at(self, y: int) -> int | None:
+        """Which row stands there."""
         at = int(self.scroll_offset.y) + y - self.head_height
-        if not self._rows:
-            said = wrapped(self._empty, self._width)
-            return (fill(said[at], self._width) if at < len(said) else []), False
-        if not 0 <= at < len(self._rows):
-            return [], False
-        return self._row_line(self._rows[at]), at == self._rows.cursor
+        return at if y >= self.head_height and at < len(self._rows) else None
+
+    def _line_at(self, y: int) -> Line:
+        if self._heads and y == 0:
+            return self._layout.head(self._width)
+        if self._head_rule and y == 1:
+            return rule(self._width)
+        at = self._at(y)
+        if at is not None:
+            return self._layout.row_line(self._rows[at], self._width)
+        said = [] if self._rows else wrapped(self._empty, self._width)
+        below = y - self.head_height
+        return fill(said[below], self._width) if below < len(said) else []
 
     def laid(self, row: TableRow) -> TableRow:
         """The row with its cells, for a table that lays out the rows in view only."""
         return row
-
-    def _row_line(self, row: TableRow) -> Line:
-        return self._layout.row_line(self.laid(row), self._width)
 
     def _fit(self) -> None:
         wanted = Size(self.size.width, len(self._rows) + self.head_height)
@@ -266,16 +265,16 @@ class LineTable(ScrollView, can_focus=True):
     def _repaint_changes(self, before: Sequence[TableRow], old_cursor: int) -> None:
         top = int(self.scroll_offset.y)
         for at in range(top, top + max(0, self.size.height - self.head_height)):
-            old = self._row_line(before[at]) if at < len(before) else []
-            new = self._row_line(self._rows[at]) if at < len(self._rows) else []
+            old = self.laid(before[at]) if at < len(before) else None
+            new = self.laid(self._rows[at]) if at < len(self._rows) else None
             if (at == old_cursor) != (at == self._rows.cursor):
                 self._refresh_row(at)
             else:
                 self._repaint(at, old, new)
 
-    def _repaint(self, at: int, old: Line, new: Line) -> None:
+    def _repaint(self, at: int, old: TableRow | None, new: TableRow | None) -> None:
+        changed = self._laid_rows.replaced(old, new, self._layout, self._width)
         y = at - int(self.scroll_offset.y) + self.head_height
-        changed = changed_cells(old, new)
         if changed is not None and self.head_height <= y < self.size.height:
             start, end = changed
             self.refresh(Region(MARGIN + start, y, end - start, 1))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from swapdesk.flows.journal.folding import display_of, ended
 from swapdesk.flows.orders.order_filter import EVERYTHING, OrderFilter
-from swapdesk.flows.orders.order_summary import moved, summarise
+from swapdesk.flows.orders.order_summary import RowTime, summarise, time_at
 from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.order_table import amount_cells, order_columns, order_row
+from swapdesk.tui.widgets.order_table import amount_cells, order_columns, order_row, row_at
 from swapdesk.tui.widgets.table_layout import Blank, Row, Section, Sketch, TableLayout, TableRow
 
 if TYPE_CHECKING:
@@ -42,12 +42,13 @@ class Drawn:
     """What stands in the table for an order, and whether it stands under the finished ones.
 
     The order is the newest that is known; out of view its row is a sketch. ``summary`` is what
-    its row says."""
+    its row says, but for the time if ``time`` is a later one."""
 
     tracked: TrackedOrder
     row: Row | Sketch
     ended: bool
     summary: OrderSummary | None = None
+    time: RowTime | None = None
 
 
 class OrderList(LineTable):
@@ -110,8 +111,7 @@ class OrderList(LineTable):
             if known is None or known.ended != ended(display_of(one.order)):
                 return False
             if one.service_id in visible:
-                said = known.summary if known.tracked is one else None
-                if said is None or moved(said, one, now):
+                if known.tracked is not one or not self._timed(known, now):
                     self._put(one, now)
             elif known.tracked is not one:
                 self._out_of_view(known, one)
@@ -186,14 +186,25 @@ class OrderList(LineTable):
         self._drawn[tracked.service_id] = Drawn(tracked, row, summary.ended, summary)
         self.update_row(row)
 
+    def _timed(self, one: Drawn, now: datetime) -> bool:
+        """Draw the time of an unchanged order anew; False when the time changes more than that."""
+        said = one.summary
+        time = time_at(said, one.tracked, now) if said is not None else None
+        if said is None or time is None or not isinstance(one.row, Row):
+            return False
+        if time != (one.time or (said.time, said.short_time, said.late)):
+            one.row, one.time = row_at(one.row, said, time, wide=self._wide), time
+            self.update_row(one.row)
+        return True
+
     def _lay(self, one: Drawn, now: datetime) -> None:
-        one.summary = summarise(one.tracked, now)
+        one.summary, one.time = summarise(one.tracked, now), None
         one.row = order_row(one.tracked, one.summary, wide=self._wide)
         self._rows.put(one.row)
 
     def _out_of_view(self, known: Drawn, tracked: TrackedOrder) -> None:
         """Keep the newest state; its row is laid out when it comes into view."""
-        known.tracked, known.summary = tracked, None
+        known.tracked, known.summary, known.time = tracked, None, None
         if not (isinstance(known.row, Sketch) and known.row.needs is None):
             known.row = Sketch(tracked.service_id)
             self._rows.put(known.row)

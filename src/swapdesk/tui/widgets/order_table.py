@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from swapdesk.flows.notation import tracker_amount
 from swapdesk.flows.orders.order_route import route_of
+from swapdesk.flows.orders.order_summary import RowTime
 from swapdesk.tui.glyphs import (
     BECOMES,
     DONE,
@@ -81,22 +82,36 @@ def order_row(tracked: TrackedOrder, summary: OrderSummary, *, wide: bool) -> Ro
     order = tracked.order
     _, role = SIGNS[summary.sign]
     route = route_of(order)
-    yours = not summary.ended and summary.actor == "you"
-    calm = "foreground" if yours else "muted"
+    calm = calm_role(summary)
     cells: dict[str, Cell] = {
         "mark": sign_span(summary),
         "id": tracked.short_id,
         **amount_cells(tracked),
         "route": Span(route, f"route-{route}"),
         "stage": stage_spans(stage_of(summary)),
-        "state": Span(summary.word, role, bold=yours),
+        "state": Span(summary.word, role, bold=_yours(summary)),
         "next": "" if summary.ended else Span(summary.actor.removeprefix("the "), calm),
-        "time": Span(
-            summary.time if wide else summary.short_time,
-            "status-trouble" if summary.late else calm,
-        ),
+        "time": time_cell(RowTime(summary.time, summary.short_time, summary.late), calm, wide=wide),
     }
     return Row(tracked.service_id, cells)
+
+
+def row_at(row: Row, summary: OrderSummary, time: RowTime, *, wide: bool) -> Row:
+    """The row of an order with another time; ``summary`` is what the row says."""
+    return Row(row.key, {**row.cells, "time": time_cell(time, calm_role(summary), wide=wide)})
+
+
+def time_cell(time: RowTime, calm: str, *, wide: bool) -> Span:
+    return Span(time.text if wide else time.short, "status-trouble" if time.late else calm)
+
+
+def calm_role(summary: OrderSummary) -> str:
+    """What is no hue of a state: brighter where you act next."""
+    return "foreground" if _yours(summary) else "muted"
+
+
+def _yours(summary: OrderSummary) -> bool:
+    return not summary.ended and summary.actor == "you"
 
 
 def sign_span(summary: OrderSummary) -> Span:

@@ -124,13 +124,22 @@ class TableLayout:
         self._points = {column.key: Measure() for column in columns if column.align == "point"}
         self._width = -1
         self._placed: list[tuple[Column, int]] = []
+        self._placed_for: list[int] = []
+        """The width, and the cells from the point on in the point columns."""
 
-    def measure(self, row: TableRow) -> bool:
-        """Let point columns grow to this row; True when a width changed."""
+    def measure(self, row: TableRow, before: TableRow | None = None) -> bool:
+        """Let point columns grow to this row; True when a width changed. ``before`` was measured:
+        numbers that are its own are not again."""
         if isinstance(row, Sketch):
             needs = row.needs or ()
+        elif not isinstance(row, Row):
+            needs = ()
+        elif isinstance(before, Row) and all(
+            row.cells.get(key) == before.cells.get(key) for key in self._points
+        ):
+            return False
         else:
-            needs = self.needs(row.cells) if isinstance(row, Row) else ()
+            needs = self.needs(row.cells)
         grown = False
         for key, left, right in needs:
             need = self._points[key]
@@ -159,7 +168,8 @@ class TableLayout:
         self._width = -1
 
     def placed(self, width: int) -> list[tuple[Column, int]]:
-        """The shown columns with their widths in order."""
+        """The shown columns with their widths in order; the same list as long as every row of
+        before has its place in it."""
         if width == self._width:
             return self._placed
         shown = list(self.columns)
@@ -181,7 +191,10 @@ class TableLayout:
         for column in shown:
             if shares and free > 0:
                 sizes[column.key] += free * column.grow // shares
-        self._placed = [(column, sizes[column.key]) for column in shown]
+        placed = [(column, sizes[column.key]) for column in shown]
+        wanted = [width, *(need.right for need in self._points.values())]
+        if (placed, wanted) != (self._placed, self._placed_for):
+            self._placed, self._placed_for = placed, wanted
         self._width = width
         return self._placed
 
