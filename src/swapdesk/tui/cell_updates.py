@@ -58,11 +58,14 @@ def _part(strip: Strip, start: int, first: int, last: int) -> tuple[int, Strip]:
 
 def _cuts(strip: Strip, cell: int) -> bool:
     """Whether ``cell`` is the second half of a character."""
-    at = 0
-    for text, *_ in strip:
+    at = strip.cell_length
+    if cell >= at:
+        return False
+    # From the right, where what counts stands in a row.
+    for text, *_ in reversed(strip):
         size = cell_len(text)
-        if at + size <= cell:
-            at += size
+        at -= size
+        if cell < at:
             continue
         if size == len(text):
             return False

@@ -97,7 +97,15 @@ def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
                 break
     tail = _equal(zip(reversed(old[head:]), reversed(new[head:]), strict=False))
     begin = width_of(old[:head])
-    before, after = _cells(old[head : len(old) - tail]), _cells(new[head : len(new) - tail])
+    one, other = old[head : len(old) - tail], new[head : len(new) - tail]
+    if len(one) == len(other) == 1 and _character_by_character(one[0], other[0]):
+        places = [
+            at
+            for at, pair in enumerate(zip(one[0].text, other[0].text, strict=True))
+            if pair[0] != pair[1]
+        ]
+        return (begin + places[0], begin + places[-1] + 1) if places else None
+    before, after = _cells(one), _cells(other)
     if len(before) != len(after):
         before, after = _cells(old[head:]), _cells(new[head:])
     longest = max(len(before), len(after))
@@ -105,6 +113,16 @@ def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:
     after += [(" ", "", False)] * (longest - len(after))
     places = [at for at in range(longest) if before[at] != after[at]]
     return (begin + places[0], begin + places[-1] + 1) if places else None
+
+
+def _character_by_character(one: Span, other: Span) -> bool:
+    """Whether both have one cell a character, and equally many; as figures that count."""
+    return (
+        len(one.text) == len(other.text)
+        and (one.role, one.bold) == (other.role, other.bold)
+        and one.text.isascii()
+        and other.text.isascii()
+    )
 
 
 def _equal(pairs: Iterable[tuple[Span, Span]]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
@@ -12,7 +13,7 @@ from textual.strip import Strip
 
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.privacy import masked, unknown
-from swapdesk.tui.spans import Line, ascii_line, width_of
+from swapdesk.tui.spans import Line, ascii_line
 
 CURSOR_ROLE = "text-cursor"
 """The cell under a text cursor: background on accent."""
@@ -74,6 +75,7 @@ class Stroke:
         self._style: Style | None = None
         """Spaces at the beginning belong to no style yet; they join the first one that allows."""
         self._cells = 0
+        """Width of the segments that are done."""
 
     def copy(self) -> Stroke:
         """The same, to go on from here."""
@@ -100,27 +102,28 @@ class Stroke:
                 style = base
             if style is not None and own != style:
                 self._segments.append(Segment(text, style))
+                self._cells += cell_len(text)
                 text = ""
             style = own
             text += span.text
         self._text, self._style = text, style
-        self._cells += width_of(line)
 
     def strip(self, width: int) -> Strip:
         """What was painted, cut or filled to ``width`` cells."""
         base, text = self._base, self._text
         style = self._style or base
-        rest = width - self._cells
+        cells = self._cells + cell_len(text)
+        rest = max(0, width - cells)
         segments = self._segments.copy()
-        if rest > 0 and _same_ground(style, base) and not style.link:
-            text += " " * rest
-            rest = 0
+        filling = Segment(" " * rest, base) if rest else None
+        if filling and _same_ground(style, base) and not style.link:
+            text, filling = text + filling.text, None
         if text:
             segments.append(Segment(text, style))
-        if rest > 0:
-            segments.append(Segment(" " * rest, base))
-        strip = Strip(segments)
-        return strip if strip.cell_length == width else strip.adjust_cell_length(width, base)
+        if filling:
+            segments.append(filling)
+        strip = Strip(segments, cells + rest)
+        return strip if cells <= width else strip.adjust_cell_length(width, base)
 
 
 def _same_ground(style: Style, base: Style) -> bool:

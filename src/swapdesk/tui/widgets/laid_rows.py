@@ -17,16 +17,22 @@ KEPT = 128
 
 
 class LaidRow:
-    """One row in its columns. ``since`` is its first piece that was not there before."""
+    """One row in its columns. ``since`` is its first piece that was not there before, and
+    ``start`` the cell in which that begins."""
 
-    __slots__ = ("_begun", "line", "pieces", "row", "since")
+    __slots__ = ("_begun", "pieces", "row", "since", "start")
 
     def __init__(self, row: Row, pieces: list[Line], since: int = 0) -> None:
         self.row = row
         self.pieces = pieces
-        self.line: Line = [span for piece in pieces for span in piece]
         self.since = since
+        self.start = sum(map(width_of, pieces[:since]))
         self._begun: _Begun | None = None
+
+    @property
+    def line(self) -> Line:
+        """The whole row."""
+        return [span for piece in self.pieces for span in piece]
 
     def followed_by(self, row: Row, layout: TableLayout, width: int) -> LaidRow:
         """The row after it in its place; cells that are equal are kept."""
@@ -39,9 +45,11 @@ class LaidRow:
             if old.get(column.key, "") != new.get(column.key, ""):
                 pieces[at] = layout.piece(row, at, size)
                 since = min(since, at)
-        after = LaidRow(row, pieces, since)
-        if self._begun is not None and self._begun.pieces <= since:
-            after._begun = self._begun
+        if since != self.since:
+            return LaidRow(row, pieces, since)
+        after = LaidRow.__new__(LaidRow)
+        after.row, after.pieces, after.since, after.start = row, pieces, since, self.start
+        after._begun = self._begun
         return after
 
     def difference(self, after: LaidRow) -> tuple[int, int] | None:
@@ -58,15 +66,14 @@ class LaidRow:
         changed = changed_cells(old, new)
         if changed is None:
             return None
-        start = sum(map(width_of, after.pieces[:since]))
-        return start + changed[0], start + changed[1]
+        return after.start + changed[0], after.start + changed[1]
 
     def painted(self, app: App[object], edge: Line, width: int, base: Style) -> Strip:
         """As :func:`paint`, with ``edge`` before it."""
         if not self.since or not paints_by_parts(app):
             return paint(app, [*edge, *self.line], width, base)
         begun = self._begun
-        if begun is None or begun.pieces != self.since or not begun.holds(app, edge, base):
+        if begun is None or not begun.holds(app, edge, base):
             begun = self._begun = _Begun(app, edge, self.pieces[: self.since], base)
         stroke = begun.stroke.copy()
         for piece in self.pieces[self.since :]:
@@ -77,7 +84,7 @@ class LaidRow:
 class _Begun:
     """A row that is painted up to one of its pieces, and what that depends on."""
 
-    __slots__ = ("_base", "_colours", "_edge", "_links", "pieces", "stroke")
+    __slots__ = ("_base", "_colours", "_edge", "_links", "stroke")
 
     def __init__(self, app: App[object], edge: Line, pieces: list[Line], base: Style) -> None:
         self._edge = edge
@@ -85,7 +92,6 @@ class _Begun:
         # A theme brings its colours as another object.
         self._colours = app.theme_variables
         self._links = getattr(app, "draws_links", False)
-        self.pieces = len(pieces)
         self.stroke = Stroke(app, base)
         self.stroke.add(edge)
         for piece in pieces:

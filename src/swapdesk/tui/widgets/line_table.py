@@ -273,9 +273,11 @@ class LineTable(ScrollView, can_focus=True):
                 self._repaint(at, old, new)
 
     def _repaint(self, at: int, old: TableRow | None, new: TableRow | None) -> None:
-        changed = self._laid_rows.replaced(old, new, self._layout, self._width)
-        y = at - int(self.scroll_offset.y) + self.head_height
-        if changed is not None and self.head_height <= y < self.size.height:
+        size, y = self.size, at - int(self.scroll_offset.y) + self.head_height
+        if not self.head_height <= y < size.height:
+            return
+        changed = self._laid_rows.replaced(old, new, self._layout, size.width - 2 * MARGIN)
+        if changed is not None:
             start, end = changed
             self.refresh(Region(MARGIN + start, y, end - start, 1))
 
