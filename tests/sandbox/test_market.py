@@ -3,6 +3,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+import pytest
+
 from sampling import examples
 from swapdesk.sandbox.asset_rows import ASSETS
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
@@ -96,6 +98,26 @@ def test_quoted_minutes() -> None:
     assert min(seen) >= 9
     assert max(seen) <= 21
     assert len(seen) >= 5
+
+
+@pytest.mark.parametrize("speed", [1, 10, 30, 60, 600])
+def test_estimates_are_in_the_time_of_the_clients(speed: int) -> None:
+    """What a faster world needs less of is estimated as less, and always as more than it needs."""
+    pairs = [
+        (find_token(*one), find_token(*other))
+        for one in (("bitcoin", "BTC"), ("solana", "SOL"), ("ethereum", "ETH"))
+        for other in (("monero", "XMR"), ("solana", "SOL"), ("base", "ETH"))
+        if one != other
+    ]
+    for row in VENUE_ROWS:
+        for one, other in pairs:
+            needed = Decimal(row.exchange_seconds) / speed
+            needed += _seconds(one.chain, one.chain.confirmations, speed)
+            needed += _seconds(other.chain, PAYOUT_CONFIRMATIONS, speed)
+            told = minutes_of(row, one, other, Decimal(speed)) * 60
+            at_once = minutes_of(row, one, other) * 60
+            assert needed < told <= at_once / speed + 2 * needed + 5
+            assert speed == 1 or told < at_once
 
 
 def _seconds(chain: ChainRow, confirmations: int, speed: int) -> Decimal:

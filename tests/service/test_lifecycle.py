@@ -75,6 +75,23 @@ async def test_a_standard_order_to_its_end(floor: Floor) -> None:
     assert await state(floor, order) == order, "what is finished changes no more"
 
 
+async def test_the_estimate_counts_from_the_deposit(floor: Floor) -> None:
+    order = await floor.create()
+    ((venue, key),) = await legs(floor, order)
+    told = order.eta
+    assert told is not None
+    await floor.work(600)
+    assert (await state(floor, order)).eta == told
+    venue.move(key, LegStatus.CONFIRMING)
+    await floor.work(30)
+    assert (await state(floor, order)).eta == told + Decimal("10.5")
+    for status in (LegStatus.EXCHANGING, LegStatus.FINISHED):
+        venue.move(key, status)
+        await floor.work(120)
+    order = await state(floor, order)
+    assert (order.status, order.eta) == (4, told + Decimal("10.5"))
+
+
 async def test_a_private_order_to_its_end(floor: Floor) -> None:
     order = await floor.create(route="private")
     (first, first_key), (second, second_key) = await legs(floor, order)

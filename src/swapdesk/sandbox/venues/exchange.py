@@ -31,7 +31,7 @@ from swapdesk.sandbox.venues.fixed_rates import (
 )
 from swapdesk.sandbox.venues.moods import closed, latency_of
 from swapdesk.sandbox.venues.node_legs import base_units, instruction_of, report_of
-from swapdesk.sandbox.venues.pricing import Book, book_of, limits_of, minutes_of
+from swapdesk.sandbox.venues.pricing import Book, book_of, limits_of, minutes_of, poll_seconds
 from swapdesk.sandbox.world import WorldToken, provider_of, traded_by, world_tokens
 from swapdesk.service.venues.adapter import (
     FLOATING,
@@ -61,7 +61,6 @@ _Pair = tuple[WorldToken, WorldToken]
 _Amounts = tuple[Decimal, Decimal]
 
 _CLOSED = "the exchange is closed for the moment"
-_FASTEST_POLL, _SLOWEST_POLL, _POLL = 0.2, 10.0, 30.0
 
 
 class SimulatedExchange:
@@ -98,7 +97,7 @@ class SimulatedExchange:
 
     @property
     def poll_seconds(self) -> float:
-        return min(max(_POLL / float(self._speed()), _FASTEST_POLL), _SLOWEST_POLL)
+        return poll_seconds(self._speed())
 
     def supports(self, token_in: Token, token_out: Token) -> bool:
         first, second = token_in.id, token_out.id
@@ -145,7 +144,7 @@ class SimulatedExchange:
             return out_of_bounds
         if amounts[1] <= 0:
             return Unavailable("the amount is too small to be paid out", limits)
-        minutes = minutes_of(self._row, *pair)
+        minutes = minutes_of(self._row, *pair, self._speed())
         if not terms.fixed:
             return VenueQuote(*amounts, minutes, limits)
         rate = self._rate(pair, amounts, terms, now)

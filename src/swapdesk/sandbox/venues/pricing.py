@@ -24,6 +24,9 @@ _PERCENT = Decimal("0.01")
 _JITTER = Decimal(3)
 _LEAST_RANGE = 20
 _SHORTEST, _LONGEST = Decimal(9), Decimal(21)
+_FASTEST_POLL, _SLOWEST_POLL, _POLL = 0.2, 10.0, 30.0
+_LOOKS = 4
+"""Steps of a leg, each of which is seen at the next look."""
 
 
 def _asset(token: WorldToken) -> AssetRow:
@@ -142,15 +145,32 @@ def limits_of(venue: VenueRow, token_in: WorldToken) -> VenueLimits:
     )
 
 
-def minutes_of(venue: VenueRow, token_in: WorldToken, token_out: WorldToken) -> Decimal:
-    """The estimate an exchange gives, which is more than it needs; 9 to 21 minutes."""
-    seconds = (
-        _confirming(token_in.chain, token_in.chain.confirmations)
-        + venue.exchange_seconds
-        + _confirming(token_out.chain, PAYOUT_CONFIRMATIONS)
+def minutes_of(
+    venue: VenueRow, token_in: WorldToken, token_out: WorldToken, speed: Decimal = Decimal(1)
+) -> Decimal:
+    """The estimate an exchange gives from the deposit on, in minutes of sandbox time, which is
+    more than it needs: 9 to 21 where the world runs at speed 1. A faster world needs less of
+    them, but for slots, which ignore the speed, and for looking again, which has its shortest
+    time."""
+    phases = (
+        (token_in.chain, _confirming(token_in.chain, token_in.chain.confirmations)),
+        (token_out.chain, _confirming(token_out.chain, PAYOUT_CONFIRMATIONS)),
     )
+    seconds = venue.exchange_seconds + sum(one for _, one in phases)
     minutes = ROUGH.multiply(ROUGH.divide(Decimal(seconds), Decimal(60)), venue.caution)
-    return min(max(_cut(minutes, 0, ROUND_CEILING), _SHORTEST), _LONGEST)
+    usual = min(max(_cut(minutes, 0, ROUND_CEILING), _SHORTEST), _LONGEST)
+    if speed <= 1:
+        return ROUGH.divide(usual, speed)
+    slots = sum(one for chain, one in phases if chain.beat == "slots")
+    unmoved = ROUGH.multiply(Decimal(slots), venue.caution) + _LOOKS * Decimal(poll_seconds(speed))
+    gained = 1 - ROUGH.divide(Decimal(1), speed)
+    rest = ROUGH.divide(ROUGH.multiply(unmoved, gained), Decimal(60))
+    return _cut(ROUGH.divide(usual, speed) + rest, 2, ROUND_CEILING)
+
+
+def poll_seconds(speed: Decimal) -> float:
+    """Seconds between two looks at a leg."""
+    return min(max(_POLL / float(speed), _FASTEST_POLL), _SLOWEST_POLL)
 
 
 def _confirming(chain: ChainRow, confirmations: int) -> int:

@@ -136,7 +136,7 @@ class Presentation:
             out_token_id=row.token_out_id,
             in_token=token_in,
             out_token=token_out,
-            eta=row.minutes,
+            eta=_eta(row),
             hash_url=link,
             in_transaction_out_hash=None if private else payout_hash,
             out_transaction_out_hash=payout_hash if private else None,
@@ -180,6 +180,16 @@ def _text(row: StoredOrder, name: str) -> str | None:
 def _amount(row: StoredOrder, name: str) -> Decimal | None:
     value = _text(row, name)
     return None if value is None else Decimal(value)
+
+
+def _eta(row: StoredOrder) -> Decimal:
+    """Minutes from creation to the expected end (spec: Order.eta). An estimate counts from the
+    deposit: the time that this took to come is added once it is seen."""
+    deposited = _time(row, "deposited")
+    if deposited is None:
+        return row.minutes
+    waited = Decimal(max(0, int((deposited - row.created).total_seconds())))
+    return row.minutes + (waited / 60).quantize(Decimal("0.01"))
 
 
 def _time(row: StoredOrder, name: str) -> datetime | None:

@@ -127,6 +127,9 @@ def _told(
     if amount_out_usd is not None and amount_out != row.amount_out and row.amount_out > 0:
         amount_out_usd = rescaled(amount_out_usd, amount_out, row.amount_out)
     detail = row.detail | _found(row, status, first, second)
+    unseen = row.status <= OrderStatus.WAITING and "deposited" not in detail
+    if unseen and deposit_seen(first):
+        detail["deposited"] = rfc3339(now)
     if status == OrderStatus.FINISHED and "finished" not in detail:
         detail["finished"] = rfc3339(now)
     return replace(changed, amount_out=amount_out, amount_out_usd=amount_out_usd, detail=detail)
