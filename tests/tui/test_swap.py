@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from swapdesk.flows.quotes.quote_wish import QuoteOptions
+from swapdesk.tui.commands.swap import AskQuotes
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
 from tui.desk_run import SIZES, Market
@@ -242,3 +244,21 @@ async def test_a_hostile_catalogue_name_is_text(market: Market) -> None:
         await run.ready()
         await run.type("1 [red]x[/red] eth")
         await run.see('No token is called "[red]x[/red]"')
+
+
+async def test_the_help_says_what_asking_costs(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        for options, line, cost in (
+            (QuoteOptions(), "0.5 btc eth", "1 quote"),
+            (QuoteOptions(fixed=True), "0.5 btc eth", "2 quotes"),
+            (QuoteOptions(fixed=True), "=2 btc eth", "1 quote"),
+        ):
+            run.app.session.quote_options = options
+            await run.press("escape")
+            await run.type(line)
+            await run.settle(lambda: "ask for quotes" in run.text, "the verb")
+            screen = run.screen(SwapScreen)
+            asked = next(verb for verb, _ in screen._working() if verb is AskQuotes)
+            row = screen._help_row(asked, screen.verb_standing(asked))
+            assert row.text == f"Ask for the quotes of every route; {cost}."

@@ -104,9 +104,9 @@ class VerbScreen(Screen[None]):
         from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpOverlay
         from swapdesk.tui.widgets.widget_help import widget_help
 
-        working = [verb for verb, _ in self._working()]
-        here = [self._help_row(verb) for verb in working if not verb.EVERYWHERE]
-        everywhere = [self._help_row(verb) for verb in working if verb.EVERYWHERE]
+        working = list(self._working())
+        here = [self._help_row(*one) for one in working if not one[0].EVERYWHERE]
+        everywhere = [self._help_row(*one) for one in working if one[0].EVERYWHERE]
         self.app.push_screen(
             HelpOverlay(
                 [
@@ -117,10 +117,10 @@ class VerbScreen(Screen[None]):
             )
         )
 
-    def _help_row(self, verb: type[Command]) -> HelpRow:
+    def _help_row(self, verb: type[Command], standing: Standing) -> HelpRow:
         from swapdesk.tui.widgets.help_overlay import HelpRow
 
-        return HelpRow(self._shown_key(verb), verb.help())
+        return HelpRow(self._shown_key(verb), verb.help(standing))
 
     def _shown_key(self, verb: type[Command]) -> str:
         """The key of a verb as it is written, in the keymap that is on."""
@@ -145,7 +145,7 @@ class VerbScreen(Screen[None]):
         from swapdesk.tui.widgets.palette_overlay import PaletteEntry
 
         verbs = [
-            PaletteEntry(verb.id(), verb.text(), verb.help(), self._shown_key(verb))
+            PaletteEntry(verb.id(), verb.text(), verb.help(standing), self._shown_key(verb))
             for verb, standing in self._working()
             if not standing.locked and verb.id() != "palette"
         ]

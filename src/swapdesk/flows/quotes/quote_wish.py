@@ -5,7 +5,7 @@ Sources: spec: Quotes; wire decisions 2.5, 2.6 and 8 ("Quotes").
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from typing import Any
 
@@ -59,6 +59,10 @@ class LegFilter:
         return bool(self.only or self.without)
 
 
+_TO_RECEIVE = {"fixed": True, "floating": False}
+"""A rate that may move cannot promise an amount (spec: GET /quotes, amountType)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuoteOptions:
     """How quotes are asked for, whatever the tokens. Raises WishRefused.
@@ -103,6 +107,21 @@ class QuoteOptions:
     def options(self) -> QuoteOptions:
         """The options alone, without tokens and amount."""
         return QuoteOptions(**{one.name: getattr(self, one.name) for one in fields(QuoteOptions)})
+
+    @property
+    def rates(self) -> tuple[bool, ...]:
+        """``fixed`` of each call that a question takes."""
+        return (*((False,) if self.floating else ()), *((True,) if self.fixed else ()))
+
+    @property
+    def cost(self) -> int:
+        """Calls of the quote budget."""
+        return len(self.rates)
+
+    @property
+    def to_receive(self) -> QuoteOptions:
+        """The same of a question that states what is to be received."""
+        return replace(self.options, **_TO_RECEIVE)
 
     @property
     def leg_filters(self) -> dict[str, list[str]]:
@@ -179,9 +198,8 @@ class QuoteWish(QuoteOptions):
 
     def __post_init__(self) -> None:
         if self.receive:
-            # A rate that may move cannot promise an amount (spec: GET /quotes, amountType).
-            object.__setattr__(self, "fixed", True)
-            object.__setattr__(self, "floating", False)
+            for name, value in _TO_RECEIVE.items():
+                object.__setattr__(self, name, value)
         super().__post_init__()
         if self.private_send and self.receive:
             raise WishRefused("receive", "A private send states what is sent.")
@@ -224,16 +242,6 @@ class QuoteWish(QuoteOptions):
         types = self.route_types
         alone = self.private_send or not self.floating
         return not alone and (not types or RouteType.DEX in types)
-
-    @property
-    def rates(self) -> tuple[bool, ...]:
-        """``fixed`` of each call this question takes."""
-        return (*((False,) if self.floating else ()), *((True,) if self.fixed else ()))
-
-    @property
-    def cost(self) -> int:
-        """Calls of the quote budget."""
-        return len(self.rates)
 
     def with_options(self, options: QuoteOptions) -> QuoteWish:
         """The same tokens and amount, asked for otherwise."""

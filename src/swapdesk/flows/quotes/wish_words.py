@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.quotes.quote_wish import LegFilter, QuoteOptions, QuoteWish
+from swapdesk.flows.quotes.quote_wish import LegFilter, QuoteOptions
 
 
 def options_in_words(options: QuoteOptions) -> str:
@@ -28,9 +28,9 @@ def options_in_words(options: QuoteOptions) -> str:
     return ", ".join(parts)
 
 
-def cost_in_words(wish: QuoteWish) -> str:
+def cost_in_words(asked: QuoteOptions) -> str:
     """``1 quote``, ``2 quotes``."""
-    return "1 quote" if wish.cost == 1 else f"{wish.cost} quotes"
+    return "1 quote" if asked.cost == 1 else f"{asked.cost} quotes"
 
 
 def _leg(name: str, leg: LegFilter) -> list[str]:

@@ -65,10 +65,10 @@ class Command:
         return f"do_{cls.id().replace('-', '_')}"
 
     @classmethod
-    def help(cls) -> str:
-        """The help sentence: the first line of the docstring."""
-        text = inspect.cleandoc(cls.__doc__ or cls.VERB)
-        return text.splitlines()[0]
+    def help(cls, standing: Standing = READY) -> str:
+        """The help sentence: the first line of the docstring, and what it costs now."""
+        text = inspect.cleandoc(cls.__doc__ or cls.VERB).splitlines()[0]
+        return f"{text.rstrip('.')}; {standing.cost}." if standing.cost else text
 
     @classmethod
     def shown_key(cls) -> str:

@@ -16,7 +16,7 @@ class Create(Command):
 
 
 class NewQuote(Command):
-    """Ask again for this route; it costs one quote and what was typed is kept."""
+    """Ask again for this route and keep what was typed."""
 
     KEY = "r,ctrl+r"
     IN_FIELDS: ClassVar[str] = "ctrl+r"

@@ -56,7 +56,7 @@ class RawJson(Command):
 
 
 class Refresh(Command):
-    """Read this order again; it costs one read."""
+    """Read this order again."""
 
     KEY = "r"
     VERB = "refresh"

@@ -58,7 +58,7 @@ class ExportRows(Command):
 
 
 class Refresh(Command):
-    """Read the list of the service again; it costs one read."""
+    """Read the list of the service again."""
 
     KEY = "r"
     VERB = "refresh"

@@ -34,14 +34,14 @@ class SortRows(Command):
 
 
 class FixedToo(Command):
-    """Fixed rates beside the floating ones; it costs one quote."""
+    """Fixed rates beside the floating ones."""
 
     KEY = "f"
     VERB = "fixed too"
 
 
 class Refresh(Command):
-    """Ask again for all routes; each kind of rate costs one quote."""
+    """Ask again for all routes."""
 
     KEY = "r"
     VERB = "refresh"

@@ -6,7 +6,7 @@ from swapdesk.tui.commands.command import Command
 
 
 class AskQuotes(Command):
-    """Ask for the quotes of every route; one call."""
+    """Ask for the quotes of every route."""
 
     KEY = "enter"
     VERB = "ask for quotes"

@@ -45,8 +45,7 @@ class SwapScreen(SwapView):
             return signing_standing(None if self.line.value else self.signing)
         if verb is AskQuotes:
             if self.session.ready and self._read.complete:
-                both = self._options.fixed and self._options.floating
-                return Standing(cost="2 quotes" if both and not self._read.receive else "1 quote")
+                return Standing(cost=self._cost())
             return HIDDEN
         if verb is OtherChain:
             several = self._read.several
@@ -100,6 +99,12 @@ class SwapScreen(SwapView):
         from swapdesk.flows.quotes.quote_wish import PLAIN
 
         return self.session.quote_options or PLAIN
+
+    def _cost(self) -> str:
+        from swapdesk.flows.quotes.wish_words import cost_in_words
+
+        options = self._options
+        return cost_in_words(options.to_receive if self._read.receive else options)
 
     def do_new_swap(self) -> None:
         self.begin(private=False)
