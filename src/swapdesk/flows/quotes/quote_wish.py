@@ -59,10 +59,6 @@ class LegFilter:
         return bool(self.only or self.without)
 
 
-_TO_RECEIVE = {"fixed": True, "floating": False}
-"""A rate that may move cannot promise an amount (spec: GET /quotes, amountType)."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class QuoteOptions:
     """How quotes are asked for, whatever the tokens. Raises WishRefused.
@@ -120,8 +116,9 @@ class QuoteOptions:
 
     @property
     def to_receive(self) -> QuoteOptions:
-        """The same of a question that states what is to be received."""
-        return replace(self.options, **_TO_RECEIVE)
+        """The same of a question that states what is to be received: a rate that may move cannot
+        promise it (spec: GET /quotes, amountType)."""
+        return replace(self.options, fixed=True, floating=False)
 
     @property
     def leg_filters(self) -> dict[str, list[str]]:
@@ -198,8 +195,9 @@ class QuoteWish(QuoteOptions):
 
     def __post_init__(self) -> None:
         if self.receive:
-            for name, value in _TO_RECEIVE.items():
-                object.__setattr__(self, name, value)
+            rates = self.to_receive
+            object.__setattr__(self, "fixed", rates.fixed)
+            object.__setattr__(self, "floating", rates.floating)
         super().__post_init__()
         if self.private_send and self.receive:
             raise WishRefused("receive", "A private send states what is sent.")
