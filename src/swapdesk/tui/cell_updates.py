@@ -36,13 +36,24 @@ class CellsUpdate(ChopsUpdate):
 
 
 class CellCompositor(Compositor):
-    """A compositor whose partial updates are :class:`CellsUpdate`."""
+    """A compositor whose partial updates are :class:`CellsUpdate`, of strips that are freed once
+    nothing shows them."""
 
     def render_partial_update(self) -> ChopsUpdate | None:
         update = super().render_partial_update()
         if update is None:
             return None
+        for y in {y for y, _, _ in update.spans}:
+            for strip in update.chops[y].values():
+                if strip is not None:
+                    _let_go(strip)
         return CellsUpdate(update.chops, update.spans, update.chop_ends)
+
+
+def _let_go(strip: Strip) -> None:
+    """Take back what a strip remembers of being cut at its own end: itself. It would wait for a
+    collection of garbage, and rows that change many times a second are megabytes a minute."""
+    strip._divide_cache.clear()
 
 
 def _part(strip: Strip, start: int, first: int, last: int) -> tuple[int, Strip]:
