@@ -16,8 +16,8 @@ from swapdesk.flows.orders.order_export import (
     write_export,
 )
 from swapdesk.tui.widgets.export_overlay import ExportOverlay
-from swapdesk.tui.widgets.line_table import MARGIN
 from swapdesk.tui.widgets.spoken_overlay import SpokenOverlay
+from swapdesk.tui.widgets.table_view import MARGIN
 
 if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder

@@ -29,9 +29,10 @@ from swapdesk.tui.screens.quote_facts import (
 )
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span
-from swapdesk.tui.widgets.line_table import MARGIN, LineTable
+from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.quote_table import compared_symbol, quote_columns, quote_rows, unusable_at
 from swapdesk.tui.widgets.record_view import RecordView
+from swapdesk.tui.widgets.table_view import MARGIN
 from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
 from swapdesk.tui.widgets.waterfall_view import WaterfallView
 from swapdesk.tui.widgets.ways_view import WaysView

@@ -3,14 +3,21 @@ are laid out anew, and it is painted from the first of them on."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.style import Style
 from textual.app import App
+from textual.geometry import Region
 from textual.strip import Strip
 
 from swapdesk.tui.lines_view import changed_cells
 from swapdesk.tui.painting import Stroke, paint, paints_by_parts
 from swapdesk.tui.spans import Line, width_of
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout, TableRow
+from swapdesk.tui.widgets.table_view import TableView
+
+Change = tuple[int, TableRow | None, TableRow | None]
+"""A place in a table, what stood there and what stands there now."""
 
 KEPT = 128
 """Rows that are remembered: more than a screen has."""
@@ -120,6 +127,17 @@ class LaidRows:
         if known is None or known.row is not row:
             known = self._keep(LaidRow(row, layout.pieces(row, width)))
         return known
+
+    def regions(
+        self, changes: Iterable[Change], layout: TableLayout, view: TableView
+    ) -> list[Region]:
+        """What is to be painted of rows that stand in the place of others."""
+        regions: list[Region] = []
+        for at, before, row in changes:
+            if view.shows(at):
+                changed = self.replaced(before, row, layout, view.row_width)
+                regions += [view.cells(at, *changed)] if changed else []
+        return regions
 
     def replaced(
         self, before: TableRow | None, row: TableRow | None, layout: TableLayout, width: int

@@ -20,11 +20,11 @@ from swapdesk.tui.glyphs import CURSOR
 from swapdesk.tui.painting import paint, selected_style
 from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule, wrapped
 from swapdesk.tui.widgets.keyed_rows import KeyedRows
-from swapdesk.tui.widgets.laid_rows import LaidRows
+from swapdesk.tui.widgets.laid_rows import Change, LaidRows
 from swapdesk.tui.widgets.row_message import RowMessage
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout, TableRow
+from swapdesk.tui.widgets.table_view import MARGIN, TableView
 
-MARGIN = 2
 _END = 10**9
 
 
@@ -78,8 +78,8 @@ class LineTable(ScrollView, can_focus=True):
         self._empty = line_of(empty, "muted")
         self._rows = KeyedRows()
         self._laid_rows = LaidRows()
-        self._base: Style | None = None
-        """The style below the rows while they are drawn together."""
+        self._drawing: tuple[Style, TableView] | None = None
+        """The style below the rows and where they stand, while they are drawn together."""
 
     # what stands in the table
 
@@ -104,9 +104,14 @@ class LineTable(ScrollView, can_focus=True):
 
     def visible_keys(self) -> list[str]:
         """Keys of the rows that are on the screen now."""
-        top = int(self.scroll_offset.y)
-        room = max(0, self.size.height - self.head_height)
-        return [row.key for row in self.rows[top : top + room]]
+        view = self.view
+        return [row.key for row in self.rows[view.top : view.top + view.room]]
+
+    @property
+    def view(self) -> TableView:
+        """What is on the screen now."""
+        size = self.size
+        return TableView(size.width, size.height, int(self.scroll_offset.y), self.head_height)
 
     def set_columns(self, columns: Sequence[Column]) -> None:
         """Other columns or heads; the rows stay."""
@@ -129,7 +134,8 @@ class LineTable(ScrollView, can_focus=True):
         """
         before, kept, old_cursor = self.rows, self.cursor_key, self._rows.cursor
         self._rows.replace(rows)
-        widths = self._layout.placed(self._width) if self._width > 0 else []
+        width = self.size.width - 2 * MARGIN
+        places = self._layout.arrangement(width) if width > 0 else None
         if measured is not None:
             self._layout = measured
         else:
@@ -137,7 +143,7 @@ class LineTable(ScrollView, can_focus=True):
             for row in self.rows:
                 self._layout.measure(row)
         if self.is_mounted:
-            moved = self._width <= 0 or widths != self._layout.placed(self._width)
+            moved = places is None or places != self._layout.arrangement(width)
             self._fit()
             if moved or bool(before) != bool(self.rows):
                 self.refresh()
@@ -149,13 +155,22 @@ class LineTable(ScrollView, can_focus=True):
 
     def update_row(self, row: TableRow) -> None:
         """Replace the row of the same key in place; :class:`KeyError` when there is none."""
-        at = self._rows.at(row.key)
-        before, stood = self._rows[at], self._rows.cursor
-        self._rows.put(row)
-        if self._layout.measure(row, before) or self._rows.cursor != stood:
+        self.update_rows([row])
+
+    def update_rows(self, rows: Iterable[TableRow]) -> None:
+        """As :meth:`update_row`, for rows that change together."""
+        stood, moved = self._rows.cursor, False
+        changes: list[Change] = []
+        for row in rows:
+            at = self._rows.at(row.key)
+            before = self._rows[at]
+            self._rows.put(row)
+            moved = self._layout.measure(row, before) or moved
+            changes.append((at, self.laid(before), self.laid(row)))
+        if moved or self._rows.cursor != stood:
             self.refresh()
-            return
-        self._repaint(at, self.laid(before), self.laid(row))
+        else:
+            self._repaint(changes)
 
     def move_to(self, key: str) -> bool:
         """Put the cursor on a row; False when the key is not there or cannot be selected."""
@@ -173,18 +188,18 @@ class LineTable(ScrollView, can_focus=True):
             self._put_cursor(target)
 
     def action_half_page(self, direction: int) -> None:
-        self.action_move(direction * max(1, (self.size.height - self.head_height) // 2))
+        self.action_move(direction * max(1, self.view.room // 2))
 
     def action_page(self, direction: int) -> None:
-        self.action_move(direction * max(1, self.size.height - self.head_height - 1))
+        self.action_move(direction * max(1, self.view.room - 1))
 
     def action_choose(self) -> None:
         if self.cursor_key is not None:
             self.post_message(self.Chosen(self, self.cursor_key))
 
     def on_click(self, event: events.Click) -> None:
-        at = int(self.scroll_offset.y) + event.y - self.head_height
-        if event.y >= self.head_height and at < len(self._rows) and self._rows[at].selectable:
+        at = self.view.row_at(event.y)
+        if at is not None and at < len(self._rows) and self._rows[at].selectable:
             self._put_cursor(at)
 
     # drawing
@@ -200,24 +215,25 @@ class LineTable(ScrollView, can_focus=True):
         return self.head_height + max(1, len(self._rows))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        # What is below the rows is asked of every ancestor: once, not for each row.
-        self._base = self.rich_style
+        # All of it is asked of every ancestor: once, not for each row.
+        self._drawing = self.rich_style, self.view
         try:
             return super().render_lines(crop)
         finally:
-            self._base = None
+            self._drawing = None
 
     def render_line(self, y: int) -> Strip:
-        base, width = self._base or self.rich_style, self.size.width
-        at = self._at(y)
+        base, view = self._drawing or (self.rich_style, self.view)
+        at = view.row_at(y)
         edge = [Span(" " * MARGIN)]
         if at is not None and at == self._rows.cursor and self._shows_cursor:
             edge, base = [Span(CURSOR, "accent"), Span(" ")], base + selected_style(self.app)
-        row = self.laid(self._rows[at]) if at is not None else None
+        row = self.laid(self._rows[at]) if at is not None and at < len(self._rows) else None
         if isinstance(row, Row):
-            laid = self._laid_rows.laid(row, self._layout, width - 2 * MARGIN)
-            return laid.painted(self.app, edge, width, base)
-        return paint(self.app, [*edge, *self._line_at(y)], width, base)
+            laid = self._laid_rows.laid(row, self._layout, view.row_width)
+            return laid.painted(self.app, edge, view.width, base)
+        line = self._layout.row_line(row, view.row_width) if row else self._line_beside(y, view)
+        return paint(self.app, [*edge, *line], view.width, base)
 
     @property
     def _shows_cursor(self) -> bool:
@@ -230,26 +246,13 @@ class LineTable(ScrollView, can_focus=True):
     def on_blur(self) -> None:
         self._refresh_row(self._rows.cursor)
 
-    @property
-    def _width(self) -> int:
-        return self.size.width - 2 * MARGIN
-
-    def _at(self, y: int) -> int | None:
-        """Which row stands there."""
-        at = int(self.scroll_offset.y) + y - self.head_height
-        return at if y >= self.head_height and at < len(self._rows) else None
-
-    def _line_at(self, y: int) -> Line:
-        if self._heads and y == 0:
-            return self._layout.head(self._width)
-        if self._head_rule and y == 1:
-            return rule(self._width)
-        at = self._at(y)
-        if at is not None:
-            return self._layout.row_line(self._rows[at], self._width)
-        said = [] if self._rows else wrapped(self._empty, self._width)
-        below = y - self.head_height
-        return fill(said[below], self._width) if below < len(said) else []
+    def _line_beside(self, y: int, view: TableView) -> Line:
+        """A line that is no row: a head, the rule below it, or why there are no rows."""
+        if y < view.head:
+            return rule(view.row_width) if y else self._layout.head(view.row_width)
+        said = [] if self._rows else wrapped(self._empty, view.row_width)
+        below = y - view.head
+        return fill(said[below], view.row_width) if below < len(said) else []
 
     def laid(self, row: TableRow) -> TableRow:
         """The row with its cells, for a table that lays out the rows in view only."""
@@ -263,28 +266,25 @@ class LineTable(ScrollView, can_focus=True):
                 self.refresh(layout=True)
 
     def _repaint_changes(self, before: Sequence[TableRow], old_cursor: int) -> None:
-        top = int(self.scroll_offset.y)
-        for at in range(top, top + max(0, self.size.height - self.head_height)):
+        view = self.view
+        changes: list[Change] = []
+        for at in range(view.top, view.top + view.room):
             old = self.laid(before[at]) if at < len(before) else None
             new = self.laid(self._rows[at]) if at < len(self._rows) else None
             if (at == old_cursor) != (at == self._rows.cursor):
                 self._refresh_row(at)
             else:
-                self._repaint(at, old, new)
+                changes.append((at, old, new))
+        self._repaint(changes)
 
-    def _repaint(self, at: int, old: TableRow | None, new: TableRow | None) -> None:
-        size, y = self.size, at - int(self.scroll_offset.y) + self.head_height
-        if not self.head_height <= y < size.height:
-            return
-        changed = self._laid_rows.replaced(old, new, self._layout, size.width - 2 * MARGIN)
-        if changed is not None:
-            start, end = changed
-            self.refresh(Region(MARGIN + start, y, end - start, 1))
+    def _repaint(self, changes: Iterable[Change]) -> None:
+        if regions := self._laid_rows.regions(changes, self._layout, self.view):
+            self.refresh(*regions)
 
     def _refresh_row(self, at: int) -> None:
-        y = at - int(self.scroll_offset.y) + self.head_height
-        if at >= 0 and self.head_height <= y < self.size.height:
-            self.refresh(Region(0, y, self.size.width, 1))
+        view = self.view
+        if view.shows(at):
+            self.refresh(view.row(at))
 
     # the cursor
 
@@ -299,12 +299,11 @@ class LineTable(ScrollView, can_focus=True):
         self.post_message(self.Highlighted(self, self._rows[at].key))
 
     def _show_cursor(self) -> None:
-        room = self.size.height - self.head_height
-        cursor = self._rows.cursor
-        if cursor < 0 or room <= 0:
+        view, cursor = self.view, self._rows.cursor
+        if cursor < 0 or view.room <= 0:
             return
-        top, first = int(self.scroll_offset.y), self._rows.group_top(room)
-        if first < top:
+        first = self._rows.group_top(view.room)
+        if first < view.top:
             self.scroll_to(y=first, animate=False, immediate=True)
-        elif cursor >= top + room:
-            self.scroll_to(y=cursor - room + 1, animate=False, immediate=True)
+        elif cursor >= view.top + view.room:
+            self.scroll_to(y=cursor - view.room + 1, animate=False, immediate=True)

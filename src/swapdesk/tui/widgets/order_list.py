@@ -106,15 +106,23 @@ class OrderList(LineTable):
         """Draw orders in their place; those out of view when they come into it. False when one
         has its place elsewhere, and all rows are due."""
         visible = set(self.visible_keys())
+        timed: list[TableRow] = []
         for one in tracked:
             known = self._drawn.get(one.service_id)
-            if known is None or known.ended != ended(display_of(one.order)):
+            if known is None:
+                return False
+            same = known.tracked is one
+            if not same and known.ended != ended(display_of(one.order)):
                 return False
             if one.service_id in visible:
-                if known.tracked is not one or not self._timed(known, now):
+                before = known.row
+                if not same or not self._timed(known, now):
                     self._put(one, now)
-            elif known.tracked is not one:
+                elif known.row is not before:
+                    timed.append(known.row)
+            elif not same:
                 self._out_of_view(known, one)
+        self.update_rows(timed)
         return True
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -187,14 +195,13 @@ class OrderList(LineTable):
         self.update_row(row)
 
     def _timed(self, one: Drawn, now: datetime) -> bool:
-        """Draw the time of an unchanged order anew; False when the time changes more than that."""
+        """Put the time of an unchanged order in its row; False when the time changes more."""
         said = one.summary
         time = time_at(said, one.tracked, now) if said is not None else None
         if said is None or time is None or not isinstance(one.row, Row):
             return False
         if time != (one.time or (said.time, said.short_time, said.late)):
             one.row, one.time = row_at(one.row, said, time, wide=self._wide), time
-            self.update_row(one.row)
         return True
 
     def _lay(self, one: Drawn, now: datetime) -> None:

@@ -198,6 +198,10 @@ class TableLayout:
         self._width = width
         return self._placed
 
+    def arrangement(self, width: int) -> tuple[list[tuple[Column, int]], list[int]]:
+        """What the place of every cell depends on."""
+        return self.placed(width), self._placed_for
+
     def head(self, width: int) -> Line:
         """The column heads; heads of numbers end where their column ends, symbol included."""
         line: Line = []
