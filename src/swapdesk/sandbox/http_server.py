@@ -6,6 +6,7 @@ import asyncio
 import base64
 import binascii
 import contextlib
+import logging
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +20,7 @@ CUT = "swapdesk.cut"
 """Name in ``scope["state"]`` of a callable that cuts the connection without another byte."""
 
 SHUTDOWN_SECONDS = 1
+_CUT_OFF = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 PING_SECONDS = 30.0
 PONG_SECONDS = 2 * PING_SECONDS
 """A connection that missed two pings is dropped (wire decisions 6)."""
@@ -49,6 +51,16 @@ def _nonce(key: bytes) -> bool:
         return len(base64.b64decode(key, validate=True)) == 16
     except binascii.Error:
         return False
+
+
+def _tells_a_defect(record: logging.LogRecord) -> bool:
+    """Whether a line of uvicorn is about more than requests that were cut off because the server
+    ends, which it reports as errors with their whole stack."""
+    raised = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(raised, asyncio.CancelledError) or record.msg == _CUT_OFF)
+
+
+logging.getLogger("uvicorn.error").addFilter(_tells_a_defect)
 
 
 class _Server(uvicorn.Server):

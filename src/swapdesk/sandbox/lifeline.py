@@ -8,10 +8,10 @@ travel neither in arguments nor in the environment.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
-import sys
 import threading
 from typing import Any
 
@@ -19,7 +19,7 @@ GRACE_SECONDS = 1.5
 """How long a child may take to end once its starter is gone."""
 
 ORDERS_LIMIT = 64 * 1024
-_STDIN = 0
+_STDIN, _STDOUT = 0, 1
 
 
 def read_orders() -> dict[str, Any]:
@@ -36,9 +36,11 @@ def read_orders() -> dict[str, Any]:
 
 
 def announce(document: dict[str, Any]) -> None:
-    """Tell the starter one thing: ready, or why not."""
-    sys.stdout.write(json.dumps(document) + "\n")
-    sys.stdout.flush()
+    """Tell the starter one thing: ready, or why not. One that is gone hears nothing; the end of
+    its pipe then ends this process."""
+    # Past the buffer of stdout, which would be written once more when the process ends.
+    with contextlib.suppress(BrokenPipeError):
+        os.write(_STDOUT, json.dumps(document).encode() + b"\n")
 
 
 def stop_on_end(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
