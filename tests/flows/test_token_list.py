@@ -112,6 +112,35 @@ def test_a_search_finds_every_row_that_a_walk_finds(
     assert prices == sorted(prices, reverse=True)
 
 
+def slipped(typed: str) -> set[str]:
+    """Every text one missing, extra, wrong or swapped character away."""
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    places = range(len(typed))
+    missing = {typed[:at] + typed[at + 1 :] for at in places}
+    wrong = {typed[:at] + one + typed[at + 1 :] for at in places for one in letters}
+    extra = {typed[:at] + one + typed[at:] for at in [*places, len(typed)] for one in letters}
+    swapped = {
+        typed[:at] + typed[at + 1] + typed[at] + typed[at + 2 :] for at in places[: len(typed) - 1]
+    }
+    return missing | wrong | extra | swapped
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.sampled_from(ROWS), st.data())
+def test_a_slip_finds_every_symbol_that_a_walk_finds(row: TokenRow, data: st.DataObject) -> None:
+    near = sorted(slipped(row.symbol_key))
+    typed = data.draw(st.sampled_from([one for one in near if " " not in one] or ["usdx"]))
+    found = [hit.id for hit in search(LIST, typed, limit=10_000)]
+    whole = walked(typed, None, None)
+    due = []
+    if len(whole) < 8 and 3 <= len(typed) <= 10:
+        words = slipped(typed)
+        due = [one.id for one in ROWS if one.symbol_key in words and one.id not in whole]
+        if row.symbol_key in words:
+            assert row.id in found
+    assert found[len(whole) :] == due
+
+
 def test_a_limit_keeps_the_best() -> None:
     for text in ("u", "eth", "moon inu", "usdc"):
         whole = search(LIST, text, limit=10_000)

@@ -64,6 +64,10 @@ class Column:
         """Numbers of the lines that begin with ``text``, upwards."""
         return self._found(b"\n" + needle(text), 1)
 
+    def ending(self, text: str) -> Iterator[int]:
+        """Numbers of the lines that end with ``text``, upwards."""
+        return self._found(needle(text) + b"\n", 0)
+
     def equal(self, text: str) -> Iterator[int]:
         """Numbers of the lines that are ``text``, upwards."""
         return self._found(b"\n" + needle(text) + b"\n", 1)
