@@ -85,7 +85,7 @@ async def kept(tmp_path: Path) -> AsyncIterator[Kept]:
     assert await one.writes.flush()
     one.told.clear()
     yield one
-    one.writes.finish()
+    await one.writes.finish()
     journal.close()
 
 
@@ -179,7 +179,7 @@ async def test_figures_of_a_state_that_waits_go_with_it(kept: Kept) -> None:
 async def test_figures_that_wait_at_the_end_are_written(kept: Kept) -> None:
     kept.writes.put_figures(Writing(under_way(1, out_amount=Decimal(8)), "stream", False))
     kept.writes.schedule()
-    kept.writes.finish()
+    await kept.writes.finish()
     assert kept.order.out_amount == Decimal(8)
 
 

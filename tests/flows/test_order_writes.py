@@ -17,6 +17,7 @@ import pytest
 from flows.orders import NOW, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog
 from swapdesk.flows.journal.order_writes import SLICE, OrderWrites, Writing
 from swapdesk.flows.tracking.known_orders import LOAD_STEP, KnownOrders
@@ -113,12 +114,83 @@ async def test_what_waits_at_the_end_is_written(journal: Journal) -> None:
     writes = OrderWrites(told, ManualClock(NOW), told.written)  # type: ignore[arg-type]
     writes.put(Writing(order(), "stream", False))
     writes.schedule()
-    writes.finish()
+    await writes.finish()
     await asyncio.sleep(0)
     assert journal.orders.get(order().service_id) is not None
     writes.put(Writing(order(), "stream", False))
     writes.schedule()
     assert writes.pending
+
+
+class Slices(Told):
+    """A log that counts what it is given, and whose first slice waits to be let on."""
+
+    def __init__(self, log: OrderLog, most: int = 99) -> None:
+        super().__init__(log)
+        self.sizes: list[int] = []
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        self.most = most
+
+    def record(self, orders: Any) -> None:
+        given = list(orders)
+        self.sizes.append(len(given))
+        if len(self.sizes) > self.most:
+            raise JournalUnavailable("the disk is full")
+        self.begun.set()
+        assert self.go_on.wait(20)
+        super().record(given)
+
+
+def left_open(journal: Journal, slices: Slices) -> tuple[OrderWrites, list[str]]:
+    """Orders of three slices and a half that are known, with newer figures that wait."""
+    names = [f"{number:022}" for number in range(3 * SLICE + SLICE // 2)]
+    known = [(moved(0, service_id=name), "list", False) for name in names]
+    journal.orders.record(known)  # type: ignore[arg-type]
+    writes = OrderWrites(slices, ManualClock(NOW), slices.written)  # type: ignore[arg-type]
+    for name in names:
+        state = moved(1, service_id=name, eta=Decimal(77))
+        writes.put_figures(Writing(state, "stream", False))
+    return writes, names
+
+
+def with_newest(journal: Journal, names: list[str]) -> list[bool]:
+    kept = [journal.orders.get(name) for name in names]
+    return [one is not None and one.order.eta == Decimal(77) for one in kept]
+
+
+async def test_leaving_writes_in_steps_and_the_loop_goes_on(journal: Journal) -> None:
+    slices = Slices(journal.order_writer())
+    writes, names = left_open(journal, slices)
+    finishing = asyncio.create_task(writes.finish())
+    assert await asyncio.to_thread(slices.begun.wait, 20)
+    # The first slice is not written yet, and this runs on the loop.
+    assert with_newest(journal, names) == [False] * len(names)
+    slices.go_on.set()
+    await finishing
+    assert slices.sizes == [SLICE, SLICE, SLICE, SLICE // 2]
+    assert threading.get_ident() not in slices.threads
+    assert all(with_newest(journal, names))
+
+
+async def test_leaving_that_is_not_waited_for_writes_all_the_same(journal: Journal) -> None:
+    slices = Slices(journal.order_writer())
+    writes, names = left_open(journal, slices)
+    finishing = asyncio.create_task(writes.finish())
+    assert await asyncio.to_thread(slices.begun.wait, 20)
+    finishing.cancel()
+    slices.go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await finishing
+    assert all(with_newest(journal, names))
+
+
+async def test_what_ends_in_the_middle_leaves_whole_slices(journal: Journal) -> None:
+    slices = Slices(journal.order_writer(), most=2)
+    writes, names = left_open(journal, slices)
+    slices.go_on.set()
+    await writes.finish()
+    assert with_newest(journal, names) == [True] * 2 * SLICE + [False] * (len(names) - 2 * SLICE)
+    assert journal.orders.ids() == set(names)
 
 
 async def test_a_locked_journal_is_asked_again(journal: Journal, tmp_path: Path) -> None:

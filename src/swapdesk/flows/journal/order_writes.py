@@ -125,21 +125,42 @@ class OrderWrites:
                 self._written(names)
         return True
 
-    def finish(self) -> None:
-        """Stop, and write what still waits before anything is closed."""
+    async def finish(self) -> None:
+        """Stop, and write what still waits before anything is closed, states before figures. The
+        thread writes; where the caller is not waited for any longer, the rest is written at once.
+        """
         self._finished = True
-        for task in (self._flush, self._collecting):
-            if task is not None:
-                task.cancel()
+        tasks = [task for task in (self._flush, self._collecting) if task is not None]
+        for task in tasks:
+            task.cancel()
         figures = {name: writing for name, (_, writing) in self._figures.items()}
-        pending, self.pending = {**self.pending, **figures}, {}
         self._figures.clear()
-        if not pending:
-            return
         try:
-            self._write(list(pending.values()))
+            # What a flush had in hand waits again once it has heard that it is over.
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            waiting = [*self.pending.values(), *figures.values()]
+            self.pending = {}
+            await self._write_all(waiting)
+
+    async def _write_all(self, waiting: list[Writing]) -> None:
+        done = 0
+        try:
+            while done < len(waiting):
+                part = waiting[done : done + SLICE]
+                await asyncio.shield(asyncio.to_thread(self._write, part))
+                done += SLICE
+        except asyncio.CancelledError:
+            self._write_rest(waiting[done:])
+            raise
         except JournalUnavailable as error:
-            log.error("the journal did not take %d orders: %s", len(pending), error)
+            log.error("the journal did not take %d orders: %s", len(waiting) - done, error)
+
+    def _write_rest(self, waiting: list[Writing]) -> None:
+        try:
+            self._write(waiting)
+        except JournalUnavailable as error:
+            log.error("the journal did not take %d orders: %s", len(waiting), error)
 
     def _write(self, states: list[Writing]) -> None:
         self._log.record((one.order, one.source, one.ended) for one in states)

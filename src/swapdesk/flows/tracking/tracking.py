@@ -160,7 +160,7 @@ class Tracker:
         finally:
             for task in self._tasks:
                 task.cancel()
-            self._writes.finish()
+            await self._writes.finish()
 
     def _take(self, event: StreamEvent) -> None:
         if isinstance(event, OrderSeen):
