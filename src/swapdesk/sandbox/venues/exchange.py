@@ -31,7 +31,8 @@ from swapdesk.sandbox.venues.fixed_rates import (
 )
 from swapdesk.sandbox.venues.moods import closed, latency_of
 from swapdesk.sandbox.venues.node_legs import base_units, instruction_of, report_of
-from swapdesk.sandbox.venues.pricing import Book, book_of, limits_of, minutes_of, poll_seconds
+from swapdesk.sandbox.venues.price_list import Pair, PriceList
+from swapdesk.sandbox.venues.pricing import Book, book_of, poll_seconds
 from swapdesk.sandbox.world import WorldToken, provider_of, traded_by, world_tokens
 from swapdesk.service.venues.adapter import (
     FLOATING,
@@ -57,7 +58,6 @@ from swapdesk.wire.encoding.numbers import (
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
-_Pair = tuple[WorldToken, WorldToken]
 _Amounts = tuple[Decimal, Decimal]
 
 _CLOSED = "the exchange is closed for the moment"
@@ -80,7 +80,7 @@ class SimulatedExchange:
         self._ledger = ledger
         self._speed = speed
         self._provider = provider_of(row)
-        self._limits: dict[str, VenueLimits] = {}
+        self._prices = PriceList(row, market)
 
     @property
     def provider(self) -> SwapProvider:
@@ -108,17 +108,11 @@ class SimulatedExchange:
         """Asked for with every price: a row is looked up by all of its fields."""
         return traded_by(self._row)
 
-    def _limits_of(self, token: WorldToken) -> VenueLimits:
-        known = self._limits.get(token.token_id)
-        if known is None:
-            known = self._limits[token.token_id] = limits_of(self._row, token)
-        return known
-
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
         world_in = _world(token_in)
         if world_in is None or not self.supports(token_in, token_out):
             return None
-        return self._limits_of(world_in)
+        return self._prices.limits(world_in)
 
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
@@ -134,8 +128,8 @@ class SimulatedExchange:
         reason = self._unable(terms)
         if reason is not None:
             return Unavailable(reason)
-        limits = self._limits_of(pair[0])
-        book = book_of(self._market, self._row, *pair, now, terms)
+        limits = self._prices.limits(pair[0])
+        book = self._prices.book(pair, now, terms)
         amounts = _amounts(book, pair, amount, terms)
         if amounts is None:
             return Unavailable("above maximum: this exchange does not hold as much", limits)
@@ -144,7 +138,7 @@ class SimulatedExchange:
             return out_of_bounds
         if amounts[1] <= 0:
             return Unavailable("the amount is too small to be paid out", limits)
-        minutes = minutes_of(self._row, *pair, self._speed())
+        minutes = self._prices.minutes(pair, self._speed())
         if not terms.fixed:
             return VenueQuote(*amounts, minutes, limits)
         rate = self._rate(pair, amounts, terms, now)
@@ -177,14 +171,14 @@ class SimulatedExchange:
             raise Rejected(reason)
         if self._row.requires_refund_address and leg.refund_address is None:
             raise Rejected("this exchange needs a refund address")
-        limits = self._limits_of(pair[0])
+        limits = self._prices.limits(pair[0])
         if not limits.minimum <= leg.amount_in <= limits.maximum:
             raise Rejected("the amount is out of bounds")
         if leg.terms.fixed:
             paid, bought = self._promised(leg, pair, now)
         else:
             paid = _payable(leg.amount_in, pair[0])
-            bought = book_of(self._market, self._row, *pair, now, leg.terms).bought(paid)
+            bought = self._prices.book(pair, now, leg.terms).bought(paid)
         return {
             "venue": self._row.code,
             "key": leg.key,
@@ -203,7 +197,7 @@ class SimulatedExchange:
             "payoutWallet": leg.payout_wallet,
         }
 
-    def _promised(self, leg: LegOrder, pair: _Pair, now: datetime) -> _Amounts:
+    def _promised(self, leg: LegOrder, pair: Pair, now: datetime) -> _Amounts:
         """The amounts of a fixed rate that holds. Raises Rejected when it does not."""
         given = given_at(leg.rate or "")
         if leg.rate is None or given is None or given > now:
@@ -219,7 +213,7 @@ class SimulatedExchange:
             raise Rejected("there is no such fixed rate")
         return amounts
 
-    def _rate(self, pair: _Pair, amounts: _Amounts, terms: Terms, at: datetime) -> str:
+    def _rate(self, pair: Pair, amounts: _Amounts, terms: Terms, at: datetime) -> str:
         ids = (pair[0].token_id, pair[1].token_id)
         return rate_name(self._market.seed, self._row.code, ids, amounts, terms, at)
 
@@ -233,7 +227,7 @@ class SimulatedExchange:
             return "this exchange takes no partner markup"
         return None
 
-    def _pair(self, token_in: Token, token_out: Token) -> _Pair | None:
+    def _pair(self, token_in: Token, token_out: Token) -> Pair | None:
         world_in, world_out = _world(token_in), _world(token_out)
         if world_in is None or world_out is None or not self.supports(token_in, token_out):
             return None
@@ -272,7 +266,7 @@ def _world(token: Token) -> WorldToken | None:
     return world_tokens().get(token.id)
 
 
-def _amounts(book: Book, pair: _Pair, amount: Decimal, terms: Terms) -> _Amounts | None:
+def _amounts(book: Book, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:
     """Amounts in and out; None when the exchange does not hold what shall be received.
 
     What is received is paid out to the last unit of the token, never less.

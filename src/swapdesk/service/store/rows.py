@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import asdict, fields
+from collections.abc import Callable
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -30,6 +31,7 @@ _FLAGS = frozenset({"fixed", "receive", "requires_refund_address", "filtered"})
 
 QUOTE_COLUMNS = tuple(field.name for field in fields(StoredQuote))
 ORDER_COLUMNS = tuple(field.name for field in fields(StoredOrder))
+_CHOICES = tuple(field.name for field in fields(RouteChoice))
 
 
 def micros(moment: datetime) -> int:
@@ -48,7 +50,12 @@ def amount_key(amount: Decimal) -> str:
 
 def values_of(record: StoredQuote | StoredOrder, columns: tuple[str, ...]) -> dict[str, Any]:
     """Column values of a record, by name."""
-    return {name: _stored(name, getattr(record, name)) for name in columns}
+    values: dict[str, Any] = {}
+    for name in columns:
+        value = getattr(record, name)
+        write = _WRITTEN.get(name)
+        values[name] = value if value is None or write is None else write(value)
+    return values
 
 
 def quote_of(row: sqlite3.Row) -> StoredQuote:
@@ -57,22 +64,6 @@ def quote_of(row: sqlite3.Row) -> StoredQuote:
 
 def order_of(row: sqlite3.Row) -> StoredOrder:
     return StoredOrder(**{name: _loaded(name, row[name]) for name in ORDER_COLUMNS})
-
-
-def _stored(name: str, value: Any) -> Any:
-    if value is None:
-        return None
-    if name in _TIMES:
-        return micros(value)
-    if name in _AMOUNTS:
-        return format(value, "f")
-    if name == "legs":
-        return ",".join(value)
-    if name == "choice":
-        value = _plain_choice(value)
-    if name in ("detail", "rates", "choice", "plan"):
-        return json.dumps(value, separators=(",", ":"), sort_keys=True)
-    return value
 
 
 def _loaded(name: str, value: Any) -> Any:
@@ -95,10 +86,14 @@ def _loaded(name: str, value: Any) -> Any:
     return value
 
 
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
 def _plain_choice(choice: RouteChoice) -> dict[str, Any]:
     """What was asked, and nothing that was not."""
-    usual = asdict(EVERY_ROUTE)
-    asked = {name: value for name, value in asdict(choice).items() if value != usual[name]}
+    values = ((name, getattr(choice, name)) for name in _CHOICES)
+    asked = {name: value for name, value in values if value != getattr(EVERY_ROUTE, name)}
     if "deviation_threshold" in asked:
         asked["deviation_threshold"] = format(asked["deviation_threshold"], "f")
     return asked
@@ -113,3 +108,13 @@ def _choice(asked: dict[str, Any]) -> RouteChoice:
     if "deviation_threshold" in values:
         values["deviation_threshold"] = Decimal(values["deviation_threshold"])
     return RouteChoice(**values)
+
+
+_WRITTEN: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(_TIMES, micros),
+    **dict.fromkeys(_AMOUNTS, lambda amount: format(amount, "f")),
+    **dict.fromkeys(("detail", "rates", "plan"), _json),
+    "legs": ",".join,
+    "choice": lambda choice: _json(_plain_choice(choice)),
+}
+"""How the columns are written that SQLite does not take as they are."""

@@ -19,6 +19,7 @@ from decimal import (
     InvalidOperation,
     Overflow,
 )
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from swapdesk.wire.encoding.readers import reader, refusal
@@ -246,7 +247,12 @@ def quantize(amount: Decimal, decimals: int, *, up: bool) -> Decimal:
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     if not amount.is_finite() or abs(amount.adjusted()) > 2 * MAGNITUDE_LIMIT:
         raise NumberError("is too large or too small")
-    return amount.quantize(Decimal(1).scaleb(-decimals), rounding=rounding, context=_WIDE)
+    return amount.quantize(_unit(decimals), rounding=rounding, context=_WIDE)
+
+
+@lru_cache(64)
+def _unit(decimals: int) -> Decimal:
+    return Decimal(1).scaleb(-decimals)
 
 
 def short(amount: Decimal) -> Decimal:
