@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import random
-import ssl
 from dataclasses import replace
 
 import httpx
@@ -13,7 +12,6 @@ import pytest
 
 from client.rude_server import EagerClock, Request, RudeServer, answer, drip, raw, reset, silence
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.certificates import certificates
 from swapdesk.client.credentials import Credentials, CredentialsError, OriginAuth, service_url
 from swapdesk.client.errors import (
     AccessError,
@@ -531,11 +529,3 @@ async def test_any_httpx_transport_can_stand_in_for_the_network() -> None:
     )
     async with api:
         assert (await api.get_order("abc")).service_id == "abc"
-
-
-def test_plain_http_reads_no_authorities_and_trusts_none() -> None:
-    context = certificates(httpx.URL("http://127.0.0.1:8080/v2"))
-    assert isinstance(context, ssl.SSLContext)
-    assert context.get_ca_certs() == []
-    assert context.verify_mode is ssl.CERT_REQUIRED
-    assert certificates(httpx.URL("https://api.example/v2")) is True

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from swapdesk.client.certificates import certificates
+from swapdesk.certificates import certificates
 from swapdesk.client.credentials import is_loopback
 from swapdesk.client.errors import (
     Answered,

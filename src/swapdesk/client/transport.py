@@ -18,8 +18,8 @@ from urllib.parse import urlencode
 import httpx
 
 from swapdesk import __version__
+from swapdesk.certificates import certificates
 from swapdesk.client.attempt_progress import AttemptProgress
-from swapdesk.client.certificates import certificates
 from swapdesk.client.credentials import Credentials, OriginAuth, service_url
 from swapdesk.client.errors import AnswerRefused, ClientError, RequestRefused, Unreachable
 from swapdesk.client.exchange_log import Attempt, ExchangeLog

@@ -96,13 +96,17 @@ def find_running(directory: Path, *, seconds: float = 2.0) -> ReadyLine | None:
     ready = read_run_file(directory)
     if ready is None:
         return None
-    import httpx  # on use: who only starts a sandbox needs no client
+    # On use: who only starts a sandbox needs no client.
+    import httpx
+
+    from swapdesk.certificates import certificates
 
     try:
         answer = httpx.get(
             f"{ready.control}/state",
             headers={TOKEN_HEADER: ready.controlToken},
             timeout=seconds,
+            verify=certificates(httpx.URL(ready.control)),
             trust_env=False,
         )
     except (httpx.HTTPError, httpx.InvalidURL):

@@ -8,6 +8,7 @@ from typing import Self
 
 import httpx
 
+from swapdesk.certificates import certificates
 from swapdesk.kept_connections import CLIENT_SECONDS
 
 ANSWER_LIMIT = 8 << 20
@@ -36,6 +37,7 @@ class NodeHttp:
                 **headers,
             },
             timeout=deadline,
+            verify=certificates(httpx.URL(url)),
             trust_env=False,
             follow_redirects=False,
             limits=httpx.Limits(

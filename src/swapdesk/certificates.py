@@ -1,4 +1,4 @@
-"""Which certificates a service is trusted by."""
+"""Which certificates a server is trusted by: of the API, a sandbox or a node."""
 
 from __future__ import annotations
 
