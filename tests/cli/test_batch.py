@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,10 @@ import pytest
 from cli.desks import Desk
 from harness import Sandbox
 from swapdesk.cli.exit_codes import Exit
+from swapdesk.clock import SystemClock
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.paths import Home
+from swapdesk.settings import load_settings
 
 HEAD = "to;amount;token;chain;sell\n"
 CLEAN = HEAD + "@bob;150;ETH;base;USDC.ethereum\n@cold;250;BTC;bitcoin;USDC.ethereum\n"
@@ -49,6 +54,23 @@ def test_a_batch_is_created_once_and_exported_line_by_line(desk: Desk, tmp_path:
         (str(row["line"]), row["serviceId"]) for row in batch["rows"]
     ]
     assert {row["orderState"] for row in rows} == {"WAITING_FOR_DEPOSIT"}
+
+
+def test_a_batch_of_another_desk_is_left_to_it(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "other.csv"
+    file.write_text(HEAD + "@bob;175;ETH;base;USDC.ethereum\n")
+    created = desk("batch", "create", str(file), "--yes", "--json")
+    assert created.code == Exit.DONE, created.stderr
+    batch = json.loads(created.stdout)["batch"]
+    settings = load_settings({}, Home.at(desk.home))
+    with closing(Journal.open(settings.places.journal, SystemClock())) as here:
+        assert here.batches.adopt(batch)
+        for words in (("resume", batch), ("build", batch)):
+            refused = desk("batch", *words, "--json")
+            error = json.loads(refused.stderr.splitlines()[-1])["error"]
+            assert (refused.code, error["code"]) == (Exit.OWN_REFUSAL, "OWNED"), refused.stderr
+            assert error["money"].endswith("in your wallet; no deposit was paid")
+            assert error["next"].startswith("the other desk: ")
 
 
 def test_the_template_is_written_once(desk: Desk, tmp_path: Path) -> None:

@@ -251,6 +251,13 @@ def test_an_unknown_outcome_is_in_the_journal(desk: Desk) -> None:
     assert "it may have created an order" in desk("orders", "list").stderr
 
 
+def test_an_order_that_cannot_be_asked_after_is_not_said_to_be_at_home(desk: Desk) -> None:
+    desk.sandbox.fault("http_503", operation="get_order", times=20)
+    result = desk("orders", "show", "kXb7PqLmN4sTvWzYcDfGhJ", "--json")
+    error = refused(result, 7, "SERVICE_UNAVAILABLE")
+    assert error["money"] == "where the service has this order; it could not be asked"
+
+
 def test_funding_is_for_the_sandbox(other_desk: Desk) -> None:
     result = swap(other_desk, "0.1", "btc.bitcoin", "eth.ethereum", ETH, "--fund")
     refused(result, 2, "SANDBOX_ONLY")

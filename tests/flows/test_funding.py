@@ -93,7 +93,7 @@ async def test_an_order_is_paid_once(journal: Journal, clock: ManualClock) -> No
         assert not ways(journal, clock).paid(WAITING)
         assert await faucet.pay(WAITING) == Funded("f" * 64)
         assert state_of(journal) is StepState.ACKED
-        assert await faucet.pay(WAITING) == NotFunded(SENT_BEFORE)
+        assert await faucet.pay(WAITING) == NotFunded(SENT_BEFORE, may_have_left=True)
         assert ways(journal, clock).paid(WAITING)
         assert faucet.refusal(WAITING) == SENT_BEFORE
         assert len(server.requests) == 1
@@ -110,11 +110,12 @@ async def test_a_lost_answer_is_never_followed_by_a_second_payment(
         assert isinstance(paid, NotFunded)
         assert "Nothing was sent" not in paid.reason
         assert MAY_BE_PAID in paid.reason
+        assert paid.may_have_left
         assert state_of(journal) is StepState.UNKNOWN
         # A second process, or this one after a restart.
         other = Journal.open(tmp_path / "journal.db", clock)
         again = await SandboxFaucet(control, clock, other.calls).pay(WAITING)
-        assert again == NotFunded(MAY_BE_PAID)
+        assert again == NotFunded(MAY_BE_PAID, may_have_left=True)
         other.close()
         assert len(server.requests) == 1
 
@@ -125,7 +126,7 @@ async def test_a_crash_between_sending_and_the_answer_forbids_a_second_payment(
     journal.calls.add_payment(WAITING.service_id, b"{}")
     async with Controlled(PAID) as server:
         faucet = SandboxFaucet(server.control, clock, journal.calls)
-        assert await faucet.pay(WAITING) == NotFunded(MAY_BE_PAID)
+        assert await faucet.pay(WAITING) == NotFunded(MAY_BE_PAID, may_have_left=True)
         assert server.requests == []
         assert not ways(journal, clock).paid(WAITING)
 
@@ -152,6 +153,7 @@ async def test_what_never_left_may_be_tried_again(
     paid = await SandboxFaucet(refusing(error), clock, journal.calls).pay(WAITING)
     assert isinstance(paid, NotFunded)
     assert paid.reason.startswith("Nothing was sent")
+    assert not paid.may_have_left
     async with Controlled(PAID) as server:
         faucet = SandboxFaucet(server.control, clock, journal.calls)
         assert await faucet.pay(WAITING) == Funded("f" * 64)

@@ -8,7 +8,13 @@ from pathlib import Path
 from swapdesk.cli.batch_plan import planned, planned_sheet
 from swapdesk.cli.batch_report import group_words, tell_plan
 from swapdesk.cli.batch_result import batch_document, batch_table, find_batch
-from swapdesk.cli.command_error import CommandError, bad_input, of_client_error, own_refusal
+from swapdesk.cli.command_error import (
+    CommandError,
+    bad_input,
+    not_confirmed,
+    of_client_error,
+    own_refusal,
+)
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import Session, require_key
@@ -95,7 +101,7 @@ async def creatable_plan(
             raise bad_input("NEEDS_YES", "Without a terminal this needs --yes.", field="yes")
         tell_plan(output, plan, left)
         if output.ask(question) != answer:
-            raise CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", "Nothing was created.")
+            raise not_confirmed("Nothing was created.")
     return plan
 
 
@@ -110,7 +116,9 @@ async def created(session: Session, plan: BatchPlan, *, again: bool) -> Creation
     except BatchCreatedBefore as error:
         raise _before(session, error.batch_id) from None
     except JournalUnavailable:
-        raise own_refusal("NO_JOURNAL", NO_JOURNAL.cause, next=NO_JOURNAL.next) from None
+        raise CommandError(
+            Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, HOME, NO_JOURNAL.next
+        ) from None
     return Creation(find_batch(session, batch_id), outcomes)
 
 

@@ -14,7 +14,7 @@ from swapdesk.cli.batch_creation import (
     tell_batch,
 )
 from swapdesk.cli.batch_result import find_batch
-from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
+from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit, exit_of
 from swapdesk.cli.group_document import next_words
 from swapdesk.cli.output import Output
@@ -101,7 +101,9 @@ async def resume_batch(session: Session, batch: str | None, request: PayRequest)
     found = find_batch(session, batch)
     journal = session.desk.journal
     if not journal.batches.adopt(found.id):
-        raise own_refusal("OWNED", "Another desk that runs now works on this batch.")
+        groups = standings(journal, found.id)
+        at = next((one for one in groups if one.begun), groups[0])
+        raise _owned(at)
     await _ready(session)
     made = await gone_on(session, found)
     stopped = creation_error(made)
@@ -149,7 +151,7 @@ class _Work:
         session, desk = self._session, self._session.desk
         try:
             if not desk.journal.batches.adopt(standing.batch_id):
-                raise own_refusal("OWNED", "Another desk that runs now works on this batch.")
+                raise _owned(standing)
             account = await group_account(desk, standing, self._request.account)
             if signs(standing, until) and not self._unlocked:
                 await unlock(session.call, desk.wallet, self._request.descriptor)
@@ -168,7 +170,13 @@ class _Work:
         except WalletError as error:
             raise of_wallet_error(error) from None
         except JournalUnavailable:
-            raise own_refusal("NO_JOURNAL", NO_JOURNAL.cause, next=NO_JOURNAL.next) from None
+            raise CommandError(
+                Exit.OWN_REFUSAL,
+                "NO_JOURNAL",
+                NO_JOURNAL.cause,
+                f"when this began: {standing.whereabouts}",
+                NO_JOURNAL.next,
+            ) from None
 
     async def _look(self, review: Review) -> Agreed | None:
         output = self._session.call.output
@@ -216,6 +224,17 @@ async def _require_payers(session: Session, plan: BatchPlan, account: str) -> No
         raise _not_settled(error, f"{IN_WALLET}; nothing was created") from None
     except WalletError as error:
         raise of_wallet_error(error) from None
+
+
+def _owned(standing: GroupStanding) -> CommandError:
+    """Exit 9. Its money is wherever that desk is with it."""
+    return CommandError(
+        Exit.OWN_REFUSAL,
+        "OWNED",
+        "Another desk that runs now works on this batch.",
+        f"as far as the journal has it: {standing.whereabouts}",
+        "the other desk: it goes on with the batch; you: close it to go on here",
+    )
 
 
 def _not_settled(error: NotSettled, money: str) -> CommandError:

@@ -56,11 +56,20 @@ def find_batch(session: Session, batch: str | None) -> JournaledBatch:
         newest = log.newest(1)
         if newest:
             return newest[0]
-        raise CommandError(Exit.NOT_FOUND, "NOT_FOUND", "No batch was created here.")
+        raise CommandError(
+            Exit.NOT_FOUND,
+            "NOT_FOUND",
+            "No batch was created here.",
+            next="you: swapdesk batch create FILE makes one",
+        )
     found = log.get(batch)
     if found is None:
         raise CommandError(
-            Exit.NOT_FOUND, "NOT_FOUND", "The journal holds no batch that begins so."
+            Exit.NOT_FOUND,
+            "NOT_FOUND",
+            "The journal holds no batch that begins so.",
+            money="where the journal of the desk that created it says",
+            next="you: swapdesk batch status shows the newest one; check the profile",
         )
     return found
 

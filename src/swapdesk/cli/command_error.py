@@ -60,6 +60,13 @@ def own_refusal(code: str, message: str, *, next: str = CORRECT) -> CommandError
     return CommandError(Exit.OWN_REFUSAL, code, message, next=next)
 
 
+def not_confirmed(said: str, *, money: str = UNTOUCHED) -> CommandError:
+    """Exit 130: a person said no, or nothing."""
+    return CommandError(
+        Exit.INTERRUPTED, "NOT_CONFIRMED", said, money, "you: give the command again"
+    )
+
+
 def of_client_error(error: ClientError) -> CommandError:
     """What a failed call means for the caller of a command."""
     from swapdesk.client.errors import (

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from swapdesk.cli.amount_argument import read_amount
-from swapdesk.cli.command_error import CommandError, bad_input, own_refusal
+from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
 from swapdesk.cli.create_dry_run import print_dry_run
 from swapdesk.cli.create_request import CreateRequest
 from swapdesk.cli.exit_codes import Exit, exit_of_refused_create
@@ -93,11 +93,7 @@ class Creation:
         funded = paid.hash if isinstance(paid, Funded) else None
         self._print(intent, created, tracked, funded)
         if isinstance(paid, NotFunded):
-            raise own_refusal(
-                "NOT_FUNDED",
-                f"The order was created. Its deposit was not paid: {paid.reason}",
-                next=f"you: orders show {tracked.service_id}",
-            )
+            raise _not_funded(tracked, paid)
         return Exit.DONE
 
     def _freeze(self, board: QuoteBoard, row: RankedQuote, payees: Payees) -> Intent:
@@ -170,9 +166,10 @@ class Creation:
         if challenge is not None:
             self._output.talk(*challenge.question)
             if not challenge.passed(self._output.ask("Four characters:") or ""):
-                raise _not_confirmed("That is not what stands there. Compare the whole address.")
+                said = "That is not what stands there. Compare the whole address."
+                raise not_confirmed(f"{said} Nothing was created.")
         if self._output.ask('Create this order? Type "yes":') != "yes":
-            raise _not_confirmed("Not confirmed.")
+            raise not_confirmed("Not confirmed. Nothing was created.")
 
     async def _post(self, intent: Intent) -> Created:
         outcome = await self._session.link.exchange.create(
@@ -257,12 +254,17 @@ def _hundredths(percent: Decimal | None) -> Decimal | None:
     return None if percent is None else percent.quantize(Decimal("0.01"))
 
 
-def _not_confirmed(said: str) -> CommandError:
+def _not_funded(tracked: TrackedOrder, outcome: NotFunded) -> CommandError:
+    """Exit 9 where the deposit did not leave, 8 where it did or may have."""
+    said = "may have been paid" if outcome.may_have_left else "was not paid"
     return CommandError(
-        Exit.INTERRUPTED,
-        "NOT_CONFIRMED",
-        f"{said} Nothing was created.",
-        next="you: run the command again",
+        Exit.UNKNOWN if outcome.may_have_left else Exit.OWN_REFUSAL,
+        "NOT_FUNDED",
+        f"The order was created. Its deposit {said}: {outcome.reason}",
+        "in your wallet, or on its way to the deposit address"
+        if outcome.may_have_left
+        else "in your wallet; no deposit was paid",
+        f"you: swapdesk orders show {tracked.service_id} tells how it stands",
     )
 
 

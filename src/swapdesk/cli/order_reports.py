@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import order_facts, order_row, order_sentence, tracked_json
 from swapdesk.cli.output import Form
@@ -124,7 +124,9 @@ async def find_order(session: Session, name: str) -> TrackedOrder:
         raise bad_input("BAD_ORDER_ID", f"{error}.", field="order") from None
     except ClientError as error:
         if known is None:
-            raise
+            failed = of_client_error(error)
+            failed.money = "where the service has this order; it could not be asked"
+            raise failed from None
         session.call.output.talk(f"The service could not be asked: {error}. As last known:")
         found = known
     if found is not None:

@@ -44,7 +44,12 @@ def _typed(question: str) -> str:
     except EOFError:
         typed = ""
     if not typed:
-        raise CommandError(Exit.INTERRUPTED, "INTERRUPTED", "Nothing was typed.")
+        raise CommandError(
+            Exit.INTERRUPTED,
+            "INTERRUPTED",
+            "Nothing was typed.",
+            next="you: give the command again",
+        )
     return typed
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input, not_confirmed
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.session import Session
@@ -138,7 +138,7 @@ async def revoke_allowance(
         if proposed.review.refused:
             raise refused_by_gate(proposed.review)
         if not yes and output.ask("Sign and send? [y/N]").lower() not in ("y", "yes"):
-            raise CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", "Nothing was signed.")
+            raise not_confirmed("Nothing was signed.")
         await unlock(call, wallet, descriptor)
         if proposed.review.phrase is not None:
             raise refused_by_gate(proposed.review)
@@ -203,13 +203,12 @@ def review_text(review: Review) -> list[str]:
     return [*lines, f"  Digest {review.digest}"]
 
 
-def refused_by_gate(review: Review) -> CommandError:
+def refused_by_gate(review: Review, *, money: str = UNTOUCHED) -> CommandError:
     """Exit 9 with every rule that refuses, or because a phrase would have to be typed."""
     found = [one for one in review.findings if one.severity is Severity.REFUSE]
     said = " ".join(f"{one.words} Rule {one.code}." for one in found) or "It needs a typed phrase."
-    return CommandError(
-        Exit.OWN_REFUSAL, "GATE", f"Not signed: {said}", next="you: look at what was refused"
-    )
+    next_ = "you: look at what was refused"
+    return CommandError(Exit.OWN_REFUSAL, "GATE", f"Not signed: {said}", money, next_)
 
 
 def _told(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from swapdesk.cli.call import Call
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed, own_refusal
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form
 from swapdesk.cli.passphrase import MAX_SECRET, new_passphrase, read_secret
@@ -175,7 +175,7 @@ def _chosen(call: Call, choices: Sequence[ImportChoice], yes: bool) -> ImportCho
         answer = output.ask(f"Which one? [1-{len(choices)}]")
         if answer.isascii() and answer.isdigit() and 0 < int(answer) <= len(choices):
             return choices[int(answer) - 1]
-    raise CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", "Nothing was kept.")
+    raise not_confirmed("Nothing was kept.")
 
 
 async def export_key(
@@ -201,8 +201,10 @@ async def export_key(
         )
         typed = call.output.ask(f'Type "{wanted}":')
     if typed != wanted:
-        raise CommandError(
-            Exit.OWN_REFUSAL, "NOT_CONFIRMED", f'Not exported: "{wanted}" was not typed.'
+        raise own_refusal(
+            "NOT_CONFIRMED",
+            f'Not exported: "{wanted}" was not typed.',
+            next="you: give the command again, and type it",
         )
     phrase = None
     if wallet.live or descriptor is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.command_error import CommandError, not_confirmed
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_chains import refused_by_gate, review_text
@@ -24,6 +24,7 @@ from swapdesk.wallet.transactions import TransactionState
 
 _NEVER = frozenset({TransactionState.REPLACED, TransactionState.LOST, TransactionState.ABANDONED})
 _AGAIN = "you: give the same command again; the same bytes are sent, never new ones"
+_WAITS = "in your wallet, or where the transaction takes it once it is executed"
 _LISTED = "you: swapdesk wallet transactions lists what was signed"
 
 
@@ -69,9 +70,9 @@ async def _agreed(
     output = session.call.output
     output.talk(*review_text(review))
     if review.refused or review.phrase is not None:
-        raise refused_by_gate(review)
+        raise refused_by_gate(review, money=_WAITS)
     if not yes and output.ask("Sign and send? [y/N]").lower() not in ("y", "yes"):
-        raise CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", "Nothing was signed.")
+        raise not_confirmed("Nothing was signed.", money=_WAITS)
     await unlock(session.call, wallet, descriptor)
 
 
@@ -81,7 +82,7 @@ def _ended(session: Session, words: Words, told: Told, ended: Outcome) -> int:
             Exit.UNKNOWN,
             told.undecided,
             words.either(ended),
-            money="in your wallet, or where the transaction takes it once it is executed",
+            money=_WAITS,
             next=_AGAIN,
         )
     if isinstance(ended, Kept):

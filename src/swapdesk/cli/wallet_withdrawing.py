@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, bad_input, not_confirmed
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_chains import refused_by_gate, review_text
@@ -134,11 +134,12 @@ async def _agreed(
 ) -> None:
     """Show it and ask. Raises CommandError where it is not to be signed."""
     output = session.call.output
+    money = f"in your smart account {step.sender}"
     output.talk(*review_text(step.review))
     if step.review.refused or step.review.phrase is not None:
-        raise refused_by_gate(step.review)
+        raise refused_by_gate(step.review, money=money)
     if not yes and output.ask("Sign and send? [y/N]").lower() not in ("y", "yes"):
-        raise CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", "Nothing was signed.")
+        raise not_confirmed("Nothing was signed.", money=money)
     await unlock(session.call, wallet, descriptor)
 
 

@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 SENT_BEFORE = "The deposit was sent before. It is never paid twice."
 MAY_BE_PAID = "The deposit may have been sent already. It is not sent again."
+_LEFT = frozenset({SENT_BEFORE, MAY_BE_PAID})
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,11 @@ class Funded:
 
 @dataclass(frozen=True)
 class NotFunded:
-    """Nothing was paid, or nobody knows; ``reason`` says which and why."""
+    """Nothing was paid, or nobody knows; ``reason`` says which and why. ``may_have_left``: the
+    deposit is on its way, or may be."""
 
     reason: str
+    may_have_left: bool = False
 
 
 class SandboxFaucet:
@@ -65,12 +68,12 @@ class SandboxFaucet:
         """Send exactly ``inAmount`` with the deposit memo to the deposit address."""
         reason = self.refusal(tracked)
         if reason is not None:
-            return NotFunded(reason)
+            return NotFunded(reason, reason in _LEFT)
         service_id = tracked.service_id
         try:
             call_id = self._calls.add_payment(service_id, encode_json({"serviceId": service_id}))
         except PaidBefore as error:
-            return NotFunded(_said(error.call.state))
+            return NotFunded(_said(error.call.state), may_have_left=True)
         except JournalUnavailable:
             return NotFunded(NO_JOURNAL.cause)
         try:
@@ -79,7 +82,8 @@ class SandboxFaucet:
             self._settle(call_id, error)
             if error.definite:
                 return NotFunded(f"Nothing was sent: {error}")
-            return NotFunded(f"The sandbox did not confirm the payment: {error}. {MAY_BE_PAID}")
+            said = f"The sandbox did not confirm the payment: {error}. {MAY_BE_PAID}"
+            return NotFunded(said, may_have_left=True)
         self._settle(call_id, None)
         return Funded(paid)
 
