@@ -156,6 +156,12 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     assert "in your smart account 0x" in error["money"]
     assert "build the bundle again" in error["next"]
     assert "swapdesk wallet withdraw --chain base" in error["next"]
+    # Its order says the same of the money as the batch does.
+    (service_id,) = (row["serviceId"] for row in created["rows"])
+    shown = desk("orders", "show", service_id, "--json").document
+    assert shown["money"] == f"{error['money']}."
+    assert "swapdesk wallet withdraw --chain base" in shown["next"]
+    assert shown["by"].startswith("before ")
     # What is there already is not sent a second time.
     again = desk("batch", "build", name, "--json").document["groups"][0]
     assert (again["bundle"]["number"], again["bundle"]["needs"]) == (2, [])

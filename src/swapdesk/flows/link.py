@@ -18,6 +18,7 @@ from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.client.live import OrderStream
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
+from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.connection import Connection
 from swapdesk.flows.creation.exchange import ExchangeFlow
@@ -72,7 +73,14 @@ class Link:
             skew_limit=LIVE_SKEW_SECONDS if settings.live else None,
             running=running,
         )
-        self.tracker = Tracker(journal, self.api, clock, self.stream, flow=self.exchange)
+        self.tracker = Tracker(
+            journal,
+            self.api,
+            clock,
+            self.stream,
+            flow=self.exchange,
+            batch_payments=OrderPayments(journal).of,
+        )
         self.control = SandboxControl(*connection.control) if connection.control else None
         self.faucet = SandboxFaucet(self.control, clock, journal.calls) if self.control else None
         self._journal = journal

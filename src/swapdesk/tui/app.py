@@ -196,6 +196,9 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
         if self.palettes_changed():
             self.reload_palettes()
             self.tell_problems(self.palette_problems)
+        if (link := self.session.link) is not None:
+            # Another desk, or a command, may pay the same batches.
+            link.tracker.look_at_batches()
         if (page := self.page) is not None:
             page.tick()
         self._garbage.tick()

@@ -212,6 +212,8 @@ class Signing(App[int]):
 
     @on(SigningMoved)
     def _signing_moved(self) -> None:
+        if (link := self.session.link) is not None:
+            link.tracker.look_at_batches()
         page = getattr(self, "page", None)
         if page is not None and page.is_mounted:
             page.swaps_changed()

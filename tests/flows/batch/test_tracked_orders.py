@@ -10,10 +10,22 @@ import pytest
 
 from flows.orders import NOW, order
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
+from swapdesk.flows.journal.bundle_records import (
+    Built,
+    BundleDeposit,
+    BundleItem,
+    BundleState,
+    FundingNeed,
+    JournaledBundle,
+    Paying,
+)
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.withdrawal_log import Taken
+from swapdesk.flows.orders.order_summary import OrderSummary, summarise
 from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.wire.orders import DisplayStatus
 
@@ -22,8 +34,13 @@ ORDER = order(multi_id=GROUP)
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    made = Journal.open(tmp_path / "journal.db", ManualClock())
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def journal(tmp_path: Path, clock: ManualClock) -> Iterator[Journal]:
+    made = Journal.open(tmp_path / "journal.db", clock)
     yield made
     made.close()
 
@@ -96,3 +113,111 @@ def test_a_contradiction_is_said_of_an_order_of_a_batch(journal: Journal) -> Non
     assert seen.standing is Standing.CONTRADICTS
     assert seen.order.display_status == DisplayStatus.WAITING_FOR_DEPOSIT
     assert summarise(seen, NOW + timedelta(minutes=1)).word == "Do not pay"
+
+
+SENDER = "0x5e00000000000000000000000000000000000001"
+OWNER = "0x5e00000000000000000000000000000000000002"
+BATCH = "a" * 32
+NEED = FundingNeed("USDC", 6, "0xdd", 243 * 10**6)
+
+
+class Followed:
+    """The tracker's order of a group whose bundle is written down step by step."""
+
+    def __init__(self, journal: Journal) -> None:
+        created(journal)
+        journal.orders.record([(ORDER, "stream", False)])
+        self.journal = journal
+        self.known = KnownOrders(journal, ManualClock(), batch_payments=OrderPayments(journal).of)
+        self.known.load()
+
+    def built(self, service_id: str = ORDER.service_id) -> JournaledBundle:
+        deposit = BundleDeposit(1, service_id, "0x01", 243 * 10**6, NOW + timedelta(minutes=30))
+        item = BundleItem("usdc", "USDC", 6, "0xdd", 0, (deposit,), 243 * 10**6, {})
+        built = Built("evm", "base", OWNER, SENDER, (item,), (NEED,))
+        return self.journal.bundles.add(BATCH, 1, built)
+
+    def funded(self) -> None:
+        intent, log = f"{GROUP} fund 1 0xdd", self.journal.payments
+        payment = log.begin(BATCH, 1, Paying.FUND, NEED, intent, ())
+        log.set(BATCH, 1, payment, StepState.SENT, hash_="0xf0", code=None)
+        log.set(BATCH, 1, payment, StepState.ACKED, hash_="0xf0", code=None)
+
+    def summary(self, minutes: int = 1) -> OrderSummary:
+        """What is said once the desk has looked at its batches."""
+        self.known.look_at_batches()
+        tracked = self.known.get(ORDER.service_id)
+        assert tracked is not None
+        return summarise(tracked, NOW + timedelta(minutes=minutes))
+
+
+def test_an_unpaid_order_of_a_batch_is_due_before_its_deadline(journal: Journal) -> None:
+    said = Followed(journal).summary()
+    assert said.money == "in your wallet; no deposit was paid."
+    assert (said.place, said.actor) == ("in your wallet.", "you")
+    assert said.by.startswith("before ")
+
+
+def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders(
+    journal: Journal, clock: ManualClock
+) -> None:
+    followed = Followed(journal)
+    bundle = followed.built()
+    followed.funded()
+    journal.bundles.signed(bundle, ["0x51"])
+    assert journal.bundles.sent(bundle, NOW)
+    journal.bundles.submitted(bundle)
+    moving = followed.summary()
+    assert (moving.word, moving.actor) == ("Batch under way", "the service")
+    assert moving.money == "on its way from your smart account to 1 deposit address."
+    journal.bundles.ended(bundle, BundleState.FAILED, reason="given up")
+    for minutes in (1, 60):
+        said = followed.summary(minutes)
+        assert said.money == f"in your smart account {SENDER}; this bundle paid nobody."
+        assert (said.place, said.actor) == ("in your smart account.", "you")
+        assert said.due == (
+            "pay the batch; b shows it,"
+            " or take the money back: swapdesk wallet withdraw --chain base"
+        )
+    clock.advance(60)
+    log, taken = journal.withdrawals, (Taken("USDC", 6, "0xdd", 243 * 10**6),)
+    log.begin("w", OWNER, SENDER, "base", taken)
+    log.sent("w", "0xba")
+    log.ended("w", "0xba", succeeded=True)
+    assert followed.summary().money.startswith("back in your wallet, by transaction 0xba")
+    assert followed.summary().place == "in your wallet."
+
+
+def test_nobody_is_asked_to_pay_what_its_bundle_paid(journal: Journal) -> None:
+    """Between the bundle and the word of the service, also once the deadline has passed."""
+    followed = Followed(journal)
+    bundle = followed.built()
+    followed.funded()
+    journal.bundles.signed(bundle, ["0x51"])
+    assert journal.bundles.sent(bundle, NOW)
+    journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash="0xbdf9")
+    for minutes in (1, 60):
+        said = followed.summary(minutes)
+        assert (said.word, said.actor) == ("Paid by batch", "the exchange")
+        assert said.money == "at the deposit address, by transaction 0xbdf9."
+        assert "pay the batch" not in said.due
+
+
+def test_an_order_that_a_bundle_left_out_was_not_paid_by_it(journal: Journal) -> None:
+    followed = Followed(journal)
+    bundle = followed.built("another4sTvWzYcDfGhJzkk")
+    journal.bundles.signed(bundle, ["0x51"])
+    assert journal.bundles.sent(bundle, NOW)
+    journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash="0xbdf9")
+    said = followed.summary()
+    assert said.money == "in your wallet; its batch was paid without this order."
+    assert said.actor == "nobody"
+
+
+def test_only_orders_whose_batch_moved_are_told_anew(journal: Journal) -> None:
+    followed = Followed(journal)
+    assert followed.known.look_at_batches() == []
+    followed.built()
+    followed.funded()
+    assert followed.known.look_at_batches() == [ORDER.service_id]
+    assert followed.known.look_at_batches() == []

@@ -14,11 +14,11 @@ from datetime import datetime
 from typing import Any
 
 from swapdesk.clock import Clock
+from swapdesk.flows.journal.batch_reading import batch_of, group_called, payment_mark
 from swapdesk.flows.journal.batch_records import (
     BatchCreatedBefore,
     JournaledBatch,
     JournaledGroup,
-    JournaledRow,
     NewGroup,
     RowEnd,
     RowState,
@@ -219,13 +219,13 @@ class BatchLog:
         found = self._file.read(
             "SELECT * FROM batch WHERE id = ? OR id LIKE ? LIMIT 2", (batch_id, f"{batch_id}%")
         )
-        return self._batch_of(found[0]) if len(found) == 1 else None
+        return batch_of(self._file, found[0]) if len(found) == 1 else None
 
     def newest(self, limit: int = 50) -> list[JournaledBatch]:
         rows = self._file.read(
             "SELECT * FROM batch ORDER BY created DESC, rowid DESC LIMIT ?", (limit,)
         )
-        return [self._batch_of(row) for row in rows]
+        return [batch_of(self._file, row) for row in rows]
 
     def unfinished(self) -> list[JournaledBatch]:
         """Batches with a group of unknown outcome, oldest first."""
@@ -234,7 +234,7 @@ class BatchLog:
             " WHERE state IN (?, ?) ORDER BY created",
             (StepState.SENT, StepState.UNKNOWN),
         )
-        return [self._batch_of(row) for row in rows]
+        return [batch_of(self._file, row) for row in rows]
 
     def multi_ids(self) -> set[str]:
         """Groups of this journal."""
@@ -244,6 +244,15 @@ class BatchLog:
     def made(self, multi_id: str) -> bool:
         """Whether a batch of this journal has this group."""
         return bool(self._file.read("SELECT 1 FROM batch_group WHERE multi_id = ?", (multi_id,)))
+
+    def group(self, multi_id: str) -> tuple[str, JournaledGroup] | None:
+        """A group by the service's id for it, with the id of its batch."""
+        return group_called(self._file, multi_id)
+
+    def payment_mark(self, multi_id: str) -> tuple[object, ...] | None:
+        """Another one once anything moved that says how a group is paid; None for no group of
+        this journal."""
+        return payment_mark(self._file, multi_id)
 
     def pay(self, batch_id: str, account: str) -> None:
         """Commit that all groups of a batch are to be paid, one after another, from the accounts
@@ -293,43 +302,4 @@ class BatchLog:
                 (end.state, end.service_id, end.code, end.reason, batch_id, group, end.place)
                 for end in ends
             ],
-        )
-
-    def _batch_of(self, found: sqlite3.Row) -> JournaledBatch:
-        rows: dict[int, list[JournaledRow]] = {}
-        for row in self._file.read(
-            "SELECT * FROM batch_row WHERE batch_id = ? ORDER BY group_number, place",
-            (found["id"],),
-        ):
-            rows.setdefault(row["group_number"], []).append(
-                JournaledRow(
-                    row["number"],
-                    row["line"],
-                    row["group_number"],
-                    row["place"],
-                    json.loads(row["cells"]),
-                    RowState(row["state"]),
-                    row["service_id"],
-                    row["code"],
-                    row["reason"],
-                )
-            )
-        groups = tuple(
-            JournaledGroup(
-                group["number"],
-                group["chain"],
-                group["paid"],
-                group["body"],
-                StepState(group["state"]),
-                group["multi_id"],
-                datetime.fromisoformat(group["server_at"]) if group["server_at"] else None,
-                group["code"],
-                tuple(rows.get(group["number"], ())),
-            )
-            for group in self._file.read(
-                "SELECT * FROM batch_group WHERE batch_id = ? ORDER BY number", (found["id"],)
-            )
-        )
-        return JournaledBatch(
-            found["id"], datetime.fromisoformat(found["created"]), found["file"], groups
         )

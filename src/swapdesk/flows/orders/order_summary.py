@@ -15,6 +15,7 @@ from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import NOTHING, clock_time, countdown, day, duration, elapsed, expected
+from swapdesk.flows.orders.batch_payment import PaidTo
 from swapdesk.flows.orders.order_case import Case
 from swapdesk.flows.orders.order_state import OrderState
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -70,6 +71,15 @@ class OrderSummary:
         return " ".join(f"{part}." for part in (self.sentence, *self.notes))
 
 
+NO_TIME = "the service names no time"
+PAY_BATCH = "pay the batch; b shows it"
+_BY_BATCH = {
+    PaidTo.WAY: ("Batch under way", "Its batch is being paid. Do not pay it by itself"),
+    PaidTo.ADDRESS: (
+        "Paid by batch",
+        "Its batch paid the deposit; the service has not seen it yet. Do not pay it by itself",
+    ),
+}
 _DO_NOT_PAY: tuple[str, Level, Sign] = ("Do not pay", "trouble", "trouble")
 _WITHHELD: dict[Standing, tuple[str, Level, Sign]] = {
     Standing.FOREIGN: ("Not of this desk", "waiting", "waiting"),
@@ -84,7 +94,8 @@ def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
     if tracked.awaits_address:
         return "the service", "it sets up the deposit address"
     if tracked.in_batch and standing is Standing.FOREIGN:
-        return "you", "pay the batch; b shows it"
+        payment = tracked.batch_payment
+        return (payment.actor, payment.due) if payment is not None else ("you", PAY_BATCH)
     if standing is Standing.FOREIGN:
         return "whoever made it", "this desk pays only what was confirmed here"
     if standing is Standing.UNREPEATED:
@@ -106,23 +117,37 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
     money = state.money
     payable = False
     late = waiting and left is not None and left <= 0
+    payment = tracked.batch_payment if tracked.standing is Standing.FOREIGN else None
     setting_up = tracked.awaits_address and state.case is Case.SETTING_UP
     refused = tracked.withheld is not None and tracked.standing not in _WITHHELD
-    if late and not refused:
+    place = ""
+    if payment is not None and payment.begun and waiting:
+        word, sentence = _BY_BATCH[payment.at]
+        level = sign = "moving"
+        money, place, actor, due = payment.money, payment.place, payment.actor, payment.due
+        by = NO_TIME
+    elif late and not refused:
         word, level, sign = "Deadline over", "expired", "expired"
         sentence = "The deadline passed. Do not send to this order any more"
         money = "in your wallet, if you sent nothing."
         if state.case is Case.CHAIN_AWAITED:
             sentence = "The deadline passed before the service saw this order's transaction"
             money = "in your wallet, if its transaction was not executed."
-        actor, due, by = "the service", "it closes the order", "the service names no time"
+        actor, due, by = "the service", "it closes the order", NO_TIME
+        if payment is not None:
+            money, place = payment.money, payment.place
+            if payment.at is PaidTo.ACCOUNT:
+                actor, due = payment.actor, payment.due
     elif tracked.withheld is not None and not setting_up and (waiting or display is None):
         word, level, sign = _WITHHELD.get(tracked.standing, _DO_NOT_PAY)
-        if tracked.in_batch and tracked.standing is Standing.FOREIGN:
-            word = "With its batch"
         sentence = _sentence(tracked.withheld)
         actor, due = withheld_next(tracked)
         by = "nothing is due"
+        if tracked.in_batch and tracked.standing is Standing.FOREIGN:
+            word = "With its batch"
+            by = state.account.by
+        if payment is not None:
+            money, place = payment.money, payment.place
     elif state.case is Case.WAITING:
         payable = True
         if left is not None:
@@ -141,7 +166,7 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         late=time.late,
         counting=left is not None and left > 0,
         money=money,
-        place=short_place(money),
+        place=place or short_place(money),
         actor=actor,
         due=due,
         brief=_brief(actor, due, state),

@@ -9,6 +9,7 @@ from decimal import Decimal
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.orders.batch_payment import BatchPayment
 from swapdesk.flows.orders.order_pair import Proceeds, proceeds, symbols
 from swapdesk.flows.orders.order_state import OrderState, describe, short_id
 from swapdesk.wire.orders import Order
@@ -32,6 +33,8 @@ class TrackedOrder:
     """Output below the confirmed one that the user accepted since, in the token received."""
     in_batch: bool = False
     """Whether a batch of this desk created it: its bundle pays it, and nobody by hand."""
+    batch_payment: BatchPayment | None = None
+    """How far that is, as long as the service has not seen the deposit."""
 
     @property
     def service_id(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -23,8 +23,13 @@ from swapdesk.flows.journal.folding import contradicts, display_of, ended, fold
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
+from swapdesk.flows.orders.batch_payment import BatchPayment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.wire.orders import Order
+from swapdesk.wire.orders import DisplayStatus, Order
+
+BatchPayments = Callable[[str, str], BatchPayment | None]
+"""How the order (second) of a group (first) is paid; None for no group of this desk. Raises
+JournalUnavailable."""
 
 log = logging.getLogger(__name__)
 
@@ -50,14 +55,23 @@ class KnownOrders:
     """Fill with :meth:`load`; :meth:`see` judges, :meth:`put` keeps."""
 
     def __init__(
-        self, journal: Journal, clock: Clock, lower_tolerance: Decimal = LOWER_TOLERANCE
+        self,
+        journal: Journal,
+        clock: Clock,
+        lower_tolerance: Decimal = LOWER_TOLERANCE,
+        *,
+        batch_payments: BatchPayments | None = None,
     ) -> None:
-        """``lower_tolerance``: percent of the agreed output that may be missing unasked."""
+        """``lower_tolerance``: percent of the agreed output that may be missing unasked. Without
+        ``batch_payments`` nobody knows how far a batch is paid."""
         self._journal = journal
         self._clock = clock
         self._lower_tolerance = lower_tolerance
+        self._batch_payments = batch_payments
         self._known: dict[str, TrackedOrder] = {}
         self._open: set[str] = set()
+        self._batched: set[str] = set()
+        """Orders that a bundle is to pay, or paid without the service having seen it."""
 
     def load(self) -> None:
         """Take what the journal knows."""
@@ -88,6 +102,22 @@ class KnownOrders:
             self._open.discard(tracked.service_id)
         else:
             self._open.add(tracked.service_id)
+        if tracked.in_batch and _awaits_batch(tracked):
+            self._batched.add(tracked.service_id)
+        else:
+            self._batched.discard(tracked.service_id)
+
+    def look_at_batches(self) -> list[str]:
+        """Read in the journal how far batches are paid, also by another desk; the ids of orders
+        that this says something new of."""
+        moved = []
+        for service_id in self._batched:
+            before = self._known[service_id]
+            after = self._with_payment(before, before.order)
+            if after is not before:
+                self._known[service_id] = after
+                moved.append(service_id)
+        return moved
 
     def running(self) -> Iterator[TrackedOrder]:
         """Open orders in no sequence."""
@@ -177,14 +207,32 @@ class KnownOrders:
         """The same, as one that a batch of this desk created where ``seen`` names its group. The
         group may be written down after its orders were first seen."""
         group = seen.multi_id
-        if tracked.in_batch or tracked.standing is not Standing.FOREIGN or group is None:
+        if tracked.standing is not Standing.FOREIGN or group is None:
+            return tracked
+        if not tracked.in_batch:
+            try:
+                made = self._journal.batches.made(group)
+            except JournalUnavailable as error:
+                log.error("the journal cannot be read: %s", error)
+                return tracked
+            if not made:
+                return tracked
+            tracked = replace(tracked, in_batch=True, withheld=IN_BATCH_TEXT)
+        return self._with_payment(tracked, seen)
+
+    def _with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
+        """The same, with what the journal says now of its payment by the bundle of its group."""
+        group, read = seen.multi_id, self._batch_payments
+        if group is None or read is None or not _awaits_batch(tracked):
             return tracked
         try:
-            made = self._journal.batches.made(group)
+            payment = read(group, tracked.service_id)
         except JournalUnavailable as error:
             log.error("the journal cannot be read: %s", error)
             return tracked
-        return replace(tracked, in_batch=True, withheld=IN_BATCH_TEXT) if made else tracked
+        if payment == tracked.batch_payment:
+            return tracked
+        return replace(tracked, batch_payment=payment)
 
     def _tracked(self, entry: JournaledOrder) -> TrackedOrder:
         tracked = TrackedOrder(
@@ -247,3 +295,9 @@ class KnownOrders:
     def _intent_of(self, intent_id: str | None) -> Intent | None:
         entry = self._journal.intents.get(intent_id) if intent_id else None
         return entry.intent if entry else None
+
+
+def _awaits_batch(tracked: TrackedOrder) -> bool:
+    """Whether the service has not seen the deposit of an order that no intent stands for."""
+    waits = display_of(tracked.order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None)
+    return waits and tracked.standing is Standing.FOREIGN

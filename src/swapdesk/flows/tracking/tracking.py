@@ -36,7 +36,7 @@ from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
 from swapdesk.flows.orders.order_state import short_id
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.tracking.known_orders import KnownOrders
+from swapdesk.flows.tracking.known_orders import BatchPayments, KnownOrders
 from swapdesk.wire.orders import Order, OrderQuery
 
 log = logging.getLogger(__name__)
@@ -56,13 +56,17 @@ class Tracker:
         *,
         flush_seconds: float = FLUSH_SECONDS,
         flow: ExchangeFlow | None = None,
+        batch_payments: BatchPayments | None = None,
     ) -> None:
         self._api = api
         self._clock = clock
         self._stream = stream
         self._flow = flow
         self._known = KnownOrders(
-            journal, clock, flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
+            journal,
+            clock,
+            flow.lower_tolerance if flow is not None else LOWER_TOLERANCE,
+            batch_payments=batch_payments,
         )
         self._over: dict[str, TrackedOrder] = {}
         """Orders that ended, until the journal has it."""
@@ -123,6 +127,11 @@ class Tracker:
         self._known.put(tracked)
         self._announce(service_id)
         return tracked
+
+    def look_at_batches(self) -> None:
+        """Announce the orders that stand otherwise since the payment of their batch moved."""
+        for service_id in self._known.look_at_batches():
+            self._announce(service_id)
 
     async def read(self, service_id: str) -> TrackedOrder | None:
         """Ask the service for one order now. Raises ClientError; 404 keeps what is known."""

@@ -1,0 +1,99 @@
+"""What the bundle of a group means for each of its orders: where the money is, who acts next.
+
+By the journal alone, in the words of the group (``standing``), so that an order says the same as
+its batch.
+"""
+
+from __future__ import annotations
+
+from swapdesk.flows.batch.settle_words import or_take_back
+from swapdesk.flows.batch.standing import GroupStanding, group_standing
+from swapdesk.flows.journal.bundle_records import BundleState, WalletPayment
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.orders.batch_payment import BatchPayment, PaidTo
+from swapdesk.flows.orders.order_summary import PAY_BATCH
+from swapdesk.flows.wording import IN_WALLET
+
+CONFIRMS = "it confirms the deposit, then pays out"
+
+
+class OrderPayments:
+    """Of all batches of a journal. What was read of a group counts until its payment moves."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._read: dict[str, tuple[tuple[object, ...], GroupStanding]] = {}
+
+    def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
+        """How an order of a group is paid; None where no batch of this journal made the group.
+        Raises JournalUnavailable."""
+        mark = self._journal.batches.payment_mark(multi_id)
+        if mark is None:
+            return None
+        before, standing = self._read.get(multi_id, (None, None))
+        if standing is None or mark != before:
+            found = self._journal.batches.group(multi_id)
+            if found is None:
+                return None
+            standing = group_standing(self._journal, *found)
+            self._read[multi_id] = (mark, standing)
+        return order_payment(standing, service_id)
+
+
+def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
+    """How one order of the group is paid."""
+    if standing.solana:
+        return _on_solana(standing, service_id)
+    bundle = standing.bundle
+    if bundle is None:
+        return _due(standing, PaidTo.WALLET)
+    inside = any(one.service_id == service_id for one in bundle.built.deposits)
+    if bundle.state is BundleState.CONFIRMED and inside:
+        return _arrived(bundle.tx_hash)
+    if not inside and (bundle.under_way or bundle.state is BundleState.CONFIRMED):
+        return _left_out()
+    if bundle.under_way:
+        place = f"{standing.brief or IN_WALLET}."
+        money = f"{standing.whereabouts}."
+        return BatchPayment(PaidTo.WAY, money, place, "the service", "it carries the bundle out")
+    return _due(standing, PaidTo.WALLET if standing.brief is None else PaidTo.ACCOUNT)
+
+
+def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
+    """Each of several transactions pays some of the orders."""
+    part = _part_of(standing, service_id)
+    if part is not None and part.state is StepState.ACKED:
+        return _arrived(part.hash)
+    if part is not None:
+        money = f"on its way to the deposit address, or still in your wallet: {part.hash}."
+        return BatchPayment(PaidTo.WAY, money, "on its way.", "the chain", "it takes the payment")
+    if standing.over:
+        return _left_out()
+    money = f"{IN_WALLET}; the deposit of this order was not paid."
+    return BatchPayment(PaidTo.WALLET, money, f"{IN_WALLET}.", "you", PAY_BATCH)
+
+
+def _part_of(standing: GroupStanding, service_id: str) -> WalletPayment | None:
+    """The transaction that pays an order, or may."""
+    left = (StepState.SENT, StepState.ACKED)
+    found = [one for one in standing.parts if service_id in one.service_ids and one.state in left]
+    return found[-1] if found else None
+
+
+def _due(standing: GroupStanding, at: PaidTo) -> BatchPayment:
+    place = f"{standing.brief or IN_WALLET}."
+    return BatchPayment(
+        at, f"{standing.whereabouts}.", place, "you", or_take_back(PAY_BATCH, standing)
+    )
+
+
+def _arrived(hash_: str | None) -> BatchPayment:
+    by = f", by transaction {hash_}" if hash_ else ""
+    money, place = f"at the deposit address{by}.", "at the deposit address."
+    return BatchPayment(PaidTo.ADDRESS, money, place, "the exchange", CONFIRMS)
+
+
+def _left_out() -> BatchPayment:
+    money = f"{IN_WALLET}; its batch was paid without this order."
+    return BatchPayment(PaidTo.LEFT_OUT, money, f"{IN_WALLET}.", "nobody", "it runs out unpaid")
