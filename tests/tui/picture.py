@@ -21,6 +21,7 @@ MOST_LOOKS = 400
 RULES = "╌━-="
 BARS = "▌>"
 _WIDE_GAP = re.compile(r" {3,}")
+_HELP = re.compile(r" (?:\?|f1) keys$")
 # A number that ends in a cut: digits and nothing else before the mark, a blank after it.
 _CUT_NUMBER = re.compile(r"(?<![\w.,…=&/?])[−+≈$]?\d[\d,]*(?:\.\d*)?…(?!\S)")
 # Four or more characters of an address on either side of a cut: 0x91c2…b3E9, bc1q …5mdq.
@@ -138,9 +139,9 @@ def _foot_faults(rows: tuple[str, ...], overlay: bool) -> list[str]:
     faults = []
     if not re.match(r"  (Funds \S|.*  Next \S)", money):
         faults.append(f"the row above the keys is no money line: {money}")
-    if not overlay and not keys.endswith("? keys"):
+    if not overlay and not _HELP.search(keys):
         faults.append(f"the last row has no keys: {keys}")
-    hints = [part for part in _WIDE_GAP.split(keys.removesuffix("? keys").strip()) if part]
+    hints = [part for part in _WIDE_GAP.split(_HELP.sub("", keys).strip()) if part]
     if len(hints) > MOST_KEYS:
         faults.append(f"{len(hints)} keys: {keys}")
     return faults

@@ -201,7 +201,7 @@ async def test_overlays_leave_the_money_line_in_sight() -> None:
         rows = screen_text(app).split("\n")
         assert rows[-2] == before[-2]
         assert rows[:8] == before[:8]
-        assert "Ask for quotes again." in screen_text(app)
+        assert "Ask for quotes again; 1 quote." in screen_text(app)
         await pilot.press("escape", "ctrl+p", *"ord", "enter")
         await pilot.pause()
         assert app.went == [Orders]

@@ -52,6 +52,22 @@ async def test_the_frozen_intent(market: Market, golden: Golden, size: tuple[int
         assert "c creates the order" in run.text
 
 
+async def test_keys_that_are_no_letters_work_in_a_field(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_form()
+        assert "f1 keys" in run.text
+        await run.type("@bob")
+        assert "enter freeze intent" in run.text
+        await run.press("f9")
+        await run.see("Amounts are hidden")
+        await run.press("f9")
+        await run.see("Amounts are shown")
+        await run.press("f1")
+        await run.see("Everywhere")
+        await run.press("escape", "enter")
+        assert "? keys" in run.text
+
+
 async def test_a_hundred_presses_are_one_order(market: Market) -> None:
     async with market.desk() as run:
         await run.to_frozen()

@@ -69,6 +69,9 @@ def test_there_are_amounts_to_hide() -> None:
         ("2 ETH arrived", "• ETH arrived"),
         ("40 sol usdc", "•• sol usdc"),
         ("$61.8B", "   •••"),
+        ("returns $41,311.87: −0.25%", "returns        •••: −0.25%"),
+        ("1.000,50 and 1,2345.5 and 3,4", "     ••• and      ••• and 3,4"),
+        ("http://127.0.0.1:8080 at 14:02", "http://127.0.0.1:8080 at 14:02"),
         ("stage 1 of 5, rank 7", "stage 1 of 5, rank 7"),
         ('  "inAmount": 2500,', '  "inAmount":  •••,'),
         ("0x 3C44 CdDd B6a9 00fa 2b58", "0x 3C44 •••• •••• •••• 2b58"),
@@ -86,7 +89,17 @@ def test_a_column_of_amounts_is_hidden_without_a_symbol() -> None:
     row = Row("1", {"n": "1", "net": "14"})
     layout.measure(row)
     line = layout.line(row, 20)
-    assert plain_text(masked(line)).split() == ["1", "••"]
+    assert plain_text(masked(line)).split() == ["1", DOTS]
+
+
+def test_where_a_number_stood_in_its_column_does_not_tell_its_size() -> None:
+    layout = TableLayout([Column("net", "Net ETH", 12, "point")])
+    rows = [Row(str(at), {"net": net}) for at, net in enumerate(["14", "0.25", "1,204.5", "—"])]
+    for row in rows:
+        layout.measure(row)
+    hidden = {plain_text(masked(layout.line(row, 20))) for row in rows[:-1]}
+    assert len(hidden) == 1
+    assert "—" in plain_text(masked(layout.line(rows[-1], 20)))
 
 
 @given(st.text(max_size=60))

@@ -20,6 +20,7 @@ from swapdesk.tui.bound_keys import bind_keys
 from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.commands.everywhere import Keys
+from swapdesk.tui.commands.key_names import shown_key, split_keys
 from swapdesk.tui.notice_log import NoticeLog
 from swapdesk.tui.too_small import TooSmall, is_too_small
 from swapdesk.tui.verb_screen import VerbScreen
@@ -113,6 +114,7 @@ class DeskScreen(VerbScreen, bare=True):
     def refresh_keys(self) -> None:
         """Draw the footer from the verbs and their present standing."""
         self._shown_step = self.guard.step
+        self._keys.say_help_key(self._help_key())
         self.set_keys([self._hint(verb, now) for verb, now in self._working() if verb.FOOTER])
         self.refresh_bindings()
 
@@ -186,7 +188,6 @@ class DeskScreen(VerbScreen, bare=True):
 
     def on_mount(self) -> None:
         bind_keys(self, self._keymap)
-        self._keys.help_key = self._shown_key(Keys)
         self.refresh_keys()
 
     def on_resize(self) -> None:
@@ -195,6 +196,16 @@ class DeskScreen(VerbScreen, bare=True):
         self._lay_notice()
         # Everything stands elsewhere now: a key on its way was meant for the size before.
         self.guard.changed(self.guard.step)
+
+    def _help_key(self) -> str:
+        """The first of its keys that is not typed into the field that has the focus."""
+        field = self.focused
+        for key in split_keys(self._keymap.get(Keys.id(), Keys.KEY)):
+            shown = shown_key(key)
+            character = shown if len(shown) == 1 else None
+            if field is None or not field.check_consume_key(key, character):
+                return shown
+        return ""
 
     def _bare_rule(self) -> NoticeState:
         world = self._frame.state.world

@@ -17,9 +17,10 @@ DOTS = "•••"
 DOT = "•"
 
 _NUMBER = re.compile(
-    r"(?<![\w.,:/#-])(?P<sign>[<≈~−+-]{0,2}\$?)(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?)(?P<unit>[KMBT]?)"
-    r"(?![\w:/%])(?!\.\d)"
+    r"(?<![\w.,:/#-])(?P<sign>[<≈~−+-]{0,2}\$?)(?P<digits>\d++(?:[.,]\d++)*+)(?P<unit>[KMBT]?)"
+    r"(?![\w/%]|:\d)"
 )
+_THOUSANDS = re.compile(r",\d{3}(?!\d)")
 _SYMBOL = re.compile(r"(?:(?: to |–)[\d,.]+)? +([A-Za-z][A-Za-z0-9.$]{1,11})(?![\w:])")
 _JSON_AMOUNT = re.compile(
     r'(?i)"[^"]*(?:amount|usd|price|balance|limit|min|max|fee|gas)[^"]*": "?(-?\d[\d.eE+-]*)'
@@ -76,9 +77,16 @@ def masked_text(text: str, known: Known = unknown) -> str:
 
 def _amount(match: re.Match[str], known: Known) -> str:
     sign, digits, unit = match["sign"], match["digits"], match["unit"]
-    if "$" in sign or unit or "." in digits or "," in digits or _symbol_follows(match, known):
+    if "$" in sign or unit or _has_fraction(digits) or _symbol_follows(match, known):
         return _dots(len(match[0]))
     return match[0]
+
+
+def _has_fraction(digits: str) -> bool:
+    """Whether there is a fraction or a group of thousands; ``127.0.0.1`` and ``3,4`` have none."""
+    if _THOUSANDS.search(digits):
+        return True
+    return digits.count(".") == 1 or ("." in digits and "," in digits)
 
 
 def _named_amount(match: re.Match[str]) -> str:
@@ -110,11 +118,10 @@ def _address(match: re.Match[str]) -> str:
 
 
 def _whole(text: str) -> str:
-    """A cell of a column of amounts, with its blanks."""
-    bare = text.strip()
-    if not any(char.isdigit() for char in bare):
+    """A cell of a column of amounts: where the number stood in it would tell its size."""
+    if not any(char.isdigit() for char in text):
         return text
-    return text.replace(bare, _dots(len(bare)), 1)
+    return _dots(len(text))
 
 
 def _dots(size: int) -> str:

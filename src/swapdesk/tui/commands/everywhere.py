@@ -86,7 +86,7 @@ class ReleaseMouse(_Everywhere):
 class Keys(_Everywhere):
     """Every key of this screen and of the desk."""
 
-    KEY = "question_mark"
+    KEY = "question_mark,f1"
     SHOWN_KEY = "?"
     VERB = "keys"
 

@@ -160,6 +160,12 @@ class CreateForm(Vertical):
         if field is not None:
             self._go_on(field)
 
+    @property
+    def at_end(self) -> bool:
+        """Whether ``enter`` completes the form now."""
+        field, checked = self._focused(), self.checked()
+        return field is self._fields()[-1] and self._wrong(checked) is None
+
     def step(self, by: int) -> None:
         """The focus goes up or down, round the form."""
         field = self._focused()
@@ -226,12 +232,19 @@ class CreateForm(Vertical):
         if following < len(fields):
             fields[following].focus()
             return
-        for other in fields:
-            result = self._result(other, checked)
-            if result is not None and not result.ok:
-                other.focus()
-                return
+        wrong = self._wrong(checked)
+        if wrong is not None:
+            wrong.focus()
+            return
         self.post_message(self.Completed())
+
+    def _wrong(self, checked: Checked) -> TextField | None:
+        """The first field that is not as it should be."""
+        for field in self._fields():
+            result = self._result(field, checked)
+            if result is not None and not result.ok:
+                return field
+        return None
 
     def _result(self, field: TextField, checked: Checked) -> RecipientCheck | MemoCheck | None:
         if field is self._recipient.field:

@@ -8,6 +8,7 @@ from swapdesk.flows.creation.consent import Consent
 from swapdesk.flows.creation.create_checks import Checked
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.create import Back, Complete, FieldAbove, FieldBelow, NewQuote, NextField
+from swapdesk.tui.commands.everywhere import HideAmounts, Keys, Palette, ReleaseMouse
 from swapdesk.tui.screens.create_words import BUSY, Step
 
 NOT_WHOLE = "enlarge the window"
@@ -21,17 +22,23 @@ def standing_of(
     expired: bool,
     asking: bool,
     on_chain: bool = False,
+    at_end: Callable[[], bool],
     locked: Callable[[], str],
 ) -> Standing:
-    """``typing``: a field has the focus. ``locked`` says why nothing can be created, if so."""
-    if verb is Back:
+    """``typing``: a field has the focus. ``at_end``: enter in it freezes the intent. ``locked``
+    says why nothing can be created, if so."""
+    if verb in (Back, HideAmounts, ReleaseMouse):
         return READY
     if step in BUSY:
         return HIDDEN
+    if verb in (Keys, Palette):
+        return READY
     if verb in (Complete, FieldBelow, FieldAbove):
         return READY if typing else HIDDEN
     if verb is NextField:
-        return READY if typing else Standing(verb="edit")
+        if not typing:
+            return Standing(verb="edit")
+        return Standing(verb="freeze intent") if at_end() else READY
     over = step is Step.FAILED or expired
     if verb is NewQuote:
         if not over:

@@ -164,6 +164,7 @@ class CreateView(PaidFromWallet):
             expired=self.expired(),
             asking=self._asking,
             on_chain=self.on_chain,
+            at_end=lambda: self._form.at_end,
             locked=lambda: (
                 self.lack()
                 or locked(

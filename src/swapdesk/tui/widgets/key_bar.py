@@ -38,6 +38,12 @@ class KeyBar(LinesView):
             self.hints = tuple(hints)
             self.redraw()
 
+    def say_help_key(self, key: str) -> None:
+        """Another key lists the keys now; none does when it is empty."""
+        if key != self.help_key:
+            self.help_key = key
+            self.redraw()
+
     def lines(self, width: int) -> list[Line]:
         return [key_line(self.hints, width, help_key=self.help_key)]
 
