@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
 
 STEP = 100
+"""Tokens that are stored together."""
+BREATH = 50
+"""Tokens that are read between two turns of the loop."""
 _LARGE = 200_000
 """Bytes of a page that is parsed in a thread."""
 MOST_PAGES = 200
@@ -88,7 +91,13 @@ async def read_pages(
             tokens, total, pages = _page(answer)
         await clock.sleep(0)
         for part in _parts(tokens):
-            yield reader.read(part), total
+            step = reader.read(part[:BREATH])
+            for at in range(BREATH, len(part), BREATH):
+                await clock.sleep(0)
+                step += reader.read(part[at : at + BREATH])
+            # Storing a step takes half as long as reading it.
+            await clock.sleep(0)
+            yield step, total
         if page >= pages or not tokens:
             return
 
