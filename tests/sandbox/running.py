@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import httpx
 
 from forked_processes import runs_module
+from plain_http import PLAIN
 from swapdesk.sandbox.run_file import ReadyLine
 
 START_SECONDS = 40.0
@@ -146,6 +147,7 @@ class Running:
             headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
             trust_env=False,
             timeout=15,
+            verify=PLAIN,
         )
 
     def control(self) -> httpx.Client:
@@ -154,6 +156,7 @@ class Running:
             headers={"sandbox-token": self.ready.controlToken},
             trust_env=False,
             timeout=15,
+            verify=PLAIN,
         )
 
 

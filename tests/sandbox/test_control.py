@@ -10,6 +10,7 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from plain_http import PLAIN
 from sandbox.order_stream import stream, told_of, until_broken, watched
 from sandbox.running import Running, create_order, ended, until
 from swapdesk.sandbox.world import find_token
@@ -132,7 +133,7 @@ def test_the_faucet_gives_coins_and_tokens_of_embedded_chains(
 
     def ask(method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        return httpx.post(rpc, json=body, timeout=30).json()["result"]
+        return httpx.post(rpc, json=body, timeout=30, verify=PLAIN).json()["result"]
 
     holder = "0x" + "5a" * 20
     for token, amount in ((None, 0.25), ("USDC", 1500.5)):
@@ -167,18 +168,21 @@ def test_the_faucet_gives_coins_and_tokens_of_embedded_chains(
 def test_only_this_machine_with_the_token(running: Running, control: httpx.Client) -> None:
     url = f"{running.ready.control}/state"
     token = {"sandbox-token": running.ready.controlToken}
-    assert httpx.get(url, trust_env=False).status_code == 401
-    assert httpx.get(url, headers={"sandbox-token": "x"}, trust_env=False).status_code == 401
+    assert httpx.get(url, trust_env=False, verify=PLAIN).status_code == 401
+    assert (
+        httpx.get(url, headers={"sandbox-token": "x"}, trust_env=False, verify=PLAIN).status_code
+        == 401
+    )
     for header, status in (
         ({"host": "evil.example"}, 421),
         ({"origin": "https://evil.example"}, 403),
         ({"origin": "null"}, 403),
     ):
-        answer = httpx.get(url, headers={**token, **header}, trust_env=False)
+        answer = httpx.get(url, headers={**token, **header}, trust_env=False, verify=PLAIN)
         assert answer.status_code == status, header
     keys = running.ready.partners[0]
     stranger = {"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"}
-    assert httpx.get(url, headers=stranger, trust_env=False).status_code == 401
+    assert httpx.get(url, headers=stranger, trust_env=False, verify=PLAIN).status_code == 401
     assert control.get("/nothing").status_code == 404
     wrong = control.get("/clock")
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")

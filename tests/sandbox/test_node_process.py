@@ -20,6 +20,7 @@ from typing import Any
 import httpx
 import pytest
 
+from plain_http import PLAIN
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.rpc.ledger import (
     LedgerClient,
@@ -198,7 +199,7 @@ async def test_strangers_are_refused(node: NodeProcess) -> None:
         with pytest.raises(LedgerUncertain, match="401"):
             await ledger.call(Method.CLOCK_GET)
     headers = {"sandbox-token": "secret"}
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as http:
         rebound = await http.post(node.url, headers={**headers, "host": "evil.example"})
         assert rebound.status_code == 421
         foreign = await http.post(node.url, headers={**headers, "origin": "https://evil.example"})
@@ -233,7 +234,7 @@ async def test_strangers_are_refused(node: NodeProcess) -> None:
     ],
 )
 async def test_bad_calls(node: NodeProcess, body: bytes, code: RpcCode) -> None:
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as http:
         answer = await http.post(node.url, headers={"sandbox-token": "secret"}, content=body)
     assert answer.status_code == 200
     assert answer.json()["error"]["code"] == code

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from plain_http import PLAIN
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
 
@@ -38,7 +39,12 @@ def test_a_starter_that_left_hears_nothing_and_is_not_complained_of(
             process.stdin.write(json.dumps(orders).encode() + b"\n")
             process.stdin.flush()
             # It serves, and says so, before the end of its pipe is seen.
-            httpx.get(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=20, trust_env=False)
+            httpx.get(
+                f"http://127.0.0.1:{listener.getsockname()[1]}",
+                timeout=20,
+                trust_env=False,
+                verify=PLAIN,
+            )
         process.stdin.close()
         with process.stderr as words:
             assert words.read() == b""
@@ -62,7 +68,7 @@ async def test_requests_that_are_cut_off_at_the_end_are_no_defects(
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         serving = asyncio.create_task(serve_until(stop, (server, listener)))
         assert await started(server, stop)
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as client:
             assert (await client.get(f"{url}/defect")).status_code == 500
             waiting = asyncio.create_task(client.get(f"{url}/waits"))
             await begun.wait()

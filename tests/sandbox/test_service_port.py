@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from plain_http import PLAIN
 from sandbox.running import Running
 from swapdesk.sandbox.loopback import misled
 
@@ -44,7 +45,7 @@ def test_an_incomplete_handshake_is_refused_as_every_request_is(
 
 
 def test_a_complete_handshake_without_credentials_is_no_upgrade(running: Running) -> None:
-    answer = httpx.get(f"{running.ready.url}/ws", headers=HANDSHAKE, trust_env=False)
+    answer = httpx.get(f"{running.ready.url}/ws", headers=HANDSHAKE, trust_env=False, verify=PLAIN)
     assert (answer.status_code, answer.json()["code"]) == (401, "INVALID_API_CREDENTIALS")
 
 

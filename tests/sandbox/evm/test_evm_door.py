@@ -10,6 +10,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
+from plain_http import PLAIN
 from sandbox.evm.evm_world import World, bare_genesis, faucet, running, stranger
 from swapdesk.sandbox.node.evm.account import mined_receipt
 from swapdesk.sandbox.node.evm.genesis import Allocation, Genesis
@@ -24,7 +25,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 @pytest_asyncio.fixture
 async def client(world: World) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{world.port}") as made:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{world.port}", verify=PLAIN) as made:
         yield made
 
 
@@ -108,7 +109,7 @@ async def test_a_call_is_remembered_for_its_block_and_its_second(tmp_path: Path)
     genesis = {"base": Genesis(accounts, plain.mark)}
     async with (
         running(tmp_path, genesis=genesis) as world,
-        httpx.AsyncClient(base_url=f"http://127.0.0.1:{world.port}") as client,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{world.port}", verify=PLAIN) as client,
     ):
 
         async def called() -> int:

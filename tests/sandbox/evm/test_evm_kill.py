@@ -17,6 +17,7 @@ import httpx
 import pytest
 from eth_account import Account
 
+from plain_http import PLAIN
 from sandbox.evm.evm_world import stranger
 from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.evm.sandbox_keys import FAUCET, sandbox_key
@@ -109,7 +110,9 @@ def test_what_was_seen_is_there_after_every_kill(
     seen: dict[str, Any] = {}
     sent = 0
     for _ in range(cycles):
-        with httpx.Client(base_url=f"http://127.0.0.1:{node.port}", timeout=20) as client:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{node.port}", timeout=20, verify=PLAIN
+        ) as client:
             # What was accepted and not mined is gone: the same bytes again are right.
             nonce = int(call(client, "eth_getTransactionCount", signer.address, "latest"), 16)
             for raw in raws[nonce:sent]:
@@ -134,7 +137,9 @@ def test_what_was_seen_is_there_after_every_kill(
         node.end(signal.SIGKILL)
         assert seen
         node.start()
-        with httpx.Client(base_url=f"http://127.0.0.1:{node.port}", timeout=20) as client:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{node.port}", timeout=20, verify=PLAIN
+        ) as client:
             for key, receipt in seen.items():
                 assert call(client, "eth_getTransactionReceipt", key) == receipt
                 block = call(client, "eth_getBlockByHash", receipt["blockHash"], False)
