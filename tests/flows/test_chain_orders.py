@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from flows.orders import NOW, order
 from flows.signing import TRADING, swap_intent
 from swapdesk.flows.dex.swap_account import SwapAccount
+from swapdesk.flows.journal.dex_log import SwapStep
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.orders.diagnosis import diagnose
+from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_summary import OrderSummary, summarise
+from swapdesk.flows.orders.order_words import Certainty
+from swapdesk.flows.orders.swap_payment import swap_payment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wire.orders import DisplayStatus
@@ -33,6 +41,87 @@ def test_before_its_transaction_the_chain_is_awaited() -> None:
     assert said.actor == "the chain"
     assert not said.payable
     assert "until the transaction is executed" in said.money
+
+
+def with_steps(*steps: SwapStep, settles: bool = False, **changes: Any) -> TrackedOrder:
+    intent = swap_intent()
+    known = order(intent, is_dex=True, deposit_address=None, in_status=None, **changes)
+    payment = swap_payment(intent, steps, settles=settles)
+    return TrackedOrder(known, intent, None, False, NOW, "stream", swap_payment=payment)
+
+
+def step(name: str, state: StepState, code: str | None = None, **came: str) -> SwapStep:
+    return SwapStep(1, name, state, "", came, NOW, NOW, code)
+
+
+@pytest.mark.parametrize(
+    ("steps", "word", "actor", "money"),
+    [
+        ([step("create", StepState.ACKED)], "To be signed", "you", "in your wallet"),
+        ([step("swap", StepState.PREPARED)], "To be signed", "you", "in your wallet"),
+        (
+            [step("swap", StepState.REFUSED, "QUOTE_EXPIRED")],
+            "Not signed", "you", "in your wallet; nothing was swapped",
+        ),
+        (
+            [step("approve", StepState.ACKED), step("swap", StepState.REFUSED, "NOT_CONFIRMED")],
+            "Not signed", "you", "Isthmus may still take up to 1,000 USDC until you revoke that",
+        ),
+        (
+            [step("swap", StepState.SENT, hash="0xab")],
+            "Waiting for the chain", "the chain", "until the transaction is executed",
+        ),
+        (
+            [step("swap", StepState.REFUSED, "FAILED", hash="0xab")],
+            "Failed", "you", "in your wallet, but for the gas",
+        ),
+        (
+            [step("swap", StepState.REFUSED, "LOST", hash="0xab")],
+            "Not executed", "you", "in your wallet; nothing was swapped",
+        ),
+        (
+            [step("swap", StepState.ACKED, hash="0xab"), step("confirm", StepState.UNKNOWN)],
+            "Executed", "the service", "with Isthmus",
+        ),
+        (
+            [step("sign 1/1", StepState.ACKED), step("confirm", StepState.SENT)],
+            "Waiting for the chain", "the chain", "in your wallet",
+        ),
+    ],
+)  # fmt: skip
+def test_who_acts_is_who_has_still_to_act(
+    steps: list[SwapStep], word: str, actor: str, money: str
+) -> None:
+    said = summarise(with_steps(*steps), NOW)
+    assert (said.word, said.actor) == (word, actor)
+    assert money in said.money
+    assert "~" not in said.brief, "nothing is under way that an estimate counts"
+
+
+def test_what_the_venue_settles_is_signed_before_its_order() -> None:
+    said = summarise(with_steps(step("create", StepState.ACKED), settles=True), NOW)
+    assert said.actor == "the chain"
+
+
+def test_what_was_not_signed_is_diagnosed_so() -> None:
+    tracked = with_steps(step("swap", StepState.REFUSED, "QUOTE_EXPIRED"))
+    found = diagnose(tracked, NOW)
+    assert (found.rule, found.certainty) == ("not-signed", Certainty.CERTAIN)
+    assert found.acts == "you: ask for new quotes."
+    assert "not signed" in order_sentence(tracked, NOW)
+    # When the service has seen a transaction, its word counts.
+    seen = replace(
+        tracked,
+        order=tracked.order.model_copy(update={"display_status": DisplayStatus.DEPOSIT_DETECTED}),
+    )
+    assert summarise(seen, NOW).word == "On the chain"
+
+
+def test_what_is_not_signed_by_its_deadline_is_over() -> None:
+    late = NOW + timedelta(hours=1)
+    assert summarise(with_steps(step("swap", StepState.PREPARED)), late).word == "Deadline over"
+    refused = with_steps(step("swap", StepState.REFUSED, "NOT_CONFIRMED"))
+    assert summarise(refused, late).money == "in your wallet; nothing was swapped."
 
 
 def test_after_its_deadline_nobody_is_told_not_to_send() -> None:

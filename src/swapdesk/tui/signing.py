@@ -211,9 +211,12 @@ class Signing(App[int]):
                 one.until = Until.SIGNED
 
     @on(SigningMoved)
-    def _signing_moved(self) -> None:
+    def _signing_moved(self, event: SigningMoved) -> None:
         if (link := self.session.link) is not None:
             link.tracker.look_at_batches()
+            swap = self._swaps.known(event.signing_id) if self._swaps is not None else None
+            if swap is not None and swap.order_id is not None:
+                link.tracker.look_at_swap(swap.order_id)
         page = getattr(self, "page", None)
         if page is not None and page.is_mounted:
             page.swaps_changed()

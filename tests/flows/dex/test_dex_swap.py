@@ -10,7 +10,10 @@ import pytest
 from flows.dex.swapping import Place, Swapper
 from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.flows.orders.order_summary import OrderSummary, summarise
+from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState
 from swapdesk.wire.orders import Order
 
@@ -19,6 +22,14 @@ pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 def steps(someone: Swapper, intent_id: str) -> list[tuple[str, StepState]]:
     return [(one.name, one.state) for one in someone.journal.swaps.steps(intent_id)]
+
+
+def listed(someone: Swapper) -> list[OrderSummary]:
+    """The orders as a desk that starts now tells them."""
+    clock = someone.place.floor.clock
+    known = KnownOrders(someone.journal, clock)
+    known.load()
+    return [summarise(one, clock.now()) for one in known]
 
 
 async def test_an_approval_a_swap_and_its_order(place: Place, tmp_path: Path) -> None:
@@ -70,7 +81,13 @@ async def test_who_says_no_has_paid_nothing(place: Place, tmp_path: Path) -> Non
         assert found.state is IntentState.REFUSED
         assert await someone.agent.transactions() == ()
         # After the approval the venue may take what was approved, and that is said.
-        someone.agrees = lambda review: "pprov" in review.title or "llow" in review.title
+        under_review: list[OrderSummary] = []
+
+        def approves(review: Review) -> bool:
+            under_review.extend(listed(someone))
+            return "pprov" in review.title or "llow" in review.title
+
+        someone.agrees = approves
         intent = await someone.intent("ba", usdc, weth, "60")
         outcome = await someone.flow().swap(intent)
         assert isinstance(outcome, SwapEnded), outcome
@@ -78,6 +95,13 @@ async def test_who_says_no_has_paid_nothing(place: Place, tmp_path: Path) -> Non
         assert outcome.order_id is not None
         assert someone.journal.swaps.open_swaps() == []
         assert await someone.holds(usdc) == 100 * 10**6
+        # The order waits for 29 minutes still; nobody is told to wait for the chain.
+        (said,) = under_review
+        assert (said.word, said.actor) == ("To be signed", "you")
+        (said,) = listed(someone)
+        assert (said.word, said.actor, said.due) == ("Not signed", "you", "ask for new quotes")
+        assert said.money == f"{outcome.failure.money}."
+        assert said.place == "in your wallet."
 
 
 async def test_what_echoes_the_sender_is_no_deposit_address(place: Place, tmp_path: Path) -> None:

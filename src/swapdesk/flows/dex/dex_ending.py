@@ -11,11 +11,12 @@ from dataclasses import replace
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.creation.dex_transaction import NotThisSwap
 from swapdesk.flows.dex.dex_outcome import DexOutcome, Stopped, SwapEnded, SwapOpen
-from swapdesk.flows.dex.dex_permission import APPROVE, ApprovalFailed, ChainBroken
-from swapdesk.flows.dex.dex_words import ended, goes_on, in_wallet, on_its_way, signed_away
+from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken
+from swapdesk.flows.dex.dex_words import ended, goes_on, on_its_way, signed_away
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.flows.orders.swap_payment import wallet_money
 from swapdesk.flows.signing.dex_payment import NotAgreed, NotSignable, StillOpen
 from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
 from swapdesk.wallet.errors import Refused, WalletError
@@ -106,17 +107,7 @@ class DexEnding:
 
     def money(self) -> str:
         """Where it is while nothing was paid, and who may take it."""
-        steps = self._journal.swaps.steps(self._intent.id)
-        return in_wallet(
-            self._intent,
-            allowed=any(
-                one.name == APPROVE and one.state in (StepState.SENT, StepState.ACKED)
-                for one in steps
-            ),
-            signed=any(
-                one.name.startswith("sign ") and one.state is StepState.ACKED for one in steps
-            ),
-        )
+        return wallet_money(self._intent, self._journal.swaps.steps(self._intent.id))
 
     def whereabouts(self) -> str:
         """Where it is as far as the journal knows what became of the order's transaction."""

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.orders.swap_payment import QUOTE_AGAIN
 from swapdesk.flows.wording import Failure
 
-AGAIN = "you: ask for new quotes"
+AGAIN = f"you: {QUOTE_AGAIN}"
 GOES_ON = "the desk: it goes on where it stopped when it is started again"
-
-
-def in_wallet(intent: Intent, *, allowed: bool, signed: bool) -> str:
-    """Where the money is as long as nothing was paid, and who may take it."""
-    said = "in your wallet; nothing was swapped"
-    amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
-    venue = intent.provider_name or intent.provider or "the venue"
-    if allowed:
-        said += f"; {venue} may still take up to {amount} until you revoke that"
-    if signed:
-        said += f"; a signature for {amount} was made and ends by itself"
-    return said
 
 
 def ended(cause: str, money: str) -> Failure:

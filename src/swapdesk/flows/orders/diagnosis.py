@@ -46,6 +46,8 @@ def diagnose(
     actor, act, by = summary.actor, summary.due, summary.by
     if tracked.withheld is not None and not tracked.awaits_address and not state.ended:
         rule, certainty = f"withheld-{tracked.standing}", Certainty.CERTAIN
+    elif tracked.swap_payment is not None and summary.word == tracked.swap_payment.word:
+        rule, certainty = tracked.swap_payment.at, Certainty.CERTAIN
     elif state.late_by is not None and state.level == "moving":
         rule, certainty = "late", Certainty.NOT_KNOWN
         by = "the expected time has passed; the service names no other"

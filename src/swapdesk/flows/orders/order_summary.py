@@ -18,6 +18,7 @@ from swapdesk.flows.notation import NOTHING, clock_time, countdown, day, duratio
 from swapdesk.flows.orders.batch_payment import PaidTo
 from swapdesk.flows.orders.order_case import Case
 from swapdesk.flows.orders.order_state import OrderState
+from swapdesk.flows.orders.swap_payment import SwapStage
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wording import Level
 from swapdesk.wire.orders import DisplayStatus
@@ -121,7 +122,11 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
     setting_up = tracked.awaits_address and state.case is Case.SETTING_UP
     refused = tracked.withheld is not None and tracked.standing not in _WITHHELD
     place = ""
-    if payment is not None and payment.begun and waiting:
+    swap = tracked.swap_payment if waiting and not refused else None
+    if swap is not None and not (late and swap.at is SwapStage.TO_SIGN):
+        word, sentence, level, sign = swap.word, swap.sentence, swap.level, swap.level
+        money, actor, due, by = swap.money, swap.actor, swap.due, swap.by or by
+    elif payment is not None and payment.begun and waiting:
         word, sentence = _BY_BATCH[payment.at]
         level = sign = "moving"
         money, place, actor, due = payment.money, payment.place, payment.actor, payment.due
@@ -255,6 +260,9 @@ def _brief(actor: str, due: str, state: OrderState) -> str:
     if actor == "you":
         return f"{actor}: {due.partition(' with order ')[0]}"
     if state.elapsed is None or state.expected is None or state.ended or state.late_by is not None:
+        return actor
+    if state.deadline is not None:
+        # The expected time counts from the payment, which nobody has seen yet.
         return actor
     return f"{actor}, {expected((state.expected - state.elapsed).total_seconds())}"
 

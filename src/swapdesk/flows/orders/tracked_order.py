@@ -12,6 +12,7 @@ from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.orders.batch_payment import BatchPayment
 from swapdesk.flows.orders.order_pair import Proceeds, proceeds, symbols
 from swapdesk.flows.orders.order_state import OrderState, describe, short_id
+from swapdesk.flows.orders.swap_payment import SwapPayment
 from swapdesk.wire.orders import Order
 
 KNOWN_TO_API = timedelta(hours=48)
@@ -35,6 +36,8 @@ class TrackedOrder:
     """Whether a batch of this desk created it: its bundle pays it, and nobody by hand."""
     batch_payment: BatchPayment | None = None
     """How far that is, as long as the service has not seen the deposit."""
+    swap_payment: SwapPayment | None = None
+    """Of a swap on chains: how far its transaction is, as long as the service has not seen it."""
 
     @property
     def service_id(self) -> str:

@@ -25,6 +25,7 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
 from swapdesk.flows.orders.batch_payment import BatchPayment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.swap_payments import read_swap_payment
 from swapdesk.wire.orders import DisplayStatus, Order
 
 BatchPayments = Callable[[str, str], BatchPayment | None]
@@ -169,6 +170,7 @@ class KnownOrders:
         kept = merged or before.order
         is_over = before.ended or (over and display_of(kept) == display_of(order))
         after = replace(before, order=kept, ended=is_over, seen_at=now, source=source)
+        after = self._with_swap(after)
         unrepeated = after.standing is Standing.UNREPEATED and order.deposit_address is not None
         return Sighted(
             after,
@@ -177,6 +179,16 @@ class KnownOrders:
             repeat=unrepeated,
             judged=judged,
         )
+
+    def look_at_swap(self, service_id: str) -> bool:
+        """Take what the journal says now of the transaction of a swap; whether it is another
+        word."""
+        tracked = self._known.get(service_id)
+        if tracked is None:
+            return False
+        now = self._with_swap(tracked)
+        self._known[service_id] = now
+        return now is not tracked
 
     def adopt(self, service_id: str, before: TrackedOrder | None) -> tuple[TrackedOrder, bool]:
         """An order the journal has just recorded, over which goes what was seen of it already.
@@ -245,7 +257,18 @@ class KnownOrders:
             standing=entry.verdict.standing,
             accepted=entry.accepted,
         )
-        return self._with_batch(tracked, tracked.order)
+        return self._with_swap(self._with_batch(tracked, tracked.order))
+
+    def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
+        """The same, with what the journal says of the transaction of a swap on chains."""
+        try:
+            payment = read_swap_payment(self._journal.swaps, tracked.intent, tracked.order)
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return tracked
+        if payment == tracked.swap_payment:
+            return tracked
+        return replace(tracked, swap_payment=payment)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
         """The journal's word where it decides otherwise than ``before``."""

@@ -133,6 +133,11 @@ class Tracker:
         for service_id in self._known.look_at_batches():
             self._announce(service_id)
 
+    def look_at_swap(self, service_id: str) -> None:
+        """Announce an order when its transaction stands otherwise than it was told."""
+        if self._known.look_at_swap(service_id):
+            self._announce(service_id)
+
     async def read(self, service_id: str) -> TrackedOrder | None:
         """Ask the service for one order now. Raises ClientError; 404 keeps what is known."""
         try:

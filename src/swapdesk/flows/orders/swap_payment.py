@@ -1,0 +1,108 @@
+"""How the payment of a swap on chains stands at this desk, as long as the service saw none of it.
+
+The service says only that it waits. Whether its transaction was signed, refused or executed
+stands in the steps of the journal, and decides where the money is and who acts next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.dex_log import SwapStep
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.wording import Level
+
+APPROVE, SWAP, CONFIRM = "approve", "swap", "confirm"
+"""Steps of the journal: an allowance, the order's transaction, the word of it to the service."""
+REVERTED = "FAILED"
+"""The code of a transaction that was executed and failed."""
+QUOTE_AGAIN = "ask for new quotes"
+
+
+class SwapStage(StrEnum):
+    """The value is how a diagnosis calls it."""
+
+    TO_SIGN = "not-signed-yet"
+    NOT_SIGNED = "not-signed"
+    """Refused by the trader, by the wallet or by the end of the quote; it is not asked again."""
+    REVERTED = "reverted"
+    NOT_EXECUTED = "not-executed"
+    """Signed, and can not be executed any more."""
+    EXECUTED = "executed"
+
+
+@dataclass(frozen=True)
+class SwapPayment:
+    """``word`` fits a table cell; ``sentence`` has no closing point, ``money`` follows the word
+    Funds and has one; ``actor`` does ``due``. ``by`` is until when, None: the order's deadline."""
+
+    at: SwapStage
+    word: str
+    level: Level
+    sentence: str
+    money: str
+    actor: str
+    due: str
+    by: str | None
+
+
+def swap_payment(intent: Intent, steps: Sequence[SwapStep], *, settles: bool) -> SwapPayment | None:
+    """Of an order that waits for its transaction; None where the order's own words say it: the
+    transaction was sent and may be executed, or the venue settles what was signed."""
+    step = next((one for one in steps[::-1] if one.name == SWAP), None)
+    money = f"{wallet_money(intent, steps)}."
+    if step is None or step.state is StepState.PREPARED:
+        if settles or any(one.name == CONFIRM for one in steps):
+            return None
+        return SwapPayment(
+            SwapStage.TO_SIGN, "To be signed", "waiting",
+            "The order's transaction is not signed yet", money,
+            "you", "sign its transaction, or refuse it", None,
+        )  # fmt: skip
+    if step.state is StepState.ACKED:
+        return SwapPayment(
+            SwapStage.EXECUTED, "Executed", "moving",
+            "The order's transaction was executed; the service has not seen it yet",
+            f"with {venue_of(intent)}, which pays {intent.recipient_label or 'the recipient'}.",
+            "the service", "it takes note of the transaction", "the service names no time",
+        )  # fmt: skip
+    if step.state is not StepState.REFUSED:
+        return None
+    if not step.told.get("hash"):
+        return SwapPayment(
+            SwapStage.NOT_SIGNED, "Not signed", "expired",
+            "The order's transaction was not signed and nothing is on the chain",
+            money, "you", QUOTE_AGAIN, "nothing is due",
+        )  # fmt: skip
+    if step.code == REVERTED:
+        return SwapPayment(
+            SwapStage.REVERTED, "Failed", "trouble",
+            "The order's transaction was executed and failed",
+            "in your wallet, but for the gas.", "you", QUOTE_AGAIN, "nothing is due",
+        )  # fmt: skip
+    return SwapPayment(
+        SwapStage.NOT_EXECUTED, "Not executed", "expired",
+        "The order's transaction was not executed, and cannot be any more",
+        money, "you", QUOTE_AGAIN, "nothing is due",
+    )  # fmt: skip
+
+
+def wallet_money(intent: Intent, steps: Sequence[SwapStep]) -> str:
+    """Where the money is as long as nothing was paid, and who may take it; without a point."""
+    said = "in your wallet; nothing was swapped"
+    amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
+    allowed = (StepState.SENT, StepState.ACKED)
+    if any(one.name == APPROVE and one.state in allowed for one in steps):
+        said += f"; {venue_of(intent)} may still take up to {amount} until you revoke that"
+    if any(one.name.startswith("sign ") and one.state is StepState.ACKED for one in steps):
+        said += f"; a signature for {amount} was made and ends by itself"
+    return said
+
+
+def venue_of(intent: Intent) -> str:
+    """What the venue of a swap is called."""
+    return intent.provider_name or intent.provider or "the venue"
