@@ -56,6 +56,21 @@ def test_a_batch_is_created_once_and_exported_line_by_line(desk: Desk, tmp_path:
     assert {row["orderState"] for row in rows} == {"WAITING_FOR_DEPOSIT"}
 
 
+def test_a_create_that_was_not_let_through_is_gone_on_with(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "limited.csv"
+    file.write_text(HEAD + "@bob;185;ETH;base;USDC.ethereum\n")
+    desk.sandbox.fault("rate_limited", operation="create_multi_exchange", times=2)
+    stopped = desk("batch", "create", str(file), "--yes", "--json")
+    error = json.loads(stopped.stderr.splitlines()[-1])["error"]
+    assert (stopped.code, error["code"]) == (Exit.RATE_LIMITED, "RATE_LIMIT_EXCEEDED")
+    assert error["money"] == "in your wallet; no deposit was paid"
+    batch = json.loads(stopped.stdout)["batch"]
+    assert error["next"].endswith(f"swapdesk batch resume {batch[:8]} goes on with what is left")
+    gone_on = desk("batch", "resume", batch[:8], "--json")
+    assert gone_on.code == Exit.DONE, gone_on.stderr
+    assert [row["state"] for row in json.loads(gone_on.stdout)["rows"]] == ["created"]
+
+
 def test_a_batch_of_another_desk_is_left_to_it(desk: Desk, tmp_path: Path) -> None:
     file = tmp_path / "other.csv"
     file.write_text(HEAD + "@bob;175;ETH;base;USDC.ethereum\n")

@@ -175,7 +175,11 @@ def creation_error(made: Creation) -> CommandError | None:
         )
     stopped: ClientError | None = next((one.error for one in made.outcomes if one.error), None)
     if stopped is not None:
-        return of_client_error(stopped)
+        failed = of_client_error(stopped)
+        failed.money = HOME
+        if any(group.state is StepState.PREPARED for group in batch.groups):
+            failed.next += f"; swapdesk batch resume {batch.id[:8]} goes on with what is left"
+        return failed
     differs = [row for row in batch.rows if row.state is RowState.DIFFERS]
     if differs:
         return CommandError(

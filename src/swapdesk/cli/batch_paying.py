@@ -29,6 +29,7 @@ from swapdesk.flows.batch.group_account import (
 )
 from swapdesk.flows.batch.group_watch import GroupWatch, Turn
 from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.settle_words import outcome_of
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing, signs, standings
 from swapdesk.flows.journal.batch_records import JournaledBatch
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -113,10 +114,34 @@ async def resume_batch(session: Session, batch: str | None, request: PayRequest)
     payer = journal.batches.payer(found.id)
     if payer is None and not any(one.begun for one in standings(journal, found.id)):
         tell_batch(session, made.batch)
+        if [one.state for one in made.batch.groups] == [one.state for one in found.groups]:
+            _refuse_idle(session, made.batch)
         return creation_exit(made.batch)
     account = request.account or payer or ""
     return await _all_groups(
         session, made.batch, replace(request, account=account), begun=payer is None
+    )
+
+
+def _refuse_idle(session: Session, batch: JournaledBatch) -> None:
+    """Raises CommandError for a batch of which nothing was interrupted and a group is unpaid: it
+    failed, or the trader has not begun to pay it."""
+    found = standings(session.desk.journal, batch.id)
+    due = next((one for one in found if not one.over and one.next is not None), None)
+    if due is None:
+        return
+    if due.bundle is not None and due.bundle.over:
+        ending = outcome_of(due.bundle, due)
+        if ending.failure is not None:
+            failure, end = ending.failure, _ENDS.get(ending.code, Exit.OWN_REFUSAL)
+            raise CommandError(end, ending.code, failure.cause, failure.money, next_words(due))
+    raise CommandError(
+        Exit.OWN_REFUSAL,
+        "NOT_BEGUN",
+        f"Nothing was interrupted: group {due.group.number} is {due.word}, and nothing of it is"
+        " signed.",
+        due.whereabouts,
+        next_words(due),
     )
 
 
@@ -153,6 +178,8 @@ class _Work:
             if not desk.journal.batches.adopt(standing.batch_id):
                 raise _owned(standing)
             account = await group_account(desk, standing, self._request.account)
+            if signs(standing, until):
+                self._require_yes(standing)
             if signs(standing, until) and not self._unlocked:
                 await unlock(session.call, desk.wallet, self._request.descriptor)
                 self._unlocked = True
@@ -168,7 +195,9 @@ class _Work:
         except NotSettled as error:
             raise _not_settled(error, standing.whereabouts) from None
         except WalletError as error:
-            raise of_wallet_error(error) from None
+            failed = of_wallet_error(error)
+            failed.money = standing.whereabouts
+            raise failed from None
         except JournalUnavailable:
             raise CommandError(
                 Exit.OWN_REFUSAL,
@@ -177,6 +206,20 @@ class _Work:
                 f"when this began: {standing.whereabouts}",
                 NO_JOURNAL.next,
             ) from None
+
+    def _require_yes(self, standing: GroupStanding) -> None:
+        """Where nobody can be asked, nobody has said yes."""
+        if self._request.yes or self._session.call.interactive:
+            return
+        said = "Without a terminal this needs --yes."
+        raise CommandError(
+            Exit.BAD_INPUT,
+            "NEEDS_YES",
+            said,
+            standing.whereabouts,
+            "you: give the command again with --yes",
+            fields={"yes": {"message": said}},
+        )
 
     async def _look(self, review: Review) -> Agreed | None:
         output = self._session.call.output
