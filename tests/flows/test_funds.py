@@ -39,6 +39,23 @@ def test_open_orders_with_a_deposit_are_counted(count: int, said: str, short: st
     assert found.short == f"also in {short}."
 
 
+@pytest.mark.parametrize(
+    ("open_", "stranded", "said", "short"),
+    [
+        (0, 1, "and in 1 order that needs you", "in 1 order that needs you"),
+        (0, 2, "and in 2 orders that need you", "in 2 orders that need you"),
+        (1, 1, "in 1 open order and in 1 order that needs you", "in 2 orders; 1 needs you"),
+        (2, 3, "in 2 open orders and in 3 orders that need you", "in 5 orders; 3 need you"),
+    ],
+)
+def test_an_ended_order_with_its_money_stuck_holds_it(
+    open_: int, stranded: int, said: str, short: str
+) -> None:
+    found = funds_now([tracked(**EXCHANGING)] * open_, None, stranded)
+    assert found.where == f"in your wallet, {said}; o shows where."
+    assert found.short == f"also {short}."
+
+
 def test_before_the_service_was_asked_an_open_order_may_hold_them(tmp_path: Path) -> None:
     journal = Journal.open(tmp_path / "journal.db", ManualClock(NOW))
     assert funds_now(None, None) == NOT_READ

@@ -19,6 +19,7 @@ from corpus import load
 from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.orders.order_case import STRANDED, Case
 from swapdesk.flows.orders.order_export import (
     COLUMNS,
     FORMULA,
@@ -34,8 +35,9 @@ from swapdesk.flows.orders.order_export import (
 )
 from swapdesk.flows.orders.order_filter import FilterProblem, read_filter
 from swapdesk.flows.orders.order_sentence import order_sentence
-from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
+from swapdesk.flows.orders.order_sorting import Group, Sorting, group_of, sort_orders
 from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.order_words import WORDS
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home
 from swapdesk.wire.encoding.text import safe_text
@@ -99,6 +101,44 @@ def test_an_order_on_a_chain_is_of_route_dex() -> None:
 )
 def test_what_a_filter_keeps(text: str, keeps: bool) -> None:
     assert kept(text, tracked()) is keeps
+
+
+STUCK = {"display_status": "FAILED", "in_status": 3, "action_required": True}
+ENDS: list[tuple[dict[str, Any], Group]] = [
+    ({}, Group.OPEN),
+    ({"display_status": "EXCHANGE_IN_PROGRESS", "action_required": True}, Group.OPEN),
+    (STUCK, Group.NEEDS_YOU),
+    ({"display_status": "SWAP_COMPLETED", "action_required": True}, Group.NEEDS_YOU),
+    ({"display_status": "EXPIRED", "in_status": 2, "refund_address": None}, Group.NEEDS_YOU),
+    ({"display_status": "DELETED", "in_status": 3}, Group.NEEDS_YOU),
+    ({"display_status": "EXPIRED", "in_status": 1}, Group.FINISHED),
+    ({"display_status": "REFUNDED", "action_required": True}, Group.FINISHED),
+    ({"display_status": "SWAP_COMPLETED", "in_status": 5}, Group.FINISHED),
+]
+
+
+@pytest.mark.parametrize(("changes", "group"), ENDS)
+def test_an_order_that_needs_its_owner_is_not_among_the_finished(
+    changes: dict[str, Any], group: Group
+) -> None:
+    one = tracked(**changes)
+    assert group_of(one.order) is group
+    assert summarise(one, NOW).yours is (summarise(one, NOW).actor == "you")
+
+
+@pytest.mark.parametrize("sorting", list(Sorting))
+def test_what_needs_its_owner_stands_first_in_every_sequence(sorting: Sorting) -> None:
+    orders = [tracked(service_id=f"{at:022}", **ends) for at, (ends, _) in enumerate(ENDS)]
+    groups = [group_of(one.order) for one in sort_orders(orders, sorting)]
+    assert groups == [Group.NEEDS_YOU] * 4 + [Group.OPEN] * 2 + [Group.FINISHED] * 3
+
+
+def test_every_end_that_is_for_support_is_one_that_needs_its_owner() -> None:
+    asked = {case for case, words in WORDS.items() if "write to support" in words.act}
+    open_ = {Case.HELD, Case.FLAGGED}
+    assert asked - STRANDED - open_ == {Case.FAILED_UNCLEAR}, "support only if it was paid"
+    assert asked >= STRANDED
+    assert all(WORDS[case].actor == "you" for case in STRANDED)
 
 
 def test_a_hold_and_lateness_are_states() -> None:

@@ -260,3 +260,18 @@ async def test_an_end_is_shown_once_the_journal_has_it(followed: Followed) -> No
     await followed.tracker._commit()
     assert followed.display == DisplayStatus.SWAP_COMPLETED
     assert followed.tracker.open_count == 0
+
+
+async def test_what_ended_with_its_money_stuck_stands_first(followed: Followed) -> None:
+    known, tracker = followed.order.order, followed.tracker
+    failed = {"display_status": "FAILED", "status": 6, "in_status": 3, "action_required": True}
+    stuck = known.model_copy(update={"service_id": "s" * 22, **failed})
+    tracker._apply(stuck, "read")
+    await tracker._commit()
+    assert [one.service_id for one in tracker.orders()] == ["s" * 22, known.service_id]
+    assert (tracker.stranded_count, tracker.open_count) == (1, 1)
+    back = {"display_status": "REFUNDED", "status": 7, "action_required": False}
+    tracker._apply(stuck.model_copy(update=back), "read")
+    await tracker._commit()
+    assert [one.service_id for one in tracker.orders()] == [known.service_id, "s" * 22]
+    assert tracker.stranded_count == 0

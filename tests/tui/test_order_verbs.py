@@ -117,7 +117,7 @@ async def test_the_wide_tracker_has_the_order_at_its_right(market: Market, golde
     async with market.desk(WIDE) as run:
         await tracker(run)
         golden("orders-200", run.body)
-        await run.press("enter")
+        await run.press("down", "enter")
         await run.see("Order id")
         golden("order-200", run.body)
 

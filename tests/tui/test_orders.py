@@ -21,7 +21,16 @@ from swapdesk.tui.widgets.table_layout import Row, Section
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus
 from tui.desk_run import SIZES, DeskRun, Market
-from tui.known_orders import Known, every_state, exchanging, held, prepare, private, waiting
+from tui.known_orders import (
+    Known,
+    ended,
+    every_state,
+    exchanging,
+    held,
+    prepare,
+    private,
+    waiting,
+)
 from tui.known_orders import withheld as differing
 
 Golden = Callable[[str, str], None]
@@ -146,6 +155,31 @@ async def test_the_cursor_stays_on_its_order_and_cells_change_in_place(market: M
         await run.see("Finished")
         assert screen._table.cursor_key == key
         assert "Next nobody" in run.text
+
+
+async def test_an_order_that_fails_with_its_deposit_comes_to_the_top_and_says_you(
+    market: Market,
+) -> None:
+    done = ended(market.clock, "c4Mb9RzAsDfGhJkLqWeRtY", DisplayStatus.SWAP_COMPLETED, in_status=5)
+    prepare(market, [done, private(market.clock), exchanging(market.clock)])
+    async with market.desk(size=(120, 40)) as run:
+        screen = await tracker(run)
+        link = run.app.session.desk.link
+        tracked = link.tracker.get(exchanging(market.clock).id)
+        assert tracked is not None
+        stuck = tracked.order.model_copy(
+            update={"display_status": DisplayStatus.FAILED.value, "action_required": True}
+        )
+        link.tracker._apply(stuck, "list")
+        await link.tracker._commit()
+        await run.see("Needs you")
+        labels = [row for row in screen._table.rows if isinstance(row, Section)]
+        told = [(row.label, row.fact) for row in labels]
+        assert told == [("Needs you", "1"), ("Open", "1"), ("Finished", "1")]
+        line = next(row for row in run.text.split("\n") if "Failed" in row and "h8Kq2P" in row)
+        assert "you" in line.split("Failed")[1].split()
+        await run.press("escape")
+        await run.see("in 1 order that needs you")
 
 
 async def test_an_order_that_ends_between_two_ticks_leaves_the_open_ones(market: Market) -> None:

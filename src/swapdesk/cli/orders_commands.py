@@ -30,7 +30,7 @@ def choosing(command: F) -> F:
             type=click.Choice(SORTINGS),
             default=SORTINGS[0],
             show_default=True,
-            help="The sequence within the open and the finished ones.",
+            help="The sequence within the groups.",
         ),
         click.option(
             "--filter",
@@ -48,7 +48,7 @@ def choosing(command: F) -> F:
 @choosing
 @desk_command
 def list_orders(call: Call, words: str, sort: str) -> int:
-    """Every order of this profile: open ones first, then ended ones, newest first.
+    """Every order of this profile: ended ones that need you, open ones, the other ended ones.
 
     The journal remembers orders for longer than the 48 hours of the service.
     """

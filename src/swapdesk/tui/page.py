@@ -54,8 +54,12 @@ class Page(DeskScreen):
 
     def funds(self) -> Funds:
         """Where the funds are, as far as no single order is spoken of."""
-        running = self.link.tracker.running() if self.link and self.session.ready else None
-        return funds_now(running, self.desk.journal.orders if self.session.opened else None)
+        tracker = self.link.tracker if self.link and self.session.ready else None
+        return funds_now(
+            None if tracker is None else tracker.running(),
+            self.desk.journal.orders if self.session.opened else None,
+            0 if tracker is None else tracker.stranded_count,
+        )
 
     def now(self) -> datetime:
         """The desk's time."""

@@ -1,5 +1,5 @@
 """Where the funds are on screens that speak of no single order: with the user, or also in
-orders that are under way."""
+orders that are under way, or that ended with their money stuck."""
 
 from __future__ import annotations
 
@@ -27,12 +27,15 @@ NOT_READ = Funds("not looked at yet.", "not looked at yet.")
 """Before the journal was read."""
 
 
-def funds_now(running: Iterable[TrackedOrder] | None, journaled: OrderLog | None) -> Funds:
+def funds_now(
+    running: Iterable[TrackedOrder] | None, journaled: OrderLog | None, stranded: int = 0
+) -> Funds:
     """Where the funds are. ``running`` are the orders that the service was asked about; while it
     was not (None), the journal knows which were open, and one that waited for its deposit may
-    have it by now. ``journaled`` is None before the journal is open."""
+    have it by now. ``journaled`` is None before the journal is open. ``stranded``: so many
+    orders ended and need their owner."""
     if running is not None:
-        return funds_of(running)
+        return funds_of(running, stranded)
     if journaled is None:
         return NOT_READ
     try:
@@ -41,19 +44,30 @@ def funds_now(running: Iterable[TrackedOrder] | None, journaled: OrderLog | None
         return NOT_READ
     if not open_orders:
         return AT_HOME
-    held = f"{open_orders:,} open {'order' if open_orders == 1 else 'orders'}"
+    held = f"{open_orders:,} open {_orders(open_orders)}"
     return Funds(f"in your wallet or in {held}, not asked yet.", f"in your wallet or in {held}.")
 
 
-def funds_of(orders: Iterable[TrackedOrder]) -> Funds:
+def funds_of(orders: Iterable[TrackedOrder], stranded: int = 0) -> Funds:
     """Where the funds are, of ``orders`` that are open: those with a deposit hold some. An order
-    that waits for its deposit holds nothing yet."""
+    that waits for its deposit holds nothing yet; ``stranded`` ones hold theirs."""
     # Only now: where the funds are stands in the first frame, before any model is loaded.
     from swapdesk.flows.orders.order_case import deposit_arrived
 
     count = sum(deposit_arrived(one.order) for one in orders)
-    if not count:
+    if not count and not stranded:
         return AT_HOME
-    held = f"{count:,} open {'order' if count == 1 else 'orders'}"
-    short = held.replace(" open", "")
-    return Funds(f"in your wallet, and in {held}; o shows where.", f"also in {short}.")
+    open_ = f"{count:,} open {_orders(count)}"
+    if not stranded:
+        short = open_.replace(" open", "")
+        return Funds(f"in your wallet, and in {open_}; o shows where.", f"also in {short}.")
+    needs = "needs you" if stranded == 1 else "need you"
+    needy = f"{stranded:,} {_orders(stranded)} that {needs}"
+    if not count:
+        return Funds(f"in your wallet, and in {needy}; o shows where.", f"also in {needy}.")
+    where = f"in your wallet, in {open_} and in {needy}; o shows where."
+    return Funds(where, f"also in {count + stranded:,} orders; {stranded:,} {needs}.")
+
+
+def _orders(count: int) -> str:
+    return "order" if count == 1 else "orders"

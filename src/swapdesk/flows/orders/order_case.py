@@ -114,6 +114,24 @@ def case_of(order: Order) -> Case:
     return _open(order, display)
 
 
+STRANDED = frozenset(
+    {
+        Case.COMPLETED_FLAGGED,
+        Case.LATE_STUCK,
+        Case.FAILED_STUCK,
+        Case.NOT_REFUNDABLE,
+        Case.DELETED_WITH_MONEY,
+    }
+)
+"""Ends of an order in which its money is, or may be, with the service and stays there until the
+owner acts."""
+
+
+def needs_owner(order: Order) -> bool:
+    """Whether an order that ended waits for its owner all the same (spec: Rules that hold 3)."""
+    return ended(display_of(order)) and case_of(order) in STRANDED
+
+
 def on_hold(order: Order) -> bool:
     """Leg status 8: a provider holds the money for a check."""
     return LegStatus.VERIFYING in _legs(order) and not ended(display_of(order))

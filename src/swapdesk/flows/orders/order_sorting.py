@@ -1,4 +1,4 @@
-"""In which sequence orders stand within their group: open ones and finished ones."""
+"""In which groups and in which sequence within them orders stand."""
 
 from __future__ import annotations
 
@@ -10,12 +10,29 @@ from typing import Any
 
 from swapdesk.flows.journal.folding import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_account import expected_end
-from swapdesk.flows.orders.order_case import Case, case_of
+from swapdesk.flows.orders.order_case import Case, case_of, needs_owner
 from swapdesk.flows.orders.order_words import WORDS
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.wire.orders import Order
 
 _FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
+
+
+class Group(StrEnum):
+    """In their sequence; the value is how it is called on the screen."""
+
+    NEEDS_YOU = "Needs you"
+    """Ended orders whose money stays where it is until their owner acts."""
+    OPEN = "Open"
+    FINISHED = "Finished"
+
+
+def group_of(order: Order) -> Group:
+    """Where an order stands, as far as the service says."""
+    if not ended(display_of(order)):
+        return Group.OPEN
+    return Group.NEEDS_YOU if needs_owner(order) else Group.FINISHED
 
 
 class Sorting(StrEnum):
@@ -40,16 +57,16 @@ class Sorting(StrEnum):
 
 
 def sort_orders(orders: Iterable[TrackedOrder], by: Sorting) -> list[TrackedOrder]:
-    """Open orders, then ended ones, each in this sequence; equal ones by their id."""
-    running: list[TrackedOrder] = []
-    over: list[TrackedOrder] = []
+    """The groups after one another, each in this sequence; equal ones by their id."""
+    groups: dict[Group, list[TrackedOrder]] = {group: [] for group in Group}
     for one in orders:
-        (over if ended(display_of(one.order)) else running).append(one)
+        groups[group_of(one.order)].append(one)
     key = _KEYS[by]
-    running.sort(key=lambda one: (key(one), one.service_id))
     finished = _newest if by in (Sorting.DEADLINE, Sorting.LATE) else key
-    over.sort(key=lambda one: (finished(one), one.service_id))
-    return running + over
+    for group, found in groups.items():
+        asked = key if group is Group.OPEN else finished
+        found.sort(key=lambda one, asked=asked: (asked(one), one.service_id))  # type: ignore[misc]
+    return [one for found in groups.values() for one in found]
 
 
 def _newest(one: TrackedOrder) -> float:

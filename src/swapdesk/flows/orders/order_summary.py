@@ -16,7 +16,7 @@ from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import NOTHING, clock_time, countdown, day, duration, elapsed, expected
 from swapdesk.flows.orders.batch_payment import PaidTo
-from swapdesk.flows.orders.order_case import Case
+from swapdesk.flows.orders.order_case import STRANDED, Case
 from swapdesk.flows.orders.order_state import OrderState
 from swapdesk.flows.orders.swap_payment import SwapStage
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -65,6 +65,11 @@ class OrderSummary:
     urgent: bool
     payable: bool
     ended: bool
+
+    @property
+    def yours(self) -> bool:
+        """Whether you act next: on an open order, or on one that ended with its money stuck."""
+        return self.actor == "you" and (not self.ended or self.state.case in STRANDED)
 
     @property
     def told(self) -> str:

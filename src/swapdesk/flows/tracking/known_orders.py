@@ -24,6 +24,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
 from swapdesk.flows.orders.batch_payment import BatchPayment
+from swapdesk.flows.orders.order_case import needs_owner
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.swap_payments import read_swap_payment
 from swapdesk.wire.orders import DisplayStatus, Order
@@ -73,6 +74,8 @@ class KnownOrders:
         self._open: set[str] = set()
         self._batched: set[str] = set()
         """Orders that a bundle is to pay, or paid without the service having seen it."""
+        self._stranded: set[str] = set()
+        """Ended ones that need their owner."""
 
     def load(self) -> None:
         """Take what the journal knows."""
@@ -97,12 +100,19 @@ class KnownOrders:
     def get(self, service_id: str) -> TrackedOrder | None:
         return self._known.get(service_id)
 
+    @property
+    def stranded_count(self) -> int:
+        return len(self._stranded)
+
     def put(self, tracked: TrackedOrder) -> None:
-        self._known[tracked.service_id] = tracked
-        if ended(display_of(tracked.order)):
-            self._open.discard(tracked.service_id)
-        else:
-            self._open.add(tracked.service_id)
+        service_id = tracked.service_id
+        self._known[service_id] = tracked
+        self._open.discard(service_id)
+        self._stranded.discard(service_id)
+        if not ended(display_of(tracked.order)):
+            self._open.add(service_id)
+        elif needs_owner(tracked.order):
+            self._stranded.add(service_id)
         if tracked.in_batch and _awaits_batch(tracked):
             self._batched.add(tracked.service_id)
         else:
@@ -125,14 +135,18 @@ class KnownOrders:
         return (self._known[name] for name in self._open)
 
     def sorted(self) -> list[TrackedOrder]:
-        """Open orders with the nearest deadline first, then ended ones, newest first."""
+        """Ended orders that need their owner, open ones with the nearest deadline first, then the
+        other ended ones; ended ones newest first."""
         late = datetime.max.replace(tzinfo=self._clock.now().tzinfo)
         early = datetime.min.replace(tzinfo=self._clock.now().tzinfo)
         running = [self._known[name] for name in self._open]
-        over = [one for name, one in self._known.items() if name not in self._open]
+        stranded = [self._known[name] for name in self._stranded]
+        kept = self._open | self._stranded
+        over = [one for name, one in self._known.items() if name not in kept]
         running.sort(key=lambda o: (o.order.expires or late, o.service_id))
-        over.sort(key=lambda o: (o.order.created or early, o.service_id), reverse=True)
-        return running + over
+        for group in (stranded, over):
+            group.sort(key=lambda o: (o.order.created or early, o.service_id), reverse=True)
+        return stranded + running + over
 
     def nearest(self, count: int) -> list[TrackedOrder]:
         """Open orders with the nearest deadline first, at most ``count``."""

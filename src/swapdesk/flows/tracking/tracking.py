@@ -87,11 +87,12 @@ class Tracker:
         await self._known.load_in_steps()
 
     def orders(self) -> list[TrackedOrder]:
-        """Open orders with the nearest deadline first, then ended ones, newest first."""
+        """Ended orders that need their owner, open ones with the nearest deadline first, then the
+        other ended ones; ended ones newest first."""
         return self._known.sorted()
 
     def nearest(self, count: int) -> list[TrackedOrder]:
-        """The first of :meth:`orders` that are open."""
+        """The first of those of :meth:`orders` that are open."""
         return self._known.nearest(count)
 
     def running(self) -> Iterator[TrackedOrder]:
@@ -113,6 +114,11 @@ class Tracker:
     @property
     def open_count(self) -> int:
         return self._known.open_count
+
+    @property
+    def stranded_count(self) -> int:
+        """Orders that ended and need their owner all the same."""
+        return self._known.stranded_count
 
     def adopt(self, service_id: str) -> TrackedOrder | None:
         """Take an order the journal has just recorded, as a create does, and announce it."""

@@ -158,7 +158,9 @@ class OrdersList(Page):
         orders = tracker.orders()
         if self._sorting is not Sorting.DEADLINE:
             orders = sort_orders(orders, self._sorting)
-        shown = Shown(orders, self._filter, tracker.open_count, self._stale())
+        shown = Shown(
+            orders, self._filter, tracker.open_count, tracker.stranded_count, self._stale()
+        )
         if self._filling is not None:
             self._filling.cancel()
             self._filling = None

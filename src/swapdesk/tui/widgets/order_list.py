@@ -1,14 +1,14 @@
-"""The rows of the tracker: open orders, then finished ones, each under its label."""
+"""The rows of the tracker: what needs you, open orders, finished ones, each under its label."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from swapdesk.flows.journal.folding import display_of, ended
 from swapdesk.flows.orders.order_filter import EVERYTHING, OrderFilter
+from swapdesk.flows.orders.order_sorting import Group, group_of
 from swapdesk.flows.orders.order_summary import RowTime, summarise, time_at
 from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from swapdesk.flows.orders.order_summary import OrderSummary
     from swapdesk.flows.orders.tracked_order import TrackedOrder
 
-OPEN = "section open"
 NONE_YET = Nothing("No orders yet.", "n", "starts a swap")
 STEP = 100
 """Rows laid out between two breaths of the event loop: a few milliseconds."""
@@ -34,19 +33,21 @@ class Shown:
     kept: OrderFilter = EVERYTHING
     running: int = 0
     """How many of all orders are open, without the filter."""
+    stranded: int = 0
+    """How many of all orders need you although they ended."""
     stale: str = ""
 
 
 @dataclass(slots=True)
 class Drawn:
-    """What stands in the table for an order, and whether it stands under the finished ones.
+    """What stands in the table for an order, and under which label.
 
     The order is the newest that is known; out of view its row is a sketch. ``summary`` is what
     its row says, but for the time if ``time`` is a later one."""
 
     tracked: TrackedOrder
     row: Row | Sketch
-    ended: bool
+    group: Group
     summary: OrderSummary | None = None
     time: RowTime | None = None
 
@@ -63,13 +64,14 @@ class OrderList(LineTable):
         self._now = now
         self._wide = False
         self._drawn: dict[str, Drawn] = {}
-        self._total = (0, 0)
-        """Open orders and all orders, without the filter."""
+        self._total: dict[Group, int] = {}
+        """How many orders there are, without the filter."""
+        self._open_label: Section | None = None
 
     @property
     def known(self) -> int:
         """How many orders there are, without the filter."""
-        return self._total[1]
+        return sum(self._total.values())
 
     @property
     def shown(self) -> list[TrackedOrder]:
@@ -80,12 +82,12 @@ class OrderList(LineTable):
     @property
     def running(self) -> bool:
         """Whether an order among the rows is open."""
-        return any(not one.ended for one in self._drawn.values())
+        return any(one.group is Group.OPEN for one in self._drawn.values())
 
     def running_in_view(self) -> list[str]:
         """Ids of the open orders that are on the screen now."""
         drawn = ((key, self._drawn.get(key)) for key in self.visible_keys())
-        return [key for key, one in drawn if one is not None and not one.ended]
+        return [key for key, one in drawn if one is not None and one.group is Group.OPEN]
 
     def set_wide(self, wide: bool) -> bool:
         """Columns for this width; True when they are others, and the rows are due."""
@@ -99,6 +101,7 @@ class OrderList(LineTable):
     def say(self, sentence: LineLike) -> None:
         """No rows, and why."""
         self._drawn.clear()
+        self._open_label = None
         self.set_empty(sentence)
         self.set_rows([])
 
@@ -112,7 +115,7 @@ class OrderList(LineTable):
             if known is None:
                 return False
             same = known.tracked is one
-            if not same and known.ended != ended(display_of(one.order)):
+            if not same and known.group is not group_of(one.order):
                 return False
             if one.service_id in visible:
                 before = known.row
@@ -169,9 +172,10 @@ class OrderList(LineTable):
 
     def relabel(self, stale: str) -> None:
         """``stale`` stands beside the open orders while nothing tells of their changes."""
-        row = self.rows[0] if self.rows else None
-        if isinstance(row, Section) and row.key == OPEN and row.stale != stale:
-            self.update_row(Section(row.key, row.label, row.fact, stale))
+        label = self._open_label
+        if label is not None and label.stale != stale:
+            self._open_label = replace(label, stale=stale)
+            self.update_row(self._open_label)
 
     def _kept(
         self, tracked: TrackedOrder, kept: OrderFilter, now: datetime, layout: TableLayout
@@ -180,8 +184,7 @@ class OrderList(LineTable):
             return None
         known = self._drawn.get(tracked.service_id)
         if known is None or known.tracked is not tracked:
-            over = ended(display_of(tracked.order))
-            known = Drawn(tracked, Sketch(tracked.service_id), over)
+            known = Drawn(tracked, Sketch(tracked.service_id), group_of(tracked.order))
         # Rows of an unchanged order are kept: the tick brings their times up to date.
         if isinstance(known.row, Sketch) and known.row.needs is None:
             known.row.needs = layout.needs(amount_cells(tracked))
@@ -191,7 +194,7 @@ class OrderList(LineTable):
         """Draw an order in view."""
         summary = summarise(tracked, now)
         row = order_row(tracked, summary, wide=self._wide)
-        self._drawn[tracked.service_id] = Drawn(tracked, row, summary.ended, summary)
+        self._drawn[tracked.service_id] = Drawn(tracked, row, group_of(tracked.order), summary)
         self.update_row(row)
 
     def _timed(self, one: Drawn, now: datetime) -> bool:
@@ -220,22 +223,28 @@ class OrderList(LineTable):
         self, drawn: dict[str, Drawn], shown: Shown, measured: TableLayout | None = None
     ) -> None:
         self._drawn = drawn
-        self._total = (shown.running, len(shown.orders))
+        open_, stranded = shown.running, shown.stranded
+        finished = len(shown.orders) - open_ - stranded
+        self._total = dict(zip(Group, (stranded, open_, finished), strict=True))
         none = f"No order matches {shown.kept.text!r}. esc clears the filter."
         self.set_empty(none if shown.orders else empty_line(NONE_YET))
         self.set_rows(self._grouped(shown.stale), measured)
 
     def _grouped(self, stale: str) -> list[TableRow]:
-        open_ = [one.row for one in self._drawn.values() if not one.ended]
-        finished = [one.row for one in self._drawn.values() if one.ended]
-        running, known = self._total
+        groups: dict[Group, list[TableRow]] = {group: [] for group in Group}
+        for one in self._drawn.values():
+            groups[one.group].append(one.row)
         rows: list[TableRow] = []
-        if open_:
-            rows += [Section(OPEN, "Open", _fact(len(open_), running), stale), *open_]
-        if finished:
-            rows += [Blank("gap")] if open_ else []
-            fact = _fact(len(finished), known - running)
-            rows += [Section("section finished", "Finished", fact), *finished]
+        self._open_label = None
+        for group, found in groups.items():
+            if not found:
+                continue
+            rows += [Blank(f"gap {group}")] if rows else []
+            fact = _fact(len(found), self._total[group])
+            label = Section(f"section {group}", group.value, fact)
+            if group is Group.OPEN:
+                label = self._open_label = replace(label, stale=stale)
+            rows += [label, *found]
         return rows
 
 

@@ -83,14 +83,15 @@ def order_row(tracked: TrackedOrder, summary: OrderSummary, *, wide: bool) -> Ro
     _, role = SIGNS[summary.sign]
     route = route_of(order)
     calm = calm_role(summary)
+    waits = summary.yours or not summary.ended
     cells: dict[str, Cell] = {
         "mark": sign_span(summary),
         "id": tracked.short_id,
         **amount_cells(tracked),
         "route": Span(route, f"route-{route}"),
         "stage": stage_spans(stage_of(summary)),
-        "state": Span(summary.word, role, bold=_yours(summary)),
-        "next": "" if summary.ended else Span(summary.actor.removeprefix("the "), calm),
+        "state": Span(summary.word, role, bold=summary.yours),
+        "next": Span(summary.actor.removeprefix("the "), calm) if waits else "",
         "time": time_cell(RowTime(summary.time, summary.short_time, summary.late), calm, wide=wide),
     }
     return Row(tracked.service_id, cells)
@@ -107,11 +108,7 @@ def time_cell(time: RowTime, calm: str, *, wide: bool) -> Span:
 
 def calm_role(summary: OrderSummary) -> str:
     """What is no hue of a state: brighter where you act next."""
-    return "foreground" if _yours(summary) else "muted"
-
-
-def _yours(summary: OrderSummary) -> bool:
-    return not summary.ended and summary.actor == "you"
+    return "foreground" if summary.yours else "muted"
 
 
 def sign_span(summary: OrderSummary) -> Span:
