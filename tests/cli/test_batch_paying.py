@@ -4,6 +4,7 @@ payouts that arrive on the chains."""
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,11 @@ from harness import Result, Sandbox
 from sandbox.chain_money import Chain
 from sandbox.running import until
 from swapdesk.cli.exit_codes import Exit
+from swapdesk.clock import SystemClock
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.paths import Home
 from swapdesk.sandbox.world import find_token
+from swapdesk.settings import load_settings
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -123,7 +128,18 @@ def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> 
     }  # fmt: skip
     assert built.document["money"] == "in your wallet; no deposit was paid"
     unsaid = desk("batch", "sign", name, "--json")
-    assert (unsaid.code, error_of(unsaid)["code"]) == (Exit.INTERRUPTED, "NOT_CONFIRMED")
+    assert (unsaid.code, error_of(unsaid)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
+    # Nothing of it was interrupted: what comes next is a step of the trader's own.
+    idle = desk("batch", "resume", name, "--yes", "--json")
+    assert (idle.code, error_of(idle)["code"]) == (Exit.OWN_REFUSAL, "NOT_BEGUN")
+    assert error_of(idle)["next"] == f"you: swapdesk batch sign {name} --group 1"
+    # What a run began is paid by it, and nobody has said yes here.
+    settings = load_settings({}, Home.at(desk.home))
+    with closing(Journal.open(settings.places.journal, SystemClock())) as journal:
+        journal.batches.pay(created["batch"], "")
+    unsaid = desk("batch", "resume", name, "--json")
+    assert (unsaid.code, error_of(unsaid)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
+    assert error_of(unsaid)["money"] == "in your wallet; no deposit was paid"
     signed = desk("batch", "sign", name, "--yes", "--json", seconds=90)
     assert signed.code == Exit.DONE, signed.stderr
     (group,) = signed.document["groups"]
@@ -162,6 +178,10 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     assert shown["money"] == f"{error['money']}."
     assert "swapdesk wallet withdraw --chain base" in shown["next"]
     assert shown["by"].startswith("before ")
+    resumed = desk("batch", "resume", name, "--yes", "--json")
+    assert (resumed.code, error_of(resumed)["code"]) == (Exit.ENDED_OTHERWISE, "BUNDLE_FAILED")
+    assert error_of(resumed)["money"] == error["money"]
+    assert f"swapdesk batch build {name} --group 1" in error_of(resumed)["next"]
     # What is there already is not sent a second time.
     again = desk("batch", "build", name, "--json").document["groups"][0]
     assert (again["bundle"]["number"], again["bundle"]["needs"]) == (2, [])

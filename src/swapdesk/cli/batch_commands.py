@@ -200,7 +200,10 @@ def run(
 @desk_command
 def resume(call: Call, name: str | None, account: str, yes: bool, descriptor: int | None) -> int:
     """Go on with a batch: look for groups of unknown outcome, create those that never left, and
-    pay what was begun to be paid."""
+    pay what was begun to be paid.
+
+    Exit 9 when nothing was interrupted, 10 when a bundle failed; the next step is named.
+    """
     from swapdesk.cli.batch_paying import PayRequest, resume_batch
     from swapdesk.cli.session import run_session
 
