@@ -191,14 +191,15 @@ class TokensScreen(TokenAsking):
         self.refresh_keys()
 
     def _notes(self, row: TokenRow, catalog: Catalog) -> TokenNotes | None:
-        alike = lookalikes(row, catalog.rows.drawn_like(row))
+        drawn_like = catalog.rows.drawn_like(row)
+        alike = lookalikes(row, drawn_like)
         legend = self.app.size.width >= NORMAL
         if not self.session.opened:
             return row_notes(row, alike, legend=legend)
         token = catalog.token(row.id)
         if token is None:
             return None
-        check, limits = self._check(row, token), self.limits_of(token)
+        check, limits = self._check(row, token, drawn_like), self.limits_of(token)
         return token_notes(row, token, check, alike, limits, self.now(), legend=legend)
 
     def _show_markets(self) -> None:
@@ -212,10 +213,10 @@ class TokensScreen(TokenAsking):
                 self._whole.add(key)
                 self._table.update_row(token_table_row(row, token))
 
-    def _check(self, row: TokenRow, token: Token) -> TokenCheck:
+    def _check(self, row: TokenRow, token: Token, drawn_like: Iterable[TokenRow]) -> TokenCheck:
         from swapdesk.flows.catalog.token_safety import check_token
 
-        imitates = imitated_by(row, self.desk.catalog.rows.drawn_like(row))
+        imitates = imitated_by(row, drawn_like)
         return check_token(token, now=self.now(), imitates=imitates)
 
     # keys
@@ -280,7 +281,7 @@ class TokensScreen(TokenAsking):
         token = self.desk.catalog.token(row.id) if row is not None else None
         if row is None or token is None:
             return
-        check = self._check(row, token)
+        check = self._check(row, token, self.desk.catalog.rows.drawn_like(row))
         if not check.ok:
             said = next(line.text for line in check.lines if line.level == "refuse")
             self.show_notice(said, "warning", about=row.id)
