@@ -171,8 +171,7 @@ class CatalogFile:
             runs.append(sorted((tokens[at].order, at) for at in some))
             yield
         ordered = (at for _, at in merge(*runs))
-        with self._connection:
-            self._connection.execute("DELETE FROM listing WHERE generation = ?", (generation,))
+        yield from self._remove_listing(f"= {generation:d}")
         number = 0
         while run := list(islice(ordered, _STEP)):
             with self._connection:
@@ -180,10 +179,20 @@ class CatalogFile:
             number += 1
             yield
 
+    def _remove_listing(self, which: str) -> Iterator[None]:
+        """Field by field: the blocks of all of them are megabytes."""
+        for at in _FIELDS:
+            with self._connection:
+                self._connection.execute(
+                    f"DELETE FROM listing WHERE generation {which} AND field = ?",  # noqa: S608
+                    (at,),
+                )
+            yield
+
     def _remove(self, which: str) -> Iterator[None]:
+        yield from self._remove_listing(which)
         with self._connection:
             for table, column in (
-                ("listing", "generation"),
                 ("chain", "generation"),
                 ("provider", "generation"),
                 ("generation", "number"),
