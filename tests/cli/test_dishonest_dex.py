@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from cli.desks import Desk
+from plain_http import PLAIN
 from swapdesk.chain.calldata import erc20
 from swapdesk.sandbox.tampering import ATTACKER
 
@@ -18,7 +19,9 @@ USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 def rpc(desk: Desk, method: str, *params: Any) -> str:
     (url,) = [one["rpc"] for one in desk.sandbox.ready["chains"] if one["shortName"] == "base"]
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return str(httpx.post(url, json=body, timeout=30, trust_env=False).json()["result"])
+    return str(
+        httpx.post(url, json=body, timeout=30, trust_env=False, verify=PLAIN).json()["result"]
+    )
 
 
 def standing(desk: Desk, account: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import pytest
 
 from cli.desks import Desk
 from harness import Sandbox
+from plain_http import PLAIN
 from sandbox.chain_money import Chain
 from sandbox.running import until
 from swapdesk.sandbox.world import WorldToken, find_token
@@ -126,6 +127,7 @@ def status_of(desk: Desk, service_id: str) -> str:
         f"{desk.sandbox.ready['url']}/orders/{service_id}",
         headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
         trust_env=False,
+        verify=PLAIN,
     ).json()
     return str(found["displayStatus"])
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from harness import Sandbox, running_sandbox
+from plain_http import PLAIN
 from sandbox.chain_money import Chain, SolanaChain
 from sandbox.running import until
 from swapdesk.sandbox.world import find_token
@@ -58,6 +59,7 @@ def place_of(sandbox: Sandbox, order: str) -> str:
         f"{sandbox.ready['url']}/orders",
         headers={"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"},
         trust_env=False,
+        verify=PLAIN,
     )
     (found,) = [one for one in answer.json()["orders"] if one["serviceId"].startswith(order)]
     return str(found["depositAddress"])

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from harness import wait_for
+from plain_http import PLAIN
 from sandbox.chain_money import SolanaChain
 from swapdesk.sandbox.world import find_token
 from tui.test_end_to_end import ENTER, STILL, DeskWindow
@@ -61,7 +62,9 @@ class Trader:
     def holds(self, token: str, owner: str) -> int:
         asked = {"to": token, "data": f"{BALANCE_OF}{owner[2:].lower().rjust(64, '0')}"}
         body = {"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": [asked, "latest"]}
-        answer: dict[str, Any] = httpx.post(self._rpc, json=body, trust_env=False).json()
+        answer: dict[str, Any] = httpx.post(
+            self._rpc, json=body, trust_env=False, verify=PLAIN
+        ).json()
         return int(answer["result"], 16)
 
     @property
@@ -76,6 +79,7 @@ class Trader:
             json={"advance": seconds},
             headers={"sandbox-token": self._ready["controlToken"]},
             trust_env=False,
+            verify=PLAIN,
         )
         assert answer.status_code == 200, answer.text
 
