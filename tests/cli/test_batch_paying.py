@@ -189,6 +189,11 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     smart, chain = again["bundle"]["smartAccount"], chain_of(desk)
     held, there = chain.balance(USDC, account), chain.balance(USDC, smart)
     assert there == 180 * 10**6
+    listed = desk("wallet", "balance", "--json")
+    (kept,) = [one for one in listed.document["balances"] if one["smartAccount"] == smart]
+    assert (kept["account"], kept["chain"]) == (account, "base")
+    assert {one["symbol"]: one["amount"] for one in kept["holdings"]}["USDC"] == 180
+    assert "comes back with: swapdesk wallet withdraw --chain base" in listed.stderr
     none = desk("wallet", "withdraw", "--chain", "base", "--token", "DAI", "--yes", "--json")
     assert (none.code, error_of(none)["code"]) == (Exit.NOT_FOUND, "NOTHING_HELD")
     wrong = desk("wallet", "withdraw", "--chain", "solana", "--yes", "--json")
@@ -202,6 +207,8 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     assert "ETH" in {symbol for symbol, _ in taken}, taken
     assert chain.balance(USDC, account) == held + there
     assert (chain.balance(USDC, smart), chain.balance(ETH, smart)) == (0, 0)
+    left = desk("wallet", "balance", "--json").document["balances"]
+    assert smart not in [one["smartAccount"] for one in left]
     # What was built on it is not signed: it needs the money again.
     status = desk("batch", "status", name, "--json").document["groups"][0]
     assert out.document["hash"] in status["money"]

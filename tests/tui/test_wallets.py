@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from harness import Sandbox
+from swapdesk.flows.wallet.local_wallet import ChainHoldings, Holding
+from swapdesk.tui.screens.wallet_rows import Told, wallet_pane, wallet_rows
 from swapdesk.tui.screens.wallets import WalletsScreen
-from swapdesk.wallet.accounts import Kind
+from swapdesk.tui.spans import line_of, plain_text
+from swapdesk.tui.widgets.table_layout import Row, Section
+from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.promise import Asset
 from tui.desk_run import DeskRun, sandbox_desk
 from wallet.agents import CHEAP
 from wallet.approving import approve
@@ -27,6 +34,27 @@ def whole(run: DeskRun) -> bool:
     """Whether all chains were read."""
     screen = shown(run)
     return screen.told is not None and not screen.told.reading and not screen.busy
+
+
+def test_what_smart_accounts_hold_is_listed_with_the_way_back() -> None:
+    asset = Asset("USDC", 6, "0xdd")
+    account = Account(
+        "0x" + "5e" * 20, Kind.EVM, "trading", "sandbox", Origin.CREATED, None, datetime.now(UTC)
+    )
+    smart = "0x" + "6f" * 20
+    own = ChainHoldings(account, "base", "Base", (Holding(asset, Decimal(7)),))
+    there = ChainHoldings(account, "base", "Base", (Holding(asset, Decimal(243)),), smart=smart)
+    rows, subjects = wallet_rows(Told((account,), (own,), smart=(there,)))
+    assert [one.label for one in rows if isinstance(one, Section)] == ["In smart accounts"]
+    last = rows[-1]
+    assert isinstance(last, Row)
+    cells = [last.cells[name] for name in ("account", "chain", "amount", "token")]
+    assert cells == ["trading", "Base", "243", "USDC"]
+    subject = subjects[last.key]
+    assert subject.address == smart
+    said = "".join(plain_text(line_of(line)) for line in wallet_pane(subject))
+    assert "swapdesk wallet withdraw --chain base takes it back to trading" in said
+    assert len({one.key for one in rows}) == len(rows)
 
 
 @pytest.mark.timeout(150)

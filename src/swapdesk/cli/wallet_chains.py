@@ -11,6 +11,8 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_session import account_named, unlock
+from swapdesk.flows.batch.smart_accounts import smart_accounts
+from swapdesk.flows.batch.standing import way_out
 from swapdesk.flows.notation import exact_amount, grouped_address, iso, usd
 from swapdesk.flows.wallet.delivery import OnItsWay
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
@@ -39,13 +41,14 @@ def spender_words(one: Allowance) -> str:
 async def show_balances(session: Session, wallet: LocalWallet, named: str | None) -> int:
     account = await _account(wallet, named)
     told = await wallet.holdings(account)
+    told += await wallet.smart_holdings(smart_accounts(session.desk.journal), account)
     output = session.call.output
     if output.json:
         output.document({"balances": [_held_json(one) for one in told]})
     elif output.form is Form.PLAIN:
         output.say(
             *(
-                f"{one.account.name} has {exact_amount(held.amount)} {held.asset.symbol}"
+                f"{_holder(one)} has {exact_amount(held.amount)} {held.asset.symbol}"
                 f" on {one.chain_name}."
                 for one in told
                 for held in one.holdings
@@ -54,14 +57,26 @@ async def show_balances(session: Session, wallet: LocalWallet, named: str | None
         )
     else:
         rows = [
-            (one.account.name, one.chain_name, exact_amount(held.amount), held.asset.symbol,
+            (_holder(one), one.chain_name, exact_amount(held.amount), held.asset.symbol,
              "" if held.usd is None else usd(held.usd))
             for one in told
             for held in one.holdings
             if held.amount is not None
         ]  # fmt: skip
         output.table(("account", "chain", "amount", "token", "usd"), rows, numbers=(2,))
+    output.talk(
+        *(
+            f"What the smart account on {one.chain_name} has comes back with: {way_out(one.chain)}."
+            for one in told
+            if one.smart
+        )
+    )
     return _unread(output, told)
+
+
+def _holder(one: ChainHoldings) -> str:
+    """``trading``, or ``smart account of trading``."""
+    return one.account.name if one.smart is None else f"smart account of {one.account.name}"
 
 
 async def show_allowances(session: Session, wallet: LocalWallet, named: str | None) -> int:
@@ -236,6 +251,7 @@ def _told(
 def _held_json(one: ChainHoldings) -> dict[str, Any]:
     return {
         "account": one.account.address,
+        "smartAccount": one.smart,
         "chain": one.chain,
         "problem": one.problem,
         "holdings": [

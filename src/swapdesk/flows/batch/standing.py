@@ -215,7 +215,7 @@ class GroupStanding:
         if bundle.under_way or bundle.state is BundleState.CONFIRMED:
             return ""
         if bundle.state in _LEFT_THERE or self.funded:
-            return f"swapdesk wallet withdraw --chain {bundle.built.chain}"
+            return way_out(bundle.built.chain)
         return ""
 
     def _by_bundle(self, bundle: JournaledBundle) -> str:
@@ -265,6 +265,11 @@ _LEFT_THERE = frozenset({BundleState.SIGNED, BundleState.FAILED, BundleState.WIT
 """States that an EVM bundle has only once the smart account was filled."""
 _HOME = frozenset({BundleState.BUILT, BundleState.REPLACED})
 """States in which nothing has left the wallet by the bundle itself."""
+
+
+def way_out(chain: str) -> str:
+    """The command by which the owner of a smart account takes back what it holds on a chain."""
+    return f"swapdesk wallet withdraw --chain {chain}"
 
 
 def group_standing(journal: Journal, batch_id: str, group: JournaledGroup) -> GroupStanding:

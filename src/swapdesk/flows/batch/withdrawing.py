@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.shared_account import relying
+from swapdesk.flows.batch.smart_accounts import bundle_assets
 from swapdesk.flows.journal.bundle_records import JournaledBundle
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.withdrawal_log import Taken
@@ -199,9 +200,8 @@ class Withdrawing:
         """The coin and the verified tokens of the chain, and whatever a bundle was to be paid
         with."""
         found = {one.contract: one for one in await self._wallet.assets(link)}
-        for bundle in self._journal.bundles.paid_from(account.address, link.name):
-            for item in bundle.built.items:
-                found.setdefault(item.contract, Asset(item.symbol, item.decimals, item.contract))
+        for asset in bundle_assets(self._journal, account.address, link.name):
+            found.setdefault(asset.contract, asset)
         return list(found.values())
 
     def _promise(

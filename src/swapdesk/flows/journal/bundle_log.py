@@ -89,6 +89,17 @@ class BundleLog:
         )
         return [_bundle_of(row) for row in rows]
 
+    def payers(self) -> list[tuple[str, str]]:
+        """Accounts of the wallet, each with a chain (its short name), whose smart account was to
+        pay a bundle."""
+        rows = self._file.read(
+            "SELECT DISTINCT json_extract(built, '$.account') AS account,"
+            " json_extract(built, '$.chain') AS chain FROM bundle"
+            " WHERE json_extract(built, '$.kind') = 'evm' ORDER BY account, chain",
+            (),
+        )
+        return [(row["account"], row["chain"]) for row in rows]
+
     def paid_from(self, account: str, chain: str) -> list[JournaledBundle]:
         """All that an account of the wallet was to pay on a chain, oldest first."""
         rows = self._file.read(

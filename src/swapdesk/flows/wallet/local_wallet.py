@@ -8,7 +8,7 @@ chain: the agent does, and says on which chain its node is.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
@@ -52,7 +52,9 @@ class Holding:
 class ChainHoldings:
     """What one account has on one chain: its coin first, then the tokens it has some of.
 
-    ``problem`` says why nothing could be read; ``holdings`` is empty then.
+    ``smart``: it is what the smart account of that account has, which stands at this address;
+    what the EntryPoint keeps for its gas counts as its coins. ``problem`` says why nothing could
+    be read; ``holdings`` is empty then.
     """
 
     account: Account
@@ -60,6 +62,7 @@ class ChainHoldings:
     chain_name: str
     holdings: tuple[Holding, ...] = ()
     problem: str | None = None
+    smart: str | None = None
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,21 @@ class LocalWallet:
         asked = self._pairs(await client.read_accounts(), account)
         return tuple(await asyncio.gather(*(self._held(client, *one) for one in asked)))
 
+    async def smart_holdings(
+        self, owned: Mapping[tuple[str, str], Sequence[Asset]], account: Account | None = None
+    ) -> tuple[ChainHoldings, ...]:
+        """What smart accounts have, of those that have something or cannot be read. ``owned``
+        names them by owner and chain, each with tokens beside the verified ones; ``account``
+        keeps those of one owner."""
+        client = await self.client()
+        asked = [
+            (one, link, owned[one.address, link.name])
+            for one, link in self._pairs(await client.read_accounts(), account)
+            if (one.address, link.name) in owned
+        ]
+        told = await asyncio.gather(*(self._held_smart(client, *one) for one in asked))
+        return tuple(one for one in told if one.holdings or one.problem is not None)
+
     async def allowances(
         self, account: Account | None = None, link: ChainLink | None = None
     ) -> tuple[ChainAllowances, ...]:
@@ -221,15 +239,31 @@ class LocalWallet:
         except Refused as refused:
             return ChainHoldings(account, link.name, name, problem=refused.words)
         prices = dict(priced)
-        found = []
-        for balance in told.balances:
-            asset, units = balance.asset, balance.units
-            if units is None or (not units and asset.contract is not None):
-                continue
-            amount = short(from_base_units(units, asset.decimals))
-            price = prices.get(asset)
-            found.append(Holding(asset, amount, None if price is None else amount * price))
+        found = [
+            _holding(one.asset, one.units, prices.get(one.asset))
+            for one in told.balances
+            if one.units or (one.units is not None and one.asset.contract is None)
+        ]
         return ChainHoldings(account, link.name, name, tuple(found))
+
+    async def _held_smart(
+        self, client: WalletClient, account: Account, link: ChainLink, more: Sequence[Asset]
+    ) -> ChainHoldings:
+        name = self.chain_name(link.name)
+        prices = dict(await self._priced(link))
+        assets = {one.contract: one for one in (*more, *prices)}
+        try:
+            told = await _twice(
+                lambda: client.smart_account(account.address, link.name, list(assets.values()))
+            )
+        except Refused as refused:
+            return ChainHoldings(account, link.name, name, problem=refused.words, smart="")
+        found = []
+        for one in told.balances:
+            kept = told.prepaid or 0 if one.asset.contract is None else 0
+            if units := (one.units or 0) + kept:
+                found.append(_holding(one.asset, units, prices.get(one.asset)))
+        return ChainHoldings(account, link.name, name, tuple(found), smart=told.address)
 
     async def _allowed(
         self, client: WalletClient, account: Account, link: ChainLink
@@ -284,6 +318,11 @@ class LocalWallet:
                 break
         found.sort(key=lambda one: one[0].contract is not None)
         return list({one[0].contract: one for one in reversed(found)}.values())[::-1]
+
+
+def _holding(asset: Asset, units: int, price: Decimal | None) -> Holding:
+    amount = short(from_base_units(units, asset.decimals))
+    return Holding(asset, amount, None if price is None else amount * price)
 
 
 async def _twice(read: Callable[[], Awaitable[T]]) -> T:

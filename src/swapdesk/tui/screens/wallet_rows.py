@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from swapdesk.flows.batch.standing import way_out
 from swapdesk.flows.notation import exact_amount, short_address, usd
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings
 from swapdesk.tui.glyphs import TROUBLE
-from swapdesk.tui.spans import Span
+from swapdesk.tui.spans import LineLike, Span
+from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Prose, Row, Section, TableRow
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.holdings import Allowance
@@ -23,10 +25,13 @@ COLUMNS = (
 )
 
 
+PANE = 74
+
+
 @dataclass(frozen=True)
 class Told:
     """What was read last; ``read_only``: another desk has the wallet. ``reading``: balances are
-    still to come."""
+    still to come. ``smart``: what smart accounts of these accounts hold."""
 
     accounts: tuple[Account, ...] = ()
     holdings: tuple[ChainHoldings, ...] = ()
@@ -34,18 +39,23 @@ class Told:
     read_only: bool = False
     problems: tuple[str, ...] = ()
     reading: bool = False
+    smart: tuple[ChainHoldings, ...] = ()
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What a row is about. ``allowance`` None: an account on a chain."""
+    """What a row is about. ``allowance`` None: an account on a chain; ``smart`` is the address of
+    its smart account there, where that is meant, empty where it is not known."""
 
     account: Account
     chain: str
     allowance: Allowance | None = None
+    smart: str | None = None
 
     @property
     def address(self) -> str:
+        if self.smart:
+            return self.smart
         return self.account.address if self.allowance is None else self.allowance.spender
 
 
@@ -67,6 +77,10 @@ def wallet_rows(told: Told) -> tuple[list[TableRow], dict[str, Subject]]:
         for place, one in enumerate(held):
             name: Cell = _name(account) if place == 0 else ""
             rows += _on_chain(one, name, counts.get((account.address, one.chain)), subjects)
+    if told.smart:
+        rows += [Blank("gap smart"), Section("smart", "In smart accounts", "")]
+    for one in told.smart:
+        rows += _on_chain(one, one.account.name, None, subjects)
     allowed = [(one, each) for one in told.allowances for each in one.allowances]
     if allowed:
         rows += [Blank("gap allowed"), Section("allowed", "May take", str(len(allowed)))]
@@ -94,19 +108,30 @@ def wallet_rows(told: Told) -> tuple[list[TableRow], dict[str, Subject]]:
     return rows, subjects
 
 
+def wallet_pane(subject: Subject) -> list[LineLike]:
+    """What stands below the table of the row under the cursor: its whole address."""
+    if subject.smart is not None:
+        back = f"{way_out(subject.chain)} takes it back to {subject.account.name}"
+        facts = [Fact("Account", address=subject.address)] if subject.smart else []
+        return list(facts_lines([*facts, Fact("Back", back)], PANE))
+    label = subject.account.name if subject.allowance is None else "May take"
+    return list(facts_lines([Fact(label, address=subject.address)], PANE))
+
+
 def _on_chain(
     one: ChainHoldings, name: Cell, count: int | None, subjects: dict[str, Subject]
 ) -> list[TableRow]:
-    base = f"{one.account.address} {one.chain}"
+    base = f"{one.account.address} {one.chain}" + ("" if one.smart is None else " smart")
+    subject = Subject(one.account, one.chain, smart=one.smart)
     if one.problem is not None:
-        subjects[base] = Subject(one.account, one.chain)
+        subjects[base] = subject
         said = Span(f"{TROUBLE} {one.problem}", "status-waiting")
         cells: dict[str, Cell] = {"account": name, "chain": one.chain_name}
         return [Row(base, cells, tail=said, tail_from="amount")]
     rows: list[TableRow] = []
     for place, held in enumerate(one.holdings):
         key = f"{base} {held.asset.contract or 'coin'}"
-        subjects[key] = Subject(one.account, one.chain)
+        subjects[key] = subject
         rows.append(
             Row(
                 key,

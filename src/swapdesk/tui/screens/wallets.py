@@ -10,7 +10,10 @@ from textual import on
 from textual.message import Message
 from textual.widget import Widget
 
+from swapdesk.flows.batch.smart_accounts import smart_accounts
+from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
+from swapdesk.flows.wallet.local_wallet import ChainHoldings
 from swapdesk.flows.wallet.revoking import Ended, NotRevoked, Open, Proposed, Revoked, Revoking
 from swapdesk.flows.wallet.sandbox_gifts import fill_wallet
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
@@ -23,17 +26,14 @@ from swapdesk.tui.commands.wallets import (
     RevokeAllowance,
 )
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.wallet_rows import COLUMNS, Subject, Told, wallet_rows
+from swapdesk.tui.screens.wallet_rows import COLUMNS, Subject, Told, wallet_pane, wallet_rows
 from swapdesk.tui.session import Session
-from swapdesk.tui.spans import LineLike
-from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.text_rows import RuleRow, TextRows
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 from swapdesk.wallet.errors import WalletError
 
-PANE = 74
 READING = "The chains are being read."
 NO_ACCOUNT = "This wallet has no account. The command swapdesk wallet new makes one."
 LIVE_REVOKES = "live: swapdesk wallet revoke"
@@ -138,6 +138,7 @@ class WalletsScreen(Page):
             if link is not None and link.control is not None and not wallet.live:
                 problems += (await fill_wallet(wallet, link.control)).problems
             told = replace(told, holdings=await wallet.holdings(), problems=problems)
+            told = replace(told, smart=await self._smart())
             told = replace(told, reading=False)
             self.post_message(self.Read(told, last=False))
             told = replace(told, allowances=await wallet.allowances())
@@ -147,6 +148,14 @@ class WalletsScreen(Page):
             self.post_message(self.Read(None, f"{error}."))
         else:
             self.post_message(self.Read(told))
+
+    async def _smart(self) -> tuple[ChainHoldings, ...]:
+        """What smart accounts hold. A journal that cannot be read knows of none, and says so by
+        itself."""
+        try:
+            return await self.desk.wallet.smart_holdings(smart_accounts(self.desk.journal))
+        except JournalUnavailable:
+            return ()
 
     @on(Made)
     def _made(self, event: Made) -> None:
@@ -176,7 +185,7 @@ class WalletsScreen(Page):
     @on(LineTable.Highlighted)
     def _show_pane(self) -> None:
         subject = self.current
-        self._pane.show(_pane(subject) if subject is not None else [])
+        self._pane.show(wallet_pane(subject) if subject is not None else [])
         allowance = subject.allowance if subject is not None else None
         self.step_is(f"revoke {allowance.spender}" if allowance is not None else "look")
         self.refresh_frame()
@@ -310,11 +319,6 @@ class WalletsScreen(Page):
     def work_failed(self, group: str) -> None:
         self.busy = ""
         self.refresh_keys()
-
-
-def _pane(subject: Subject) -> list[LineLike]:
-    label = subject.account.name if subject.allowance is None else "May take"
-    return list(facts_lines([Fact(label, address=subject.address)], PANE))
 
 
 def _question(subject: Subject, proposed: Proposed | Open) -> Question:
