@@ -132,6 +132,11 @@ def test_a_completed_order_names_what_was_sent_and_the_payout_of_its_route() -> 
     assert dict(order_facts(standard, NOW))["Payout hash"] == "0xaa"
     assert dict(order_facts(private, NOW))["Payout hash"] == "0xbb"
     assert "You sent" in dict(order_facts(standard, NOW))
+    short = replace(
+        tracked(display_status=done, in_status=5, out_amount=Decimal("8.7")), intent=intent()
+    )
+    assert dict(order_facts(short, NOW))["Asked for"] == "0.5 BTC"
+    assert "You sent" not in dict(order_facts(short, NOW))
     assert "You send" in dict(order_facts(tracked(), NOW))
     expired = tracked(display_status=DisplayStatus.EXPIRED.value)
     assert "You were to send" in dict(order_facts(expired, NOW))

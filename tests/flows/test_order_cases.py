@@ -14,8 +14,9 @@ from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.orders.diagnosis import diagnose
-from swapdesk.flows.orders.order_account import account_of
+from swapdesk.flows.orders.order_account import account_of, deposit_doubted
 from swapdesk.flows.orders.order_case import Case, case_of
+from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_summary import summarise
 from swapdesk.flows.orders.order_words import WORDS, Certainty
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -264,18 +265,53 @@ def test_an_unhappy_path_is_told(
 
 
 @pytest.mark.parametrize(
-    ("out", "note"),
+    ("out", "differs"),
+    [("12.0", "17.38% less"), ("16.0", "10.16% more"), ("14.5", "")],
+)
+@pytest.mark.parametrize(
+    ("display", "pays"), [("EXCHANGE_IN_PROGRESS", "pays"), ("SWAP_COMPLETED", "paid")]
+)
+def test_a_short_or_an_excess_deposit_shows_in_what_is_paid(
+    out: str, differs: str, display: str, pays: str
+) -> None:
+    """What arrived is not known: the service names what it asked for, also afterwards."""
+    of = intent()
+    state = order(of, display_status=display, in_status=3, out_amount=Decimal(out))
+    notes = account_of(state, of, now=LATER).notes
+    unsaid = "The order asked for 0.5 BTC; the service does not say how much arrived"
+    wanted = (f"It {pays} {differs} than you confirmed", unsaid)
+    assert notes == (wanted if differs else ())
+    assert deposit_doubted(state, of) is bool(differs)
+    line = order_sentence(tracked(state, of), LATER)
+    assert ("0.5 BTC asked for to" in line) is bool(differs)
+
+
+@pytest.mark.parametrize(
+    ("facts", "word", "sign"),
     [
-        ("12.0", "It pays 17.38% less than you confirmed; a deposit below the amount asked"),
-        ("16.0", "It pays 10.16% more than you confirmed; a deposit above the amount asked"),
-        ("14.5", ""),
+        ({"out_amount": Decimal("8.7")}, "Paid less", "trouble"),
+        ({"out_amount": Decimal("16")}, "Completed", "done"),
+        ({}, "Completed", "done"),
+        ({"out_amount": Decimal("8.7"), "rerouted": True}, "Rerouted", "done"),
     ],
 )
-def test_a_short_or_an_excess_deposit_shows_in_what_is_paid(out: str, note: str) -> None:
+def test_a_payout_below_what_was_confirmed_is_not_plainly_completed(
+    facts: dict[str, Any], word: str, sign: str
+) -> None:
     of = intent()
-    state = order(of, display_status="EXCHANGE_IN_PROGRESS", in_status=3, out_amount=Decimal(out))
-    notes = account_of(state, of, now=LATER).notes
-    assert notes == () if not note else notes[0].startswith(note)
+    state = order(of, display_status="SWAP_COMPLETED", in_status=5, **facts)
+    said = summarise(tracked(state, of), LATER)
+    assert (said.word, said.sign, said.level) == (word, sign, "done")
+    assert said.money.endswith("ETH arrived at the recipient.")
+    assert said.actor == "nobody"
+
+
+def test_what_a_swap_on_chains_paid_is_known() -> None:
+    of = intent()
+    facts = {"display_status": "SWAP_COMPLETED", "in_status": 5, "is_dex": True}
+    state = order(of, **facts, out_amount=Decimal(12))
+    assert account_of(state, of, now=LATER).notes == ("It paid 17.38% less than you confirmed",)
+    assert not deposit_doubted(state, of)
 
 
 def test_a_deposit_the_exchange_has_is_not_asked_for_again() -> None:
@@ -347,6 +383,9 @@ def test_a_refund_of_a_short_deposit_blames_no_provider() -> None:
     cause = account_of(order(**back), None, now=LATER).cause
     assert "kept" not in cause
     assert cause.endswith("That is 0.4999 BTC less than the order asked for")
+    assert deposit_doubted(order(**back), None)
+    whole = {**back, "refund_amount": Decimal("0.499")}
+    assert not deposit_doubted(order(**whole), None)
 
 
 def test_a_refund_names_its_chain_as_people_do() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import day, elapsed, grouped_address
+from swapdesk.flows.orders.order_account import deposit_doubted
 from swapdesk.flows.orders.order_pair import (
     UNSAID,
     Outcome,
@@ -93,6 +94,7 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
     sent, _ = tracked.symbols
     got = tracked.proceeds
     back = got.outcome is Outcome.CAME_BACK
+    doubted = deposit_doubted(order, tracked.intent)
     theirs = tracked.intent is not None and tracked.intent.kind == "private_send"
     spent = ""
     if state.elapsed is not None:
@@ -105,7 +107,10 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
         ("Money", summary.money),
         ("Next", next_actor(summary)),
         ("By", summary.by),
-        (send_label(order, got.outcome), _side(order.in_amount, sent, order.in_token)),
+        (
+            send_label(order, got.outcome, doubted=doubted),
+            _side(order.in_amount, sent, order.in_token),
+        ),
         (
             get_label(got.outcome, theirs=theirs),
             _came_back(order, got) if back else _side(got.amount, got.symbol, order.out_token),

@@ -16,10 +16,10 @@ from swapdesk.flows.notation import clock_time, percent, short_address, short_cl
 from swapdesk.flows.orders.order_case import Case, case_of, deposit_arrived, in_second_leg
 from swapdesk.flows.orders.order_pair import symbols
 from swapdesk.flows.orders.order_words import (
-    GIVES_LESS,
-    GIVES_MORE,
+    ASKED_FOR,
     NOT_REFUNDABLE,
     OTHER_PROVIDER,
+    PAYS_OTHERWISE,
     WORDS,
     Certainty,
 )
@@ -127,6 +127,26 @@ def against_promise(order: Order, intent: Intent | None) -> Decimal | None:
     return ROUGH.divide(ROUGH.subtract(order.out_amount, quoted) * 100, quoted)
 
 
+def pays_otherwise(order: Order, intent: Intent | None) -> Decimal | None:
+    """By how much more (or, below zero, less) an order pays than was confirmed, in percent, where
+    that is noticed and no other provider took over; None otherwise."""
+    against = against_promise(order, intent)
+    moved = deposit_arrived(order) and not order.rerouted
+    known = display_of(order) not in (DisplayStatus.FAILED, DisplayStatus.REFUNDED)
+    noticed = against is not None and abs(against) > NOTICED
+    return against if moved and known and noticed else None
+
+
+def deposit_doubted(order: Order, intent: Intent | None) -> bool:
+    """Whether something else may have arrived than the order asked for, as what it pays or gave
+    back tells. The service names only what it asked for (spec: Order, inAmount)."""
+    if order.is_dex:
+        return False
+    if display_of(order) == DisplayStatus.REFUNDED:
+        return bool(kept_by_provider(order)) and not kept_as_fee(order)
+    return pays_otherwise(order, intent) is not None
+
+
 def _facts(order: Order, intent: Intent | None, case: Case, now: datetime) -> dict[str, str]:
     sent, received = symbols(order, intent)
     paid, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
@@ -182,12 +202,12 @@ def _notes(
         notes.append(OTHER_PROVIDER.format_map(facts))
     if order.non_refundable and case is not Case.NOT_REFUNDABLE and not _settled(case):
         notes.append(NOT_REFUNDABLE)
-    against = against_promise(order, intent)
-    moved = deposit_arrived(order) and not order.rerouted
-    known = display_of(order) not in (DisplayStatus.FAILED, DisplayStatus.REFUNDED)
-    if moved and known and against is not None and abs(against) > NOTICED:
-        words = GIVES_LESS if against < 0 else GIVES_MORE
-        notes.append(words.format(percent=percent(abs(against)).lstrip("+")))
+    against = pays_otherwise(order, intent)
+    if against is not None:
+        pays = "paid" if over else "pays"
+        notes.append(PAYS_OTHERWISE.format(pays=pays, differs=_versus(against)))
+        if deposit_doubted(order, intent):
+            notes.append(ASKED_FOR.format_map(facts))
     return tuple(notes)
 
 

@@ -75,10 +75,11 @@ def payout_hash(order: Order) -> str | None:
     return order.out_transaction_out_hash or order.in_transaction_out_hash
 
 
-def send_label(order: Order, outcome: Outcome) -> str:
-    """``You send``, ``You sent``, ``You were to send``: only what arrived was sent."""
+def send_label(order: Order, outcome: Outcome, *, doubted: bool = False) -> str:
+    """``You send``, ``You sent``, ``You were to send``: only what arrived was sent. ``doubted``:
+    what was asked for may not be what arrived."""
     if deposit_arrived(order):
-        return "You sent"
+        return "Asked for" if doubted else "You sent"
     return "You were to send" if outcome is Outcome.MISSED else "You send"
 
 

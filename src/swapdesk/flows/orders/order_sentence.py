@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from swapdesk.flows.notation import NOTHING, tracker_amount
+from swapdesk.flows.orders.order_account import deposit_doubted
 from swapdesk.flows.orders.order_pair import Outcome, unsaid
 from swapdesk.flows.orders.order_route import route_of
 from swapdesk.flows.orders.order_summary import OrderSummary, summarise
@@ -23,11 +24,13 @@ def order_sentence(tracked: TrackedOrder, now: datetime) -> str:
     route = route_of(order)
     stage = f"stage {state.stage + 1} of {len(state.stages)}"
     time = f", {summary.time}" if summary.time not in ("", NOTHING) else ""
+    asked = " asked for" if deposit_doubted(order, tracked.intent) else ""
     warning = ""
     if tracked.withheld is not None and not tracked.awaits_address and not summary.ended:
         warning = f" Do not pay: {tracked.withheld.rstrip('.')}."
     return (
-        f"Order {order.service_id}, {sent_amount(tracked, summary)} {sent}{_becomes(tracked)},"
+        f"Order {order.service_id},"
+        f" {sent_amount(tracked, summary)} {sent}{asked}{_becomes(tracked)},"
         f" {route}, {stage}{time}:"
         f" {summary.told}{warning} Money: {summary.money} Next: {next_actor(summary)}."
     )

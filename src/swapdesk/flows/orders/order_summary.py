@@ -16,8 +16,10 @@ from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import NOTHING, clock_time, countdown, day, duration, elapsed, expected
 from swapdesk.flows.orders.batch_payment import PaidTo
+from swapdesk.flows.orders.order_account import pays_otherwise
 from swapdesk.flows.orders.order_case import STRANDED, Case
 from swapdesk.flows.orders.order_state import OrderState
+from swapdesk.flows.orders.order_words import PAID_LESS
 from swapdesk.flows.orders.swap_payment import SwapStage
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wording import Level
@@ -164,6 +166,10 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
             due = f"send the deposit within {countdown(left)}"
     elif display == DisplayStatus.SENDING_TO_RECEIVER:
         word = _sending(tracked, word)
+    elif state.case is Case.COMPLETED:
+        against = pays_otherwise(order, tracked.intent)
+        if against is not None and against < 0:
+            word, sign = PAID_LESS, "trouble"
     time = _time(state, state.elapsed, left)
     return OrderSummary(
         state=state,

@@ -241,12 +241,9 @@ WORDS: dict[Case, CaseWords] = {
 
 NOT_REFUNDABLE = "A refund is not possible any more"
 OTHER_PROVIDER = "Another provider took over from {first}"
-GIVES_LESS = (
-    "It pays {percent} less than you confirmed; a deposit below the amount asked for does that"
-)
-GIVES_MORE = (
-    "It pays {percent} more than you confirmed; a deposit above the amount asked for does that"
-)
+PAYS_OTHERWISE = "It {pays} {differs} than you confirmed"
+ASKED_FOR = "The order asked for {paid}; the service does not say how much arrived"
+PAID_LESS = "Paid less"
 
 STANDARD_STAGES: tuple[str, ...] = ("waiting", "seen", "exchange", "sending", "done")
 PRIVATE_STAGES: tuple[str, ...] = (

@@ -126,17 +126,20 @@ def stage_of(summary: OrderSummary) -> StageState:
 def pair_spans(tracked: TrackedOrder) -> Line:
     """``0.5 BTC → 14.524108 ETH``; what it was to be, or what came back, of one that ended
     otherwise."""
+    from swapdesk.flows.orders.order_account import deposit_doubted
     from swapdesk.flows.orders.order_pair import Outcome, unsaid
 
     sent, _ = tracked.symbols
     found = tracked.proceeds
-    paid = Span(f"{tracker_amount(tracked.order.in_amount, 'pay')} {sent}", bold=True)
+    paid: Line = [Span(f"{tracker_amount(tracked.order.in_amount, 'pay')} {sent}", bold=True)]
+    if deposit_doubted(tracked.order, tracked.intent):
+        paid.append(Span(" asked for", "muted"))
     if unsaid(found):
         back = Span(found.symbol, bold=True)
-        return [paid, Span(f" {BECOMES} the ", "muted"), back, Span(" came back", "muted")]
+        return [*paid, Span(f" {BECOMES} the ", "muted"), back, Span(" came back", "muted")]
     words = {Outcome.MISSED: "was to be ", Outcome.CAME_BACK: "came back "}.get(found.outcome, "")
     return [
-        paid,
+        *paid,
         Span(f" {BECOMES} {words}", "muted"),
         Span(f"{tracker_amount(found.amount)} {found.symbol}", bold=True),
     ]
