@@ -147,6 +147,8 @@ class Desk:
             self._transport,
             self._running,
         )
+        # The link brought the HTTP client, which took as long as the first orders take.
+        await self.clock.sleep(0)
         await link.tracker.load_in_steps()
         self._link = link
         if self._wallet is not None and (self._wallet.links, self._wallet.makers) != (
