@@ -13,6 +13,7 @@ from swapdesk.tui.messages import QuotesArrived
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.waterfall import WaterfallScreen
+from swapdesk.tui.widgets.line_table import LineTable
 from tui.desk_run import SIZES, DeskRun, Market
 from tui.quote_rows import FIXED, MERIDIAN, SUNK, fixed_are, quotes_with
 
@@ -219,6 +220,31 @@ async def test_the_best_mark_and_the_cursor_start_on_what_can_be_created(market:
         assert "Alder" in row
         best = next(line for line in run.text.split("\n") if " best " in line and "vs" not in line)
         assert "Meridian" in best
+
+
+async def test_escape_closes_the_explanation_before_the_quotes(market: Market) -> None:
+    async with market.desk((120, 40)) as run:
+        await run.to_quotes()
+        await run.press("e")
+        await run.see("Provider pays out")
+        await run.press("escape")
+        run.screen(QuotesScreen)
+        assert "Provider pays out" not in run.text
+        await run.press("escape")
+        assert not isinstance(run.app.screen, QuotesScreen)
+
+
+async def test_routes_out_of_view_are_counted(market: Market) -> None:
+    many = [MERIDIAN | {"quoteId": f"many-{at}"} for at in range(30)]
+    market.network.after = quotes_with(*many)
+    async with market.desk((100, 30)) as run:
+        await run.to_quotes()
+        table = run.screen(QuotesScreen).query_one("#quotes", LineTable)
+        assert table.below > 10
+        routes = [row for row in table.rows[-table.below :] if row.selectable]
+        assert f"{len(routes)} below · " in run.text
+        await run.press("end")
+        assert " below · " not in run.text
 
 
 async def test_the_waterfall_walks_the_quotes_and_reviews(market: Market) -> None:

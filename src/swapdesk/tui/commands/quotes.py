@@ -83,7 +83,7 @@ class NextQuote(Command):
     """The quote below."""
 
     KEY = "right_square_bracket"
-    SHOWN_KEY = "[ ]"
+    SHOWN_KEY = "]"
     VERB = "other quote"
     FOOTER = False
 

@@ -14,6 +14,7 @@ from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.quotes import (
     AllIn,
     AllRoutes,
+    Back,
     DexOnly,
     Explain,
     FixedToo,
@@ -38,7 +39,8 @@ _TYPE_OF: dict[type[Command], RouteType] = {
 
 @dataclass(frozen=True)
 class QuoteState:
-    """What the standing of a verb depends on. ``wait`` is seconds until the budget allows."""
+    """What the standing of a verb depends on. ``explained``: a panel stands beside the rows that
+    can be closed. ``wait`` is seconds until the budget allows."""
 
     question: QuoteQuestion
     board: QuoteBoard | None
@@ -56,6 +58,8 @@ def standing_of(verb: type[Command], state: QuoteState) -> Standing:
     rows = board.ranking.rows if board is not None else ()
     if verb is Review:
         return HIDDEN if row is None or row.expired(state.now) else READY
+    if verb is Back:
+        return Standing(verb="close") if state.explained else READY
     if verb is Explain:
         if row is None:
             return HIDDEN

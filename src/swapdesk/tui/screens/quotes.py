@@ -9,7 +9,7 @@ from textual import on
 from swapdesk.flows.quotes.quote_order import Arrangement
 from swapdesk.flows.quotes.wish_words import cost_in_words
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error, quotes_arrived
-from swapdesk.tui.commands.command import Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, Command, Standing
 from swapdesk.tui.commands.quotes import (
     AllIn,
     AllRoutes,
@@ -34,7 +34,7 @@ from swapdesk.tui.screens.quote_facts import (
     refusal_to_choose,
 )
 from swapdesk.tui.screens.quote_keys import QuoteState, standing_of
-from swapdesk.tui.screens.quotes_view import ROOMY, QuotesView
+from swapdesk.tui.screens.quotes_view import ROOMY, WIDE, QuotesView
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.quote_table import quote_columns
 from swapdesk.wire.quotes import RouteType
@@ -130,13 +130,16 @@ class QuotesScreen(QuotesView):
         self._show()
 
     def verb_standing(self, verb: type[Command]) -> Standing:
+        if verb is Explain and self.app.size.width >= WIDE:
+            # The explanation stands beside the rows always.
+            return HIDDEN
         state = QuoteState(
             question=self.question,
             board=self.board,
             row=self.row,
             arrangement=self.arrangement,
             asking=self._asked_at is not None,
-            explained=self._explained and self.app.size.width >= ROOMY,
+            explained=self._explained and ROOMY <= self.app.size.width < WIDE,
             wait=self._wait(),
             now=self.now(),
         )
@@ -211,7 +214,10 @@ class QuotesScreen(QuotesView):
         self._show()
 
     def do_back(self) -> None:
-        self.post_message(self.Go(Back))
+        if self._explained and ROOMY <= self.app.size.width < WIDE:
+            self.do_explain()
+        else:
+            self.post_message(self.Go(Back))
 
     def do_review(self) -> None:
         self._table.action_choose()

@@ -100,6 +100,10 @@ class QuotesView(Page):
         self._former = {}
         self._show()
 
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.watch(self._table, "below", self._say_head, init=False)
+
     # drawing
 
     @property
@@ -128,7 +132,7 @@ class QuotesView(Page):
             return
         board = self.board
         self.set_class(self._panel_open, "-explained")
-        self._head.show(heading(self.question.wish, self.recipient), self._ranked_by())
+        self._say_head()
         if board is not None:
             self._table.set_rows(
                 quote_rows(
@@ -150,13 +154,18 @@ class QuotesView(Page):
         self._say_money()
         self.refresh_keys()
 
+    def _say_head(self) -> None:
+        if self.composed:
+            self._head.show(heading(self.question.wish, self.recipient), self._ranked_by())
+
     def _ranked_by(self) -> Line:
         if self.board is None:
             return []
         if self._asked_at is not None:
             return [Span("asking again", "status-moving")]
         short = self.app.size.width < NORMAL or (self._panel_open and self.app.size.width < WIDE)
-        return ranked_by(self.board, self.arrangement, failed=self._error is not None, short=short)
+        line = ranked_by(self.board, self.arrangement, failed=self._error is not None, short=short)
+        return [*_count_below(self._table), *line]
 
     def _show_below(self) -> None:
         if not self.composed:
@@ -246,3 +255,10 @@ class QuotesView(Page):
 
     def _wait(self) -> float | None:
         return self.link.api.budget.wait_for("quote") if self.link is not None else None
+
+
+def _count_below(table: LineTable) -> Line:
+    """How many routes stand below those on the screen."""
+    first = len(table.rows) - table.below
+    count = sum(row.selectable for row in table.rows[first:])
+    return [Span(f"{count} below · ", "muted")] if count else []

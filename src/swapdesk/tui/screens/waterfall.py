@@ -120,6 +120,8 @@ class WaterfallScreen(Page):
             several = board is not None and len(board.ranking.rows) > 1
             if several and verb is AllIn and self._quotes.arrangement.all_in:
                 return Standing(verb="net ranking")
+            if several and verb is NextQuote:
+                return Standing(key="[ ]")
             return READY if several else HIDDEN
         return READY
 

@@ -13,6 +13,7 @@ from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
+from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -54,6 +55,9 @@ class LineTable(ScrollView, can_focus=True):
         Binding("end", f"move({_END})", "last row", show=False),
         Binding("enter", "choose", "choose", show=False),
     ]
+
+    below: var[int] = var(0)
+    """How many rows stand below those on the screen."""
 
     class Highlighted(RowMessage):
         """The cursor stands on another row."""
@@ -211,6 +215,14 @@ class LineTable(ScrollView, can_focus=True):
         self._fit()
         self._show_cursor()
 
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._count_below()
+
+    def _count_below(self) -> None:
+        shown = int(self.scroll_offset.y) + max(0, self.size.height - self.head_height)
+        self.below = max(0, len(self._rows) - shown)
+
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self.head_height + max(1, len(self._rows))
 
@@ -264,6 +276,7 @@ class LineTable(ScrollView, can_focus=True):
             self.virtual_size = wanted
             if self.styles.height is not None and self.styles.height.is_auto:
                 self.refresh(layout=True)
+        self._count_below()
 
     def _repaint_changes(self, before: Sequence[TableRow], old_cursor: int) -> None:
         view = self.view
