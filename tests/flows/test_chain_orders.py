@@ -5,14 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flows.orders import NOW, order
 from flows.signing import TRADING, swap_intent
-from swapdesk.flows.dex.swap_account import SwapAccount
+from flows.test_recipients import ETH
+from swapdesk.clock import ManualClock
+from swapdesk.flows.desk import Desk
+from swapdesk.flows.dex.dex_ending import DexEnding
+from swapdesk.flows.dex.dex_outcome import SwapEnded
+from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
 from swapdesk.flows.journal.dex_log import SwapStep
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_sentence import order_sentence
@@ -20,7 +27,11 @@ from swapdesk.flows.orders.order_summary import OrderSummary, summarise
 from swapdesk.flows.orders.order_words import Certainty
 from swapdesk.flows.orders.swap_payment import swap_payment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.paths import Home
+from swapdesk.settings import Options, load_settings
 from swapdesk.wallet.accounts import Account, Kind, Origin
+from swapdesk.wallet.errors import Refused
+from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wire.orders import DisplayStatus
 
 ACCOUNT = Account(
@@ -153,7 +164,35 @@ def test_what_the_wallet_lacks_is_said_before_it_is_confirmed() -> None:
     assert poor.lack(Decimal(4), "USDC") is None
     filling = SwapAccount(ACCOUNT, None, (), False, balance=Decimal(0), filling=True)
     assert filling.lack(Decimal(5), "USDC") == "the faucet sends USDC to wallet trading"
+    unread = SwapAccount(ACCOUNT, None, (), False, unread="the node does not answer")
+    assert unread.lack(Decimal(4), "USDC") == (
+        "the balance of wallet trading cannot be read: the node does not answer"
+    )
     looking = SwapAccount(ACCOUNT, None, (), read_only=True)
     assert (
         looking.lack(Decimal(5), "USDC") == "another desk has the wallet; sign there, or close it"
     )
+
+
+async def test_a_chain_without_a_node_is_named_before_the_wallet_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(
+        '[profiles.main]\nurl = "https://partner.example/v2"\nkey = "a-key-of-16-chars"\n'
+    )
+    desk = Desk.open(load_settings({}, Home.at(tmp_path), Options(profile="main")))
+    try:
+        with pytest.raises(NoSwapAccount) as refused:
+            await anext(find_account(desk, ETH, ETH))
+        where = f"set {ETH.chain} under [profiles.main.rpc]"
+        assert str(refused.value) == f"No node of {ETH.chain_data.name} is configured: {where}."
+        assert desk.wallet.known is None, "no agent was started and no pass phrase asked for"
+    finally:
+        await desk.close()
+
+
+def test_what_new_quotes_cannot_help_is_put_right_first(tmp_path: Path) -> None:
+    journal = Journal.open(tmp_path / "journal.db", ManualClock())
+    ending = DexEnding(swap_intent(), journal)
+    other = ending.of(Refused(RefusalCode.OTHER_CHAIN, "this profile has no node of the chain"))
+    assert isinstance(other, SwapEnded)
+    assert other.failure.next == "you: correct the node under rpc, then ask for new quotes"
+    assert other.failure.money == "in your wallet; nothing was swapped"

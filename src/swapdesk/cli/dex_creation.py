@@ -28,7 +28,7 @@ from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.signing.dex_payment import Agreed
 from swapdesk.flows.tracking.open_business import intent_words
-from swapdesk.flows.wallet.chain_links import KINDS
+from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.errors import WalletError
@@ -62,6 +62,10 @@ class DexCreation(Creation):
         try:
             await make_ready(self._session, wallet, fill=False)
             token_in = find_token(self._request.sell, self._desk, field="from")
+            if wallet.link(token_in.chain_data.short_name) is None:
+                # Before the pass phrase, which could not help.
+                said = no_node(self._session.settings, token_in.chain_data)
+                raise bad_input("NO_NODES", f"{said[:1].upper()}{said[1:]}.", field="rpc")
             account = await self._account(wallet, token_in)
             await unlock(self._session.call, wallet, self._request.passphrase_fd)
             return await self._swap(wallet, account, token_in)

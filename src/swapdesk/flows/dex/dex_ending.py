@@ -16,8 +16,9 @@ from swapdesk.flows.dex.dex_words import ended, goes_on, on_its_way, signed_away
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
-from swapdesk.flows.orders.swap_payment import wallet_money
+from swapdesk.flows.orders.swap_payment import QUOTE_AGAIN, wallet_money
 from swapdesk.flows.signing.dex_payment import NotAgreed, NotSignable, StillOpen
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.flows.wording import UNREACHABLE, Failure, failure_of
 from swapdesk.wallet.errors import Refused, WalletError
 from swapdesk.wallet.protocol import RefusalCode
@@ -138,7 +139,11 @@ class DexEnding:
         """Gone, locked or without its chain: later. Any other refusal ends it unsigned."""
         said = f"{error.words[:1].upper()}{error.words[1:]}."
         if isinstance(error, Refused) and error.code not in _AGAIN_LATER:
-            return self.end(error.code.value.upper(), said)
+            outcome = self.end(error.code.value.upper(), said)
+            first = failure_of_wallet(error).next
+            return replace(
+                outcome, failure=replace(outcome.failure, next=f"{first}, then {QUOTE_AGAIN}")
+            )
         return self.open("WALLET", goes_on(said, self.whereabouts()))
 
     def _service_said(self, error: ClientError) -> DexOutcome:

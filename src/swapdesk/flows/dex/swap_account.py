@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan, ask_plan
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.wallet.chain_links import KINDS
+from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.wallet.accounts import Account, Accounts, Kind
 from swapdesk.wallet.errors import Refused
 from swapdesk.wallet.promise import Asset
@@ -59,6 +59,8 @@ class SwapAccount:
         """Why ``amount`` cannot be paid; None when nothing speaks against it."""
         if self.read_only:
             return "another desk has the wallet; sign there, or close it"
+        if self.unread is not None:
+            return f"the balance of wallet {self.name} cannot be read: {self.unread}"
         if self.balance is None:
             return None
         if self.filling and self.balance < amount:
@@ -73,16 +75,14 @@ async def find_account(desk: Desk, sold: Token, bought: Token) -> AsyncIterator[
 
     Raises NoSwapAccount and WalletError."""
     wallet = desk.wallet
+    link = wallet.link(sold.chain_data.short_name)
+    if link is None:
+        said = no_node(desk.settings, sold.chain_data)
+        raise NoSwapAccount(f"{said[:1].upper()}{said[1:]}.")
     made = await wallet.prepare_sandbox()
     accounts = await wallet.accounts()
     found = _chosen(accounts, sold, bought)
     yield found
-    link = wallet.link(sold.chain_data.short_name)
-    if link is None:
-        name = sold.chain_data.name
-        raise NoSwapAccount(
-            f"No node of {name} is connected, so nothing can be signed for it there."
-        )
     found = await _balances(desk, found, link, sold)
     if desk.connected and desk.link.control is not None and (made or found.coin == 0):
         found = replace(found, filling=True)

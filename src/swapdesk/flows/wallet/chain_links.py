@@ -11,6 +11,7 @@ from swapdesk.wallet.place import ChainLink
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.settings import Settings
+    from swapdesk.wire.chains import Chain
 
 KINDS = {"evm": Kind.EVM, "sol": Kind.SOLANA}
 """Kinds of chains as the service names them."""
@@ -40,6 +41,14 @@ def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
 def sandbox_makers(ready: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """(provider, key) of those that sign their half of a swap in a running sandbox."""
     return tuple((str(one["provider"]), str(one["key"])) for one in ready.get("makers", ()))
+
+
+def no_node(settings: Settings, chain: Chain) -> str:
+    """That no node of ``chain`` is there, and where one is named; without a closing point."""
+    if not settings.live:
+        return f"this sandbox has no node of {chain.name}"
+    where = f"[profiles.{settings.profile.value}.rpc]"
+    return f"no node of {chain.name} is configured: set {chain.short_name} under {where}"
 
 
 def live_links(settings: Settings, catalog: Catalog) -> tuple[tuple[ChainLink, ...], list[str]]:

@@ -92,7 +92,7 @@ class PaidFromWallet(Sending):
         """Why the wallet cannot pay this now, in a few words; empty when it can."""
         if not self.on_chain:
             return ""
-        if self.account is None:
+        if self.no_account or self.account is None:
             return self.no_account.rstrip(".") or ASKING
         board = self.board
         return self.account.lack(board.amount_in(self.row), board.token_in.symbol) or ""
