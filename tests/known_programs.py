@@ -17,7 +17,17 @@ _AGENT = (
     "swapdesk.agent.process.opened:load_signing",
     "web3",
 )
-_COMMANDS = ("swapdesk.cli.main", "swapdesk.cli.*")
+_ASKING = ("httpcore._backends.anyio", "anyio._backends._asyncio", "swapdesk.client.*")
+"""What a client of HTTP imports with its first question."""
+_COMMANDS = (
+    *_ASKING,
+    "swapdesk.cli.main",
+    "swapdesk.cli.*",
+    "swapdesk.flows.catalog.*",
+    "swapdesk.flows.wallet.*",
+    "swapdesk.tui.palette_files",
+    "Crypto.Hash.SHA512",
+)
 _CHAINS = (
     "swapdesk.sandbox.node.evm.standalone",
     "swapdesk.sandbox.node.evm.bundler.bundlers",
@@ -29,9 +39,12 @@ _CHAINS = (
 )
 _SANDBOX = (
     *_CHAINS,
+    *_ASKING,
     "swapdesk.sandbox.supervisor",
     "swapdesk.sandbox.service_process",
     "swapdesk.sandbox.node.__main__",
+    "uvicorn.protocols.websockets.websockets_sansio_impl",
+    "uvicorn.loops.uvloop",
 )
 _MODULES = {
     "swapdesk.agent": _AGENT,
