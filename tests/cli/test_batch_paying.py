@@ -49,6 +49,12 @@ def account(sandbox: Sandbox) -> str:
     return found
 
 
+def all_arrived(desk: Desk) -> bool:
+    """Whether the newest batch is at its recipients, as the service says."""
+    rows = desk("batch", "status", "--json").document["rows"]
+    return all(row["orderState"] == "SWAP_COMPLETED" for row in rows)
+
+
 def error_of(result: Result) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(result.stderr.splitlines()[-1])["error"]
     return found
@@ -84,6 +90,11 @@ def test_a_file_is_run_to_payouts_on_the_chain(desk: Desk, account: str, tmp_pat
     assert chain.balance(USDC, bundle["smartAccount"]) == 0
     for receiver in (FIRST, SECOND, THIRD):
         until(lambda to=receiver: paid_out.balance(ARBITRUM_ETH, to) > 0)  # type: ignore[misc]
+    until(lambda: all_arrived(desk))
+    arrived = desk("batch", "status", "--json").document
+    assert arrived["money"] == "with the recipients; all 3 orders are completed"
+    assert arrived["next"].startswith("nobody: everything arrived")
+    assert "swapdesk wallet balance" in arrived["next"]
     again = desk("batch", "run", file, "--yes", "--json")
     assert (again.code, error_of(again)["code"]) == (Exit.OWN_REFUSAL, "CREATED_BEFORE")
     resumed = desk("batch", "resume", batch["batch"][:8], "--json")

@@ -12,6 +12,7 @@ from swapdesk.cli.group_document import group_document, group_facts
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import Session
 from swapdesk.client.errors import NotFound
+from swapdesk.flows.batch.payouts import payouts_of
 from swapdesk.flows.batch.results import result_rows, results_csv
 from swapdesk.flows.batch.standing import GroupStanding, standings
 from swapdesk.flows.journal.batch_records import JournaledBatch
@@ -96,10 +97,10 @@ def batch_document(
     journal: Journal, batch: JournaledBatch, orders: dict[str, Order]
 ) -> dict[str, Any]:
     """Every group with its bundle, every row of the file. ``money`` and ``next`` are of the first
-    group that is not over, else of the last."""
+    group that is not over, else of the first that did not arrive, else of the last."""
     found = standings(journal, batch.id)
-    groups = [group_document(one) for one in found]
-    at = groups[_at(found)]
+    groups = [group_document(one, orders) for one in found]
+    at = groups[_at(found, orders)]
     return {
         "batch": batch.id,
         "file": batch.file,
@@ -122,8 +123,13 @@ def batch_table(
         [tuple("" if row[name] is None else str(row[name]) for name in names) for row in rows],
     )
     for one in standings(journal, batch.id):
-        output.facts(group_facts(one))
+        output.facts(group_facts(one, orders))
 
 
-def _at(found: tuple[GroupStanding, ...]) -> int:
-    return next((at for at, one in enumerate(found) if not one.over), len(found) - 1)
+def _at(found: tuple[GroupStanding, ...], orders: dict[str, Order]) -> int:
+    open_ = [at for at, one in enumerate(found) if not one.over]
+    if open_:
+        return open_[0]
+    told = [payouts_of([one], orders) for one in found]
+    waits = [at for at, one in enumerate(told) if one is not None and not one.done]
+    return waits[0] if waits else len(found) - 1

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from swapdesk.flows.batch.payouts import PAY_OUT, payouts_of
 from swapdesk.flows.batch.settle_words import or_take_back
 from swapdesk.flows.batch.standing import GroupStanding, Until
 from swapdesk.flows.journal.bundle_records import WalletPayment
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short
+from swapdesk.wire.orders import Order
 
+LOOK = "swapdesk orders list shows the orders"
+LEFT = "swapdesk wallet balance lists what gas left over in the smart account"
 _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"}
 
 
-def group_document(standing: GroupStanding) -> dict[str, Any]:
-    """``bundle`` None before it is built; amounts are in whole tokens."""
+def group_document(
+    standing: GroupStanding, orders: Mapping[str, Order] | None = None
+) -> dict[str, Any]:
+    """``bundle`` None before it is built; amounts are in whole tokens. ``orders`` by id, as far as
+    the service was asked."""
     bundle, group = standing.bundle, standing.group
     return {
         "group": group.number,
@@ -54,12 +62,14 @@ def group_document(standing: GroupStanding) -> dict[str, Any]:
             "reason": bundle.reason,
         },
         "payments": [_payment(one) for one in standing.payments],
-        "money": standing.whereabouts,
-        "next": next_words(standing),
+        "money": money_words(standing, orders or {}),
+        "next": next_words(standing, orders),
     }
 
 
-def group_facts(standing: GroupStanding) -> list[tuple[str, str]]:
+def group_facts(
+    standing: GroupStanding, orders: Mapping[str, Order] | None = None
+) -> list[tuple[str, str]]:
     """The same for a person."""
     facts = [
         ("Group", f"{standing.group.number} {standing.group.multi_id or ''}".strip()),
@@ -76,16 +86,25 @@ def group_facts(standing: GroupStanding) -> list[tuple[str, str]]:
     ]
     if standing.bundle is not None and standing.bundle.tx_hash is not None:
         facts.append(("Paid by", standing.bundle.tx_hash))
-    return [*facts, ("Funds", f"{standing.whereabouts}."), ("Next", next_words(standing))]
+    funds = f"{money_words(standing, orders or {})}."
+    return [*facts, ("Funds", funds), ("Next", next_words(standing, orders))]
 
 
-def next_words(standing: GroupStanding) -> str:
+def money_words(standing: GroupStanding, orders: Mapping[str, Order]) -> str:
+    """Where the money of the group is, without a point: at the recipients, as far as the orders
+    say so."""
+    payouts = payouts_of([standing], orders)
+    return (payouts.whereabouts if payouts is not None else "") or standing.whereabouts
+
+
+def next_words(standing: GroupStanding, orders: Mapping[str, Order] | None = None) -> str:
     """Who acts next, and by which command."""
     batch = standing.batch_id[:8]
     if standing.group.multi_id is None:
         return f"you: swapdesk batch resume {batch}"
     if standing.over:
-        return "the exchanges: they pay the recipients"
+        payouts = payouts_of([standing], orders or {})
+        return payouts.next(LOOK, LEFT) if payouts is not None else PAY_OUT
     due = standing.next
     if due is None:
         return "nobody: no row of it became an order"

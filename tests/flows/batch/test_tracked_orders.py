@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 from flows.orders import NOW, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.order_payments import OrderPayments
+from swapdesk.flows.batch.payouts import Payouts
+from swapdesk.flows.batch.progress import BatchProgress, batch_progress
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
 from swapdesk.flows.journal.bundle_records import (
@@ -221,3 +224,41 @@ def test_only_orders_whose_batch_moved_are_told_anew(journal: Journal) -> None:
     followed.funded()
     assert followed.known.look_at_batches() == [ORDER.service_id]
     assert followed.known.look_at_batches() == []
+
+
+def test_what_arrived_is_with_the_recipients_and_nobody_acts(journal: Journal) -> None:
+    """From the bundle that paid to the last payout, and where one of the orders failed."""
+    followed = Followed(journal)
+    bundle = followed.built()
+    journal.bundles.signed(bundle, ["0x51"])
+    assert journal.bundles.sent(bundle, NOW)
+    journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash="0xbdf9")
+
+    def told(state: DisplayStatus | None) -> BatchProgress:
+        changed = {"display_status": state, "status": state}
+        orders = {} if state is None else {ORDER.service_id: ORDER.model_copy(update=changed)}
+        return replace(batch_progress(journal, BATCH), orders=orders)
+
+    for before in (None, DisplayStatus.EXCHANGE_IN_PROGRESS):
+        moving = told(before)
+        assert moving.whereabouts == "at 1 deposit address, by transaction 0xbdf9"
+        assert moving.next == "the exchanges: they pay the recipients; o shows the orders"
+    arrived = told(DisplayStatus.SWAP_COMPLETED)
+    assert arrived.whereabouts == "with the recipients; the order is completed"
+    assert arrived.brief == "with the recipients"
+    assert arrived.next == "nobody: everything arrived; o shows the orders"
+    assert "in your smart account" in arrived.paid
+    failed = told(DisplayStatus.FAILED)
+    assert failed.whereabouts == "0 of 1 orders arrived at the recipients, 1 ended otherwise"
+    assert failed.next.startswith("you: look at the order that ended otherwise")
+
+
+def test_orders_of_several_payouts_are_counted_once_each() -> None:
+    some = Payouts(total=20, arrived=12, otherwise=1, smart=True)
+    assert some.whereabouts == (
+        "12 of 20 orders arrived at the recipients, 1 ended otherwise, 7 are with the exchanges"
+    )
+    whole = Payouts(total=20, arrived=20, otherwise=0, smart=True)
+    assert whole.whereabouts == "with the recipients; all 20 orders are completed"
+    assert whole.next("look", "left") == "nobody: everything arrived; look; left"
+    assert replace(whole, smart=False).next("look", "left").endswith("look")

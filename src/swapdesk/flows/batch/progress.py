@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from swapdesk.flows.batch.payouts import Payouts, payouts_of
 from swapdesk.flows.batch.standing import GroupStanding, Until, group_standing
 from swapdesk.flows.journal.batch_records import JournaledBatch, RowState
 from swapdesk.flows.journal.bundle_records import BundleState
@@ -12,6 +14,7 @@ from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import exact_amount, short_clock
 from swapdesk.flows.wording import IN_WALLET
 from swapdesk.wire.encoding.numbers import from_base_units, short
+from swapdesk.wire.orders import Order
 
 _NEXT = {
     Until.BUILT: "you: u builds the bundle",
@@ -23,10 +26,16 @@ _COIN_DECIMALS = {"evm": 18, "solana": 9}
 
 @dataclass(frozen=True)
 class BatchProgress:
-    """``standings`` are of all groups in their order."""
+    """``standings`` are of all groups in their order, ``orders`` by id, as the desk knows them."""
 
     batch: JournaledBatch
     standings: tuple[GroupStanding, ...]
+    orders: Mapping[str, Order] = field(default_factory=dict)
+
+    @property
+    def payouts(self) -> Payouts | None:
+        """What came of the orders, once nothing is left to be paid."""
+        return None if self.current is not None else payouts_of(self.standings, self.orders)
 
     @property
     def creating(self) -> bool:
@@ -63,13 +72,18 @@ class BatchProgress:
 
     @property
     def whereabouts(self) -> str:
-        """Where the money of the current group is, without a point."""
+        """Where the money of the current group is, without a point; of all orders once every group
+        is paid."""
+        if self.payouts is not None and self.payouts.whereabouts:
+            return self.payouts.whereabouts
         shown = self.current or next((one for one in self.standings if one.over), None)
         return shown.whereabouts if shown is not None else f"{IN_WALLET}; no deposit was paid"
 
     @property
     def brief(self) -> str:
         """The same in few words."""
+        if self.payouts is not None and self.payouts.brief:
+            return self.payouts.brief
         shown = self.current or next((one for one in self.standings if one.over), None)
         return (shown.brief if shown is not None else None) or IN_WALLET
 
@@ -82,8 +96,8 @@ class BatchProgress:
         if shown is not None and shown.next is not None:
             under_way = shown.bundle is not None and shown.bundle.under_way
             return "the service: it carries the bundle out" if under_way else _NEXT[shown.next]
-        if any(one.over for one in self.standings):
-            return "the exchanges: they pay out; o shows the orders"
+        if self.payouts is not None:
+            return self.payouts.next("o shows the orders")
         return "you: nothing is to be paid; x exports what became of it"
 
     @property
@@ -98,7 +112,10 @@ class BatchProgress:
         if self.current is not None:
             return ""
         shown = next((one for one in reversed(self.standings) if one.over), None)
-        return shown.whereabouts if shown is not None else ""
+        if shown is None:
+            return ""
+        left = "" if shown.solana else ". What gas left over is in your smart account; w lists it"
+        return f"{shown.whereabouts}{left}"
 
     @property
     def left_there(self) -> str:

@@ -89,6 +89,7 @@ class BatchPaying(BatchEditing):
         progress, signing = self.progress, self.signing
         if progress is None:
             return
+        progress = replace(progress, orders=self.known_orders(progress.batch))
         next_ = progress.next
         if signing is not None and signing.waits:
             word = "s shows what is to be signed"

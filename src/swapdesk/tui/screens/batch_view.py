@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.batch.plan import BatchPlan
     from swapdesk.flows.batch.planned import PlannedRow
     from swapdesk.flows.journal.batch_records import JournaledBatch
+    from swapdesk.wire.orders import Order
 
 UPDATE_SECONDS = 0.1
 """Changes of orders within this time are drawn together."""
@@ -124,6 +125,14 @@ class BatchView(Page):
             return {}
         found = (link.tracker.get(row.service_id) for row in made.rows if row.service_id)
         return {one.service_id: summarise(one, now) for one in found if one is not None}
+
+    def known_orders(self, made: JournaledBatch) -> dict[str, Order]:
+        """The orders of a batch as the desk knows them, by id."""
+        link = self.link
+        if link is None:
+            return {}
+        found = (link.tracker.get(row.service_id) for row in made.rows if row.service_id)
+        return {one.service_id: one.order for one in found if one is not None}
 
     # drawing
 
