@@ -72,6 +72,15 @@ async def test_the_chain_of_a_private_send_follows_the_recipient(
     assert wrong.place == 16
 
 
+async def test_a_token_before_its_amount_asks_for_the_amount(
+    catalog: Catalog, book: AddressBook
+) -> None:
+    line = parse_intent_line(" usdt.tron ", catalog, book)
+    assert line.state is LineState.INCOMPLETE
+    assert line.message == "Type the amount before it."
+    assert parse_intent_line("usdt.tron ", catalog, book).state is LineState.REFUSED
+
+
 @pytest.mark.parametrize(
     "text", ["0.", "0", "0.5", "0.5 ", "0.5 b", "0.5 btc", "0.5 btc ", "0.5 btc e", "0.5 eth @b"]
 )

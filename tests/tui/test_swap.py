@@ -9,6 +9,7 @@ import pytest
 
 from swapdesk.flows.quotes.quote_wish import QuoteOptions
 from swapdesk.tui.commands.swap import AskQuotes
+from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.swap import SwapScreen
 from tui.desk_run import SIZES, Market
@@ -86,6 +87,22 @@ async def test_a_letter_that_is_a_key_of_the_desk_stays_one_on_the_empty_line(
         await run.press("space", "p")
         assert run.screen(SwapScreen).private
         assert run.screen(SwapScreen).line.value == ""
+
+
+async def test_a_whole_line_one_comes_back_to_leaves_letters_to_the_desk(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_quotes()
+        await run.press("escape")
+        line = run.screen(SwapScreen).line
+        assert line.value
+        assert "? keys" in run.text
+        await run.press("o")
+        run.screen(OrdersScreen)
+        await run.press("escape", "backspace")
+        before = line.value
+        assert "f1 keys" in run.text
+        await run.press("o")
+        assert line.value == f"{before}o"
 
 
 async def test_letters_are_typed_while_the_line_has_text_wherever_the_focus_is(

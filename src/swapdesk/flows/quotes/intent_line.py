@@ -23,6 +23,7 @@ from swapdesk.wire.tokens import Token
 
 NO_PRIVATE_REVERSE = "A private send states what is sent: leave out the =."
 NAME_TOKEN = "Name the token you sell."
+TYPE_AMOUNT = "Type the amount before it."
 LONGEST = 200
 
 
@@ -150,6 +151,9 @@ def _words(text: str) -> list[_Word]:
 
 
 def _read(words: list[_Word], catalog: Catalog, book: AddressBook, choose: int) -> IntentLine:
+    if words[0].start and words[0].text[0].isalpha():
+        # A token that was chosen into an empty line leaves a blank for the amount.
+        return IntentLine(LineState.INCOMPLETE, message=TYPE_AMOUNT)
     line = _amount(words[0], alone=len(words) == 1)
     if len(words) == 1:
         return replace(line, message=NAME_TOKEN)

@@ -27,6 +27,9 @@ from swapdesk.tui.widgets.text_field import TextField
 if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_wish import QuoteOptions
 
+NOTHING_SWAPPED = "Write an amount and two tokens, as 0.5 btc eth."
+NOTHING_SENT = "Write an amount, a token and whom to pay, as 0.5 eth @bob."
+
 
 class SwapScreen(SwapView):
     """``begin`` empties the line for a new swap or private send."""
@@ -159,7 +162,7 @@ class SwapScreen(SwapView):
 
         line = self._read.line
         if not self.line.value.strip():
-            said = "Write an amount and two tokens, as 0.5 btc eth."
+            said = NOTHING_SENT if self.private else NOTHING_SWAPPED
             self.show_notice(said, about=self._subject())
         elif not self.session.ready or line is None:
             said = "The desk is still starting. The line stays here."

@@ -116,6 +116,13 @@ class SwapView(Page):
         if self._filling is None:
             self._filling = self.set_timer(UPDATE_SECONDS, self._fill_lists)
 
+    def on_screen_resume(self) -> None:
+        """A whole line that one comes back to stands as it was: a letter is a key again, and
+        whatever else is typed edits it."""
+        if self._read.complete:
+            self.line.field.rest()
+        super().on_screen_resume()
+
     def on_resize(self) -> None:
         super().on_resize()
         if self.link is not None:

@@ -38,7 +38,8 @@ EDITING = {
 class TextField(LinesView, can_focus=True):
     """``grouped`` for addresses and hashes, ``secret`` draws dots, ``tall`` takes three rows.
 
-    ``leaves`` says of a key (Textual's name) whether an empty field leaves it to the screen.
+    ``leaves`` says of a key (Textual's name) whether an empty field leaves it to the screen, and
+    one that rests.
     """
 
     DEFAULT_CSS = """
@@ -107,6 +108,7 @@ class TextField(LinesView, can_focus=True):
         self.tall = tall
         self.limit = limit
         self.leaves = leaves
+        self._rests = False
 
     @property
     def value(self) -> str:
@@ -119,6 +121,10 @@ class TextField(LinesView, can_focus=True):
     def set_value(self, value: str) -> None:
         """Replace the value and put the cursor behind it."""
         self._take(Edit(value, len(value)))
+
+    def rest(self) -> None:
+        """Leave keys to the screen as an empty field does, until the value is edited."""
+        self._rests = True
 
     def mark(self, positions: frozenset[int]) -> None:
         """Show these positions (from 0) as wrong; an empty set ends it."""
@@ -191,7 +197,8 @@ class TextField(LinesView, can_focus=True):
     def _takes(self, key: str, character: str | None) -> bool:
         if character is None or not character.isprintable():
             return False
-        return bool(self.value) or self.leaves is None or not self.leaves(key)
+        typed = bool(self.value) and not self._rests
+        return typed or self.leaves is None or not self.leaves(key)
 
     def insert(self, text: str) -> None:
         """Put ``text`` at the cursor, or say why it was not taken."""
@@ -207,7 +214,7 @@ class TextField(LinesView, can_focus=True):
 
     def _take(self, edit: Edit) -> None:
         changed = edit.value != self.value
-        self._edit = edit
+        self._edit, self._rests = edit, False
         if changed:
             self._marked = frozenset()
             self.post_message(self.Changed(self, edit.value))
