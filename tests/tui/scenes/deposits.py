@@ -19,6 +19,7 @@ from swapdesk.flows.deposits.deposit_signing import DepositSigning
 from swapdesk.flows.deposits.running_deposits import RunningDeposits
 from swapdesk.flows.deposits.wallet_funding import NotPaid, PaymentOpen
 from swapdesk.flows.dex.swap_account import SwapAccount
+from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.transactions import TransactionState
@@ -54,7 +55,9 @@ async def begun(run: DeskRun) -> DepositSigning:
     await run.ready()
     desk: Any = run.app.session.desk
     app = run.app
-    app._deposits = RunningDeposits(desk, lambda _: app.call_later(app._signing_moved))
+    app._deposits = RunningDeposits(
+        desk, lambda one: app.call_later(app._signing_moved, SigningMoved(one))
+    )
     tracked = desk.link.tracker.get(ORDER)
     assert tracked is not None
     return app._deposits.begin(tracked)

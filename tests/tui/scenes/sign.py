@@ -12,6 +12,7 @@ from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.dex_words import ended, goes_on
 from swapdesk.flows.dex.running_swaps import RunningSwaps
 from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.tui.messages import SigningMoved
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Match, Review
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
@@ -26,7 +27,9 @@ async def opened(run: DeskRun) -> SwapSigning:
     await run.ready()
     desk: Any = run.app.session.desk
     app = run.app
-    app._swaps = RunningSwaps(desk, lambda _: app.call_later(app._signing_moved))
+    app._swaps = RunningSwaps(
+        desk, lambda one: app.call_later(app._signing_moved, SigningMoved(one))
+    )
     plan = SwapPlan(0, ("permit", "order"))
     signing = app._swaps.begin(swap_intent(), wallet="trading", plan=plan)
     signing.confirmations = 2
