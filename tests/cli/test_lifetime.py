@@ -149,12 +149,19 @@ def test_a_create_killed_on_its_way_is_found_and_not_repeated(clean: Sandbox, de
             return bool(db.execute("SELECT 1 FROM step WHERE state = 'UNKNOWN'").fetchall())
 
     wait_for(unknown, what="the answer to be lost")
+    meanwhile = desk("orders", "list", "--json")
+    (told,) = meanwhile.document["unknown"]
+    assert told["what"].startswith("0.1 BTC to ETH")
+    assert told["money"] == "in your wallet; nothing was paid"
+    assert "another desk or command that runs now looks after it." in meanwhile.stderr
+    assert "It may have created the order. Nothing was paid." in meanwhile.stderr
     command.kill()
     command.wait()
     clean.control("DELETE", "/faults")
     listed = desk("orders", "list", "--json")
     assert "The order exists" in listed.stderr
     assert listed.document["total"] == before + 1
+    assert listed.document["unknown"] == []
 
 
 def test_serve_answers_a_second_start_with_a_reason(clean: Sandbox) -> None:

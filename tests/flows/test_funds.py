@@ -56,6 +56,13 @@ def test_an_ended_order_with_its_money_stuck_holds_it(
     assert found.short == f"also {short}."
 
 
+def test_a_create_without_an_answer_is_told_with_the_funds() -> None:
+    found = funds_now([], None, 0, 1)
+    assert found.where == "in your wallet. An order may exist: the desk looks."
+    two = funds_now([tracked(**EXCHANGING)], None, 0, 2)
+    assert two.where.endswith("o shows where. 2 orders may exist: the desk looks.")
+
+
 def test_before_the_service_was_asked_an_open_order_may_hold_them(tmp_path: Path) -> None:
     journal = Journal.open(tmp_path / "journal.db", ManualClock(NOW))
     assert funds_now(None, None) == NOT_READ

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from swapdesk.cli.command_error import CommandError, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
@@ -11,11 +12,15 @@ from swapdesk.cli.order_document import order_facts, order_row, order_sentence, 
 from swapdesk.cli.output import Form
 from swapdesk.cli.session import Session
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
+from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
 from swapdesk.flows.orders.order_filter import FilterProblem, OrderFilter, read_filter
 from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
 from swapdesk.flows.orders.order_summary import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.open_business import intent_words
+from swapdesk.flows.wording import OUTCOME_UNKNOWN
 
 HEADS = ("order", "state", "send", "", "get", "", "route", "created", "next")
 SHORTEST_PREFIX = 4
@@ -81,10 +86,21 @@ async def report_orders(session: Session, choice: Choice) -> int:
             f"{call.method} {call.path} of {call.sent_at:%Y-%m-%d %H:%M:%S} UTC got no answer;"
             f" it may have {may}."
         )
+    unknown = [
+        one.intent
+        for one in session.desk.journal.intents.unfinished()
+        if one.state is IntentState.UNKNOWN
+    ]
+    for intent in unknown:
+        output.talk(f"{intent_words(intent)}: {OUTCOME_UNKNOWN.cause} Nothing was paid.")
     now = session.desk.clock.now()
     if output.json:
         output.document(
-            {"orders": [tracked_json(tracked, now) for tracked in orders], "total": len(orders)}
+            {
+                "orders": [tracked_json(tracked, now) for tracked in orders],
+                "total": len(orders),
+                "unknown": [unknown_json(intent) for intent in unknown],
+            }
         )
     elif output.form is Form.PLAIN:
         output.say(*(order_sentence(tracked, now) for tracked in orders))
@@ -93,6 +109,17 @@ async def report_orders(session: Session, choice: Choice) -> int:
     if not orders:
         output.talk("No orders yet." if choice.kept.empty else "No order matches the filter.")
     return Exit.DONE
+
+
+def unknown_json(intent: Intent) -> dict[str, Any]:
+    """A create without an answer, of which nobody knows yet whether an order came of it."""
+    return {
+        "intentId": intent.id,
+        "what": intent_words(intent),
+        "at": intent.frozen_at,
+        "money": OUTCOME_UNKNOWN.money,
+        "next": OUTCOME_UNKNOWN.next,
+    }
 
 
 async def report_order(session: Session, name: str) -> int:

@@ -22,6 +22,7 @@ from swapdesk.flows.connection import (
 )
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.link import Link
+from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.paths import UnsafePlace
 from swapdesk.settings import Settings
 
@@ -65,6 +66,11 @@ class Session:
             self.call.output.talk(
                 f"{unknown.failure.cause} Intent {intent.id} stays open. Next:"
                 f" {unknown.failure.next}."
+            )
+
+        for intent in report.elsewhere:
+            self.call.output.talk(
+                f"{intent_words(intent)}: another desk or command that runs now looks after it."
             )
 
     async def reconnect(self) -> bool:

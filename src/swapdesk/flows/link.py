@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections.abc import Callable
 
 import httpx
 
@@ -86,6 +87,8 @@ class Link:
         self._journal = journal
         self._clock = clock
         self._tasks: list[asyncio.Task[None]] = []
+        self.on_settled: Callable[[ResumeReport], None] | None = None
+        """Called with what a later look found out about requests without a known outcome."""
 
     def follow(self) -> None:
         """Start following orders; without a key there is nothing to follow."""
@@ -115,7 +118,9 @@ class Link:
         while True:
             await self._clock.sleep(SETTLE_SECONDS)
             try:
-                await self.settle()
+                report = await self.settle()
+                if self.on_settled is not None and not report.empty:
+                    self.on_settled(report)
             except (ClientError, JournalUnavailable) as error:
                 log.info("unknown outcomes stay open: %s", error)
 

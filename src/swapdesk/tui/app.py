@@ -22,7 +22,7 @@ from swapdesk.tui.end_bell import EndBell, Notify, terminal_notice
 from swapdesk.tui.garbage import GarbageRounds
 from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.leaving import LeavingGuard, brief_warning
-from swapdesk.tui.messages import Connected, OrdersChanged, StartMoved
+from swapdesk.tui.messages import BusinessSettled, Connected, OrdersChanged, StartMoved
 from swapdesk.tui.page import Page
 from swapdesk.tui.places import Places
 from swapdesk.tui.screens.swap import SwapScreen
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import httpx
 
     from swapdesk.clock import Clock
+    from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
 
@@ -122,7 +123,9 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
 
     @on(Connected)
     def _connected(self) -> None:
-        self._ends.begin(self.session.desk.link.tracker.orders())
+        link = self.session.desk.link
+        self._ends.begin(link.tracker.orders())
+        link.on_settled = self._settled
         self.run_worker(self._follow_orders(), group="orders", exclusive=True, exit_on_error=False)
         self._tell_unfinished()
         self.take_on_signings()
@@ -139,6 +142,18 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
             self.push_screen(UnfinishedScreen(self.session))
         else:
             self.notify("The desk settled what was left open. o shows the orders.")
+
+    def _settled(self, report: ResumeReport) -> None:
+        self.post_message(BusinessSettled(report))
+
+    @on(BusinessSettled)
+    def _business_settled(self, event: BusinessSettled) -> None:
+        from swapdesk.flows.tracking.open_business import settled_words
+
+        for said in settled_words(event.report):
+            self.notify(said, severity="warning")
+        if (page := self.page) is not None:
+            page.orders_changed(frozenset())
 
     def _take_keymap(self) -> list[ConfigProblem]:
         settings = self.session.settings

@@ -44,7 +44,7 @@ class Creating(App[int]):
             outcome = await self.session.desk.link.exchange.create(intent, on_waiting=waiting)
         finally:
             self._creating = None
-        self.post_message(CreateEnded(intent.id, outcome))
+        self.post_message(CreateEnded(intent, outcome))
 
     def pay(self, tracked: TrackedOrder) -> bool:
         """Pay a deposit from the sandbox's faucet; False while one is being paid."""
@@ -70,10 +70,12 @@ class Creating(App[int]):
         for screen in self.screen_stack:
             if isinstance(screen, CreateScreen):
                 screen.waiting()
+        self._told_anew()
 
     @on(CreateEnded)
     async def _create_ended(self, event: CreateEnded) -> None:
         from swapdesk.flows.creation.create_outcome import Created
+        from swapdesk.flows.tracking.open_business import create_ended
         from swapdesk.tui.screens.create import CreateScreen
 
         outcome = event.outcome
@@ -81,7 +83,7 @@ class Creating(App[int]):
             (
                 one
                 for one in self.screen_stack
-                if isinstance(one, CreateScreen) and one.sent_intent == event.intent_id
+                if isinstance(one, CreateScreen) and one.sent_intent == event.intent.id
             ),
             None,
         )
@@ -91,7 +93,14 @@ class Creating(App[int]):
             shown.ended(outcome)
         else:
             # It ended while another screen is looked at: say which order is meant.
-            self.notify(f"The order before: {outcome.failure.cause}", severity="warning")
+            self.notify(create_ended(event.intent, outcome), severity="warning")
+        self._told_anew()
+
+    def _told_anew(self) -> None:
+        """The page in view says anew where the funds are."""
+        page = getattr(self, "page", None)
+        if page is not None:
+            page.orders_changed(frozenset())
 
     async def _order_exists(self, created: Created, *, open_it: bool) -> None:
         from swapdesk.flows.deposits.deposit_phase import DepositPhase

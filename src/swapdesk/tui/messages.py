@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.batch.group_signing import GroupSigning
     from swapdesk.flows.creation.create_outcome import CreateOutcome
+    from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.deposits.deposit_signing import DepositSigning
     from swapdesk.flows.deposits.funding import Funded, NotFunded
+    from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.quotes.quoting import QuoteBoard
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.wire.pair_limits import PairLimits
@@ -24,6 +26,13 @@ class StartMoved(Message):
 
 class Connected(Message):
     """The service is there, for the first time or again."""
+
+
+@dataclass
+class BusinessSettled(Message):
+    """A later look found out about requests without a known outcome."""
+
+    report: ResumeReport
 
 
 @dataclass
@@ -64,7 +73,7 @@ class CreateWaiting(Message):
 class CreateEnded(Message):
     """The create of this intent came to its outcome."""
 
-    intent_id: str
+    intent: Intent
     outcome: CreateOutcome
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from swapdesk.flows.deposits.funds import Funds, funds_now
+from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.session import Session
@@ -59,7 +60,15 @@ class Page(DeskScreen):
             None if tracker is None else tracker.running(),
             self.desk.journal.orders if self.session.opened else None,
             0 if tracker is None else tracker.stranded_count,
+            0 if tracker is None else self._looked_for(),
         )
+
+    def _looked_for(self) -> int:
+        """Creates of which nobody knows yet whether an order came of them."""
+        try:
+            return self.desk.journal.intents.unknown_count()
+        except JournalUnavailable:
+            return 0
 
     def now(self) -> datetime:
         """The desk's time."""

@@ -28,14 +28,23 @@ NOT_READ = Funds("not looked at yet.", "not looked at yet.")
 
 
 def funds_now(
-    running: Iterable[TrackedOrder] | None, journaled: OrderLog | None, stranded: int = 0
+    running: Iterable[TrackedOrder] | None,
+    journaled: OrderLog | None,
+    stranded: int = 0,
+    looked_for: int = 0,
 ) -> Funds:
     """Where the funds are. ``running`` are the orders that the service was asked about; while it
     was not (None), the journal knows which were open, and one that waited for its deposit may
     have it by now. ``journaled`` is None before the journal is open. ``stranded``: so many
-    orders ended and need their owner."""
+    orders ended and need their owner; of ``looked_for`` creates it is not known whether an order
+    came of them, which nobody paid."""
     if running is not None:
-        return funds_of(running, stranded)
+        found = funds_of(running, stranded)
+        if not looked_for:
+            return found
+        order = "An order" if looked_for == 1 else f"{looked_for:,} orders"
+        said = f"{order} may exist: the desk looks."
+        return Funds(f"{found.where} {said}", f"{found.short} {said}")
     if journaled is None:
         return NOT_READ
     try:

@@ -175,6 +175,13 @@ class IntentLog:
         )
         return [self._intent_of(row) for row in rows]
 
+    def unknown_count(self) -> int:
+        """How many creates left of which it is not known whether an order came of them."""
+        rows = self._file.read(
+            "SELECT count(*) FROM intent WHERE state = ?", (IntentState.UNKNOWN,)
+        )
+        return int(rows[0][0])
+
     def get(self, intent_id: str) -> JournaledIntent | None:
         rows = self._file.read("SELECT * FROM intent WHERE id = ?", (intent_id,))
         return self._intent_of(rows[0]) if rows else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from swapdesk.flows.creation.create_outcome import NotCreated, Unknown
 from swapdesk.flows.creation.resume import ResumeReport
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import Standing
@@ -111,6 +112,22 @@ def findings(report: ResumeReport) -> list[Finding]:
         for intent in report.elsewhere
     ]
     return [*found, *unknown, *gone, *elsewhere]
+
+
+def create_ended(intent: Intent, outcome: NotCreated | Unknown) -> str:
+    """The end of a create whose screen was left: which order is meant, what became of it."""
+    failure = outcome.failure
+    said = f"{intent_words(intent)}: {failure.cause}"
+    if isinstance(outcome, Unknown):
+        return f"{said} Nothing was paid. Next {failure.next}."
+    return f"{said} No order was created, nothing was paid."
+
+
+def settled_words(report: ResumeReport) -> list[str]:
+    """What became of creates whose outcome was not known, one sentence or two each; nothing of
+    those of which it is not known yet."""
+    told = [one for one in findings(report) if one.kind in ("found", "withheld", "not_created")]
+    return [f"{one.what}: {one.said}" for one in told]
 
 
 def intent_words(intent: Intent) -> str:
