@@ -80,7 +80,7 @@ ORDER = (
     line("Valid until", "14:22:11, 20m 00s", "24h at most"),
     line("Nonce", "17", "the next unused one"),
     line("Fills", "all or nothing", "all or nothing"),
-    line("App data", "0x c9ab 21f0 e617 17f2", "not in the quote", Match.UNMATCHED),
+    line("App data", "0x c9ab 21f0 e617 17f2", "a label; moves nothing", Match.UNMATCHED),
 )
 MOVES = Simulation(
     21_904_120,

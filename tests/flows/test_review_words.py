@@ -41,6 +41,8 @@ def test_a_version_stands_with_its_name() -> None:
     version = line("Version", "2", "as the contract says")
     (row,) = match_rows(review(lines=(named, version)), NAMES)
     assert row.signed == "Isthmus Settlement, version 2"
+    said = match_count(review(lines=(named, version)))
+    assert said == "1 of 1 field agrees. None contradicts the quote.", "as many as are drawn"
     other = line("Version", "3", "as the contract says", Match.DIFFERS)
     assert len(match_rows(review(lines=(named, other)), NAMES)) == 2
 
@@ -60,9 +62,11 @@ def test_the_coin_of_the_chain_has_its_name() -> None:
 
 def test_fields_are_counted_and_named() -> None:
     said = match_count(review())
-    assert said == "11 of 12 fields match the quote, 1 is not in it: App data. None contradicts it."
+    assert said == ("10 of 11 fields agree, 1 is not in the quote: App data. None contradicts it.")
     assert unmatched(review()) == ("App data",)
-    assert match_count(refused()).endswith("1 is not in it: App data. Paid to contradicts it.")
+    assert match_count(refused()).endswith(
+        "1 is not in the quote: App data. Paid to contradicts it."
+    )
     (said,) = objections(refused(), Severity.REFUSE)
     assert said == "It pays another address than yours. Rule RECIPIENT_DIFFERS."
 
@@ -98,4 +102,4 @@ def test_fields_of_several_payments_are_named_once() -> None:
     lines = [line(f"Decimals ({at})", "6", "", Match.UNMATCHED) for at in (1, 2, 3)]
     lines += [line("Memo (4)", "x", "", Match.UNMATCHED), line("App data", "", "", Match.UNMATCHED)]
     said = match_count(review(lines=tuple(lines)), "group")
-    assert "5 are not in it: Decimals (3 times), Memo (4), App data." in said
+    assert "5 are not in the group: Decimals (3 times), Memo (4), App data." in said

@@ -77,7 +77,7 @@ def card(desk: DeskWindow, amount: int, token: str = "usdc.base") -> str:
 def review(desk: DeskWindow) -> None:
     """Up to the question, read to its end."""
     desk.until(lambda: "sign or refuse in" in desk.text, "the review", seconds=90)
-    assert "The order asks for" in desk.text
+    assert "Held against" in desk.text
     assert re.search(r"✓ check .* ◐ sign ", desk.text), desk.text
     desk.read_until_quiet(STILL)
 

@@ -84,10 +84,12 @@ def _of_no_rule(case: Case, field: ClaimField) -> str:
     """What a field is that nothing was promised for; without a quote it can be in none."""
     if field.meaning is Meaning.PROOF:
         return "checked by the chain"
+    if field.meaning is Meaning.ROUTE:
+        return "passed on the way"
+    if field.meaning in _HARMLESS or field.meaning is Meaning.TAG:
+        return "a label; moves nothing"
     if case.promise.quote_id is not None or case.promise.venue is not None:
         return "not in the quote"
-    if field.meaning in _HARMLESS:
-        return "a label; nothing moves by it"
     return "not in what you confirmed"
 
 

@@ -249,7 +249,7 @@ class _Reader:
         self._add("payer", "Rent paid by", whose, str(one.payer))
         self._add("owner", "Account for", meaning, str(one.owner))
         self._add(
-            "mint", "Account of", Meaning.RENT_TOKEN if ours else Meaning.LABEL, str(one.mint)
+            "mint", "Holds token", Meaning.RENT_TOKEN if ours else Meaning.LABEL, str(one.mint)
         )
 
     def _owner_of(self, account: Pubkey, mint: Pubkey, program: Pubkey) -> str:

@@ -112,20 +112,22 @@ def _named(text: str, names: Names) -> str:
 
 
 def match_count(review: Review, promise: str = "quote") -> str:
-    """``10 of 11 fields match the quote, 1 is not in it: App data. None contradicts it.``
-    ``promise`` is what it was compared with, in one word."""
-    total = len(review.lines)
-    equal = sum(one.match is Match.EQUAL for one in review.lines)
-    missing = sum(one.match is Match.UNMATCHED for one in review.lines)
-    against = [one.field for one in review.lines if one.match is Match.DIFFERS]
-    said = f"{equal} of {total} {_fields(total)} match{'es' if total == 1 else ''} the {promise}"
+    """``10 of 11 fields agree, 1 is not in the quote: App data. None contradicts it.``
+    ``promise`` is what was confirmed, in one word; a field may agree with what the chain says,
+    or with a bound of the desk. The fields are those that :func:`match_rows` draws."""
+    rows = match_rows(review, Names())
+    total = len(rows)
+    equal = sum(one.match is Match.EQUAL for one in rows)
+    missing = sum(one.match is Match.UNMATCHED for one in rows)
+    against = [one.field for one in rows if one.match is Match.DIFFERS]
+    said = f"{equal} of {total} {_fields(total)} agree{'s' if total == 1 else ''}"
     if missing:
         names = ", ".join(_counted(unmatched(review)))
-        said += f", {missing} {'is' if missing == 1 else 'are'} not in it: {names}"
+        said += f", {missing} {'is' if missing == 1 else 'are'} not in the {promise}: {names}"
     if against:
         verb = "contradicts" if len(against) == 1 else "contradict"
-        return f"{said}. {', '.join(against)} {verb} it."
-    return f"{said}. None contradicts it."
+        return f"{said}. {', '.join(against)} {verb} {'it' if missing else f'the {promise}'}."
+    return f"{said}. None contradicts {'it' if missing else f'the {promise}'}."
 
 
 _NUMBERED = re.compile(r"^(.+?) \(\d+\)$")

@@ -95,9 +95,7 @@ def review_lines(
     if head:
         title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
         rows += [*wrapped(title, width), *gap]
-    rows += match_table(
-        match_rows(review, names_of(session)), width, head=head, promised=_promised(session)
-    )
+    rows += match_table(match_rows(review, names_of(session)), width, head=head)
     rows += [*gap, *_objections(review, width), *_happens(session, review, width)]
     rows += [*_labelled("Match", _matched(session, review), width), *gap]
     return rows + _digest(review, width, one_row=not head)
@@ -182,11 +180,6 @@ def _role(amount: Decimal) -> str:
     return "amount-down" if amount < 0 else "amount-up"
 
 
-def _promised(session: SigningSession) -> str:
-    promise = session.PROMISE
-    return f"The {promise} promised" if promise == "quote" else f"The {promise} asks for"
-
-
 def _matched(session: SigningSession, review: Review) -> Line:
     said = match_count(review, session.PROMISE)
     if any(one.match is Match.DIFFERS for one in review.lines) or review.refused:
@@ -254,7 +247,6 @@ def _end_lines(session: SigningSession, ending: Ending, width: int, *, short: bo
             match_rows(refused, names_of(session)),
             width,
             head=not short,
-            promised=_promised(session),
         )
         rows += [[], *_objections(refused, width)]
     return rows

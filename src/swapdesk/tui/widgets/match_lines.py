@@ -1,4 +1,4 @@
-"""The match table: a field, what is signed, the mark, what was promised.
+"""The match table: a field, what is signed, the mark, what it was held against.
 
 Addresses are never cut: where both sides have no room in one row, the promise goes below.
 """
@@ -28,14 +28,13 @@ LEAST_LABEL, MOST_LABEL, NARROW_LABEL = 11, 16, 12
 ROOMY = 110
 LEAST_BESIDE = 24
 """Cells for the promise beside what is signed; with less it goes below."""
+AGAINST = "Held against"
+"""What stands there is the quote or the order, what the chain says, or a bound of the desk."""
 STRONG = ("You sell", "You get")
 
 
-def match_table(
-    fields: Sequence[MatchRow], width: int, *, head: bool, promised: str = "The quote promised"
-) -> list[Line]:
-    """All rows at this width; ``promised`` heads what they are compared with. Payments of which
-    there are several have a row each, below."""
+def match_table(fields: Sequence[MatchRow], width: int, *, head: bool) -> list[Line]:
+    """All rows at this width. Payments of which there are several have a row each, below."""
     drawn = folded(fields)
     rows = drawn.rows
     label = max([len(one.field) for one in rows] or [0])
@@ -50,7 +49,7 @@ def match_table(
         said = "You sign; amounts in base units too" if also else "You sign"
         first = [*fill(Span("Field", "muted"), label), Span(said, "muted")]
         if beside >= LEAST_BESIDE:
-            first = [*fill(first, label + signed + 5), Span(promised, "muted")]
+            first = [*fill(first, label + signed + 5), Span(AGAINST, "muted")]
         lines += [first, rule(width)]
     for row in rows:
         lines += _row(row, label, signed, beside, exact=exact)
