@@ -5,6 +5,7 @@ from __future__ import annotations
 from swapdesk.cli.output import Output
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.document import plan_document
+from swapdesk.flows.batch.finding import UNLESS_MEANT
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
 from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.sheet import Column
@@ -21,7 +22,10 @@ def tell_plan(output: Output, plan: BatchPlan, left: Allowance | None) -> None:
         for one in row.findings:
             place = f"Row {row.number}, line {row.row.line}"
             column = f", column {one.column}" if one.column is not None else ""
-            output.say(f"{place}{column}: {one.reason} {one.do}")
+            do = "" if one.do == UNLESS_MEANT else f" {one.do}"
+            output.say(f"{place}{column}: {one.reason}{do}")
+    if any(one.do == UNLESS_MEANT for row in plan.rows for one in row.findings):
+        output.talk("Rows to look at are created as they stand: nothing is to be done if meant so.")
     if plan.sheet.unused:
         output.talk(f"Columns that are not used: {', '.join(plan.sheet.unused)}.")
     output.facts(

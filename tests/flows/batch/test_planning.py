@@ -90,6 +90,8 @@ def found(row: PlannedRow) -> list[tuple[str, Column | None]]:
         ("@bob,0.0001,ETH,base,,,USDC.ethereum,", "LIMITS", Column.AMOUNT, "smallest"),
         ("@bob,90000000,ETH,base,,,USDC.ethereum,", "LIMITS", Column.AMOUNT, "largest"),
         ("@bob,100,ETH,base,,,USDC.ethereum,,x", "TOO_MANY_CELLS", None, "x"),
+        ("@bob,1,000.50,ETH,base,,standard,USDC.ethereum,", "TOO_MANY_CELLS", None, '"000.50"'),
+        ("@bob,-5,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.AMOUNT, "no sign"),
         ("@bob," + "1" * 600 + ",ETH,base,,,USDC.ethereum,", "TOO_LONG", Column.AMOUNT, "600"),
     ],
 )
@@ -188,6 +190,8 @@ async def test_the_memo_of_the_book_goes_with_its_address(
     assert waived.order is not None
     assert (waived.state, waived.order.memo) == ("look", None)
     assert found(missing) == [("NO_MEMO", Column.MEMO)]
+    (said,) = missing.findings
+    assert said.do.endswith("into the cell memo, or NO MEMO if the wallet has none.")
 
 
 async def test_groups_have_one_chain_and_at_most_fifty_rows(

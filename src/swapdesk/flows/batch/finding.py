@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from swapdesk.flows.batch.sheet import Column
 
+UNLESS_MEANT = "Nothing, if you mean it."
+"""What to do about most of what is only worth a look."""
+
 
 class Level(StrEnum):
     """``problem`` keeps the row from being created, ``look`` never does."""
@@ -37,4 +40,4 @@ def problem(code: str, column: Column | None, reason: str, do: str, brief: str =
 
 
 def look(code: str, column: Column | None, reason: str, do: str = "", brief: str = "") -> Finding:
-    return Finding(code, Level.LOOK, column, reason, do or "Nothing, if you mean it.", brief)
+    return Finding(code, Level.LOOK, column, reason, do or UNLESS_MEANT, brief)

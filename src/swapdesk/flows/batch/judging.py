@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
+from swapdesk.chain.addresses.memos import WAIVER
 from swapdesk.flows.batch.finding import Finding, look, problem
 from swapdesk.flows.batch.pair import pair_findings
 from swapdesk.flows.batch.planned import BatchRoute, PlannedOrder, PlannedRow
+from swapdesk.flows.batch.reading import split_amount
 from swapdesk.flows.batch.sheet import Column, InputRow
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
@@ -71,7 +73,9 @@ class RowJudge:
 
     def judge(self, row: InputRow) -> PlannedRow:
         findings = list(_shape(row))
-        if any(one.code == "TOO_LONG" for one in findings):
+        shifted = bool(row.extra) and split_amount(row.cells) is not None
+        if shifted or any(one.code == "TOO_LONG" for one in findings):
+            # What stands in the wrong column is not wrong there by itself.
             return PlannedRow(row, None, tuple(findings))
         token_in = self._token_of(row, Column.SELL, findings)
         token_out = self._token_of(row, Column.TOKEN, findings)
@@ -235,14 +239,20 @@ def _shape(row: InputRow) -> list[Finding]:
     """Cells that are too long, too many, or that a spreadsheet would compute."""
     found: list[Finding] = []
     if row.extra:
-        count = len(row.extra)
-        reason = f"{count} more cell{'' if count == 1 else 's'} than columns: {row.extra[0][:40]}."
+        count, halves = len(row.extra), split_amount(row.cells)
+        said = f"{count} more cell{'' if count == 1 else 's'} than columns"
+        reason = f"{said}: {row.extra[0][:40]}."
+        if halves is not None:
+            reason = f'{said}: the amount may be split, "{halves[0]}" and "{halves[1]}".'
         do = "Write amounts with a point, and put a cell with the separator in quotes."
         found.append(problem("TOO_MANY_CELLS", None, reason, do, "more cells than columns"))
     for column, text in row.cells.items():
         if len(text) > LONGEST_CELL:
             reason = f"The cell {column} has {len(text):,} characters."
             found.append(problem("TOO_LONG", column, reason, _WRITE[column]))
+        elif column is Column.AMOUNT:
+            # No amount begins as a formula does: it is refused as an amount, once.
+            continue
         elif text[:1] in FORMULA and not (column in (Column.TO, Column.REFUND) and text[0] == "@"):
             reason = f'The cell {column} begins with "{_shown(text[0])}", as a formula does.'
             do = "It is taken as it stands and computed nowhere; write its value if it is one."
@@ -306,9 +316,13 @@ def _memo(
     text = typed if typed.strip() else recipient.memo
     check = check_memo_of(recipient, text, False, token)
     if not check.ok:
-        code = "NO_MEMO" if check.fault == "missing" else "BAD_MEMO"
-        reason = check.problem or "This memo cannot be sent."
-        findings.append(problem(code, Column.MEMO, reason, _WRITE[Column.MEMO], ""))
+        if check.fault == "missing":
+            reason = f"{token.symbol} needs a {check.label} for exchanges."
+            do = f"Write the {check.label} into the cell memo, or {WAIVER} if the wallet has none."
+            findings.append(problem("NO_MEMO", Column.MEMO, reason, do))
+        else:
+            reason = check.problem or "This memo cannot be sent."
+            findings.append(problem("BAD_MEMO", Column.MEMO, reason, _WRITE[Column.MEMO]))
     else:
         findings += [
             look("MEMO_WARNING", Column.MEMO, line.text)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import stat
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from swapdesk.flows.batch.sheet import NEEDED, TEMPLATE, Column, InputRow, Separator, Sheet
@@ -22,6 +23,8 @@ STEP_ROWS = 250
 """Rows read between two rests."""
 
 _LOOKED_AT = 20
+_HEAD = re.compile("[0-9]{1,3}")
+_REST = re.compile("[0-9]{3}([.][0-9]+)?")
 _OTHER_MARKS = "|:^"
 _NAMES: dict[str, Column] = {
     **{column.value: column for column in Column},
@@ -243,5 +246,18 @@ def _row(
     named = {
         column: cell for column, cell in zip(columns, cells, strict=False) if column is not None
     }
-    extra = tuple(cell for cell in cells[len(columns) :] if cell.strip())
-    return InputRow(number, line, named, extra)
+    beyond = tuple(cells[len(columns) :])
+    extra = tuple(cell for cell in beyond if cell.strip())
+    # An empty last cell is what is left over where a comma has split an amount.
+    return InputRow(number, line, named, extra or (beyond if split_amount(named) else ()))
+
+
+def split_amount(cells: Mapping[Column, str]) -> tuple[str, str] | None:
+    """The two halves of what may have been one amount with a comma for thousands, which stand in
+    neighbouring cells: ``1`` and ``000.50``."""
+    places = list(cells)
+    at = places.index(Column.AMOUNT) if Column.AMOUNT in cells else len(places)
+    if at + 1 >= len(places):
+        return None
+    first, second = (cells[places[one]].strip() for one in (at, at + 1))
+    return (first, second) if _HEAD.fullmatch(first) and _REST.fullmatch(second) else None

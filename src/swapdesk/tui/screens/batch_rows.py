@@ -64,6 +64,10 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
     return (*columns, Column("reason", "Reason", 20, priority=1, grow=1))
 
 
+LONGEST_AMOUNT = 18
+"""Characters of what is written for an amount and is none."""
+
+
 def batch_rows(
     plan: BatchPlan,
     batch: JournaledBatch | None,
@@ -153,12 +157,13 @@ def _cells(row: PlannedRow, *, wide: bool) -> dict[str, LineLike]:
     }
 
 
-def _typed_amount(row: PlannedRow) -> str:
-    """The amount of a row that is wrong elsewhere; what is no amount has no form of ours."""
+def _typed_amount(row: PlannedRow) -> LineLike:
+    """The amount of a row that is wrong elsewhere; what is no amount stands as it was written."""
+    typed = row.row.cell(Cell.AMOUNT)
     try:
-        amount = exact_amount(parse_amount(row.row.cell(Cell.AMOUNT)))
+        amount = exact_amount(parse_amount(typed))
     except AmountError:
-        return NOTHING
+        return Span(typed[:LONGEST_AMOUNT], "status-trouble") if typed else NOTHING
     symbol = row.row.cell(Cell.SELL).partition(".")[0][:6]
     return f"{amount} {symbol}" if symbol else amount
 
