@@ -51,6 +51,13 @@ def test_usage_error_is_a_document_with_json(here: InProcess) -> None:
     assert result.error["money"] == "in your wallet; nothing was sent"
 
 
+def test_choices_are_told_on_one_line(here: InProcess) -> None:
+    result = here("wallet", "import", "--json")
+    said = result.error["message"]
+    assert "Choose from: mnemonic, hex, keystore, keygen. See" in said
+    assert said.isprintable()
+
+
 def test_without_a_terminal_the_desk_does_not_open(here: InProcess) -> None:
     result = here("--json")
     assert (result.code, result.error["code"]) == (2, "NO_TERMINAL")

@@ -197,6 +197,16 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
         assert "pip install 'swapdesk[sandbox]'" in result.error["message"]
 
 
+@pytest.mark.parametrize("line", [("config", "show"), ("config", "show", "--json"), ("--help",)])
+def test_output_that_finds_no_room_is_no_defect(tmp_path: Path, line: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = start_command(*line, home=tmp_path, stdout=full, stderr=subprocess.PIPE)
+        _, said = command.communicate(timeout=30)
+    assert command.returncode == 11, "not 0, not a defect, and not bad input, which is given again"
+    assert b"The output could not be written: No space left on device" in said
+    assert b"Traceback" not in said
+
+
 def test_a_reader_that_leaves_is_no_defect(desk: Desk) -> None:
     command = start_command(
         *("tokens", "--limit", "20000"),

@@ -137,6 +137,7 @@ def test_a_live_wallet_asks_for_its_pass_phrase(tmp_path: Path) -> None:
 
     wrong = wallet(home, "new", "--kind", "solana", "--passphrase-fd", "0", stdin="another\n")
     assert (wrong.code, wrong.error["code"]) == (2, "WRONG_PASSPHRASE")
+    assert "only a copy of a key helps" in wrong.error["next"]
     phrase = f"export {account['address'][-6:]}"
     refused = wallet(home, "export", "main", "--confirm", "export it", "--passphrase-fd", "0")
     assert (refused.code, refused.error["code"]) == (9, "NOT_CONFIRMED")
@@ -150,6 +151,18 @@ def test_a_live_wallet_asks_for_its_pass_phrase(tmp_path: Path) -> None:
     # Also live a chain is only read through a node that was configured.
     missing = wallet(home, "export", "nobody", "--confirm", phrase)
     assert (missing.code, missing.error["code"]) == (5, "NO_ACCOUNT")
+
+
+def test_an_imported_key_is_not_said_to_be_nowhere_else(tmp_path: Path) -> None:
+    home = live(tmp_path)
+    (home / "key.txt").write_text(KEY + "\n")
+    taken = cli(
+        "wallet", "import", "hex", "--file", str(home / "key.txt"), "--yes",
+        "--passphrase-fd", "0", home=home, stdin=PHRASE,
+    )  # fmt: skip
+    assert taken.code == 0, taken
+    assert "nowhere else" not in taken.stderr
+    assert "Whoever has what it came from can spend with it as well." in taken.stderr
 
 
 def test_what_cannot_be_imported_is_said(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ class Exit(IntEnum):
     """Refused by the checks of the desk itself."""
     ENDED_OTHERWISE = 10
     """An order ended, and not as completed."""
+    NOT_WRITTEN = 11
+    """Standard output could not be written; what the command did stands."""
     INTERRUPTED = 130
     """Ctrl-C, or the question was not answered with yes."""
 
@@ -47,6 +49,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.UNKNOWN: "outcome unknown; journaled, see orders list",
     Exit.OWN_REFUSAL: "refused by the desk's own checks",
     Exit.ENDED_OTHERWISE: "an order ended otherwise than completed",
+    Exit.NOT_WRITTEN: "the output could not be written; what was done stands",
     Exit.INTERRUPTED: "interrupted",
 }
 

@@ -6,6 +6,7 @@ configuration is shown without a network client.
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import logging
@@ -20,7 +21,7 @@ from swapdesk import __version__
 from swapdesk.cli.call import Call, global_options, narrow
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import MEANINGS, Exit
-from swapdesk.cli.output import Form, Output, ReaderLeft
+from swapdesk.cli.output import Form, Output, OutputLost, ReaderLeft
 
 COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
@@ -123,7 +124,7 @@ def run(arguments: Sequence[str]) -> int:
     output = Output(Form.JSON if "--json" in arguments else Form.TABLE)
     try:
         ended = swapdesk.main(list(arguments), prog_name="swapdesk", standalone_mode=False)
-        sys.stdout.flush()
+        _flush()
         return int(ended) if isinstance(ended, int) else Exit.DONE
     except CommandError as error:
         output.failure(error)
@@ -135,22 +136,66 @@ def run(arguments: Sequence[str]) -> int:
         output.failure(_interrupted())
         return Exit.INTERRUPTED
     except ReaderLeft:
-        # The reader has left; without this, closing the stream would complain once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return Exit.DONE
+    except OutputLost as error:
+        _write_no_more()
+        output.failure(_not_written(str(error)))
+        return Exit.NOT_WRITTEN
+    except OSError as error:
+        if error.filename is not None or error.errno not in _FULL:
+            return _report_defect(output, error)
+        _write_no_more()
+        output.failure(_not_written(error.strerror or "no room"))
+        return Exit.NOT_WRITTEN
     except Exception as error:  # noqa: BLE001 the last line of defence reports every defect
-        output.failure(_defect(error))
-        if not output.json:
-            from swapdesk.tui.crash_report import crash_report
+        return _report_defect(output, error)
 
-            output.report(crash_report(error))
-        return Exit.DEFECT
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What writing ends with where help or a version, which are not written here, find no room."""
+
+
+def _report_defect(output: Output, error: Exception) -> int:
+    output.failure(_defect(error))
+    if not output.json:
+        from swapdesk.tui.crash_report import crash_report
+
+        output.report(crash_report(error))
+    return Exit.DEFECT
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputLost(error) from None
+
+
+def _write_no_more() -> None:
+    """Nobody takes the rest; without this, closing the stream would complain once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _not_written(reason: str) -> CommandError:
+    return CommandError(
+        Exit.NOT_WRITTEN,
+        "NOT_WRITTEN",
+        f"The output could not be written: {reason}. What the command did stands.",
+        money="where the journal says",
+        next="you: orders list shows what exists, before the command is given again",
+    )
 
 
 def _usage(error: click.ClickException) -> CommandError:
     context = getattr(error, "ctx", None)
     where = f" See {context.command_path} -h." if context is not None else ""
-    return bad_input("USAGE", f"{error.format_message()}{where}")
+    # A list of choices comes over several lines; a sentence is one.
+    said = " ".join(error.format_message().split())
+    end = "" if said.endswith((".", "?", "!")) else "."
+    return bad_input("USAGE", f"{said}{end}{where}")
 
 
 def _interrupted() -> CommandError:

@@ -163,8 +163,8 @@ async def find_order(session: Session, name: str) -> TrackedOrder:
         "NOT_FOUND",
         f"Order {name} is not in this journal, and the service does not know it or it is older"
         " than 48 hours.",
-        money="where the journal of the desk that created it says",
-        next="you: check the id and the profile",
+        money="not known here: this desk knows nothing of such an order",
+        next="you: check the id and the profile, or write to support with the id if you paid it",
     )
 
 

@@ -32,6 +32,13 @@ class ReaderLeft(Exception):
     """Whoever read the data has closed the pipe, as ``head`` does; nothing is wrong."""
 
 
+class OutputLost(Exception):
+    """Standard output could not be written, as on a full disk; the text is the reason."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error.strerror or str(error))
+
+
 class Output:
     def __init__(
         self, form: Form, *, stdout: TextIO | None = None, stderr: TextIO | None = None
@@ -97,6 +104,8 @@ class Output:
             out.flush()
         except BrokenPipeError:
             raise ReaderLeft from None
+        except OSError as error:
+            raise OutputLost(error) from None
 
     # Talk
 
@@ -133,6 +142,8 @@ class Output:
             print(line, file=self._stdout or sys.stdout, flush=True)
         except BrokenPipeError:
             raise ReaderLeft from None
+        except OSError as error:
+            raise OutputLost(error) from None
 
 
 def safe_line(text: str) -> str:

@@ -32,6 +32,10 @@ def read_secret(call: Call, what: str, descriptor: int | None, option: str) -> S
 
 def new_passphrase(call: Call, descriptor: int | None) -> Secret:
     """A pass phrase for the first account of a wallet, typed twice."""
+    if descriptor is None and call.interactive:
+        call.output.talk(
+            "Nobody can replace a forgotten pass phrase: keys come back from copies of them alone."
+        )
     first = read_secret(call, "new pass phrase of this wallet", descriptor, "--passphrase-fd")
     if descriptor is None and _typed("Once more: ") != first.reveal():
         raise bad_input("PASSPHRASES_DIFFER", "The two are not the same.")

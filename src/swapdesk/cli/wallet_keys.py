@@ -90,12 +90,16 @@ async def _phrase(call: Call, wallet: LocalWallet, descriptor: int | None) -> Se
     return new_passphrase(call, descriptor)
 
 
-def _kept(call: Call, account: Account) -> None:
+def _kept(call: Call, account: Account, *, imported: bool = False) -> None:
     if call.output.json:
         call.output.document({"account": account_json(account)})
         return
     call.output.say(f"{account.name}  {grouped_address(account.address)}")
-    call.output.talk(f"The key is in {account.profile}'s wallet and nowhere else. Keep a copy.")
+    place = f"The key is in {account.profile}'s wallet"
+    if imported:
+        call.output.talk(f"{place} too. Whoever has what it came from can spend with it as well.")
+    else:
+        call.output.talk(f"{place} and nowhere else. Keep a copy: wallet export makes one.")
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ async def import_account(
     account = await client.import_key(
         choice, source.origin, name, material, phrase, file_passphrase=theirs
     )
-    _kept(call, account)
+    _kept(call, account, imported=True)
     return Exit.DONE
 
 

@@ -10,7 +10,7 @@ from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.review import Severity
 
 _NEXT = {
-    RefusalCode.WRONG_PASSPHRASE: "you: type the pass phrase again",
+    RefusalCode.WRONG_PASSPHRASE: "you: type it again; once forgotten, only a copy of a key helps",
     RefusalCode.LOCKED: "you: unlock the wallet",
     RefusalCode.READ_ONLY: "you: close the other desk, or sign there",
     RefusalCode.UNSAFE_FILES: "you: put the files right",
