@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import httpx
 import pytest
 
 from flows.faulty_network import fail_answer, lose_answer, refuse_connection
 from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.tui.screens.address_book import AddressBookScreen
 from swapdesk.tui.screens.create import CreateScreen
+from swapdesk.tui.screens.create_form import CreateForm
 from swapdesk.tui.screens.create_words import Step
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.order import OrderScreen
@@ -22,6 +25,7 @@ from swapdesk.tui.spans import line_of
 from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.typed_confirm import TypedConfirm
+from swapdesk.wallet.accounts import Account, Kind, Origin
 from tui.desk_run import SIZES, Market
 
 Golden = Callable[[str, str], None]
@@ -155,10 +159,32 @@ async def test_a_look_alike_of_a_known_name_is_refused_and_shown_in_pairs(market
         middle = "".join("f" if char == "0" else "0" for char in known[10:30])
         await run.type(known[:10] + middle + known[30:])
         await run.see("looks like @bob and is not")
+        assert "✗ only looks like @bob" in run.text, "and the panel is no vaguer"
+        assert "not valid yet" not in run.text
         assert "this  0x" in run.text
         assert "@bob  0x" in run.text
         await run.press("enter")
         assert run.screen(CreateScreen).step is Step.OPEN
+
+
+async def test_an_own_account_is_chosen_by_its_name_after_another_was_typed(
+    market: Market,
+) -> None:
+    made = datetime(2026, 6, 1, tzinfo=UTC)
+    own = (
+        Account("4Nd1mYw6cF", Kind.SOLANA, "trading", "sandbox", Origin.CREATED, None, made),
+        Account(ME, Kind.EVM, "trading", "sandbox", Origin.CREATED, None, made),
+    )
+    async with market.desk() as run:
+        await run.to_form()
+        form = run.screen(CreateScreen).query_one(CreateForm)
+        form.own(SwapAccount(own[1], None, own, read_only=False))
+        await run.type("@trade")
+        await run.see("@trade is not in the address book.")
+        await run.press("backspace")
+        await run.type("ing")
+        await run.see("Your own wallet trading.")
+        assert form.checked().recipient.address == ME, "the account on the chain that is paid"
 
 
 async def test_a_paste_fills_the_field_and_says_what_it_left_out(market: Market) -> None:

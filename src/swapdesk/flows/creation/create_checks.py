@@ -87,7 +87,16 @@ class CreateChecks:
 
     def recipient(self, text: str) -> RecipientCheck:
         """Whether the payout can go there."""
-        return self._of_wallet(self._checked(text))
+        return self._of_wallet(self._checked(self._own_named(text.strip())))
+
+    def _own_named(self, text: str) -> str:
+        """The address of an account of this wallet that is called ``@name``, the one that can be
+        paid of several; the text as it is where the address book knows the name."""
+        if not text.startswith("@") or self._book.entry(text) is not None:
+            return text
+        wanted = text[1:].casefold()
+        named = [address for address, name in self.own.items() if name.casefold() == wanted]
+        return next((one for one in named if self._checked(one).ok), text)
 
     def _of_wallet(self, check: RecipientCheck) -> RecipientCheck:
         """An account whose key is here was derived and not pasted: nobody can have put it in

@@ -260,6 +260,8 @@ def _markup(board: QuoteBoard, row: RankedQuote) -> list[Fact]:
 def _recipient(check: RecipientCheck, hidden: frozenset[int]) -> Fact:
     if not check.ok:
         text = "not typed yet" if not check.text else f"{REFUSED} not valid yet"
+        if check.lookalike is not None:
+            text = f"{REFUSED} only looks like {check.lookalike[0]}"
         return Fact("To", Span(text, "muted" if not check.text else "status-trouble"))
     below: Line = [Span(check.label, bold=True)] if check.label else []
     if check.first_use:
