@@ -58,6 +58,15 @@ def test_a_completed_order_was_executed() -> None:
     assert "executed 1.7 ETH" in facts(known)["Quoted"]
 
 
+def test_an_amount_that_is_rounded_above_stands_exactly_among_the_facts() -> None:
+    exact = Decimal("0.06934956")
+    shown = facts(exchanging(ManualClock(NOW), in_amount=exact))
+    assert shown["You sent"] == "0.06934956 BTC"
+    less = exchanging(ManualClock(NOW), in_amount=exact, out_amount=Decimal(12))
+    assert facts(less)["Asked for"] == "0.06934956 BTC"
+    assert "You sent" not in facts(exchanging(ManualClock(NOW))), "0.5 BTC is exact above"
+
+
 def test_no_explorer_is_named_for_a_sandbox_transaction() -> None:
     known = exchanging(ManualClock(NOW), hash_url=LINK)
     shown = facts(known)

@@ -9,6 +9,7 @@ from typing import Any
 
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import day, elapsed, grouped_address
+from swapdesk.flows.orders.deposit_hash import deposit_hash
 from swapdesk.flows.orders.order_account import deposit_doubted
 from swapdesk.flows.orders.order_pair import (
     UNSAID,
@@ -120,6 +121,7 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
         ("Memo", order.receiver_tag or ""),
         ("Created", day(order.created, now) if order.created else ""),
         ("Elapsed", spent),
+        ("Deposit hash", deposit_hash(order) or ""),
         ("Payout hash", payout_hash(order) or ""),
         ("Refund to", grouped_address(order.refund_address) if order.refund_address else ""),
         ("Refund hash", order.refund_hash or ""),

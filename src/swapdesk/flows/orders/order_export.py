@@ -19,6 +19,7 @@ from typing import Any
 
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import copied_amount, iso
+from swapdesk.flows.orders.deposit_hash import deposit_hash
 from swapdesk.flows.orders.order_account import kept_by_provider
 from swapdesk.flows.orders.order_pair import payout_hash
 from swapdesk.flows.orders.order_route import route_of
@@ -140,6 +141,7 @@ def _row(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
         "recipient": order.receiver_address,
         "recipientLabel": intent.recipient_label if intent is not None else None,
         "recipientMemo": order.receiver_tag,
+        "depositHash": deposit_hash(order),
         "payoutHash": payout_hash(order),
         "refundAddress": order.refund_address,
         "refundAmount": order.refund_amount,
@@ -183,7 +185,8 @@ COLUMNS = (
     "serviceId", "created", "expires", "finished", "state", "displayStatus", "ended", "route",
     "provider", "fixed", "sendAmount", "sendSymbol", "sendChain", "sendUsd", "getAmount",
     "getSymbol", "getChain", "getUsd", "quotedGetAmount", "rerouted", "depositAddress",
-    "depositMemo", "recipient", "recipientLabel", "recipientMemo", "payoutHash",
+    "depositMemo", "recipient", "recipientLabel", "recipientMemo", "depositHash",
+    "payoutHash",
     "refundAddress", "refundAmount", "refundKept", "refundChain", "refundHash", "money", "next",
     "withheld", "seen", "source",
 )  # fmt: skip

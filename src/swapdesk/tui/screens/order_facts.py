@@ -11,9 +11,15 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import NO_ADDRESS_TEXT, Standing
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
-from swapdesk.flows.orders.order_account import kept_as_fee, kept_by_provider, refund_chain
+from swapdesk.flows.orders.deposit_hash import deposit_hash
+from swapdesk.flows.orders.order_account import (
+    deposit_doubted,
+    kept_as_fee,
+    kept_by_provider,
+    refund_chain,
+)
 from swapdesk.flows.orders.order_case import Case, deposit_arrived
-from swapdesk.flows.orders.order_pair import UNSAID, payout_hash
+from swapdesk.flows.orders.order_pair import UNSAID, payout_hash, send_label
 from swapdesk.flows.orders.order_route import route_of
 from swapdesk.flows.orders.order_summary import OrderSummary
 from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
@@ -131,6 +137,8 @@ def _deposit(tracked: TrackedOrder, summary: OrderSummary) -> list[Fact]:
     if summary.payable and pay is not None:
         amount = f"{pay.shown} {symbol_to_pay(tracked)}"
         facts.append(Fact("Send", amount, note=on, copy=copied_amount(pay.exact), bold=True))
+    elif deposit_arrived(order) and order.in_amount is not None:
+        facts += _sent(tracked, order.in_amount)
     if tracked.withheld is not None and not summary.ended:
         return [*facts, Fact("Deposit to", [Span("hidden, see above", "muted")])]
     if order.deposit_address is None:
@@ -146,6 +154,16 @@ def _deposit(tracked: TrackedOrder, summary: OrderSummary) -> list[Fact]:
     if order.deposit_tag:
         facts.append(Fact("Deposit memo", order.deposit_tag, copy=order.deposit_tag, bold=True))
     return facts
+
+
+def _sent(tracked: TrackedOrder, amount: Decimal) -> list[Fact]:
+    """The exact amount, where the line above has it rounded."""
+    exact = exact_amount(amount)
+    if tracker_amount(amount, "pay") == exact:
+        return []
+    doubted = deposit_doubted(tracked.order, tracked.intent)
+    label = send_label(tracked.order, tracked.proceeds.outcome, doubted=doubted)
+    return [Fact(label, f"{exact} {tracked.symbols[0]}", copy=copied_amount(amount))]
 
 
 def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
@@ -262,6 +280,9 @@ def _link(order: Order, *, live: bool) -> list[Fact]:
     shown = (order.out_transaction_out_hash, order.in_transaction_out_hash, order.refund_hash)
     if any(one in link for one in shown if one):
         return []
+    paid = deposit_hash(order)
+    if paid is not None:
+        return [Fact("Deposit tx", address=paid, below=_unknown(live=live), key="Link")]
     return [Fact("Deposit tx", [Span(SANDBOX_ONLY, "muted")], key="Link")]
 
 
