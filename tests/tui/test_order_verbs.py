@@ -340,3 +340,9 @@ async def test_hostile_text_in_every_field_on_every_screen(market: Market, paylo
             await run.pilot.pause()
             assert all(row.isprintable() for row in run.text.split("\n")), key
         assert run.app.is_running
+
+
+def test_a_page_that_changed_is_named_and_not_cut_in_two() -> None:
+    paid_in, paid_out = (f"https://ethereum.example/tx/0x{end * 64}" for end in "ab")
+    told = changed_fields(order(hash_url=paid_in), order(hash_url=paid_out))
+    assert told == ("hashUrl changed",), "whether an explorer knows it stands with the facts"

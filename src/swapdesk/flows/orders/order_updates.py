@@ -31,6 +31,8 @@ _SILENT = frozenset({"modified", "in_token", "out_token", "metadata", "id"})
 """Fields that are not told when they change."""
 _WHERE_TO_PAY = frozenset({"deposit_address", "deposit_tag"})
 """Fields whose values stand on the deposit card only."""
+_LINKS = frozenset({"hash_url"})
+"""Fields whose values are pages; the facts of the order say which of them knows it."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def changed_fields(before: Order, after: Order) -> tuple[str, ...]:
         if old == new or new is None:
             continue
         label = field.serialization_alias or _camel(name)
-        if name in _WHERE_TO_PAY:
+        if name in _WHERE_TO_PAY or name in _LINKS:
             said.append(f"{label} {'set' if old is None else 'changed'}")
         elif old is None:
             short = _value(new)
