@@ -7,6 +7,7 @@ and that the service forgets an order after 48 hours.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
@@ -266,10 +267,14 @@ def _time(state: OrderState, elapsed_time: timedelta | None, left: float | None)
 _NO_TIME = RowTime(NOTHING, NOTHING, late=False)
 
 
+_BRIEFLY = re.compile(" with order |, or take the money back: ")
+"""What follows is said where there is room."""
+
+
 def _brief(actor: str, due: str, state: OrderState) -> str:
     """``you: write to support``, ``the second exchange, ~8m``."""
     if actor == "you":
-        return f"{actor}: {due.partition(' with order ')[0]}"
+        return f"{actor}: {_BRIEFLY.split(due, maxsplit=1)[0]}"
     if state.elapsed is None or state.expected is None or state.ended or state.late_by is not None:
         return actor
     if state.deadline is not None:

@@ -162,7 +162,13 @@ class OrderView(Page):
         if signing is not None and signing.waits:
             # The service waits for the chain, and the chain for the trader.
             next_ = SHOWN_BY_KEY
-        self.set_money(summary.money, next_, where_short=summary.place, urgent=summary.urgent)
+        self.set_money(
+            summary.money,
+            next_,
+            where_short=summary.place,
+            next_short=next_ if next_ is SHOWN_BY_KEY else summary.brief,
+            urgent=summary.urgent,
+        )
         step = f"{summary.word} {summary.payable}"
         self.step_is(step)
 

@@ -226,6 +226,7 @@ class OrdersList(Page):
             f"{tracked.short_id}: {summary.money}",
             summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}",
             where_short=summary.place,
+            next_short=summary.brief,
             urgent=summary.urgent,
         )
         self.step_is(f"{tracked.service_id} {summary.payable}")
