@@ -282,7 +282,7 @@ def test_a_finding_never_grows_old() -> None:
 
 async def test_chains_by_what_their_tokens_can_do(catalog: Catalog) -> None:
     names = {chain.short_name for chain in catalog.chains(can_do=CanDo.SELF_PRIVATE)}
-    assert names == {row.chain for row in catalog.rows if row.has_self_private}
+    assert names == {row.chain for row in catalog.rows if row.can(CanDo.SELF_PRIVATE)}
     chain = catalog.chain("ETHEREUM")
     assert chain is not None
     assert chain.name == "Ethereum"

@@ -56,6 +56,17 @@ def test_rows_come_out_of_the_columns_as_they_went_in() -> None:
         LIST[len(ROWS)]
 
 
+def test_what_is_disabled_can_nothing() -> None:
+    off = [row._replace(enabled=False) for row in ROWS]
+    columns = TokenList.of(off)
+    for what in CanDo:
+        assert any(row.can(what) for row in ROWS)
+        assert not any(row.can(what) for row in off)
+        assert not any(columns.can(at, what) for at in range(len(off)))
+        assert columns.chain_names(what) == set()
+        assert LIST.chain_names(what) == {row.chain for row in ROWS if row.can(what)}
+
+
 def test_rows_are_added_at_their_places() -> None:
     some = random.Random(5).sample(ROWS, 40)
     rest = TokenList.of(row for row in ROWS if row not in some)
@@ -163,7 +174,7 @@ def test_facts_of_a_chain() -> None:
     assert LIST.contracts_on("Base") == {
         row.contract for row in ROWS if row.chain == "base" and row.contract
     }
-    assert LIST.chain_names(CanDo.CEX) == {row.chain for row in ROWS if row.has_cex}
+    assert LIST.chain_names(CanDo.CEX) == {row.chain for row in ROWS if row.can(CanDo.CEX)}
 
 
 def stored(path: Path, steps: list[list[Token]]) -> TokenList:

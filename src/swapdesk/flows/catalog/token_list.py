@@ -22,10 +22,10 @@ from swapdesk.wire.encoding.numbers import plain
 _FLAGS = ("enabled", "unverified", "has_cex", "has_dex", "has_bundler", "has_self_private")
 _BIT = {name: 1 << at for at, name in enumerate(_FLAGS)}
 _CAN = {
-    CanDo.CEX: _BIT["has_cex"],
-    CanDo.DEX: _BIT["has_dex"],
-    CanDo.BUNDLE: _BIT["has_bundler"],
-    CanDo.SELF_PRIVATE: _BIT["has_self_private"],
+    CanDo.CEX: _BIT["enabled"] | _BIT["has_cex"],
+    CanDo.DEX: _BIT["enabled"] | _BIT["has_dex"],
+    CanDo.BUNDLE: _BIT["enabled"] | _BIT["has_bundler"],
+    CanDo.SELF_PRIVATE: _BIT["enabled"] | _BIT["has_self_private"],
 }
 _BITS_SET = [tuple(bool(flags & bit) for bit in _BIT.values()) for flags in range(1 << len(_FLAGS))]
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
@@ -120,7 +120,9 @@ class TokenList(Sequence[TokenRow]):
     __hash__ = None  # type: ignore[assignment]
 
     def can(self, at: int, what: CanDo) -> bool:
-        return bool(self._flags[at] & _CAN[what])
+        """As ``TokenRow.can``."""
+        needed = _CAN[what]
+        return self._flags[at] & needed == needed
 
     def contract_is(self, at: int, address: str) -> bool:
         """Whether the token has this contract, given in lower case."""
@@ -128,11 +130,11 @@ class TokenList(Sequence[TokenRow]):
 
     def chain_names(self, what: CanDo) -> set[str]:
         """Short names in lower case of the chains with a token that can be used so."""
-        bit = _CAN[what]
+        needed = _CAN[what]
         return {
             chain.decode()
             for chain, flags in zip(self.chains.lines(), self._flags, strict=True)
-            if flags & bit
+            if flags & needed == needed
         }
 
     def contracts_on(self, chain: str) -> frozenset[str]:

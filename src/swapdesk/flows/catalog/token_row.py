@@ -64,7 +64,8 @@ class TokenRow(NamedTuple):
     text_key: str
 
     def can(self, what: CanDo) -> bool:
-        return bool(self[_CAN_DO_FIELD[what]])
+        """Whether it can be used so now: what is disabled can nothing."""
+        return self.enabled and bool(self[_CAN_DO_FIELD[what]])
 
     @property
     def order(self) -> tuple[bool, Decimal, bool, Decimal, str, str]:
