@@ -83,7 +83,7 @@ def test_a_create_that_did_not_happen(code: str, error: ClientError | None, end:
 
 
 def test_the_numbers_are_those_scripts_know() -> None:
-    assert sorted(end.value for end in Exit) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130]
+    assert sorted(end.value for end in Exit) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 130]
     assert set(MEANINGS) == set(Exit)
 
 
