@@ -103,7 +103,7 @@ def test_filters_by_chain_and_ability() -> None:
     on_base = search(ROWS, "", chain="BASE", limit=10_000)
     assert on_base == [row for row in ROWS if row.chain == "base"]
     private = search(ROWS, "", can_do=CanDo.SELF_PRIVATE, limit=10_000)
-    assert private == [row for row in ROWS if row.has_self_private]
+    assert private == [row for row in ROWS if row.has_self_private and row.enabled]
     assert len(private) < len(ROWS)
 
 

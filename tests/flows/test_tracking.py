@@ -198,13 +198,15 @@ async def test_an_order_seen_before_its_create_is_committed_is_shown_after_it(
     """The stream may be quicker than the answer of the create, or another desk may create."""
     trade = followed.trade
     intent = await trade.quoted("300")
+    # Time passes in big steps until the stream tells; an order made long before is another one.
+    sent_at = trade.clock.now()
     order = await trade.api.create_exchange(
         ExchangeRequest(quote_id=intent.quote_id, address_to=intent.recipient)
     )
     await followed.until(lambda: followed.tracker.get(order.service_id) is not None)
     trade.journal.intents.add(intent, "create", "digest")
-    trade.journal.intents.mark_sent(intent.id, trade.clock.now())
-    outcome = await trade.flow.resolve(intent, trade.clock.now(), known=())
+    trade.journal.intents.mark_sent(intent.id, sent_at)
+    outcome = await trade.flow.resolve(intent, sent_at, known=())
     assert isinstance(outcome, Created)
     assert outcome.withheld is None
     await followed.tracker.sweep()
