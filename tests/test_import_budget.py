@@ -114,7 +114,8 @@ async def search():
         assert {{row.cells["symbol"].text for row in table.rows[:2]}} == {{"USDC"}}
         assert not app.session.opened
 
-asyncio.run(search())
+# Where it waits for what never comes, the error says on which line.
+asyncio.run(asyncio.wait_for(search(), 40))
 """
 
 
