@@ -80,7 +80,7 @@ class Link:
             clock,
             self.stream,
             flow=self.exchange,
-            batch_payments=OrderPayments(journal).of,
+            batch_payments=OrderPayments(journal),
         )
         self.control = SandboxControl(*connection.control) if connection.control else None
         self.faucet = SandboxFaucet(self.control, clock, journal.calls) if self.control else None

@@ -131,7 +131,7 @@ class Followed:
         created(journal)
         journal.orders.record([(ORDER, "stream", False)])
         self.journal = journal
-        self.known = KnownOrders(journal, ManualClock(), batch_payments=OrderPayments(journal).of)
+        self.known = KnownOrders(journal, ManualClock(), batch_payments=OrderPayments(journal))
         self.known.load()
 
     def built(self, service_id: str = ORDER.service_id) -> JournaledBundle:
@@ -225,6 +225,24 @@ def test_only_orders_whose_batch_moved_are_told_anew(journal: Journal) -> None:
     followed.funded()
     assert followed.known.look_at_batches() == [ORDER.service_id]
     assert followed.known.look_at_batches() == []
+
+
+def test_a_look_asks_once_for_a_group_and_not_for_each_of_its_orders(journal: Journal) -> None:
+    followed = Followed(journal)
+    others = [ORDER.model_copy(update={"service_id": f"{at:022d}"}) for at in range(49)]
+    for one in others:
+        followed.known.put(followed.known.see(one, "list", None).order or pytest.fail("not kept"))
+    followed.known.look_at_batches()
+    asked: list[str] = []
+    connection = journal.batches._file._connection
+    assert connection is not None
+    connection.set_trace_callback(asked.append)
+    assert followed.known.look_at_batches() == []
+    connection.set_trace_callback(None)
+    assert len(asked) == 1
+    followed.built()
+    followed.funded()
+    assert len(followed.known.look_at_batches()) == 50
 
 
 def test_what_arrived_is_with_the_recipients_and_nobody_acts(journal: Journal) -> None:

@@ -25,6 +25,11 @@ class OrderPayments:
         self._journal = journal
         self._read: dict[str, tuple[tuple[object, ...], GroupStanding]] = {}
 
+    def mark(self, multi_id: str) -> object | None:
+        """Another one once the payment of a group moved; None for no group of this journal.
+        Raises JournalUnavailable."""
+        return self._journal.batches.payment_mark(multi_id)
+
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
         """How an order of a group is paid; None where no batch of this journal made the group.
         Raises JournalUnavailable."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from typing import Protocol
 
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE, output_now
@@ -29,9 +30,16 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.swap_payments import read_swap_payment
 from swapdesk.wire.orders import DisplayStatus, Order
 
-BatchPayments = Callable[[str, str], BatchPayment | None]
-"""How the order (second) of a group (first) is paid; None for no group of this desk. Raises
-JournalUnavailable."""
+
+class BatchPayments(Protocol):
+    """How orders of groups are paid; None for no group of this desk. Raises JournalUnavailable."""
+
+    def mark(self, multi_id: str) -> object | None:
+        """Another one once the payment of a group moved."""
+
+    def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
+        """How one of its orders is paid."""
+
 
 log = logging.getLogger(__name__)
 
@@ -72,8 +80,11 @@ class KnownOrders:
         self._batch_payments = batch_payments
         self._known: dict[str, TrackedOrder] = {}
         self._open: set[str] = set()
-        self._batched: set[str] = set()
-        """Orders that a bundle is to pay, or paid without the service having seen it."""
+        self._batched: dict[str, set[str]] = {}
+        """By group the orders that a bundle is to pay, or paid without the service having seen
+        it."""
+        self._marks: dict[str, object] = {}
+        """How the payment of a group stood at the last look."""
         self._stranded: set[str] = set()
         """Ended ones that need their owner."""
 
@@ -113,22 +124,42 @@ class KnownOrders:
             self._open.add(service_id)
         elif needs_owner(tracked.order):
             self._stranded.add(service_id)
-        if tracked.in_batch and _awaits_batch(tracked):
-            self._batched.add(tracked.service_id)
-        else:
-            self._batched.discard(tracked.service_id)
+        group = tracked.order.multi_id
+        if group is not None and tracked.in_batch:
+            if _awaits_batch(tracked):
+                self._batched.setdefault(group, set()).add(service_id)
+            elif group in self._batched:
+                self._batched[group].discard(service_id)
 
     def look_at_batches(self) -> list[str]:
         """Read in the journal how far batches are paid, also by another desk; the ids of orders
         that this says something new of."""
         moved = []
-        for service_id in self._batched:
-            before = self._known[service_id]
-            after = self._with_payment(before, before.order)
-            if after is not before:
-                self._known[service_id] = after
-                moved.append(service_id)
+        for group in [group for group, names in self._batched.items() if names]:
+            if not self._payment_moved(group):
+                continue
+            for service_id in self._batched[group]:
+                before = self._known[service_id]
+                after = self._with_payment(before, before.order)
+                if after is not before:
+                    self._known[service_id] = after
+                    moved.append(service_id)
         return moved
+
+    def _payment_moved(self, group: str) -> bool:
+        """Whether the journal says another thing of the payment of a group than at the last look:
+        one question for all of its orders."""
+        if self._batch_payments is None:
+            return False
+        try:
+            mark = self._batch_payments.mark(group)
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return False
+        if group in self._marks and self._marks[group] == mark:
+            return False
+        self._marks[group] = mark
+        return True
 
     def running(self) -> Iterator[TrackedOrder]:
         """Open orders in no sequence."""
@@ -248,11 +279,11 @@ class KnownOrders:
 
     def _with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
         """The same, with what the journal says now of its payment by the bundle of its group."""
-        group, read = seen.multi_id, self._batch_payments
-        if group is None or read is None or not _awaits_batch(tracked):
+        group, payments = seen.multi_id, self._batch_payments
+        if group is None or payments is None or not _awaits_batch(tracked):
             return tracked
         try:
-            payment = read(group, tracked.service_id)
+            payment = payments.of(group, tracked.service_id)
         except JournalUnavailable as error:
             log.error("the journal cannot be read: %s", error)
             return tracked
