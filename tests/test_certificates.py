@@ -8,17 +8,9 @@ from collections.abc import Callable
 import httpx
 import pytest
 
+from http_clients import CLIENTS, URL
 from swapdesk.certificates import certificates
-from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.client.credentials import Credentials
-from swapdesk.client.sandbox_control import SandboxControl
-from swapdesk.client.transport import ApiTransport
-from swapdesk.clock import SystemClock
-from swapdesk.secret import Secret
-
-URL = "http://127.0.0.1:9"
-CREDENTIALS = Credentials.of_key("key", "secret")
 
 
 def test_plain_http_reads_no_authorities_and_trusts_none() -> None:
@@ -29,16 +21,7 @@ def test_plain_http_reads_no_authorities_and_trusts_none() -> None:
     assert certificates(httpx.URL("https://api.example/v2")) is True
 
 
-@pytest.mark.parametrize(
-    "asks",
-    [
-        lambda: ApiTransport(f"{URL}/v2", CREDENTIALS, clock=SystemClock())._http,
-        lambda: SandboxControl(f"{URL}/sandbox", Secret("token"))._client,
-        lambda: LedgerClient(URL, "token")._http,
-        lambda: SolanaClient(URL)._http,
-    ],
-    ids=["the API", "the sandbox's control", "the sandbox's ledger", "a Solana node"],
-)
+@pytest.mark.parametrize("asks", CLIENTS.values(), ids=list(CLIENTS))
 async def test_clients_of_this_machine_begin_without_authorities(
     asks: Callable[[], httpx.AsyncClient],
 ) -> None:

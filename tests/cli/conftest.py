@@ -47,6 +47,20 @@ def other_desk(clean: Sandbox, tmp_path: Path) -> Desk:
 
 
 @pytest.fixture
+def live_desk(clean: Sandbox, tmp_path: Path) -> Desk:
+    """A live profile of a second partner, with a node of one chain."""
+    partner = clean.partner("PRO", 1)
+    (tmp_path / "secret").touch(0o600)
+    (tmp_path / "secret").write_text(partner["apiSecret"])
+    base = next(one["rpc"] for one in clean.ready["chains"] if one["shortName"] == "base")
+    (tmp_path / "config.toml").write_text(
+        f'[profiles.main]\nurl = "{clean.ready["url"]}"\nkey = "{partner["apiKey"]}"\n'
+        f'secret_file = "secret"\n[profiles.main.rpc]\nbase = "{base}"\n'
+    )
+    return Desk(clean, tmp_path, {"SWAPDESK_PROFILE": "main"})
+
+
+@pytest.fixture
 def here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> InProcess:

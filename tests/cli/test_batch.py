@@ -8,10 +8,7 @@ import json
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from cli.desks import Desk
-from harness import Sandbox
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.clock import SystemClock
 from swapdesk.flows.journal.journal import Journal
@@ -96,20 +93,6 @@ def test_the_template_is_written_once(desk: Desk, tmp_path: Path) -> None:
     # It sells ETH and USDC on one chain: one bundle, and a signature for each token.
     read = desk("batch", "plan", str(out))
     assert "3 rows on Ethereum, 1 bundle of 3 transfers, 2 signatures" in read.stdout
-
-
-@pytest.fixture
-def live_desk(clean: Sandbox, tmp_path: Path) -> Desk:
-    """A live profile of a second partner, with a node of one chain."""
-    partner = clean.partner("PRO", 1)
-    (tmp_path / "secret").touch(0o600)
-    (tmp_path / "secret").write_text(partner["apiSecret"])
-    base = next(one["rpc"] for one in clean.ready["chains"] if one["shortName"] == "base")
-    (tmp_path / "config.toml").write_text(
-        f'[profiles.main]\nurl = "{clean.ready["url"]}"\nkey = "{partner["apiKey"]}"\n'
-        f'secret_file = "secret"\n[profiles.main.rpc]\nbase = "{base}"\n'
-    )
-    return Desk(clean, tmp_path, {"SWAPDESK_PROFILE": "main"})
 
 
 def test_what_a_live_wallet_cannot_pay_is_not_created(live_desk: Desk, tmp_path: Path) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.desks import Desk, InProcess
-from harness import Sandbox
 
 PAIR = ("20", "usdc.base", "weth.base")
 
@@ -132,20 +130,9 @@ def test_slippage_and_sign_refuse_what_makes_no_sense(here: InProcess) -> None:
     assert (unknown.code, unknown.error["code"]) == (5, "QUOTE_NOT_FOUND")
 
 
-def test_a_chain_without_a_node_is_named_before_anything_is_asked(
-    clean: Sandbox, tmp_path: Path
-) -> None:
-    partner = clean.partner("PRO", 1)
-    (tmp_path / "secret").touch(0o600)
-    (tmp_path / "secret").write_text(partner["apiSecret"])
-    base = next(one["rpc"] for one in clean.ready["chains"] if one["shortName"] == "base")
-    (tmp_path / "config.toml").write_text(
-        f'[profiles.main]\nurl = "{clean.ready["url"]}"\nkey = "{partner["apiKey"]}"\n'
-        f'secret_file = "secret"\n[profiles.main.rpc]\nbase = "{base}"\n'
-    )
-    live = Desk(clean, tmp_path, {"SWAPDESK_PROFILE": "main"})
+def test_a_chain_without_a_node_is_named_before_anything_is_asked(live_desk: Desk) -> None:
     pair = ("20", "usdc.ethereum", "weth.ethereum")
-    said = live("swap", *pair, "--type", "dex", "--yes", "--json")
+    said = live_desk("swap", *pair, "--type", "dex", "--yes", "--json")
     assert (said.code, said.error["code"]) == (2, "NO_NODES"), said.stderr
     assert "set ethereum under [profiles.main.rpc]" in said.error["message"]
     assert said.error["money"].startswith("in your wallet")

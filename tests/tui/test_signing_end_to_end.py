@@ -146,7 +146,8 @@ class Trader:
             desk.read_until_quiet(STILL)
         desk.read_until_quiet(STILL)
         # Wherever the rows of it end.
-        assert re.search(r"None contradicts (it|the quote)\.", " ".join(desk.text.split())), desk.text
+        told = " ".join(desk.text.split())
+        assert re.search(r"None contradicts (it|the quote)\.", told), desk.text
         desk.press("s")
         desk.until(lambda: digest_in(desk.text) != before, "the signature", seconds=60)
 
