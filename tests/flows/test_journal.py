@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -125,13 +124,6 @@ def test_a_damaged_file_is_kept_and_nothing_is_written(path: Path, clock: Manual
         again.intents.add(intent(), "create", "digest")
     assert again.orders.all() == []
     assert path.read_bytes() == bytes(damaged)
-
-
-def test_a_newer_file_is_not_touched(path: Path, clock: ManualClock) -> None:
-    Journal.open(path, clock).close()
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version=99")
-    assert "newer" in (Journal.open(path, clock).problem or "")
 
 
 def test_a_full_disk_refuses_the_write(path: Path, clock: ManualClock) -> None:

@@ -67,6 +67,16 @@ def not_confirmed(said: str, *, money: str = UNTOUCHED) -> CommandError:
     )
 
 
+def of_refused_journal(error: Exception) -> CommandError | None:
+    """Exit 9 for a journal that this program must not use; None for any other error."""
+    from swapdesk.flows.journal.journal_migration import JournalRefused
+
+    if not isinstance(error, JournalRefused):
+        return None
+    money = "where it was; every order stands in the journal"
+    return CommandError(Exit.OWN_REFUSAL, error.code, str(error), money, error.next)
+
+
 def of_client_error(error: ClientError) -> CommandError:
     """What a failed call means for the caller of a command."""
     from swapdesk.client.errors import (

@@ -19,7 +19,7 @@ import click
 
 from swapdesk import __version__
 from swapdesk.cli.call import Call, global_options, narrow
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, bad_input, of_refused_journal
 from swapdesk.cli.exit_codes import MEANINGS, Exit
 from swapdesk.cli.output import Form, Output, OutputLost, ReaderLeft
 
@@ -149,7 +149,11 @@ def run(arguments: Sequence[str]) -> int:
         output.failure(_not_written(error.strerror or "no room"))
         return Exit.NOT_WRITTEN
     except Exception as error:  # noqa: BLE001 the last line of defence reports every defect
-        return _report_defect(output, error)
+        refused = of_refused_journal(error)
+        if refused is None:
+            return _report_defect(output, error)
+        output.failure(refused)
+        return refused.exit
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

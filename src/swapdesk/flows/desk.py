@@ -14,6 +14,7 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.profile_catalog import open_catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.journal_migration import JournalRefused
 from swapdesk.flows.payees.address_book import AddressBook
 
 if TYPE_CHECKING:
@@ -66,13 +67,21 @@ class Desk:
         catalog: Catalog | None = None,
     ) -> Desk:
         """The desk of a profile, from disk alone, on the clock of its catalogue. ``catalog``:
-        the one that is open already; it is the desk's from here on."""
-        catalog = catalog or open_catalog(settings, clock or SystemClock())
+        the one that is open already; it is the desk's from here on. Raises JournalRefused."""
+        mine = None if catalog is not None else open_catalog(settings, clock or SystemClock())
+        catalog = catalog or mine
+        assert catalog is not None
         places = settings.places
+        try:
+            journal = Journal.open(places.journal, catalog.clock)
+        except JournalRefused:
+            if mine is not None:
+                mine.close()
+            raise
         return cls(
             settings,
             catalog.clock,
-            Journal.open(places.journal, catalog.clock),
+            journal,
             catalog,
             AddressBook.load(places.address_book, sandbox=not settings.live),
             transport,

@@ -117,6 +117,9 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
 
     @on(StartMoved)
     def _start_moved(self) -> None:
+        if self.session.refused is not None:
+            self.exit()
+            return
         if (page := self.page) is not None:
             page.refresh_frame()
             page.session_changed()
@@ -278,7 +281,10 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
 
 
 def run_desk(settings: Settings, start_sandbox: StartSandbox | None) -> int:
-    """Run the desk until it is left; the exit code."""
+    """Run the desk until it is left; the exit code. Raises JournalRefused, once the screen is the
+    terminal's again."""
     app = DeskApp(settings, start_sandbox)
     result = app.run()
+    if app.session.refused is not None:
+        raise app.session.refused
     return (app.return_code or 0) if result is None else result

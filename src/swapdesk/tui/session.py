@@ -80,6 +80,8 @@ class Session:
         self.phase = Phase.STARTING
         self.done = 0
         self.reason = ""
+        self.refused: Exception | None = None
+        """Why the journal must not be used by this program: there is no desk without it."""
         self.report: ResumeReport | None = None
         """Outcomes of creates of this run by order id, for an amount still to be accepted."""
         self.quote_options: QuoteOptions | None = None
@@ -133,7 +135,9 @@ class Session:
             await self._steps(changed)
         except Exception as error:
             # Asked here and not in the clause: a desk that is left while it starts loads nothing.
-            if not isinstance(error, _expected_failures()):
+            if _refuses_journal(error):
+                self.refused = error
+            elif not isinstance(error, _expected_failures()):
                 raise
             log.warning("the desk did not connect: %s", error)
             self.phase, self.reason = Phase.FAILED, _sentence(error)
@@ -232,6 +236,12 @@ class Session:
             await desk.close()
         elif catalog is not None:
             catalog.close()
+
+
+def _refuses_journal(error: Exception) -> bool:
+    from swapdesk.flows.journal.journal_migration import JournalRefused
+
+    return isinstance(error, JournalRefused)
 
 
 def _expected_failures() -> tuple[type[Exception], ...]:

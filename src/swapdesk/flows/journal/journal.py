@@ -43,6 +43,8 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path, clock: Clock) -> Journal:
+        """The journal at ``path``. Raises JournalRefused for a file of a version that this program
+        does not know."""
         return cls(JournalFile.open(path), clock)
 
     @property

@@ -1,7 +1,8 @@
 """The file behind the journal: SQLite, WAL, ``synchronous=FULL``, mode 0600, many processes.
 
 Without a journal there are no side effects: every write raises JournalUnavailable when the
-file cannot take it, and nothing may be sent then.
+file cannot take it, and nothing may be sent then. A file of an older version is brought up when
+it is opened; one of a newer version, or of none that is known, is refused.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from swapdesk.flows.journal.journal_schema import SCHEMA, SCHEMA_VERSION
+from swapdesk.flows.journal.journal_migration import (
+    PATIENCE_SECONDS,
+    bring_up,
+    refuse_others,
+)
 
 
 class JournalUnavailable(Exception):
@@ -36,8 +41,9 @@ class JournalFile:
 
     @classmethod
     def open(cls, path: Path) -> JournalFile:
-        """The file at ``path``, made when absent. A file that cannot be used is kept as it is
-        and nothing is written to it, with ``problem`` saying why."""
+        """The file at ``path``, made when absent and brought up to this version when older. A file
+        that cannot be used is kept as it is and nothing is written to it, with ``problem`` saying
+        why. Raises JournalRefused for one that must not even be read as a journal."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not path.exists():
@@ -45,22 +51,19 @@ class JournalFile:
             loose = path.stat().st_mode & 0o077
             if loose or path.is_symlink():
                 return cls(None, f"{path.name} must be a plain file of mode 0600")
-            connection = sqlite3.connect(path, timeout=0.5, isolation_level=None)
-            connection.row_factory = sqlite3.Row
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version > SCHEMA_VERSION:
-                return cls(None, f"{path.name} was written by a newer swapdesk")
-            connection.executescript(SCHEMA)
-            connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-            checked = connection.execute("PRAGMA quick_check").fetchone()[0]
-            if checked != "ok":
-                return cls(None, f"{path.name} is damaged; it is kept as it is")
+            connection = sqlite3.connect(path, timeout=PATIENCE_SECONDS, isolation_level=None)
         except FileExistsError:
             return cls.open(path)
         except (OSError, sqlite3.Error) as error:
             return cls(None, f"{path.name}: {error}")
+        try:
+            problem = _begun(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        if problem is not None:
+            connection.close()
+            return cls(None, problem)
         return cls(connection, None, path)
 
     def beside(self) -> JournalFile:
@@ -111,3 +114,24 @@ class JournalFile:
             return self._connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise JournalUnavailable(str(error)) from error
+
+
+_BUSY_MILLISECONDS = 500
+"""How long a statement waits for another process once the file is open."""
+
+
+def _begun(db: sqlite3.Connection, path: Path) -> str | None:
+    """Look at the file and bring it up; why it cannot be used, None where it can. Raises
+    JournalRefused."""
+    try:
+        db.row_factory = sqlite3.Row
+        refuse_others(db, path.name)
+        if db.execute("PRAGMA quick_check").fetchone()[0] != "ok":
+            return f"{path.name} is damaged; it is kept as it is"
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=FULL")
+        bring_up(db, path)
+        db.execute(f"PRAGMA busy_timeout={_BUSY_MILLISECONDS}")
+    except (OSError, sqlite3.Error) as error:
+        return f"{path.name}: {error}"
+    return None

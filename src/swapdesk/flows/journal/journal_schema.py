@@ -1,10 +1,14 @@
 """Tables of the journal. Orders and intents are never deleted by the desk: the service forgets
 an order after 48 hours, the person who paid it does not. Of the states an order was seen in,
-the first and the newest are kept (``order_log``)."""
+the first and the newest are kept (``order_log``).
 
-SCHEMA_VERSION = 1
+The schema is what the steps make one after the other, of a new file and of an old one alike
+(``journal_migration``). A step that was released never changes: what is to be another is a
+step more. Steps only add (tables, columns that may be empty, indexes), because a desk of an
+older version may be writing to the same file while this one brings it up.
+"""
 
-SCHEMA = """
+_FIRST = """
 CREATE TABLE IF NOT EXISTS intent (
     id           TEXT PRIMARY KEY,
     kind         TEXT NOT NULL,
@@ -168,3 +172,19 @@ CREATE TABLE IF NOT EXISTS withdrawal (
 
 CREATE INDEX IF NOT EXISTS event_by_order ON event (service_id, id);
 """
+
+_HASHES_OF_DEPOSITS = """
+ALTER TABLE call ADD COLUMN hash TEXT;
+CREATE INDEX call_by_order ON call (service_id);
+CREATE INDEX batch_row_by_order ON batch_row (service_id);
+CREATE TABLE told_deposit (
+    service_id   TEXT PRIMARY KEY,
+    hash         TEXT NOT NULL
+) STRICT;
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _FIRST + _HASHES_OF_DEPOSITS)
+"""Statements without a semicolon inside; step 1 makes version 1 (``PRAGMA user_version``) of an
+empty file. Version 1 grew by tables without another number, so step 2 makes up for them."""
+
+SCHEMA_VERSION = len(STEPS)

@@ -1,0 +1,71 @@
+"""A journal of another version: desk and commands alike refuse it, in one sentence, with exit 9."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cli.desks import InProcess
+from flows import old_journals
+from swapdesk.flows.journal.journal_schema import SCHEMA_VERSION
+from tui.terminal_window import TerminalWindow
+
+NEWER = (
+    f"journal.db was written by a newer swapdesk (its version {SCHEMA_VERSION + 1}, this one knows"
+    f" {SCHEMA_VERSION}); start that swapdesk again: every order stands in the file, and nothing"
+    " was changed."
+)
+
+
+def newer(home: Path) -> Path:
+    """The journal of a live profile that nobody answers for."""
+    (home / "config.toml").write_text(
+        'profile = "main"\n[profiles.main]\nurl = "http://127.0.0.1:9/v2"\npartner_id = "p"\n'
+    )
+    path = old_journals.written(home / "profiles" / "main" / "journal.db")
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute(f"PRAGMA user_version={SCHEMA_VERSION + 1}")
+    return path
+
+
+@pytest.mark.parametrize(
+    "words", [("list",), ("show", "oldPaid"), ("export",)], ids=lambda one: one[0]
+)
+def test_a_command_refuses_a_newer_journal(here: InProcess, words: tuple[str, ...]) -> None:
+    path = newer(here.home)
+    content = path.read_bytes()
+    ended = here("orders", *words, "--json")
+    assert ended.code == 9
+    assert ended.stdout == ""
+    assert ended.error["code"] == "JOURNAL_NEWER"
+    assert ended.error["message"] == NEWER
+    assert ended.error["money"] == "where it was; every order stands in the journal"
+    assert ended.error["next"] == "you: start the newer swapdesk"
+    assert path.read_bytes() == content
+
+
+def test_the_desk_refuses_a_newer_journal(tmp_path: Path) -> None:
+    path = newer(tmp_path)
+    content = path.read_bytes()
+    env = {
+        **os.environ,
+        "SWAPDESK_HOME": str(tmp_path),
+        "HOME": str(tmp_path),
+        "TERM": "xterm-256color",
+        "LANG": "C.UTF-8",
+        "PYTHONUTF8": "1",
+    }
+    window = TerminalWindow([sys.executable, "-m", "swapdesk"], env, 250, 30)
+    try:
+        window.until(lambda: window.process.poll() is not None, "its end")
+        window.read_until_quiet()
+        assert window.process.wait() == 9, window.text
+        assert NEWER in window.text
+    finally:
+        window.close()
+    assert path.read_bytes() == content

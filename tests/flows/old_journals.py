@@ -1,0 +1,49 @@
+"""Journals as earlier versions of the desk wrote them."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+FIRST = Path(__file__).parent / "journals" / "version_1.sql"
+
+
+def written(path: Path, dump: Path = FIRST) -> Path:
+    """The file that ``dump`` was taken from, made anew at ``path`` as a desk leaves it."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.touch(0o600)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.executescript(dump.read_text())
+    return path
+
+
+def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Everything that stands in a journal, by table; columns that a later version added and that
+    are empty are left out, as are its empty tables."""
+    with closing(sqlite3.connect(path)) as db:
+        tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        found = {
+            name: db.execute(f"SELECT * FROM {name} ORDER BY rowid").fetchall()  # noqa: S608
+            for (name,) in tables
+        }
+    return {name: [_trimmed(row) for row in told] for name, told in found.items() if told}
+
+
+def _trimmed(row: tuple[object, ...]) -> tuple[object, ...]:
+    last = len(row)
+    while row[last - 1] is None:
+        last -= 1
+    return row[:last]
+
+
+def shape(path: Path) -> set[tuple[str, str, str | None]]:
+    """What was created in a file, in the words it was created with."""
+    with closing(sqlite3.connect(path)) as db:
+        return set(db.execute("SELECT type, name, sql FROM sqlite_master"))
+
+
+def version(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as db:
+        return int(db.execute("PRAGMA user_version").fetchone()[0])
