@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.world import ETH
+from service.world import BTC, ETH
 from swapdesk.client import order_frames
 from swapdesk.client.order_frames import OrderFrames
 from swapdesk.client.stream_socket import MAX_MESSAGE
@@ -19,6 +20,7 @@ from swapdesk.wire.orders import Order
 
 TOKEN = encode_json(ETH).decode()
 OTHER = encode_json(ETH.model_copy(update={"name": "Ether 2"})).decode()
+ANOTHER = encode_json(BTC).decode()
 ORDER: dict[str, Any] = {
     "serviceId": "h8Kq2PdT5mXcVbN3wRtY7z",
     "created": "2026-11-20T14:02:11.000Z",
@@ -79,10 +81,19 @@ def plain() -> list[tuple[str, str]]:
     return [*members, ("inToken", TOKEN)]
 
 
+def between() -> list[tuple[str, str]]:
+    """The same with its tokens among the other members."""
+    members = plain()
+    members.insert(6, ("outToken", ANOTHER))
+    members.insert(9, members.pop())
+    return members
+
+
 @st.composite
 def conversations(draw: st.DrawFn) -> list[str]:
     """Updates of one order, each a small change of the one before or of the plain one."""
-    members, messages = plain(), [text_of(plain())]
+    start = draw(st.sampled_from([plain, between]))
+    members, messages = start(), [text_of(start())]
     for _ in range(draw(st.integers(1, 6))):
         for _ in range(draw(st.integers(1, 3))):
             at = draw(st.integers(0, len(members) - 1))
@@ -98,7 +109,7 @@ def conversations(draw: st.DrawFn) -> list[str]:
                     if len(members) > 1:
                         del members[at]
                 case _:
-                    members = plain()
+                    members = start()
         messages.append(text_of(members))
     return messages
 
@@ -142,10 +153,13 @@ def test_what_looks_like_a_member_inside_another_is_none(before: str, after: str
         assert same(frames.read(message), whole(message))
 
 
-def test_what_did_not_change_is_not_read_again() -> None:
+@pytest.mark.parametrize("members", [plain, between])
+def test_what_did_not_change_is_not_read_again(
+    members: Callable[[], list[tuple[str, str]]],
+) -> None:
     frames = OrderFrames(MAX_MESSAGE)
-    first = frames.read(text_of(plain()))
-    moved = [(n, "15.25" if n == "outAmount" else value) for n, value in plain()]
+    first = frames.read(text_of(members()))
+    moved = [(n, "15.25" if n == "outAmount" else value) for n, value in members()]
     second = frames.read(text_of(moved))
     assert isinstance(first, Order)
     assert isinstance(second, Order)
@@ -199,3 +213,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert frames.read(texts[0]) is not read[0]
     long = text_of([("serviceId", '"a"'), ("statusLabel", f'"{"x" * order_frames.LONGEST}"')])
     assert frames.read(long) is not frames.read(long)
+    short = text_of([("serviceId", '"b"'), ("statusLabel", '""')])
+    frames.read(short)
+    grown = short.replace('""', f'"{"x" * order_frames.LONGEST}"')
+    assert frames.read(grown) is not frames.read(grown)

@@ -9,15 +9,17 @@ other values in it is read whole, so that nothing is accepted, refused or read o
 from __future__ import annotations
 
 import re
+import sys
 from collections import OrderedDict
+from dataclasses import dataclass
 from functools import cache
-from itertools import compress
+from itertools import compress, count
 from operator import ne
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from swapdesk.wire.encoding.codec import CodecError, decode, shortened, validate
+from swapdesk.wire.encoding.codec import CodecError, decode, part_of, shortened, validate
 from swapdesk.wire.encoding.numbers import NumberError, number_token
 from swapdesk.wire.events import ServerFrame, StreamError
 from swapdesk.wire.orders import Order
@@ -48,36 +50,46 @@ _SEPARATE = {
 """Names on the wire that alone decide over a field, and the field."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A frame that was read: its flat members in their sequence, and of the others (its tokens)
+    where each begins and its text, which thousands of orders share."""
+
+    flat: list[str]
+    tokens: tuple[tuple[str, str], ...]
+    order: Order
+
+
 class OrderFrames:
     """Reads the frames of one connection in their sequence."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._known: OrderedDict[str, tuple[str, Order]] = OrderedDict()
-        """By the first member of the order: the text of all of them, and what was read."""
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        """By the first member of the order."""
 
     def read(self, message: str) -> ServerFrame | Order | None:
         """The frame, or the order of an update; None when it cannot be used."""
         try:
             data = message.encode()
-            members = self._members(data)
-            if members is None:
+            if not message.startswith(_HEAD):
                 return self._whole(data)
-            first = members.partition(_BETWEEN)[0]
-            order = self._changed(first, members)
-            if order is None:
+            first = message[len(_HEAD) : message.find(_BETWEEN, len(_HEAD))]
+            before = self._known.get(first)
+            known = None if before is None else self._changed(before, message, len(data))
+            if known is None:
                 whole = self._whole(data)
-                if not (isinstance(whole, Order) and _flat(members)):
+                known = self._learned(data, whole) if isinstance(whole, Order) else None
+                if known is None:
                     self._known.pop(first, None)
                     return whole
-                order = whole
         except (CodecError, UnicodeEncodeError):
             return None
-        self._known.pop(first, None)
-        self._known[first] = (members, order)
+        self._known[first] = known
+        self._known.move_to_end(first)
         if len(self._known) > KEPT:
             self._known.popitem(last=False)
-        return order
+        return known.order
 
     def _whole(self, data: bytes) -> ServerFrame | Order:
         frame = decode(ServerFrame, data, side="client", max_bytes=self._max_bytes)
@@ -85,29 +97,34 @@ class OrderFrames:
             return frame
         return frame if frame.data is None else frame.data
 
-    def _members(self, data: bytes) -> str | None:
-        """The members of an order update but for their first quote; None of another frame."""
-        try:
-            text = shortened(data, max_bytes=self._max_bytes)
-        except ValueError:
+    def _learned(self, data: bytes, order: Order) -> _Known | None:
+        """An order that was read whole, None when its members cannot be told apart by
+        :data:`_BETWEEN`."""
+        text = shortened(data, max_bytes=self._max_bytes)
+        members = text.removeprefix(_HEAD).removesuffix(_TAIL)
+        if len(members) != len(text) - len(_HEAD) - len(_TAIL) or len(members) > LONGEST:
             return None
-        if not (text.startswith(_HEAD) and text.endswith(_TAIL)):
-            return None
-        members = text[len(_HEAD) : -len(_TAIL)]
-        return members if len(members) <= LONGEST else None
+        flat, tokens = [], []
+        for text in members.split(_BETWEEN):
+            member = _MEMBER.fullmatch(text)
+            if member is None:
+                return None
+            part = part_of(member["number"]) if member["number"] else None
+            if part is None:
+                flat.append(text)
+            else:
+                tokens.append((sys.intern(f'{_BETWEEN}{member["name"]}":'), part))
+        return _Known(flat, tuple(tokens), order)
 
-    def _changed(self, first: str, members: str) -> Order | None:
+    def _changed(self, known: _Known, message: str, size: int) -> _Known | None:
         """The order of before with what is new, None when only the whole frame tells."""
-        text, order = self._known.get(first, ("", None))
-        if order is None:
+        flat = _flat(known, message)
+        if flat is None or len(flat) != len(known.flat) or size > self._max_bytes:
             return None
-        before, after = text.split(_BETWEEN), members.split(_BETWEEN)
-        if len(before) != len(after):
-            return None
-        raw: dict[str, Any] = {}
-        for old, new in compress(zip(before, after, strict=True), map(ne, before, after)):
-            member = _MEMBER.fullmatch(new)
-            if member is None or not old.startswith(f'{member["name"]}":'):
+        kept, raw = known.flat.copy(), {}
+        for at in compress(count(), map(ne, known.flat, flat)):
+            member = _MEMBER.fullmatch(flat[at])
+            if member is None or not kept[at].startswith(f'{member["name"]}":'):
                 return None
             if member["name"] not in _SEPARATE:
                 return None
@@ -115,21 +132,47 @@ class OrderFrames:
                 raw[member["name"]] = _value(member)
             except NumberError:
                 return None
+            kept[at] = flat[at]
         if not raw:
-            return order
+            return known
+        if sum(map(len, kept)) > LONGEST:
+            return None
         try:
             news = {_SEPARATE[name]: _read(name, value) for name, value in raw.items()}
         except CodecError:
             return None
-        moved = order.model_copy(update=news)
-        # The same names were told; thousands of orders need not hold a set of them each.
-        object.__setattr__(moved, "__pydantic_fields_set__", order.model_fields_set)
-        return moved
+        return _Known(kept, known.tokens, _with(known.order, news))
 
 
-def _flat(members: str) -> bool:
-    """Whether there are only members that can be told apart by :data:`_BETWEEN`."""
-    return all(map(_MEMBER.fullmatch, members.split(_BETWEEN)))
+def _flat(known: _Known, message: str) -> list[str] | None:
+    """The members of an order update but for its tokens, None when those are not as before."""
+    flat: list[str] = []
+    done = len(_HEAD) - len(_BETWEEN)
+    for mark, text in known.tokens:
+        at = message.find(mark, done)
+        if at < 0 or not message.startswith(text, at + len(mark)):
+            return None
+        if at > done:
+            flat += message[done + len(_BETWEEN) : at].split(_BETWEEN)
+        done = at + len(mark) + len(text)
+    if not message.endswith(_TAIL):
+        return None
+    end = len(message) - len(_TAIL)
+    if end > done:
+        flat += message[done + len(_BETWEEN) : end].split(_BETWEEN)
+    return flat
+
+
+def _with(order: Order, news: dict[str, Any]) -> Order:
+    """A copy with other values of the same fields. What was told is the same set of names: a
+    thousand copies a second need not hold one each."""
+    moved = Order.__new__(Order)
+    put = object.__setattr__
+    put(moved, "__dict__", order.__dict__ | news)
+    put(moved, "__pydantic_fields_set__", order.model_fields_set)
+    put(moved, "__pydantic_extra__", None)
+    put(moved, "__pydantic_private__", None)
+    return moved
 
 
 @cache

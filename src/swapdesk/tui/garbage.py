@@ -59,3 +59,7 @@ class GarbageRounds:
             self._aside = now
             gc.collect(1)
             gc.freeze()
+        else:
+            # Where new orders take the place of old ones the interpreter counts nothing new and
+            # lets the young ones become tens of thousands; walked every second they are few.
+            gc.collect(1)

@@ -8,6 +8,7 @@ transitions allow it (expired or failed orders may be refunded or deleted later)
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from decimal import Context, Decimal
 from typing import Any
 
@@ -106,8 +107,9 @@ def may_follow(before: str | None, after: str | None) -> bool:
     return PROGRESS.index(DisplayStatus(after)) >= PROGRESS.index(DisplayStatus(before))
 
 
-def fold(known: Order, seen: Order) -> Order | None:
-    """The order to keep after ``seen`` arrived, or None when nothing changes.
+def fold(known: Order, seen: Order, others: Collection[str] | None = None) -> Order | None:
+    """The order to keep after ``seen`` arrived, or None when nothing changes. ``others`` is what
+    :func:`other_objects` says of the two, where the caller knows.
 
     A deleted order may arrive as id and status alone; what was known stays. What is to be
     paid and who gets it never changes once known (:data:`PINNED`).
@@ -119,11 +121,9 @@ def fold(known: Order, seen: Order) -> Order | None:
         return None
     address_known = known.deposit_address is not None
     told, kept, changed = seen.model_fields_set, False, False
-    news = seen.__dict__
-    for name, old in known.__dict__.items():
-        new = news[name]
-        if new is old:
-            continue
+    were, are = known.__dict__, seen.__dict__
+    for name in other_objects(known, seen) if others is None else others:
+        old, new = were[name], are[name]
         pinned = old is not None and name in PINNED
         if new == old:
             # An amount to pay stays digit for digit: 1.50 is not rewritten to 1.5.
@@ -134,10 +134,17 @@ def fold(known: Order, seen: Order) -> Order | None:
             changed = True
     if not changed:
         return None
-    if not kept and known.model_fields_set <= told:
+    if not kept and (known.model_fields_set is told or known.model_fields_set <= told):
         # Everything is as it was seen; then there is one object of it and not a copy.
         return seen
     return known.model_copy(update=_fresh(known, seen))
+
+
+def other_objects(known: Order, seen: Order) -> list[str]:
+    """Names of the fields that hold another object, though it may be an equal one: a few, since
+    what a sighting repeats is what it was."""
+    are = seen.__dict__
+    return [name for name, were in known.__dict__.items() if are[name] is not were]
 
 
 def _fresh(known: Order, seen: Order) -> dict[str, Any]:

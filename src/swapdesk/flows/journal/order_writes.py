@@ -25,7 +25,7 @@ FLUSH_SECONDS = 0.1
 """States that arrive within this time become one commit and one announcement."""
 AGAIN_SECONDS = 2.0
 """How long a journal that took nothing is left alone."""
-FIGURES_SECONDS = 30.0
+FIGURES_SECONDS = 120.0
 """How long the figures of an order are collected before they are written."""
 _LOOK_SECONDS = 1.0
 """Figures that are due within this time are due together."""

@@ -10,17 +10,17 @@ import asyncio
 import heapq
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE, output_now
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import FOREIGN, IN_BATCH_TEXT, Standing, contradiction
 from swapdesk.flows.journal.figures import only_figures
-from swapdesk.flows.journal.folding import contradicts, display_of, ended, fold
+from swapdesk.flows.journal.folding import contradicts, display_of, ended, fold, other_objects
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
@@ -47,8 +47,7 @@ LOAD_STEP = 100
 """Orders read from the journal between two breaths of the event loop."""
 
 
-@dataclass(frozen=True)
-class Sighted:
+class Sighted(NamedTuple):
     """``order`` is None when the sighting must be confirmed by a read first. ``write`` asks for
     a commit, which may wait where only ``figures`` differ, ``repeat`` for another repetition of
     the order by the service, ``judged`` tells that it became another question whether its
@@ -210,9 +209,11 @@ class KnownOrders:
         else:
             before = self._with_output(before, order)
         judged = before.withheld != withheld
-        merged = fold(before.order, order)
-        same_end = display_of(before.order) == display_of(order)
-        kept = merged or before.order
+        known = before.order
+        others = other_objects(known, order)
+        merged = fold(known, order, others)
+        same_end = display_of(known) == display_of(order)
+        kept = merged or known
         is_over = before.ended or (over and display_of(kept) == display_of(order))
         after = replace(before, order=kept, ended=is_over, seen_at=now, source=source)
         after = self._with_swap(after)
@@ -220,7 +221,9 @@ class KnownOrders:
         return Sighted(
             after,
             write=merged is not None or (over and same_end and not before.ended),
-            figures=merged is not None and reason is None and only_figures(before.order, merged),
+            figures=merged is not None
+            and reason is None
+            and only_figures(known, merged, others if merged is order else None),
             repeat=unrepeated,
             judged=judged,
         )

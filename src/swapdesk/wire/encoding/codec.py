@@ -139,6 +139,11 @@ def shortened(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_D
     return PARTS.shorten(_text_of(data, max_bytes, max_depth), _decoder.raw_decode)
 
 
+def part_of(number: str) -> str | None:
+    """What a number in the text of :func:`shortened` stands for; None for any other number."""
+    return PARTS.text(number)
+
+
 def decode_json(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> object:
     """Plain Python values of one JSON document; numbers are :class:`WireNumber`."""
     text = _text_of(data, max_bytes, max_depth)

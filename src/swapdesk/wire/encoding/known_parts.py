@@ -36,7 +36,7 @@ class KnownParts:
         # Nobody outside this process can write a number that stands for a part.
         self._secret = str(10**_DIGITS + secrets.randbelow(9 * 10**_DIGITS))
         self._count = 0
-        self._values: dict[str, Any] = {}
+        self._numbered: dict[str, Part] = {}
         self._adding = Lock()
 
     def expect(self, name: str) -> None:
@@ -45,7 +45,12 @@ class KnownParts:
 
     def value(self, number: str) -> Any:
         """What a number of :meth:`shorten` stands for; KeyError for any other number."""
-        return self._values[number]
+        return self._numbered[number][2]
+
+    def text(self, number: str) -> str | None:
+        """The text that a number of :meth:`shorten` stands for; None for any other number."""
+        part = self._numbered.get(number)
+        return None if part is None else part[0]
 
     def shorten(self, text: str, read: Callable[[str, int], tuple[Any, int]]) -> str:
         """The text with numbers in the place of its parts. ValueError when it is no JSON."""
@@ -81,13 +86,13 @@ class KnownParts:
         with self._adding:
             self._count += 1
             part = (text, f"{self._secret}{self._count}", value)
-            self._values[part[1]] = value
+            self._numbered[part[1]] = part
             before = self._known.pop(text[:_HEAD], None)
             self._known[text[:_HEAD]] = part
             if before is None and len(self._known) > self._kept:
                 _, before = self._known.popitem(last=False)
             if before is not None:
-                del self._values[before[1]]
+                del self._numbered[before[1]]
         return part
 
 
