@@ -9,14 +9,17 @@ from rich.cells import cell_len
 
 from swapdesk.tui.glyphs import GlyphSet
 from tui.desk_run import DeskRun
+from tui.rest import at_rest
 
 ALL_SIZES = ((80, 24), (100, 30), (120, 40), (200, 60))
 ASCII_SIZE = (100, 30)
 MOST_KEYS = 6
 NO_RULE_BELOW = 28
 """Rows below which the bottom rule is dropped."""
-LOOKS = 4
+LOOKS = 2
 MOST_LOOKS = 400
+SOON = 0.17
+"""Seconds: panes that follow a key or a resize late do so earlier."""
 
 RULES = "╌━-="
 BARS = "▌>"
@@ -68,11 +71,11 @@ async def take(run: DeskRun, size: tuple[int, int], glyphs: GlyphSet = GlyphSet.
 
 
 async def settled(run: DeskRun) -> str:
-    """The screen at the size of the terminal, once nothing was drawn for some looks and it reads
-    the same as before: panes follow a resize late."""
+    """The screen at the size of the terminal, once nothing falls due soon, nothing was drawn for
+    some looks and it reads the same as before: panes follow a resize late."""
     shown, drawn, quiet = "", -1, 0
     for _ in range(MOST_LOOKS):
-        await run.pilot.pause(0.02)
+        await at_rest(ahead=SOON)
         await run.pilot.pause()
         if run.frames != drawn or run.app.screen.size != run.app.size:
             drawn, quiet = run.frames, 0

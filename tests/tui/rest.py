@@ -3,6 +3,10 @@
 The toolkit's own wait looks at the processor every 20 ms, at least twice for each key, so most
 of a test was sleep. This one asks the event loop: nothing is ready, nothing falls due within a
 frame, and no thread of the process works. Keys, pauses and resizes of every pilot use it.
+
+A pause also sends every widget a message of its own and waits for each, which is a tenth of what
+a test costs. A widget that waits for its next message has handled all there were, so this is done
+only while one of them does not.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ from typing import Any
 
 import textual.app
 import textual.pilot
+from textual.message_pump import MessagePump
+from textual.pilot import Pilot
 
 LOOK = 0.004
 """Seconds between two looks: threads and sockets get this long to come back."""
@@ -24,16 +30,21 @@ FRAME = 0.02
 """Seconds ahead in which no timer may fall due: more than the toolkit takes for a frame."""
 
 
-def _is_due(loop: Any) -> bool:
-    """Whether the loop has something to run now or within a frame."""
+_wait_for_screen = Pilot._wait_for_screen
+
+
+def _is_due(loop: Any, ahead: float) -> bool:
+    """Whether the loop has something to run now or within ``ahead`` seconds."""
     if loop._ready:
         return True
-    until = loop.time() + FRAME
+    until = loop.time() + ahead
     return any(one.when() <= until and not one.cancelled() for one in loop._scheduled)
 
 
-async def at_rest(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
+async def at_rest(min_sleep: float = 0.0, max_sleep: float = 1.0, ahead: float = FRAME) -> None:
     """Wait until the loop is at rest; give up after ``max_sleep`` seconds of looks.
+
+    Nothing falls due within ``ahead`` seconds then.
 
     They are counted and not timed: where others have the processor, a second may pass in which
     this process did nothing, and what a test looks for then is not there yet.
@@ -46,11 +57,30 @@ async def at_rest(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
         waited = time.monotonic() - began
         if waited >= max_sleep * MOST_STARVED:
             return
-        if waited >= min_sleep and time.process_time() - worked < BUSY and not _is_due(loop):
+        quiet = waited >= min_sleep and time.process_time() - worked < BUSY
+        if quiet and not _is_due(loop, ahead):
             return
+
+
+def _waits(pump: MessagePump) -> bool:
+    """Whether a widget has handled every message and waits for the next one."""
+    queue: Any = pump._message_queue
+    return queue.empty() and any(not one.done() for one in queue.ready_event._waiters)
+
+
+async def _all_handled(pilot: Pilot[Any], timeout: float = 30.0) -> bool:
+    """As the toolkit has it: every widget of the screen has handled what was sent to it."""
+    app = pilot.app
+    if app._exception is None and app.screen_stack:
+        pumps = (app, *app.screen.walk_children(with_self=True))
+        if all(_waits(pump) for pump in pumps):
+            return True
+    return await _wait_for_screen(pilot, timeout)
 
 
 def use() -> None:
     """Let every pilot wait this way."""
     for module in (textual.app, textual.pilot):
         vars(module)["wait_for_idle"] = at_rest
+    pilots: Any = Pilot
+    pilots._wait_for_screen = _all_handled
