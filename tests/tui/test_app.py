@@ -234,6 +234,21 @@ def test_every_worker_names_its_group_and_leaves_the_desk_standing() -> None:
     assert calls >= 6
 
 
+def test_no_handler_calls_the_one_of_its_base() -> None:
+    # The toolkit calls the handlers of all bases itself: whatever it calls again is done twice.
+    root = Path(swapdesk.tui.__file__).parent
+    handlers = 0
+    for path in sorted(root.rglob("*.py")):
+        for function in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            if not function.name.startswith("on_") or function.name == "on_event":
+                continue
+            handlers += 1
+            assert f"super().{function.name}(" not in ast.unparse(function), path.name
+    assert handlers >= 60
+
+
 def test_a_start_that_looks_for_orders_says_so() -> None:
     looking = "the desk: it looks for orders an earlier run began"
     assert starting_words(live=False, done=3) == "starting the sandbox, 3 of 5 ready"

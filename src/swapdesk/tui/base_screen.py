@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from swapdesk.clock import Clock
 from swapdesk.tui.bound_keys import bind_keys
-from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS
+from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS, classes_at
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.commands.everywhere import Keys
 from swapdesk.tui.commands.key_names import shown_key, split_keys
@@ -177,6 +177,8 @@ class DeskScreen(VerbScreen, bare=True):
     # the framework
 
     def compose(self) -> ComposeResult:
+        # Known before its widgets are styled, or the first picture would style them all again.
+        self.update_classes(classes_at(*self.app.size), update=False)
         yield self._frame
         yield Horizontal(
             Vertical(*self.compose_body(), id="body"), *self.compose_side(), id="middle"

@@ -12,3 +12,12 @@ WIDTHS: list[tuple[int, str]] | None = [
 ]
 SHORT_BELOW = 28
 HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (SHORT_BELOW, "-medium"), (36, "-tall")]
+
+
+def classes_at(width: int, height: int) -> dict[str, bool]:
+    """Every class of a size and whether a screen of so many cells has it."""
+    found: dict[str, bool] = {}
+    for cells, steps in ((width, WIDTHS or []), (height, HEIGHTS or [])):
+        reached = max((least for least, _ in steps if least <= cells), default=None)
+        found |= {name: least == reached for least, name in steps}
+    return found

@@ -20,10 +20,14 @@ DESK = (
     "swapdesk.flows.journal.journal",
     "swapdesk.flows.payees.address_book",
     "swapdesk.flows.desk",
+    "swapdesk.flows.quotes.intent_line",
+    "swapdesk.flows.quotes.wish_words",
+    "swapdesk.flows.quotes.recent",
 )
-"""The page that needs no more than the catalogue, then what a desk is opened with; each after
-what it needs itself."""
+"""The page that needs no more than the catalogue, then what a desk is opened with and what its
+first page then reads its line with; each after what it needs itself."""
 LINK = (
+    "httpcore",
     "httpx",
     "swapdesk.flows.connection",
     "swapdesk.wire.operations",
@@ -32,8 +36,10 @@ LINK = (
     "swapdesk.flows.creation.exchange",
     "swapdesk.client.live",
     "swapdesk.flows.link",
+    "swapdesk.flows.tracking.latest",
+    "swapdesk.tui.screens.orders",
 )
-"""What a desk is connected with."""
+"""What a desk is connected with, and the page of its orders."""
 
 REST_SECONDS = 0.15
 """Without a key for as long the next module may be loaded: a word is typed faster than that."""

@@ -12,6 +12,7 @@ what needs them.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -160,7 +161,11 @@ class Catalog:
         return await self._in_steps(self._list_steps())
 
     async def load_models_in_steps(self) -> int:
-        """What :meth:`load_list_in_steps` left out; the rows are not read again."""
+        """What :meth:`load_list_in_steps` left out; the rows are not read again. The model of a
+        token is built in a thread, or the first token that is looked at would wait for it."""
+        from swapdesk.wire.tokens import Token
+
+        await asyncio.to_thread(Token.model_rebuild)
         return await self._in_steps(self._model_steps(self._rows))
 
     async def _in_steps(self, steps: Iterator[None]) -> int:

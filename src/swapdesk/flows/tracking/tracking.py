@@ -91,6 +91,10 @@ class Tracker:
         other ended ones; ended ones newest first."""
         return self._known.sorted()
 
+    def known(self) -> Iterator[TrackedOrder]:
+        """All orders in no sequence."""
+        return iter(self._known)
+
     def nearest(self, count: int) -> list[TrackedOrder]:
         """The first of those of :meth:`orders` that are open."""
         return self._known.nearest(count)

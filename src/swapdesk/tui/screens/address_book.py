@@ -63,7 +63,6 @@ class AddressBookScreen(Page):
         yield self._pane
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._table.set_empty(EMPTY)
         self.show()
 

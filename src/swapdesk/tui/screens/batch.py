@@ -56,7 +56,6 @@ class BatchScreen(BatchPaying):
     """
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._reopen()
 
     def _reopen(self) -> None:

@@ -74,13 +74,11 @@ class BatchView(Page):
         yield self._pane
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.watch(self._table, "scroll_y", self._say_below, init=False)
         self.watch(self._table, "virtual_size", self._say_below, init=False)
         self.read_on()
 
     def on_resize(self) -> None:
-        super().on_resize()
         # Columns are of the width; so is what stands beside what the file holds.
         if self.app.size.width != self._drawn_width:
             self.show()

@@ -64,7 +64,6 @@ class BookEntryScreen(Page):
         return True
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.show()
 
     @on(TextField.Changed)

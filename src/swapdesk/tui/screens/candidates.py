@@ -58,7 +58,6 @@ class CandidatesScreen(Page):
         yield self._pane
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.do_look_again()
 
     def _candidates(self) -> Candidates | None:

@@ -48,7 +48,6 @@ class CreateScreen(CreateView):
     AUTO_FOCUS: ClassVar[str | None] = ""
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._form.focus_first()
         self.find_account()
         self.show()

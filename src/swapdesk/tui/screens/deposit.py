@@ -60,12 +60,10 @@ class DepositScreen(DepositPage):
         yield self._code
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.show()
         self.step_changed(self._step())
 
     def on_resize(self) -> None:
-        super().on_resize()
         self.show()
         # Whether the card has room is known once it is laid out.
         self.call_after_refresh(self.refresh_keys)

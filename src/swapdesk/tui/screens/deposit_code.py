@@ -41,11 +41,9 @@ class DepositCodeScreen(DepositPage):
         yield Horizontal(self._code, self._facts, id="code")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.show()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self.show()
 
     @property

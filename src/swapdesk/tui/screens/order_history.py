@@ -53,7 +53,6 @@ class OrderHistoryScreen(Page):
         yield self._heard
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._table.focus()
         self._show()
 

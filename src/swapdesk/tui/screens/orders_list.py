@@ -61,6 +61,8 @@ class OrdersList(Page):
         self._update: Timer | None = None
         self._settle: Timer | None = None
         self._reading = False
+        self._begun = False
+        """Filled when it came on the screen, which resumes it for the first time, too."""
         self._paying: set[str] = set()
 
     def compose_body(self) -> Iterable[Widget]:
@@ -73,16 +75,15 @@ class OrdersList(Page):
         yield VerticalScroll(self._side, classes="side", can_focus=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._fit()
         if not self._filter.empty:
             self._field.open()
             self._field.set_value(self._filter.text)
         self._table.focus()
+        self._begun = True
         self._fill()
 
     def on_resize(self) -> None:
-        super().on_resize()
         if self._fit():
             self._fill()
         # The pane has another place on a wide screen, and stays on no other.
@@ -119,7 +120,10 @@ class OrdersList(Page):
             self._update = self.set_timer(UPDATE_SECONDS, self._flush)
 
     def session_changed(self) -> None:
-        self._fill()
+        if self._begun:
+            self._begun = False
+        else:
+            self._fill()
 
     # the table
 

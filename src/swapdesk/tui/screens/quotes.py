@@ -76,7 +76,6 @@ class QuotesScreen(QuotesView):
     """
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.ask()
 
     # asking

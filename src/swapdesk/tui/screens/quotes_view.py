@@ -101,7 +101,6 @@ class QuotesView(Page):
         self._show()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.watch(self._table, "below", self._say_head, init=False)
 
     # drawing
@@ -211,7 +210,6 @@ class QuotesView(Page):
             self._table.styles.height = max(3, min(wanted, room))
 
     def on_resize(self) -> None:
-        super().on_resize()
         self.call_after_refresh(self._show)
 
     def _say_money(self) -> None:

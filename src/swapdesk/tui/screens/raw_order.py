@@ -36,7 +36,6 @@ class RawOrderScreen(Page):
         yield self._text
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._text.show(self._read())
         self._text.focus()
         self._say_money()

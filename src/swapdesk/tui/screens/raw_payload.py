@@ -31,7 +31,6 @@ class RawPayloadScreen(Page):
         yield self._text
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._text.show(self._lines)
         self._text.focus()
         self.set_money("as on the screen before.", "you: esc goes back to the review")

@@ -87,13 +87,11 @@ class RequestLogScreen(Page):
         yield self._pane
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._table.focus()
         self._fill()
         self._say_money()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._show_pane()
 
     def session_changed(self) -> None:

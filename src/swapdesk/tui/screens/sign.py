@@ -127,7 +127,6 @@ class SignScreen(Page):
         yield VerticalScroll(self._raw, classes="side", can_focus=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.show()
 
     # drawing
@@ -153,7 +152,6 @@ class SignScreen(Page):
         self.show()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._read.clear()
         self.show()
 

@@ -43,7 +43,8 @@ class SwapLists(Vertical):
         self._open = OpenOrders(id="open")
         self._open_label = SectionLabel("Open orders")
         self._news = HomeNews()
-        self._known: list[TrackedOrder] = []
+        self._asked: list[TrackedOrder] = []
+        """The orders of this desk's own intents."""
         self._welcome = TextRows(id="welcome")
 
     def compose(self) -> ComposeResult:
@@ -76,14 +77,16 @@ class SwapLists(Vertical):
 
     def fill(self, tracker: Tracker | None, catalog: Catalog, now: datetime) -> int:
         """All rows anew; how many orders are known."""
-        tracked = [] if tracker is None else tracker.orders()
-        self._known = tracked
-        self._recent.fill(tracked, catalog, now)
+        known = [] if tracker is None else list(tracker.known())
+        asked = [one for one in known if one.intent is not None]
+        # What was asked for in one instant stands in the same sequence at every look.
+        self._asked = sorted(asked, key=lambda one: one.service_id)
+        self._recent.fill(self._asked, catalog, now)
         if tracker is not None:
             self.show_open(tracker, now)
         count = 0 if tracker is None else tracker.open_count
         self._open_label.show("Open orders", f"{count:,}" if count else "")
-        return len(tracked)
+        return len(known)
 
     def tell(self, desk: Desk, now: datetime) -> None:
         """Last events and markets of the orders that were filled in, where the screen has a
@@ -93,7 +96,7 @@ class SwapLists(Vertical):
         from swapdesk.flows.tracking.latest import latest_events, markets_of
 
         events = latest_events(desk.journal, MOST_EVENTS)
-        self._news.show(events, markets_of(self._known, desk.catalog, MOST_MARKETS), now)
+        self._news.show(events, markets_of(self._asked, desk.catalog, MOST_MARKETS), now)
 
     def show_open(self, tracker: Tracker, now: datetime) -> None:
         """The open orders alone: their countdowns."""

@@ -121,10 +121,8 @@ class SwapView(Page):
         whatever else is typed edits it."""
         if self._read.complete:
             self.line.field.rest()
-        super().on_screen_resume()
 
     def on_resize(self) -> None:
-        super().on_resize()
         if self.link is not None:
             # A wide screen has a column more.
             self._lists.tell(self.desk, self.now())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.catalog.search import CanDo, TokenRow, Verdict
@@ -65,10 +64,9 @@ _CAN = {
 _MOST_ALIKE = 2
 
 
-@lru_cache(maxsize=400)
-def listed_row(row: TokenRow) -> Row:
-    """A row of the search: at the next letter most of them are the same ones."""
-    return token_table_row(row)
+def numbers(row: TokenRow) -> dict[str, Cell]:
+    """The cells whose columns grow to what is in them."""
+    return {"price": tracker_amount(row.price)}
 
 
 def token_table_row(row: TokenRow, token: Token | None = None) -> Row:
@@ -79,7 +77,7 @@ def token_table_row(row: TokenRow, token: Token | None = None) -> Row:
             "symbol": Span(row.symbol, bold=row.enabled),
             "name": row.name,
             "chain": row.chain_name,
-            "price": tracker_amount(row.price),
+            **numbers(row),
             "change": _change(row),
             "cap": usd_market(token.market_cap) if token is not None else "",
             "volume": usd_market(token.volume) if token is not None else "",

@@ -31,11 +31,11 @@ from swapdesk.tui.screens.token_asking import TokenAsking
 from swapdesk.tui.screens.token_facts import (
     COLUMNS,
     WIDE_COLUMNS,
-    listed_row,
     row_notes,
     token_notes,
     token_table_row,
 )
+from swapdesk.tui.screens.token_table import TokenTable
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.text_field import TextField
@@ -91,8 +91,7 @@ class TokensScreen(TokenAsking):
         self._next = ("to buy" if beside is not None else "to sell") if choosing else ""
         super().__init__(session, context=f"choose what {self._next}" if choosing else "")
         self._field = TextField(prompt="/", limit=100, id="search")
-        self._table = LineTable(COLUMNS)
-        self._table.can_focus = False
+        self._table = TokenTable()
         self._pane = TokenPane(id="pane")
         self._side = TokenPane()
         self.beside = beside
@@ -113,12 +112,10 @@ class TokensScreen(TokenAsking):
         yield Vertical(self._side, classes="side")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._field.focus()
         self._fit()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._fit()
         # What is in view is known once the table has its new size.
         self.call_after_refresh(self.show_pane)
@@ -162,12 +159,11 @@ class TokensScreen(TokenAsking):
         self._whole.clear()
         self._pane.begin_list()
         self._table.set_empty(self._query.nothing(catalog))
-        self._table.set_rows(map(listed_row, found))
+        self._table.show(found)
         self._field.hint = self._query.hint(len(found), catalog, LIMIT)
         self._field.redraw()
         self.show_pane()
         self.set_money("in your wallet.", f"you: choose a token {self._next}".rstrip())
-        self.refresh_keys()
 
     @property
     def written(self) -> str:
@@ -222,7 +218,8 @@ class TokensScreen(TokenAsking):
     # keys
 
     def verb_standing(self, verb: type[Command]) -> Standing:
-        row = self.row
+        # Looked up for the few verbs that ask: all of them are asked at every letter.
+        row = self.row if verb in (CopyContract, AskLimits, Choose) else None
         if verb is FetchUnlisted:
             unlisted = self._query.is_contract and not self._table.rows
             return Standing(cost="1 read") if unlisted and self.session.ready else HIDDEN

@@ -62,7 +62,6 @@ class UnfinishedScreen(Page):
         yield self._table
 
     def on_mount(self) -> None:
-        super().on_mount()
         rows: list[TableRow] = []
         for key, one in self._found.items():
             glyph, role = _SIGNS[one.kind]

@@ -97,7 +97,6 @@ class WalletsScreen(Page):
         yield self._pane
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.desk.wallet.on_locked = self._lock_heard
         self.set_money("in your wallet.", "you: read, or esc goes back")
         self._read()

@@ -71,7 +71,6 @@ class WaterfallScreen(Page):
         yield self._view
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._show()
 
     @property

@@ -26,7 +26,6 @@ class ReadingOverlay(Overlay[None]):
         super().__init__([], **place)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.call_after_refresh(self._name_keys)
 
     def on_resize(self) -> None:
