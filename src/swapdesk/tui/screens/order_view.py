@@ -87,7 +87,6 @@ class OrderView(Page):
         yield self._facts
 
     def on_mount(self) -> None:
-        super().on_mount()
         # The top of the order stays in view, with what must be read first.
         self._facts.focus(scroll_visible=False)
         self._show()
@@ -107,7 +106,6 @@ class OrderView(Page):
         self._show()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._show()
 
     def orders_changed(self, ids: frozenset[str]) -> None:
