@@ -121,25 +121,22 @@ class OrderFrames:
         flat = _flat(known, message)
         if flat is None or len(flat) != len(known.flat) or size > self._max_bytes:
             return None
-        kept, raw = known.flat.copy(), {}
+        kept, news = known.flat.copy(), {}
         for at in compress(count(), map(ne, known.flat, flat)):
             member = _MEMBER.fullmatch(flat[at])
-            if member is None or not kept[at].startswith(f'{member["name"]}":'):
+            if member is None:
                 return None
-            if member["name"] not in _SEPARATE:
+            name = member["name"]
+            if name not in _SEPARATE or not kept[at].startswith(f'{name}":'):
                 return None
             try:
-                raw[member["name"]] = _value(member)
-            except NumberError:
+                news[_SEPARATE[name]] = validate(_kind(name), _value(member), side="client")
+            except (CodecError, NumberError):
                 return None
             kept[at] = flat[at]
-        if not raw:
+        if not news:
             return known
         if sum(map(len, kept)) > LONGEST:
-            return None
-        try:
-            news = {_SEPARATE[name]: _read(name, value) for name, value in raw.items()}
-        except CodecError:
             return None
         return _Known(kept, known.tokens, _with(known.order, news))
 
@@ -181,12 +178,8 @@ def _kind(name: str) -> TypeAdapter[Any]:
     return TypeAdapter(Order.model_fields[_SEPARATE[name]].rebuild_annotation())
 
 
-def _read(name: str, value: object) -> Any:
-    return validate(_kind(name), value, side="client")
-
-
 def _value(member: re.Match[str]) -> Any:
-    text, number, word = member["text"], member["number"], member["word"]
+    _, text, number, word = member.groups()
     if text is not None:
         return text
     return number_token(number) if number is not None else _WORDS[word]

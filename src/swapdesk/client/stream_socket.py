@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
 MAX_MESSAGE = 256 * 1024
+WAITING_MESSAGES = 64
+"""Received and not read yet, before the peer has to wait: with fewer, a stream of many orders
+stops and starts the reading of the socket all the time."""
 # A logger of its own: the library's DEBUG lines hold the Authorization header.
 _socket_log = logging.getLogger("swapdesk.client.stream_socket.frames")
 _socket_log.setLevel(logging.WARNING)
@@ -106,6 +109,7 @@ class OrderSocket:
                 # The pings are sent by heartbeat(), on the injected clock.
                 ping_interval=None,
                 max_size=MAX_MESSAGE,
+                max_queue=WAITING_MESSAGES,
                 logger=_socket_log,
             )
         except InvalidStatus as error:

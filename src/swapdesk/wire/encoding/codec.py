@@ -160,6 +160,10 @@ def decode_json(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
         raise CodecError("not_json", f"no JSON at character {error.pos}") from None
 
 
+_CONTEXTS: dict[Side, dict[str, Side]] = {
+    "client": {"side": "client"},
+    "service": {"side": "service"},
+}
 _adapters: dict[Any, TypeAdapter[Any]] = {}
 
 
@@ -176,7 +180,7 @@ def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
     try:
         # Python names of fields are ours alone: on the wire only the aliases count.
         checked: T = adapter.validate_python(
-            value, context={"side": side}, by_alias=True, by_name=False
+            value, context=_CONTEXTS[side], by_alias=True, by_name=False
         )
         return checked
     except ValidationError as error:
