@@ -94,6 +94,12 @@ def test_a_file_is_run_to_payouts_on_the_chain(desk: Desk, account: str, tmp_pat
     arrived = desk("batch", "status", "--json").document
     assert arrived["money"] == "with the recipients; all 3 orders are completed"
     assert arrived["next"].startswith("nobody: everything arrived")
+    for row in arrived["rows"]:
+        shown = desk("orders", "show", row["serviceId"], "--json").document
+        assert shown["depositHash"] == bundle["txHash"]
+        assert (shown["deposit"], shown["withheld"] is None) == (None, False)
+        held_by = shown["paidTo"]["address"]
+        assert chain.balance(USDC, held_by) or chain.balance(ETH, held_by)
     assert "swapdesk wallet balance" in arrived["next"]
     again = desk("batch", "run", file, "--yes", "--json")
     assert (again.code, error_of(again)["code"]) == (Exit.OWN_REFUSAL, "CREATED_BEFORE")

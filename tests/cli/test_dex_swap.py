@@ -32,6 +32,12 @@ def test_a_swap_is_approved_signed_sent_and_completed(desk: Desk) -> None:
     assert "depositAddress" not in told["order"]
     watched = desk("orders", "watch", told["serviceId"], "--json")
     assert watched.code == 0, watched.stderr
+    sent = desk("orders", "show", told["serviceId"], "--json").document["transactions"]
+    assert [(one["for"], one["state"]) for one in sent if one["by"] == "wallet"] == [
+        ("approve", "confirmed"),
+        ("swap", "confirmed"),
+    ]
+    assert sent[1]["hash"] == told["hash"]
     # Two signatures and no transaction of one's own: the same command, another venue.
     signed = desk("swap", *PAIR, "--type", "dex", "--provider", "is", "--yes", "--json")
     assert signed.code == 0, signed.stderr

@@ -85,6 +85,19 @@ def test_a_deposit_of_a_token_is_paid_from_the_wallet_once(desk: Desk, account: 
     assert (again.code, again.error["code"]) == (9, "PAID_BEFORE")
     assert told["hash"] in again.error["message"]
     assert len(transfers(chain, USDC, place)) == 1
+    # The link of the order is the payout's by now.
+    shown = desk("orders", "show", order["serviceId"], "--json").document
+    assert shown["depositHash"] == told["hash"]
+    assert shown["transactions"][0] == {
+        "for": "deposit", "hash": told["hash"], "state": "confirmed", "by": "wallet",
+    }  # fmt: skip
+    assert (shown["deposit"], shown["paidTo"]["address"]) == (None, place)
+    words = desk("orders", "show", order["serviceId"]).stdout
+    assert "Was paid to" in words
+    assert told["hash"] in words
+    exported = desk("orders", "export", "--format", "json").document["orders"]
+    (row,) = [one for one in exported if one["serviceId"] == order["serviceId"]]
+    assert row["depositHash"] == told["hash"]
 
 
 def test_a_deposit_of_coins_is_paid_exactly(desk: Desk, account: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from flows.orders import BTC, ETH, NOW, intent, order
 from swapdesk.cli.order_document import order_facts
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.orders.deposit_hash import deposit_hash
+from swapdesk.flows.journal.order_hashes import linked_deposit
 from swapdesk.flows.orders.order_export import export_rows
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.chains import Chain
@@ -37,9 +37,9 @@ ALIKE = {"out_token": token(ETH, "https://mempool.space/tx/{txHash}")}
 def test_the_deposit_is_named_wherever_an_order_is_told() -> None:
     of = intent()
     tracked = TrackedOrder(order(of, **PAID), of, None, False, NOW, "stream")
-    assert deposit_hash(tracked.order) == HASH
+    assert linked_deposit(tracked.order) == HASH
     assert dict(order_facts(tracked, NOW))["Deposit hash"] == HASH
-    (row,) = export_rows([tracked], NOW)
+    (row,) = export_rows([tracked], NOW, {})
     assert row["depositHash"] == HASH
 
 
@@ -63,4 +63,4 @@ def test_the_deposit_is_named_wherever_an_order_is_told() -> None:
 def test_what_may_be_another_transaction_is_not_called_the_deposit(
     changes: dict[str, Any], told: bool
 ) -> None:
-    assert (deposit_hash(order(**{**PAID, **changes})) == HASH) is told
+    assert (linked_deposit(order(**{**PAID, **changes})) == HASH) is told

@@ -227,17 +227,17 @@ def rows_of(content: bytes) -> list[dict[str, str]]:
 def test_a_csv_is_exact_and_in_utc() -> None:
     of = intent()
     one = tracked(of, in_amount=Decimal("0.500000000000000001"), out_amount=Decimal("1E-8"))
-    (row,) = rows_of(export_bytes([one], LATER, ExportForm.CSV))
+    (row,) = rows_of(export_bytes([one], LATER, ExportForm.CSV, {}))
     assert tuple(row) == COLUMNS
     assert (row["sendAmount"], row["getAmount"]) == ("0.500000000000000001", "0.00000001")
     assert row["created"] == "2026-11-20T14:02:11Z"
     assert (row["state"], row["depositAddress"]) == ("Waiting for you", DEPOSIT)
     assert row["refundAmount"] == row["finished"] == ""
-    assert export_bytes([], LATER, ExportForm.CSV).decode().strip() == ",".join(COLUMNS)
+    assert export_bytes([], LATER, ExportForm.CSV, {}).decode().strip() == ",".join(COLUMNS)
 
 
 def test_a_json_has_numbers_in_their_own_digits() -> None:
-    content = export_bytes([tracked(in_amount=Decimal("0.10"))], LATER, ExportForm.JSON)
+    content = export_bytes([tracked(in_amount=Decimal("0.10"))], LATER, ExportForm.JSON, {})
     document = json.loads(content, parse_float=Decimal)
     assert document["total"] == 1
     (row,) = document["orders"]
@@ -251,7 +251,7 @@ def test_a_hidden_address_is_in_no_export(form: ExportForm) -> None:
     hidden = TrackedOrder(
         order(), None, "Not what you confirmed.", False, NOW, "list", Standing.DIFFERS
     )
-    assert DEPOSIT.encode() not in export_bytes([hidden], LATER, form)
+    assert DEPOSIT.encode() not in export_bytes([hidden], LATER, form, {})
 
 
 FORMULAS = [
@@ -273,7 +273,7 @@ def test_no_cell_is_a_formula(text: str) -> None:
     shown = safe_text(text, 60)
     bare = shown.strip()
     one = tracked(swap_name=shown, in_symbol=shown, display_status=bare, refund_chain=bare)
-    (row,) = rows_of(export_bytes([one], LATER, ExportForm.CSV))
+    (row,) = rows_of(export_bytes([one], LATER, ExportForm.CSV, {}))
     for name in ("provider", "sendSymbol", "displayStatus", "refundChain"):
         assert row[name].lstrip()[:1] not in FORMULA, row[name]
     assert inert("plain") == "plain"
@@ -284,9 +284,11 @@ def test_no_cell_is_a_formula(text: str) -> None:
 def test_hostile_text_stays_one_cell(case: Any) -> None:
     text = safe_text(case.text, 60)
     one = tracked(swap_name=text, in_symbol=text, out_symbol=text)
-    (row,) = rows_of(export_bytes([one], LATER, ExportForm.CSV))
+    (row,) = rows_of(export_bytes([one], LATER, ExportForm.CSV, {}))
     assert row["provider"].removeprefix("'") == text
-    assert json.loads(export_bytes([one], LATER, ExportForm.JSON))["orders"][0]["provider"] == text
+    assert (
+        json.loads(export_bytes([one], LATER, ExportForm.JSON, {}))["orders"][0]["provider"] == text
+    )
 
 
 def test_a_file_is_new_whole_and_private(tmp_path: Path) -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from flows.orders import ETH, NOW
+from flows.orders import BTC, ETH, NOW
+from flows.test_deposit_hash import token
 from swapdesk.clock import ManualClock
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role, Sender
 from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.own_payment import summarise_paid
+from swapdesk.flows.orders.paid_place import ON_ITS_WAY
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.memo_words import short_memo_label
 from swapdesk.tui.screens.deposit_facts import deposit_state
-from swapdesk.tui.screens.order_facts import order_facts, transaction_page
+from swapdesk.tui.screens.order_facts import order_facts
+from swapdesk.tui.screens.order_transactions import transaction_page
 from swapdesk.tui.spans import line_of, plain_text
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.tui.widgets.order_table import pair_spans
@@ -32,11 +38,13 @@ def facts(known: Known, *, live: bool = False, **confirmed: Any) -> dict[str, st
     return {fact.label: "".join(span.text for span in line_of(fact.value)) for fact in shown}
 
 
-def found(known: Known, *, live: bool = False, **confirmed: Any) -> list[Fact]:
+def found(
+    known: Known, made: Sequence[OrderTransaction] = (), *, live: bool = False, **confirmed: Any
+) -> list[Fact]:
     """The facts of an order as its screen has them."""
     of = replace(known.intent, **confirmed) if known.intent is not None else None
     tracked = TrackedOrder(known.states[-1], of, None, ended_now(known.states[-1]), NOW, "stream")
-    return order_facts(tracked, summarise(tracked, NOW), NOW, live=live)
+    return order_facts(tracked, summarise(tracked, NOW), NOW, made, live=live)
 
 
 @pytest.mark.parametrize("state", [waiting, exchanging])
@@ -70,7 +78,8 @@ def test_an_amount_that_is_rounded_above_stands_exactly_among_the_facts() -> Non
 def test_no_explorer_is_named_for_a_sandbox_transaction() -> None:
     known = exchanging(ManualClock(NOW), hash_url=LINK)
     shown = facts(known)
-    assert shown["Deposit tx"] == "sandbox transaction, no explorer knows it"
+    assert shown["Link"] == "sandbox transaction, no explorer knows it"
+    assert "Deposit tx" not in shown, "nobody says of which transaction it is"
     assert LINK not in shown.values()
     assert facts(known, live=True)["Link"] == LINK
 
@@ -126,3 +135,49 @@ def test_a_refund_without_an_amount_is_told_on_order_and_deposit_card() -> None:
     said = plain_text(line_of(card["Came back"].value))
     assert said == "the BTC; the service does not say how much"
     assert plain_text(pair_spans(of)) == "0.5 BTC \N{RIGHTWARDS ARROW} the BTC came back"
+
+
+OTHER = "0x" + "ab" * 32
+SENT = OrderTransaction(Role.DEPOSIT, HASH, Fate.CONFIRMED, Sender.WALLET)
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_what_this_desk_sent_stands_with_its_page(live: bool) -> None:
+    """Also once the order's link is the payout's."""
+    known = exchanging(
+        ManualClock(NOW),
+        in_token=token(BTC, "https://mempool.space/tx/{txHash}"),
+        hash_url="https://else.example/1",
+    )
+    swap = OrderTransaction(Role.SWAP, OTHER, Fate.FAILED, Sender.WALLET)
+    shown = {fact.label: fact for fact in found(known, (SENT, swap), live=live)}
+    assert shown["Deposit tx"].copied == HASH
+    assert shown["Swap tx"].note == "failed"
+    assert shown["Deposit tx"].link == (f"https://mempool.space/tx/{HASH}" if live else "")
+    assert bool(shown["Deposit tx"].below) is not live
+    assert shown["Went to"].address == known.states[-1].deposit_address
+
+
+def test_a_deposit_that_is_paid_here_has_no_place_to_pay_to() -> None:
+    known = waiting(ManualClock(NOW))
+    of = TrackedOrder(known.states[-1], known.intent, None, False, NOW, "stream")
+    labels = [fact.label for fact in order_facts(of, summarise(of, NOW), NOW, live=False)]
+    assert "Deposit to" in labels
+    assert "Send" in labels
+    made = (OrderTransaction(Role.DEPOSIT, HASH, Fate.SENT, Sender.WALLET),)
+    shown = {
+        fact.label: fact
+        for fact in order_facts(of, summarise_paid(of, NOW, made), NOW, made, live=False)
+    }
+    assert "Deposit to" not in shown
+    assert "Send" not in shown
+    assert shown["Went to"].below == (ON_ITS_WAY,)
+    assert shown["Deposit tx"].note == "sent"
+
+
+def test_the_deposit_the_service_named_before_is_told_when_its_link_is_another() -> None:
+    told = OrderTransaction(Role.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
+    known = ended(ManualClock(NOW), "c5Rf1JzAsDfGhJkLqWeRtY", DisplayStatus.SWAP_COMPLETED)
+    shown = {fact.label: fact for fact in found(known, (told,))}
+    assert shown["Deposit tx"].address == HASH
+    assert "Deposit tx" not in {fact.label for fact in found(known)}

@@ -133,6 +133,7 @@ def _not_paid(outcome: NotPaid) -> CommandError:
 
 def _tell(session: Session, tracked: TrackedOrder, account: Account, outcome: Funded) -> None:
     output, order = session.call.output, tracked.order
+    made = session.desk.journal.transactions.of(tracked.service_id)
     known = session.link.tracker.get(tracked.service_id) or tracked
     if output.json:
         output.document(
@@ -144,7 +145,7 @@ def _tell(session: Session, tracked: TrackedOrder, account: Account, outcome: Fu
                 "depositAddress": order.deposit_address,
                 "money": "on its way to the venue; it counts confirmations",
                 "next": "the venue",
-                "order": tracked_json(known, session.desk.clock.now()),
+                "order": tracked_json(known, session.desk.clock.now(), made),
             }
         )
         return

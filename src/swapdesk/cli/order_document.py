@@ -3,27 +3,36 @@ not be paid."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.journal.order_hashes import payout_hash
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role
 from swapdesk.flows.notation import day, elapsed, grouped_address
-from swapdesk.flows.orders.deposit_hash import deposit_hash
+from swapdesk.flows.orders.deposit_hash import (
+    deposit_hash,
+    named_deposit,
+    other_deposit,
+    own_payment,
+)
 from swapdesk.flows.orders.order_account import deposit_doubted
+from swapdesk.flows.orders.order_case import deposit_arrived
 from swapdesk.flows.orders.order_pair import (
     UNSAID,
     Outcome,
     Proceeds,
     get_label,
-    payout_hash,
     send_label,
     shown,
     unsaid,
 )
 from swapdesk.flows.orders.order_route import route_of
 from swapdesk.flows.orders.order_sentence import next_actor, order_sentence, sent_amount
-from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.own_payment import summarise_paid
+from swapdesk.flows.orders.paid_place import paid_place
 from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order
@@ -51,9 +60,12 @@ def order_json(order: Order, *, withheld: str | None) -> dict[str, Any]:
     return written
 
 
-def tracked_json(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
-    """One order with its state: where the money is, who acts next, and the whole order."""
-    order, summary = tracked.order, summarise(tracked, now)
+def tracked_json(
+    tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
+) -> dict[str, Any]:
+    """One order with its state: where the money is, who acts next, and the whole order. ``made``
+    are its transactions as the journal has them."""
+    order, summary = tracked.order, summarise_paid(tracked, now, made)
     return {
         "serviceId": order.service_id,
         "displayStatus": display_of(order),
@@ -66,16 +78,37 @@ def tracked_json(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
         "by": summary.by,
         "cause": summary.told,
         "intentId": tracked.intent.id if tracked.intent else None,
-        "deposit": deposit_json(tracked, now),
+        "deposit": deposit_json(tracked, now, made),
+        "paidTo": _paid_json(tracked, made),
+        "depositHash": deposit_hash(order, made),
+        "transactions": [
+            {"for": one.role, "hash": one.hash, "state": one.fate, "by": one.by} for one in made
+        ],
         "withheld": tracked.withheld,
         "order": order_json(order, withheld=tracked.withheld),
     }
 
 
-def deposit_json(tracked: TrackedOrder, now: datetime) -> dict[str, Any] | None:
+def _paid_json(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> dict[str, Any] | None:
+    """Where the deposit went; None while nothing is known to have been paid."""
+    place = paid_place(tracked, made)
+    if place is None:
+        return None
+    return {
+        "address": place.address,
+        "memo": place.memo,
+        "chain": _chain(tracked),
+        "arrived": place.arrived,
+        "warning": place.warning,
+    }
+
+
+def deposit_json(
+    tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
+) -> dict[str, Any] | None:
     """What to pay, where, until when; None when nothing is to be paid or it must not be."""
     order, pay = tracked.order, amount_to_pay(tracked)
-    if not summarise(tracked, now).payable or pay is None:
+    if not summarise_paid(tracked, now, made).payable or pay is None:
         return None
     return {
         "amount": pay.exact,
@@ -88,9 +121,11 @@ def deposit_json(tracked: TrackedOrder, now: datetime) -> dict[str, Any] | None:
     }
 
 
-def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
-    """Labels and values to read."""
-    order, summary = tracked.order, summarise(tracked, now)
+def order_facts(
+    tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
+) -> list[tuple[str, str]]:
+    """Labels and values to read; ``made`` are the transactions of the order."""
+    order, summary = tracked.order, summarise_paid(tracked, now, made)
     state = summary.state
     sent, _ = tracked.symbols
     got = tracked.proceeds
@@ -121,22 +156,64 @@ def order_facts(tracked: TrackedOrder, now: datetime) -> list[tuple[str, str]]:
         ("Memo", order.receiver_tag or ""),
         ("Created", day(order.created, now) if order.created else ""),
         ("Elapsed", spent),
-        ("Deposit hash", deposit_hash(order) or ""),
+        *_paid_facts(tracked, made),
+        *_hash_facts(order, made),
         ("Payout hash", payout_hash(order) or ""),
         ("Refund to", grouped_address(order.refund_address) if order.refund_address else ""),
         ("Refund hash", order.refund_hash or ""),
     ]
     if tracked.withheld is not None:
         return [*rows, ("Do not pay", tracked.withheld)]
-    return rows + deposit_facts(tracked, now)
+    return rows + deposit_facts(tracked, now, made)
+
+
+def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
+    """Where the deposit went, in words that nobody takes for where to pay."""
+    place = paid_place(tracked, made)
+    if place is None:
+        return []
+    return [
+        ("Was paid to", grouped_address(place.address)),
+        ("Paid with memo", place.memo or ""),
+        ("Do not pay again", place.warning),
+    ]
+
+
+def _hash_facts(order: Order, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
+    """The transactions that this desk sent, with what is known of each; else the deposit's as the
+    service names it."""
+    rows = [(_HASHES[one.role], f"{one.hash}{_fate(order, one)}") for one in made if one.own]
+    if own_payment(made) is None:
+        return [*rows, ("Deposit hash", named_deposit(order, made) or "")]
+    return [*rows, ("Service names", other_deposit(order, made) or "")]
+
+
+_HASHES = {
+    Role.DEPOSIT: "Deposit hash",
+    Role.BUNDLE: "Bundle hash",
+    Role.APPROVE: "Approval hash",
+    Role.RESET: "Reset hash",
+    Role.SWAP: "Swap hash",
+}
+
+
+def _fate(order: Order, one: OrderTransaction) -> str:
+    """What is to be known of a transaction that is not simply done."""
+    if one.fate is Fate.FAILED:
+        return ", failed and moved nothing but its gas"
+    return ", sent" if one.fate is Fate.SENT and not deposit_arrived(order) else ""
 
 
 def deposit_facts(
-    tracked: TrackedOrder, now: datetime, *, grouped: bool = True
+    tracked: TrackedOrder,
+    now: datetime,
+    made: Sequence[OrderTransaction] = (),
+    *,
+    grouped: bool = True,
 ) -> list[tuple[str, str]]:
     """The deposit card in words: exact amount, whole address, memo, deadline; empty when
     nothing is to be paid."""
-    deposit = deposit_json(tracked, now)
+    deposit = deposit_json(tracked, now, made)
     if deposit is None:
         return []
     expires = tracked.order.expires
@@ -150,9 +227,11 @@ def deposit_facts(
     ]
 
 
-def order_row(tracked: TrackedOrder, now: datetime) -> tuple[str, ...]:
+def order_row(
+    tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
+) -> tuple[str, ...]:
     """One line of the list."""
-    order, summary = tracked.order, summarise(tracked, now)
+    order, summary = tracked.order, summarise_paid(tracked, now, made)
     (sent, _), got = tracked.symbols, shown(tracked.proceeds)
     return (
         tracked.short_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from swapdesk.cli.session import Session
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_records import IntentState
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
 from swapdesk.flows.orders.order_filter import FilterProblem, OrderFilter, read_filter
 from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
@@ -63,7 +65,8 @@ async def export_orders(
 ) -> int:
     """Write the orders to a file, or to standard output."""
     orders = await chosen_orders(session, choice)
-    content = export_bytes(orders, session.desk.clock.now(), form)
+    made = session.desk.journal.transactions.all()
+    content = export_bytes(orders, session.desk.clock.now(), form, made)
     if out is None:
         session.call.output.file(content)
         return Exit.DONE
@@ -94,18 +97,25 @@ async def report_orders(session: Session, choice: Choice) -> int:
     for intent in unknown:
         output.talk(f"{intent_words(intent)}: {OUTCOME_UNKNOWN.cause} Nothing was paid.")
     now = session.desk.clock.now()
+    made = session.desk.journal.transactions.all()
+
+    def of(tracked: TrackedOrder) -> Sequence[OrderTransaction]:
+        return made.get(tracked.service_id, ())
+
     if output.json:
         output.document(
             {
-                "orders": [tracked_json(tracked, now) for tracked in orders],
+                "orders": [tracked_json(tracked, now, of(tracked)) for tracked in orders],
                 "total": len(orders),
                 "unknown": [unknown_json(intent) for intent in unknown],
             }
         )
     elif output.form is Form.PLAIN:
-        output.say(*(order_sentence(tracked, now) for tracked in orders))
+        output.say(*(order_sentence(tracked, now, of(tracked)) for tracked in orders))
     else:
-        output.table(HEADS, [order_row(tracked, now) for tracked in orders], numbers=(2, 4))
+        output.table(
+            HEADS, [order_row(tracked, now, of(tracked)) for tracked in orders], numbers=(2, 4)
+        )
     if not orders:
         output.talk("No orders yet." if choice.kept.empty else "No order matches the filter.")
     return Exit.DONE
@@ -128,12 +138,13 @@ async def report_order(session: Session, name: str) -> int:
     await session.settle()
     tracked = await find_order(session, name)
     now = session.desk.clock.now()
+    made = session.desk.journal.transactions.of(tracked.service_id)
     if output.json:
-        output.document(tracked_json(tracked, now))
+        output.document(tracked_json(tracked, now, made))
     elif output.form is Form.PLAIN:
-        output.say(order_sentence(tracked, now))
+        output.say(order_sentence(tracked, now, made))
     else:
-        output.facts(order_facts(tracked, now))
+        output.facts(order_facts(tracked, now, made))
     return Exit.DONE
 
 

@@ -130,7 +130,8 @@ class _Watch:
             if self._printed.get(name) == seen:
                 continue
             self._printed[name] = seen
+            made = self._session.desk.journal.transactions.of(tracked.service_id)
             if output.json:
-                output.document({"id": name, **tracked_json(tracked, now)})
+                output.document({"id": name, **tracked_json(tracked, now, made)})
             else:
-                output.say(order_sentence(tracked, now))
+                output.say(order_sentence(tracked, now, made))

@@ -84,14 +84,14 @@ class SandboxFaucet:
                 return NotFunded(f"Nothing was sent: {error}")
             said = f"The sandbox did not confirm the payment: {error}. {MAY_BE_PAID}"
             return NotFunded(said, may_have_left=True)
-        self._settle(call_id, None)
+        self._settle(call_id, None, paid)
         return Funded(paid)
 
-    def _settle(self, call_id: int, error: ClientError | None) -> None:
+    def _settle(self, call_id: int, error: ClientError | None, paid: str | None = None) -> None:
         """Commit how the payment ended; where that fails it stays sent, and is not repeated."""
         try:
             if error is None:
-                self._calls.mark_done(call_id, status=200, request_id=None)
+                self._calls.mark_done(call_id, status=200, request_id=None, hash_=paid)
             elif isinstance(error, OutcomeUnknown):
                 code = error.code or "NO_ANSWER"
                 self._calls.mark_unknown(call_id, code=code, status=error.status)

@@ -225,6 +225,7 @@ class WalletFunding:
         """Send the bytes while the order waits for them, and wait for their end."""
         ends, problem = self._clock.monotonic() + self._pace.patience, signed.problem
         hash_ = signed.hash
+        self._signed(call, hash_)
         self._watch.seen(signed)
         while True:
             try:
@@ -250,7 +251,7 @@ class WalletFunding:
                     return PaymentOpen("NOT_SENT", error.words, hash_)
                 problem = error.words
             if signed.state is TransactionState.SUCCEEDED:
-                self._settle(call, None)
+                self._settle(call, None, signed.hash)
                 return Funded(signed.hash)
             if signed.state in FINAL:
                 return self._unpaid(tracked, signed, call)
@@ -269,7 +270,7 @@ class WalletFunding:
             return signed
 
     def _unpaid(self, tracked: TrackedOrder, signed: SignedTransaction, call: int) -> NotPaid:
-        self._settle(call, signed.state.value.upper())
+        self._settle(call, signed.state.value.upper(), signed.hash)
         if signed.state is TransactionState.ABANDONED:
             reason = self._refusal(tracked) or "It was given up."
             return NotPaid("NOT_PAYABLE", f"{reason} The signed transfer never left.")
@@ -284,13 +285,20 @@ class WalletFunding:
         if earlier is not None:
             self._settle(earlier.id, code)
 
-    def _settle(self, call: int, refused: str | None) -> None:
+    def _signed(self, call: int, hash_: str) -> None:
+        """Commit which transaction pays; where that fails the wallet's records say."""
+        try:
+            self._journal.calls.mark_signed(call, hash_)
+        except JournalUnavailable as unavailable:
+            log.warning("transaction %s is not in the journal: %s", hash_, unavailable)
+
+    def _settle(self, call: int, refused: str | None, hash_: str | None = None) -> None:
         """Commit how it ended; where that fails it stays open, and the wallet's records say."""
         try:
             if refused is None:
-                self._journal.calls.mark_done(call, status=200, request_id=None)
+                self._journal.calls.mark_done(call, status=200, request_id=None, hash_=hash_)
             else:
-                self._journal.calls.mark_refused(call, code=refused)
+                self._journal.calls.mark_refused(call, code=refused, hash_=hash_)
         except JournalUnavailable as unavailable:
             log.warning("the end of payment %d is not in the journal: %s", call, unavailable)
 

@@ -20,9 +20,9 @@ from swapdesk.flows.dex.dex_plan import MOST_APPROVALS, MOST_STEPS, journaled_pl
 from swapdesk.flows.dex.dex_promise import promise_of
 from swapdesk.flows.dex.signature_kinds import PERMIT, signature_kind
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.dex_log import APPROVE, RESET
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.orders.swap_payment import APPROVE
 from swapdesk.flows.signing.dex_payment import DexPayment, NotAgreed, NotSignable, Pace
 from swapdesk.wallet.payload import ChainStep, TypedDataPayload
 from swapdesk.wallet.promise import Purpose
@@ -38,8 +38,6 @@ from swapdesk.wire.dex import (
 )
 from swapdesk.wire.encoding.codec import encode_json
 
-RESET = "reset"
-"""Steps of the journal: an approval, and one of nothing that some tokens need before it."""
 _NOTHING = "0" * 64
 """The amount of an approval is the last word of its data."""
 ATTEMPTS = 3

@@ -40,7 +40,7 @@ class PaidBefore(Exception):
 @dataclass(frozen=True)
 class JournaledCall:
     """One call. ``service_id`` is the order it created, when the answer named one, or the
-    order it paid."""
+    order it paid; ``hash`` the newest transaction that was signed for it."""
 
     id: int
     method: str
@@ -51,6 +51,7 @@ class JournaledCall:
     request_id: str | None
     code: str | None
     service_id: str | None
+    hash: str | None = None
 
     @property
     def pays(self) -> bool:
@@ -120,9 +121,18 @@ class CallLog:
         rows = self._file.read(_PAYMENT_OF, _payment_values(service_id))
         return _call_of(rows[0]) if rows else None
 
-    def mark_done(self, call_id: int, *, status: int, request_id: str | None) -> None:
-        """Commit that the call was answered."""
-        self._settle(call_id, StepState.ACKED, status, request_id, None)
+    def mark_signed(self, call_id: int, hash_: str) -> None:
+        """Commit the transaction that pays, before a byte of it leaves."""
+        with self._file.write() as db:
+            db.execute(
+                "UPDATE call SET hash = ?1 WHERE id = ?2 AND hash IS NOT ?1", (hash_, call_id)
+            )
+
+    def mark_done(
+        self, call_id: int, *, status: int, request_id: str | None, hash_: str | None = None
+    ) -> None:
+        """Commit that the call was answered; ``hash_`` of the transaction that paid."""
+        self._settle(call_id, StepState.ACKED, status, request_id, None, hash_)
 
     def mark_created(
         self, call_id: int, order: Order, *, status: int, request_id: str | None
@@ -137,10 +147,16 @@ class CallLog:
             self._orders.put(db, order, "create")
 
     def mark_refused(
-        self, call_id: int, *, code: str, status: int | None = None, request_id: str | None = None
+        self,
+        call_id: int,
+        *,
+        code: str,
+        status: int | None = None,
+        request_id: str | None = None,
+        hash_: str | None = None,
     ) -> None:
-        """Commit that nothing happened."""
-        self._settle(call_id, StepState.REFUSED, status, request_id, code)
+        """Commit that nothing happened; ``hash_`` of a transaction that paid nothing."""
+        self._settle(call_id, StepState.REFUSED, status, request_id, code, hash_)
 
     def mark_unknown(
         self, call_id: int, *, code: str, status: int | None = None, request_id: str | None = None
@@ -164,11 +180,13 @@ class CallLog:
         status: int | None,
         request_id: str | None,
         code: str | None,
+        hash_: str | None = None,
     ) -> None:
         with self._file.write() as db:
             db.execute(
-                "UPDATE call SET state = ?, status = ?, request_id = ?, code = ? WHERE id = ?",
-                (state, status, request_id, code, call_id),
+                "UPDATE call SET state = ?, status = ?, request_id = ?, code = ?,"
+                " hash = coalesce(?, hash) WHERE id = ?",
+                (state, status, request_id, code, hash_, call_id),
             )
 
 
@@ -219,4 +237,5 @@ def _call_of(row: sqlite3.Row) -> JournaledCall:
         request_id=row["request_id"],
         code=row["code"],
         service_id=row["service_id"],
+        hash=row["hash"],
     )

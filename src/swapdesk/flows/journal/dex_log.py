@@ -17,6 +17,10 @@ from swapdesk.flows.journal.journal_file import JournalFile, JournalUnavailable
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.wire.encoding.codec import rfc3339
 
+APPROVE, RESET, SWAP, CONFIRM = "approve", "reset", "swap", "confirm"
+"""Names of steps: an allowance, one of nothing that some tokens need before it, the order's
+transaction, the word of it to the service."""
+
 
 @dataclass(frozen=True)
 class SwapStep:

@@ -5,7 +5,8 @@ every order this desk knows, ``journal.swaps`` the steps of swaps on chains, ``j
 files of recipients and what became of every row, ``journal.bundles`` how their groups are paid,
 ``journal.payments`` which transactions of the wallet that takes,
 ``journal.withdrawals`` what came back from smart accounts, and ``journal.calls`` writing calls
-made without an intent. All live in one file, so that an order and the end of its intent are one
+made without an intent. ``journal.transactions`` reads out of all of them which transactions an
+order has. All live in one file, so that an order and the end of its intent are one
 commit.
 """
 
@@ -21,6 +22,7 @@ from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.intent_log import IntentLog
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.order_log import OrderLog
+from swapdesk.flows.journal.transaction_log import TransactionLog
 from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
 from swapdesk.flows.journal.withdrawal_log import WithdrawalLog
 
@@ -40,6 +42,7 @@ class Journal:
         self.payments = WalletPaymentLog(file, clock)
         self.withdrawals = WithdrawalLog(file, clock)
         self.calls = CallLog(file, clock, self.orders)
+        self.transactions = TransactionLog(file)
 
     @classmethod
     def open(cls, path: Path, clock: Clock) -> Journal:

@@ -19,6 +19,7 @@ from swapdesk.flows.intents.standing import (
 from swapdesk.flows.journal.folding import PINNED, contradicts, display_of, ended, fold
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
+from swapdesk.flows.journal.order_hashes import newly_linked_deposit
 from swapdesk.flows.journal.written_orders import WrittenOrders
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.encoding.numbers import plain
@@ -224,6 +225,7 @@ class OrderLog:
                     source,
                 ),
             )
+            self._keep_deposit(db, None, kept)
             return verdict
         reason = contradicts(known, order)
         if reason is not None:
@@ -235,7 +237,18 @@ class OrderLog:
             " intent_id = coalesce(intent_id, ?), seen_at = ?, source = ? WHERE service_id = ?",
             (raw, kept.display_status, int(ended), intent_id, now, source, order.service_id),
         )
+        self._keep_deposit(db, known, kept)
         return None
+
+    def _keep_deposit(self, db: sqlite3.Connection, known: Order | None, kept: Order) -> None:
+        """The transaction that the service names as the deposit's: its link is the payout's
+        later."""
+        told = newly_linked_deposit(known, kept)
+        if told is not None:
+            db.execute(
+                "INSERT OR REPLACE INTO told_deposit (service_id, hash) VALUES (?, ?)",
+                (kept.service_id, told),
+            )
 
     def _add_event(
         self, db: sqlite3.Connection, name: str, lean: str, now: str, source: Source

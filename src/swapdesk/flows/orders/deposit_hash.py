@@ -1,40 +1,43 @@
-"""The transaction of a deposit, as the link of its order names it.
-
-An order has no field for it, only ``hashUrl``, a transaction link that does not say of which
-transaction (spec: Order). By the template of the deposit's chain (spec: Chain, explorerUrl and
-hashUrl) it is that of the deposit, unless a payout on the same chain may be meant.
-"""
+"""Which transaction paid the deposit of an order: the one this desk sent, else the one the service
+named as that. Of no other transaction it is said."""
 
 from __future__ import annotations
 
-import re
-from urllib.parse import unquote
+from collections.abc import Sequence
 
-from swapdesk.flows.journal.folding import display_of
-from swapdesk.flows.orders.order_pair import payout_hash
-from swapdesk.wire.orders import DisplayStatus, Order
-from swapdesk.wire.tokens import Token
+from swapdesk.flows.journal.order_hashes import linked_deposit
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role
+from swapdesk.wire.orders import Order
 
-_HASH = re.compile(r"[0-9A-Za-z_+/=-]{16,120}")
-_PLACE = "{txHash}"
-_PAID_OUT = (DisplayStatus.SENDING_TO_RECEIVER, DisplayStatus.SWAP_COMPLETED)
+_PAYS = frozenset({Role.DEPOSIT, Role.BUNDLE})
 
 
-def deposit_hash(order: Order) -> str | None:
-    """The hash in the order's link; None where it is no link of the deposit's chain, or is or may
-    be that of a payout or a refund."""
-    template = _template(order.in_token)
-    if display_of(order) in _PAID_OUT and _template(order.out_token) in ("", template):
+def own_payment(made: Sequence[OrderTransaction]) -> OrderTransaction | None:
+    """What this desk sent to pay the deposit, unless it failed; None where it sent nothing."""
+    paid = (one for one in made[::-1] if one.own and one.role in _PAYS)
+    return next((one for one in paid if one.fate is not Fate.FAILED), None)
+
+
+def named_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
+    """What the service names as the deposit's transaction, or named before."""
+    named = (one.hash for one in made if one.fate is Fate.SEEN)
+    return next(named, None) or linked_deposit(order)
+
+
+def deposit_hash(order: Order, made: Sequence[OrderTransaction]) -> str | None:
+    """The hash of the transaction that paid the deposit, or was sent to."""
+    own = own_payment(made)
+    return own.hash if own is not None else named_deposit(order, made)
+
+
+def other_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
+    """What the service names where that is another transaction than this desk sent."""
+    own, named = own_payment(made), named_deposit(order, made)
+    if own is None or named is None or _folded(own.hash) == _folded(named):
         return None
-    before, found, after = template.partition(_PLACE)
-    link = order.hash_url or ""
-    if not found or not link.startswith(before) or not link.endswith(after):
-        return None
-    named = unquote(link[len(before) : len(link) - len(after)])
-    others = (payout_hash(order), order.refund_hash)
-    return named if _HASH.fullmatch(named) and named not in others else None
+    return named
 
 
-def _template(token: Token | None) -> str:
-    chain = token.chain_data if token is not None else None
-    return (chain.hash_url or chain.explorer_url or "") if chain is not None else ""
+def _folded(hash_: str) -> str:
+    """Hexadecimal is the same in any case, base58 is not."""
+    return hash_.lower() if hash_[:2] in ("0x", "0X") else hash_

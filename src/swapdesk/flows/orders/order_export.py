@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from difflib import get_close_matches
@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.journal.order_hashes import payout_hash
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Role
 from swapdesk.flows.notation import copied_amount, iso
 from swapdesk.flows.orders.deposit_hash import deposit_hash
 from swapdesk.flows.orders.order_account import kept_by_provider
-from swapdesk.flows.orders.order_pair import payout_hash
 from swapdesk.flows.orders.order_route import route_of
 from swapdesk.flows.orders.order_sentence import next_actor
-from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.own_payment import summarise_paid
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home, write_private
 from swapdesk.wire.encoding.codec import encode_json
@@ -41,14 +42,20 @@ class ExportForm(StrEnum):
     JSON = "json"
 
 
-def export_rows(orders: Iterable[TrackedOrder], now: datetime) -> list[dict[str, Any]]:
+Made = Mapping[str, Sequence[OrderTransaction]]
+"""The transactions of orders, by the id of each."""
+
+
+def export_rows(orders: Iterable[TrackedOrder], now: datetime, made: Made) -> list[dict[str, Any]]:
     """One flat row an order; amounts are Decimals, times are aware datetimes."""
-    return [_row(tracked, now) for tracked in orders]
+    return [_row(tracked, now, made.get(tracked.service_id, ())) for tracked in orders]
 
 
-def export_bytes(orders: Iterable[TrackedOrder], now: datetime, form: ExportForm) -> bytes:
+def export_bytes(
+    orders: Iterable[TrackedOrder], now: datetime, form: ExportForm, made: Made
+) -> bytes:
     """The whole file, UTF-8; a CSV has its heads also without any order."""
-    rows = export_rows(orders, now)
+    rows = export_rows(orders, now, made)
     if form is ExportForm.JSON:
         return encode_json({ROWS: rows, "total": len(rows), "at": now}) + b"\n"
     return _csv(rows)
@@ -111,8 +118,8 @@ def _write_whole(path: Path, content: bytes) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _row(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
-    order, intent, summary = tracked.order, tracked.intent, summarise(tracked, now)
+def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction]) -> dict[str, Any]:
+    order, intent, summary = tracked.order, tracked.intent, summarise_paid(tracked, now, made)
     sent, received = tracked.symbols
     hidden = tracked.withheld is not None
     return {
@@ -141,7 +148,9 @@ def _row(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
         "recipient": order.receiver_address,
         "recipientLabel": intent.recipient_label if intent is not None else None,
         "recipientMemo": order.receiver_tag,
-        "depositHash": deposit_hash(order),
+        "depositHash": deposit_hash(order, made),
+        "approveHash": _hashes(made, Role.RESET, Role.APPROVE),
+        "swapHash": _hashes(made, Role.SWAP),
         "payoutHash": payout_hash(order),
         "refundAddress": order.refund_address,
         "refundAmount": order.refund_amount,
@@ -154,6 +163,12 @@ def _row(tracked: TrackedOrder, now: datetime) -> dict[str, Any]:
         "seen": tracked.seen_at,
         "source": tracked.source,
     }
+
+
+def _hashes(made: Sequence[OrderTransaction], *roles: Role) -> str | None:
+    """Of several, one after the other; those that failed moved nothing."""
+    found = [one.hash for one in made if one.role in roles and one.fate is not Fate.FAILED]
+    return " ".join(found) or None
 
 
 def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
@@ -186,7 +201,7 @@ COLUMNS = (
     "provider", "fixed", "sendAmount", "sendSymbol", "sendChain", "sendUsd", "getAmount",
     "getSymbol", "getChain", "getUsd", "quotedGetAmount", "rerouted", "depositAddress",
     "depositMemo", "recipient", "recipientLabel", "recipientMemo", "depositHash",
-    "payoutHash",
+    "approveHash", "swapHash", "payoutHash",
     "refundAddress", "refundAmount", "refundKept", "refundChain", "refundHash", "money", "next",
     "withheld", "seen", "source",
 )  # fmt: skip

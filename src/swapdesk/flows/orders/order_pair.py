@@ -69,12 +69,6 @@ def get_label(outcome: Outcome, *, theirs: bool = False) -> str:
     return f"{'They' if theirs else 'You'} {verb}"
 
 
-def payout_hash(order: Order) -> str | None:
-    """Of the transaction that pays the recipient: a private order tells that of its second leg,
-    any other one that of its only leg (wire decisions: Order)."""
-    return order.out_transaction_out_hash or order.in_transaction_out_hash
-
-
 def send_label(order: Order, outcome: Outcome, *, doubted: bool = False) -> str:
     """``You send``, ``You sent``, ``You were to send``: only what arrived was sent. ``doubted``:
     what was asked for may not be what arrived."""

@@ -5,20 +5,25 @@ The tracker and the ``--plain`` form of the commands say the same (screens and c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import NOTHING, tracker_amount
 from swapdesk.flows.orders.order_account import deposit_doubted
 from swapdesk.flows.orders.order_pair import Outcome, unsaid
 from swapdesk.flows.orders.order_route import route_of
-from swapdesk.flows.orders.order_summary import OrderSummary, summarise
+from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.orders.own_payment import summarise_paid
 from swapdesk.flows.orders.payable_amount import amount_to_pay
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 
-def order_sentence(tracked: TrackedOrder, now: datetime) -> str:
-    """The order as one line to read aloud."""
-    order, summary = tracked.order, summarise(tracked, now)
+def order_sentence(
+    tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
+) -> str:
+    """The order as one line to read aloud; ``made`` are its transactions."""
+    order, summary = tracked.order, summarise_paid(tracked, now, made)
     state = summary.state
     sent, _ = tracked.symbols
     route = route_of(order)

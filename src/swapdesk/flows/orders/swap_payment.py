@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.dex_log import SwapStep
+from swapdesk.flows.journal.dex_log import APPROVE, CONFIRM, SWAP, SwapStep
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.wording import Level
 
-APPROVE, SWAP, CONFIRM = "approve", "swap", "confirm"
-"""Steps of the journal: an allowance, the order's transaction, the word of it to the service."""
 REVERTED = "FAILED"
 """The code of a transaction that was executed and failed."""
 QUOTE_AGAIN = "ask for new quotes"

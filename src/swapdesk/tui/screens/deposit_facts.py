@@ -11,6 +11,7 @@ from swapdesk.flows.creation.agreed_output import moved_output
 from swapdesk.flows.deposits.deposit_code import DepositCode
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_phase
 from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.order_hashes import payout_hash
 from swapdesk.flows.notation import (
     clock_time,
     countdown,
@@ -19,7 +20,7 @@ from swapdesk.flows.notation import (
     table_amount,
 )
 from swapdesk.flows.orders.order_account import refund_chain
-from swapdesk.flows.orders.order_pair import UNSAID, Outcome, get_label, payout_hash, unsaid
+from swapdesk.flows.orders.order_pair import UNSAID, Outcome, get_label, unsaid
 from swapdesk.flows.orders.order_route import route_of
 from swapdesk.flows.orders.order_state import OrderState
 from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from swapdesk.chain.addresses.explorers import transaction_link
 from swapdesk.chain.addresses.memos import memo_label
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import NO_ADDRESS_TEXT, Standing
 from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.journal.order_hashes import payout_hash
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import copied_amount, exact_amount, percent, tracker_amount
-from swapdesk.flows.orders.deposit_hash import deposit_hash
 from swapdesk.flows.orders.order_account import (
     deposit_doubted,
     kept_as_fee,
@@ -19,18 +20,24 @@ from swapdesk.flows.orders.order_account import (
     refund_chain,
 )
 from swapdesk.flows.orders.order_case import Case, deposit_arrived
-from swapdesk.flows.orders.order_pair import UNSAID, payout_hash, send_label
+from swapdesk.flows.orders.order_pair import UNSAID, send_label
 from swapdesk.flows.orders.order_route import route_of
 from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.orders.paid_place import PaidPlace, paid_place
 from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.memo_words import short_memo_label
+from swapdesk.tui.screens.order_transactions import (
+    below_hash,
+    link_facts,
+    transaction_facts,
+    transaction_page,
+)
 from swapdesk.tui.spans import Line, LineLike, Span, width_of
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.tui.widgets.order_table import pair_spans, sign_span
 from swapdesk.wire.orders import DisplayStatus, Order
-from swapdesk.wire.tokens import Token
 
 SHORT_STAGES = {
     "waiting": "wait",
@@ -42,7 +49,6 @@ SHORT_STAGES = {
     "sending": "send",
 }
 NAME_CELLS = 10
-SANDBOX_ONLY = "sandbox transaction, no explorer knows it"
 
 
 _HARD = (Standing.DIFFERS, Standing.CONTRADICTS)
@@ -104,15 +110,22 @@ def stage_names(tracked: TrackedOrder, summary: OrderSummary) -> tuple[list[str]
 
 
 def order_facts(
-    tracked: TrackedOrder, summary: OrderSummary, now: datetime, *, live: bool
+    tracked: TrackedOrder,
+    summary: OrderSummary,
+    now: datetime,
+    made: Sequence[OrderTransaction] = (),
+    *,
+    live: bool,
 ) -> list[Fact]:
     """Labels and values; ``copied`` of each is what the copy key takes.
 
-    ``live``: whether the chains are real, so that an explorer knows the transactions.
+    ``made``: the transactions of the order as the journal has them. ``live``: whether the chains
+    are real, so that an explorer knows the transactions.
     """
     order, intent = tracked.order, tracked.intent
     facts = [Fact("Order id", order.service_id, copy=order.service_id)]
-    facts += _deposit(tracked, summary)
+    facts += _deposit(tracked, summary, made)
+    facts += transaction_facts(order, made, live=live)
     facts += _payout(order, summary, live=live)
     if order.receiver_address is not None:
         label = intent.recipient_label if intent else None
@@ -121,7 +134,7 @@ def order_facts(
     facts += _refund(tracked, live=live)
     facts += _executed(tracked)
     facts += _private(order, intent)
-    facts += _link(order, live=live)
+    facts += link_facts(order, made, live=live)
     facts.append(Fact("Known for", _known_for(tracked, now)))
     return facts
 
@@ -130,7 +143,9 @@ def _bold(label: str | None) -> LineLike:
     return [Span(label, bold=True)] if label else ""
 
 
-def _deposit(tracked: TrackedOrder, summary: OrderSummary) -> list[Fact]:
+def _deposit(
+    tracked: TrackedOrder, summary: OrderSummary, made: Sequence[OrderTransaction]
+) -> list[Fact]:
     order, token, pay = tracked.order, token_to_pay(tracked), amount_to_pay(tracked)
     on = f"on {token.chain_name}" if token is not None else ""
     facts: list[Fact] = []
@@ -139,20 +154,30 @@ def _deposit(tracked: TrackedOrder, summary: OrderSummary) -> list[Fact]:
         facts.append(Fact("Send", amount, note=on, copy=copied_amount(pay.exact), bold=True))
     elif deposit_arrived(order) and order.in_amount is not None:
         facts += _sent(tracked, order.in_amount)
+    place = paid_place(tracked, made)
+    if place is not None:
+        return [*facts, *_paid(place, on)]
     if tracked.withheld is not None and not summary.ended:
         return [*facts, Fact("Deposit to", [Span("hidden, see above", "muted")])]
     if order.deposit_address is None:
         return facts
     waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
-    # An exchange that has the deposit was paid at this address: it is a fact, not an offer.
-    open_ = summary.payable or deposit_arrived(order)
-    if summary.level == "expired" or (waiting and not open_) or (summary.ended and not open_):
+    if not summary.payable and (summary.level == "expired" or waiting or summary.ended):
         why = "the order is closed" if summary.ended else "the deadline is over"
         closed = [Span(f"not shown: {why}, do not send to it", "muted")]
         return [*facts, Fact("Deposit to", closed)]
     facts.append(Fact("Deposit to", address=order.deposit_address, note=on))
     if order.deposit_tag:
         facts.append(Fact("Deposit memo", order.deposit_tag, copy=order.deposit_tag, bold=True))
+    return facts
+
+
+def _paid(place: PaidPlace, on: str) -> list[Fact]:
+    """Where the deposit went is a fact, not an offer."""
+    below = () if place.arrived else (place.warning,)
+    facts = [Fact("Went to", address=place.address, note=on, below=below, key="Deposit to")]
+    if place.memo:
+        facts.append(Fact("Memo sent", place.memo, copy=place.memo, key="Deposit memo"))
     return facts
 
 
@@ -179,26 +204,13 @@ def payout_memo(order: Order, intent: Intent | None) -> list[Fact]:
     return []
 
 
-def transaction_page(token: Token | None, transaction: str) -> str:
-    """The explorer's page by the pattern of the chain; empty when there is no safe one."""
-    chain = token.chain_data if token is not None else None
-    if chain is None:
-        return ""
-    return transaction_link(chain.hash_url or chain.explorer_url, transaction) or ""
-
-
-def _unknown(*, live: bool) -> tuple[str, ...]:
-    """What stands under a hash that no explorer has."""
-    return () if live else (SANDBOX_ONLY,)
-
-
 def _payout(order: Order, summary: OrderSummary, *, live: bool) -> list[Fact]:
     paid = payout_hash(order)
     chain = order.out_token.chain_data.name if order.out_token else ""
     if paid:
         note = f"on {chain}" if chain else ""
         link = transaction_page(order.out_token, paid) if live else ""
-        return [Fact("Payout tx", address=paid, note=note, link=link, below=_unknown(live=live))]
+        return [Fact("Payout tx", address=paid, note=note, link=link, below=below_hash(live=live))]
     waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
     if waiting or (summary.ended and summary.level != "done"):
         return []
@@ -230,7 +242,7 @@ def _refund(tracked: TrackedOrder, *, live: bool) -> list[Fact]:
         facts.append(Fact("Refunded", [Span(UNSAID, "muted")]))
     if order.refund_hash:
         page = transaction_page(order.in_token, order.refund_hash) if live else ""
-        below = _unknown(live=live)
+        below = below_hash(live=live)
         facts.append(Fact("Refund tx", address=order.refund_hash, link=page, below=below))
     else:
         facts.append(Fact("Refund tx", [Span("the service gives no hash", "muted")]))
@@ -264,26 +276,6 @@ def _private(order: Order, intent: Intent | None) -> list[Fact]:
         return []
     said = "asked for a private route, the service says one leg"
     return [Fact("Private", [Span(f"{REFUSED} ", "status-trouble"), Span(said)])]
-
-
-def _link(order: Order, *, live: bool) -> list[Fact]:
-    """A link as text: nothing opens it by itself (spec: Order, hashUrl).
-
-    In the sandbox no explorer has the transaction, so its page would be an empty one; the
-    facts of payout and refund say so beside their hashes.
-    """
-    link = order.hash_url
-    if not link or not link.startswith("https://"):
-        return []
-    if live:
-        return [Fact("Link", [Span(link, "muted")], copy=link, link=link)]
-    shown = (order.out_transaction_out_hash, order.in_transaction_out_hash, order.refund_hash)
-    if any(one in link for one in shown if one):
-        return []
-    paid = deposit_hash(order)
-    if paid is not None:
-        return [Fact("Deposit tx", address=paid, below=_unknown(live=live), key="Link")]
-    return [Fact("Deposit tx", [Span(SANDBOX_ONLY, "muted")], key="Link")]
 
 
 def _known_for(tracked: TrackedOrder, now: datetime) -> LineLike:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -14,7 +15,7 @@ from swapdesk.flows.notation import date
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_route import route_of
 from swapdesk.flows.orders.order_state import short_id
-from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.own_payment import summarise_paid
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.messages import OrdersRead
@@ -38,6 +39,7 @@ from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
 from swapdesk.tui.widgets.timeline import Timeline
 
 if TYPE_CHECKING:
+    from swapdesk.flows.journal.transaction_log import OrderTransaction
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.signing.signing_session import SigningSession
 
@@ -63,6 +65,7 @@ class OrderView(Page):
         self._reading = False
         self._paying = False
         self._legs: tuple[Leg, ...] = ()
+        self._made: tuple[OrderTransaction, ...] = ()
         self._legs_of: object = None
         self._said = TextRows(id="said")
         self._head = HeadLine(classes="known")
@@ -139,7 +142,8 @@ class OrderView(Page):
             self._show_unknown()
             return
         now = self.now()
-        summary = summarise(tracked, now)
+        self._look_into_journal(tracked, now)
+        summary = summarise_paid(tracked, now, self._made)
         self._said.display = False
         route = route_of(tracked.order)
         context = f"{tracked.service_id} · {route}"
@@ -154,7 +158,8 @@ class OrderView(Page):
         names, short = stage_names(tracked, summary)
         self._track.show(TrackState(stage_of(summary), names, short))
         self._show_legs(tracked)
-        self._facts.show(order_facts(tracked, summary, now, live=self.session.live))
+        facts = order_facts(tracked, summary, now, self._made, live=self.session.live)
+        self._facts.show(facts)
         next_ = summary.brief if self.app.size.width < NARROW else f"{summary.actor}: {summary.due}"
         signing = self.signing
         if signing is not None and signing.waits:
@@ -170,12 +175,16 @@ class OrderView(Page):
         step = f"{summary.word} {summary.payable}"
         self.step_is(step)
 
-    def _show_legs(self, tracked: TrackedOrder) -> None:
-        now = self.now()
+    def _look_into_journal(self, tracked: TrackedOrder, now: datetime) -> None:
+        """Once for every state of the order, and not for every second of it."""
         if self._legs_of is not tracked:
             self._legs_of = tracked
             seen = self.desk.journal.orders.events(self.service_id)
             self._legs = legs_of(tracked.order, seen, now)
+            self._made = self.desk.journal.transactions.of(self.service_id)
+
+    def _show_legs(self, tracked: TrackedOrder) -> None:
+        now = self.now()
         created = tracked.order.created
         away = created is not None and created.date() != now.date()
         zone = "UTC" if not away or created is None else f"UTC, {date(created, now)}"

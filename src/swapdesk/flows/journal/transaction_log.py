@@ -1,0 +1,164 @@
+"""The transactions of orders: what this desk sent for them, and the deposit the service named.
+
+Nothing is written here. A hash stands where its payment is journaled: with the call that pays a
+deposit (``call_log``), with the step of a swap on chains (``dex_log``), with the bundle of a group
+or its payment on Solana (``bundle_log``, ``wallet_payment_log``), and what the service named as
+the deposit with the order (``order_log``). An order's link tells only the newest of them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from swapdesk.flows.journal.bundle_records import BundleState, Paying
+from swapdesk.flows.journal.call_log import PAYMENT, WALLET_PAYMENT
+from swapdesk.flows.journal.dex_log import APPROVE, RESET, SWAP
+from swapdesk.flows.journal.journal_file import JournalFile
+from swapdesk.flows.journal.journal_records import StepState
+
+EXECUTED_IN_VAIN = "FAILED"
+"""The code of a transaction that was executed and failed. What was given up, replaced or lost
+moved nothing, and is none of the order's."""
+
+
+class Role(StrEnum):
+    """What a transaction did for its order."""
+
+    DEPOSIT = "deposit"
+    BUNDLE = "bundle"
+    """It paid the deposits of a whole group."""
+    APPROVE = APPROVE
+    RESET = RESET
+    """An approval of nothing, which some tokens need before another one."""
+    SWAP = SWAP
+
+
+class Fate(StrEnum):
+    SENT = "sent"
+    CONFIRMED = "confirmed"
+    FAILED = "failed"
+    SEEN = "seen"
+    """The service named it."""
+
+
+class Sender(StrEnum):
+    WALLET = "wallet"
+    FAUCET = "faucet"
+    BATCH = "batch"
+    SERVICE = "service"
+    """Not known: the service named it."""
+
+
+@dataclass(frozen=True)
+class OrderTransaction:
+    """``address`` is where a bundle paid the order's deposit; None where the order says it."""
+
+    role: Role
+    hash: str
+    fate: Fate
+    by: Sender
+    address: str | None = None
+
+    @property
+    def own(self) -> bool:
+        """Whether this desk sent it."""
+        return self.by is not Sender.SERVICE
+
+
+class TransactionLog:
+    """Reading raises JournalUnavailable."""
+
+    def __init__(self, file: JournalFile) -> None:
+        self._file = file
+
+    def of(self, service_id: str) -> tuple[OrderTransaction, ...]:
+        """Those of one order, by role and in the order in which they were begun; what the service
+        named is the last."""
+        return tuple(one for _, one in self._each(service_id))
+
+    def all(self) -> dict[str, tuple[OrderTransaction, ...]]:
+        """The same of every order that has any, by its id."""
+        found: dict[str, tuple[OrderTransaction, ...]] = {}
+        for service_id, one in self._each(None):
+            found[service_id] = (*found.get(service_id, ()), one)
+        return found
+
+    def _each(self, service_id: str | None) -> Iterator[tuple[str, OrderTransaction]]:
+        for row in self._rows(_STEPS, _OF_INTENT, service_id, APPROVE, RESET, SWAP):
+            if (fate := _fate(row)) is not None:
+                yield row["service_id"], _made(row, Role(row["name"]), fate, Sender.WALLET)
+        for row in self._rows(_BUNDLES, _OF_BUNDLE, service_id, "evm"):
+            fate = Fate.CONFIRMED if row["state"] == BundleState.CONFIRMED else Fate.FAILED
+            yield row["service_id"], _made(row, Role.BUNDLE, fate, Sender.BATCH, row["address"])
+        for row in self._rows(_PARTS, _OF_PART, service_id, Paying.PART):
+            if (fate := _fate(row)) is not None:
+                yield row["service_id"], _made(row, Role.DEPOSIT, fate, Sender.BATCH)
+        for row in self._rows(_CALLS, _OF_ORDER, service_id, PAYMENT, WALLET_PAYMENT):
+            if (fate := _fate(row)) is not None:
+                faucet = row["path"] == PAYMENT
+                by = Sender.FAUCET if faucet else Sender.WALLET
+                # A faucet answers when it has sent, and nobody here looks at the chain after it.
+                yield row["service_id"], _made(row, Role.DEPOSIT, Fate.SENT if faucet else fate, by)
+        for row in self._rows(_TOLD, _OF_ORDER, service_id):
+            yield row["service_id"], _made(row, Role.DEPOSIT, Fate.SEEN, Sender.SERVICE)
+
+    def _rows(
+        self, query: str, one: str, service_id: str | None, *values: str
+    ) -> list[sqlite3.Row]:
+        if service_id is None:
+            return self._file.read(query.format(one=""), values)
+        return self._file.read(query.format(one=one), (*values, service_id))
+
+
+def _made(
+    row: sqlite3.Row, role: Role, fate: Fate, by: Sender, address: str | None = None
+) -> OrderTransaction:
+    return OrderTransaction(role, row["hash"], fate, by, address)
+
+
+def _fate(row: sqlite3.Row) -> Fate | None:
+    state = StepState(row["state"])
+    if state is StepState.ACKED:
+        return Fate.CONFIRMED
+    if state is not StepState.REFUSED:
+        return Fate.SENT
+    return Fate.FAILED if row["code"] == EXECUTED_IN_VAIN else None
+
+
+_STEPS = """
+SELECT known_order.service_id, name, state, code, json_extract(result, '$.hash') AS hash
+FROM known_order JOIN step USING (intent_id)
+WHERE name IN (?, ?, ?) AND json_valid(result) AND json_extract(result, '$.hash') > '' {one}
+ORDER BY intent_id, seq
+"""
+_OF_INTENT = "AND known_order.service_id = ?"
+_BUNDLES = """
+SELECT json_extract(deposit.value, '$.service_id') AS service_id, bundle.state, tx_hash AS hash,
+  json_extract(deposit.value, '$.address') AS address
+FROM bundle, json_each(built, '$.items') AS item, json_each(item.value, '$.deposits') AS deposit
+WHERE tx_hash > '' AND json_extract(built, '$.kind') = ? {one}
+ORDER BY bundle.rowid
+"""
+_PARTS = """
+SELECT paid.value AS service_id, state, code, hash
+FROM bundle_payment, json_each(service_ids) AS paid
+WHERE hash > '' AND paying = ? {one}
+ORDER BY bundle_payment.rowid
+"""
+_GROUP = """
+AND (batch_id, group_number) IN
+  (SELECT batch_id, group_number FROM batch_row WHERE batch_row.service_id = ?2)
+"""
+"""Of all bundles only those of the order's group are looked through."""
+_OF_BUNDLE = f"{_GROUP} AND json_extract(deposit.value, '$.service_id') = ?2"
+_OF_PART = f"{_GROUP} AND paid.value = ?2"
+_CALLS = """
+SELECT service_id, path, state, code, hash FROM call
+WHERE hash > '' AND service_id > '' AND path IN (?, ?) {one}
+ORDER BY id
+"""
+_OF_ORDER = "AND service_id = ?"
+_TOLD = "SELECT service_id, hash FROM told_deposit WHERE hash > '' {one}"
