@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Context, Decimal
 from typing import Any
@@ -127,6 +128,19 @@ def test_a_markup_is_inside_what_is_paid_out() -> None:
     assert step(points, "Partner markup").word == "50 bp"
     unsaid = step(explained(quote(1, "14.5")), "Partner markup")
     assert (unsaid.word, unsaid.known) == ("?", Known.UNKNOWN)
+
+
+def test_the_middle_of_a_private_route_is_named_where_it_was_pinned_and_else_not_told() -> None:
+    private = quote(1, "14.4", type="private")
+    pinned = step(explained(private, wish=replace(WISH, use_xmr=True)), "Middle")
+    assert (pinned.word, pinned.known, pinned.part) == ("XMR", Known.YOU, Part.SEND)
+    assert pinned.how == "the legs meet on Monero"
+    for wish in (WISH, replace(WISH, use_xmr=False)):
+        chosen = step(explained(private, wish=wish), "Middle")
+        assert (chosen.word, chosen.known, chosen.amount) == ("not told", Known.UNKNOWN, None)
+        assert chosen.how == "the service chooses where the legs meet"
+    direct = explained(quote(1, "14.5"), wish=replace(WISH, use_xmr=True))
+    assert "Middle" not in [one.label for one in direct.steps]
 
 
 def test_in_reverse_the_service_says_what_is_sent() -> None:

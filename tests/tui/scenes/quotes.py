@@ -71,6 +71,19 @@ async def waterfall(run: DeskRun) -> None:
     await run.see("Provider pays out")
 
 
+@scene("waterfall-private", prepare=on_chain, fed=False)
+async def private_waterfall(run: DeskRun) -> None:
+    """Two legs, of which the quote does not say where they meet."""
+    await run.to_quotes()
+    await run.press("e")
+    await run.see("Provider pays out")
+    for _ in range(20):
+        if "Middle" in run.text:
+            break
+        await run.press("]")
+    await run.see("the service chooses")
+
+
 @scene("quotes-fixed-too", prepare=fixed_rates, fed=False)
 async def fixed_too(run: DeskRun) -> None:
     await run.to_quotes()

@@ -107,6 +107,7 @@ def waterfall(board: QuoteBoard, row: RankedQuote) -> Waterfall:
     gap = ROUGH.multiply(ROUGH.divide(away, out), _HUNDRED) if out > 0 else None
     steps = [
         _sends(board, row),
+        *_middle(board, quote),
         paid,
         fee,
         _markup(quote),
@@ -149,6 +150,17 @@ def _sends(board: QuoteBoard, row: RankedQuote) -> Step:
         how = usd(value) if price is None else f"{usd(value)} at {usd(price)}"
     known = Known.SERVICE if board.wish.receive else Known.YOU
     return Step("You send", how, known, Part.SEND, amount, Unit.SOLD)
+
+
+def _middle(board: QuoteBoard, quote: Quote) -> list[Step]:
+    """Where the two legs of a private route meet. No quote names it (spec: Quote); it is known
+    where the hop was pinned (spec: XMR bridge flag)."""
+    if quote.type != RouteType.PRIVATE:
+        return []
+    if board.wish.use_xmr is True:
+        return [Step("Middle", "the legs meet on Monero", Known.YOU, Part.SEND, word="XMR")]
+    how = "the service chooses where the legs meet"
+    return [Step("Middle", how, Known.UNKNOWN, Part.SEND, word="not told")]
 
 
 def _fee(quote: Quote) -> Step:
