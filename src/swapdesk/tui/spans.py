@@ -156,7 +156,8 @@ def joined(parts: Iterable[LineLike], gap: str = "   ") -> Line:
 
 
 def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
-    """Words in rows of at most ``width`` cells; a word longer than a row is broken.
+    """Words in rows of at most ``width`` cells; a word longer than a row is broken, behind a
+    comma or a parenthesis where it has one.
 
     Rows after the first begin ``indent`` cells further right.
     """
@@ -165,7 +166,7 @@ def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
     room = max(1, width - indent)
     for span in line_of(content):
         for word in _WORD.findall(span.text):
-            parts = chop_cells(word, room) if cell_len(word) > room else [word]
+            parts = _broken(word, room) if cell_len(word) > room else [word]
             for part in parts:
                 if used and used + cell_len(part) > width:
                     if part == " " * len(part):
@@ -181,4 +182,17 @@ def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:
     return rows
 
 
+def _broken(word: str, room: int) -> list[str]:
+    """Parts of at most ``room`` cells. The types in ``f(uint256,address[])`` stay whole as far as
+    each has room."""
+    rows: list[str] = [""]
+    for piece in _PIECE.findall(word):
+        for part in chop_cells(piece, room) if cell_len(piece) > room else [piece]:
+            if cell_len(rows[-1]) + cell_len(part) > room:
+                rows.append("")
+            rows[-1] += part
+    return rows
+
+
 _WORD = re.compile(r" +|[^ ]+")
+_PIECE = re.compile(r"[^,(]*[,(]|[^,(]+")
