@@ -14,7 +14,8 @@ from rich.cells import cell_len
 from flows.orders import NOW, order
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.end_bell import LONGEST, EndBell, Notify, terminal_notice
-from swapdesk.tui.privacy import DOTS, masked, masked_text
+from swapdesk.tui.even_masks import DOTS
+from swapdesk.tui.privacy import masked, masked_text
 from swapdesk.tui.spans import Span, plain_text
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
 from swapdesk.wire.orders import DisplayStatus, Order
@@ -32,6 +33,9 @@ AMOUNTS = (
     re.compile(rf"(?<![\w.:#/])\d+ +({'|'.join(SYMBOLS)})\b"),
 )
 
+MASK_OF_OTHER_WIDTH = re.compile(r"(?<![•\w] )(?<![•\w])(•|••|•{5,11}|•{13,15})(?![•\w]| •)")
+"""Dots that stand neither for an amount nor for groups or the middle of an address."""
+
 
 def known(word: str) -> bool:
     return word.upper() in SYMBOLS
@@ -39,9 +43,14 @@ def known(word: str) -> bool:
 
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
 def test_no_screen_keeps_a_digit_of_an_amount(path: Path) -> None:
-    for row in path.read_text(encoding="utf-8").splitlines():
-        hidden = masked_text(row, known)
-        assert cell_len(hidden) == cell_len(row), row
+    rows = path.read_text(encoding="utf-8").splitlines()
+    width = max(map(cell_len, rows))
+    for row in rows:
+        free = width - cell_len(row)
+        hidden = masked_text(row, known, free)
+        assert cell_len(row) <= cell_len(hidden) <= width, row
+        # A field of a pass phrase has its own dots.
+        assert "•" in row or not MASK_OF_OTHER_WIDTH.search(hidden), hidden
         for amount in AMOUNTS:
             assert not amount.search(hidden), (amount.pattern, row, hidden)
 
@@ -54,26 +63,26 @@ def test_there_are_amounts_to_hide() -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("Send 2,500 XRP before 14:34:28", "Send   ••• XRP before 14:34:28"),
-        ("0.5 BTC → 14.524108 ETH", "••• BTC →       ••• ETH"),
-        ("≈ $48,210.00 · −0.43%", "≈        ••• · −0.43%"),
-        ("Copied amount 2500. Compare", "Copied amount  •••. Compare"),
-        ("GET /quotes?amount=2500&from=x", "GET /quotes?amount= •••&from=x"),
-        ("-q amount=25 -q from=x", "-q amount=•• -q from=x"),
-        ('-d {"amount":2500,"to":"x"}', '-d {"amount": •••,"to":"x"}'),
-        ("inAmount 2500 to 2600", "inAmount  ••• to  •••"),
-        ("takes 20 to 5000 XRP, 20–5000 XRP", "takes •• to  ••• XRP, ••– ••• XRP"),
+        ("Send 2,500 XRP before 14:34:28", "Send ••• XRP before 14:34:28  "),
+        ("0.5 BTC → 14.524108 ETH", "••• BTC → ••• ETH      "),
+        ("≈ $48,210.00 · −0.43%", "≈ ••• · −0.43%       "),
+        ("Copied amount 2500. Compare", "Copied amount •••. Compare "),
+        ("GET /quotes?amount=2500&from=x", "GET /quotes?amount=•••&from=x "),
+        ("-q amount=25 -q from=x", "-q amount=••• -q from=x"),
+        ('-d {"amount":2500,"to":"x"}', '-d {"amount":•••,"to":"x"} '),
+        ("inAmount 2500 to 2600", "inAmount ••• to •••  "),
+        ("takes 20 to 5000 XRP, 20–5000 XRP", "takes ••• to ••• XRP, •••–••• XRP"),
         ("Order 3 of 20 to ETH", "Order 3 of 20 to ETH"),
         ("quotes 50 of 500 left · 37m", "quotes 50 of 500 left · 37m"),
         ("19m of ~27m, 2 conf, Mon 17 Nov", "19m of ~27m, 2 conf, Mon 17 Nov"),
-        ("2 ETH arrived", "• ETH arrived"),
-        ("40 sol usdc", "•• sol usdc"),
-        ("$61.8B", "   •••"),
-        ("returns $41,311.87: −0.25%", "returns        •••: −0.25%"),
-        ("1.000,50 and 1,2345.5 and 3,4", "     ••• and      ••• and 3,4"),
+        ("2 ETH arrived", "••• ETH arrived"),
+        ("40 sol usdc", "••• sol usdc"),
+        ("$61.8B", "•••   "),
+        ("returns $41,311.87: −0.25%", "returns •••: −0.25%       "),
+        ("1.000,50 and 1,2345.5 and 3,4", "••• and ••• and 3,4          "),
         ("http://127.0.0.1:8080 at 14:02", "http://127.0.0.1:8080 at 14:02"),
         ("stage 1 of 5, rank 7", "stage 1 of 5, rank 7"),
-        ('  "inAmount": 2500,', '  "inAmount":  •••,'),
+        ('  "inAmount": 2500,', '  "inAmount": •••, '),
         ("0x 3C44 CdDd B6a9 00fa 2b58", "0x 3C44 •••• •••• •••• 2b58"),
         ("rEb8 TK3g Bgk5 uaLh 9", "rEb8 •••• •••• •••• 9"),
         ("what will have been sent", "what will have been sent"),
@@ -81,7 +90,35 @@ def test_there_are_amounts_to_hide() -> None:
     ],
 )
 def test_what_is_hidden_and_what_stays(text: str, shown: str) -> None:
-    assert masked_text(text, known) == shown
+    assert masked_text(text, known, room=4) == shown
+
+
+@pytest.mark.parametrize("digits", ["2", "25", "250", "2,500", "2,500.125"])
+def test_no_mask_and_no_gap_tells_how_many_digits_there_were(digits: str) -> None:
+    """In a sentence, in a column of numbers, and as the amount of a signature."""
+    said = f"Send {digits} XRP to @bob".ljust(40) + "standard"
+    assert masked_text(said, known) == "Send ••• XRP to @bob".ljust(40) + "standard"
+    column = "net" + digits.rjust(20) + " XRP   ~14m"
+    assert masked_text(column, known) == "net" + DOTS.rjust(20) + " XRP   ~14m"
+    moved = [Span("USDC "), Span(f"+{digits}", amount=True), Span("     "), Span("nothing else")]
+    assert plain_text(masked(moved, room=9)).startswith("USDC ••• ")
+
+
+def test_a_full_row_gives_up_its_end_and_not_the_width_of_a_mask() -> None:
+    assert masked_text("takes 2 ETH", known) == "takes •••…"
+    assert masked_text("takes 2 ETH", known, room=2) == "takes ••• ETH"
+
+
+def test_every_word_keeps_its_role() -> None:
+    line = [Span("2 ", "muted"), Span("ETH"), Span("    "), Span("0.5", "best-quote"), Span(" BTC")]
+    shown = masked(line, known)
+    assert [(span.text, span.role) for span in shown] == [
+        ("••• ", "muted"),
+        ("ETH", "foreground"),
+        ("  ", "foreground"),
+        ("•••", "best-quote"),
+        (" BTC", "foreground"),
+    ]
 
 
 def test_a_column_of_amounts_is_hidden_without_a_symbol() -> None:
@@ -103,9 +140,11 @@ def test_where_a_number_stood_in_its_column_does_not_tell_its_size() -> None:
 
 
 @given(st.text(max_size=60))
-def test_a_hidden_line_is_as_wide(text: str) -> None:
+def test_a_hidden_line_keeps_to_its_room(text: str) -> None:
     line = [Span(text[:20], "muted"), Span(text[20:])]
-    assert len(plain_text(masked(line, known))) == len(plain_text(line))
+    size = cell_len(plain_text(line))
+    assert cell_len(plain_text(masked(line, known))) <= size
+    assert size <= cell_len(plain_text(masked(line, known, 2 * 60))) <= size + 2 * 60
 
 
 async def test_f9_hides_and_shows_in_place(market: Market) -> None:

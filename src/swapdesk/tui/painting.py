@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.privacy import masked, unknown
-from swapdesk.tui.spans import Line, ascii_line
+from swapdesk.tui.spans import Line, ascii_line, width_of
 
 CURSOR_ROLE = "text-cursor"
 """The cell under a text cursor: background on accent."""
@@ -46,7 +46,8 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
     """Exactly ``width`` cells. Neighbours of one style are one segment; spaces take part in the
     segment before them, because every change of style costs about 40 bytes; but not in a link."""
     if getattr(app, "hides_amounts", False):
-        line = masked(line, getattr(app, "known_symbol", unknown))
+        room = max(0, width - width_of(line))
+        line = masked(line, getattr(app, "known_symbol", unknown), room)
     if getattr(app, "glyph_set", GlyphSet.UNICODE) is GlyphSet.ASCII:
         line = ascii_line(line)
     stroke = Stroke(app, base)

@@ -1,6 +1,6 @@
 """Amounts as ``•••`` and addresses by their first and last group, at the last step before the
-cells are painted: no screen can forget it, nothing moves, and nothing that is copied, stored
-or sent is touched.
+cells are painted: no screen can forget it, columns stay where they are, and nothing that is
+copied, stored or sent is touched.
 
 A number counts as an amount when it has a fraction, a currency sign, thousands, a column of
 amounts around it, or a symbol behind it. Times, ages, counts, percentages and ids stay.
@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from swapdesk.tui.spans import Line, Span, plain_text
+from swapdesk.tui.even_masks import DOTS, HIDDEN, Edit, even
+from swapdesk.tui.spans import Line, Span, cut, plain_text, width_of
 
-DOTS = "•••"
 DOT = "•"
 
 _NUMBER = re.compile(
@@ -48,37 +48,59 @@ def unknown(word: str) -> bool:
     return False
 
 
-def masked(line: Line, known: Known = unknown) -> Line:
-    """The line with its amounts and addresses hidden, cell for cell as wide."""
+def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
+    """The line with its amounts and addresses hidden, as wide as before where it has a gap; where
+    it has none it takes of the ``room`` cells behind it, and without that its end is cut."""
     text = plain_text(line)
-    hidden = masked_text(text, known)
-    if hidden == text and not any(span.amount for span in line):
+    hidden = _hidden(text, known)
+    whole = [span for span in line if span.amount]
+    if hidden == text and not whole:
         return line
-    shown: Line = []
-    at = 0
-    for span in line:
-        end = at + len(span.text)
-        part = _whole(span.text) if span.amount else hidden[at:end]
-        shown.append(Span(part, span.role, span.bold))
-        at = end
-    return shown
+    if whole:
+        hidden = _with_cells(line, hidden)
+    shown = _applied(line, hidden, even(text, hidden))
+    return cut(shown, width_of(text) + room)
 
 
-def masked_text(text: str, known: Known = unknown) -> str:
-    """As :func:`masked`, of plain text; every replacement is as long as what it replaces."""
+def masked_text(text: str, known: Known = unknown, room: int = 0) -> str:
+    """As :func:`masked`, of plain text."""
+    return plain_text(masked([Span(text)], known, room))
+
+
+def _hidden(text: str, known: Known) -> str:
+    """As long, each amount as so many ``HIDDEN``, addresses by their ends."""
     if not any(char.isdigit() for char in text) and len(text) < 25:
         return text
-    text = _JSON_AMOUNT.sub(lambda m: m[0][: m.start(1) - m.start()] + _dots(len(m[1])), text)
+    text = _JSON_AMOUNT.sub(lambda m: m[0][: m.start(1) - m.start()] + HIDDEN * len(m[1]), text)
     text = _NAMED_AMOUNT.sub(_named_amount, text)
     text = _GROUPS.sub(_address, text)
     text = _LONG.sub(lambda m: m[0][:KEPT] + DOT * (len(m[0]) - 2 * KEPT) + m[0][-KEPT:], text)
     return _NUMBER.sub(lambda match: _amount(match, known), text)
 
 
+def _applied(line: Line, hidden: str, edits: list[Edit]) -> Line:
+    """Each edit belongs to the span in which it begins."""
+    shown: Line = []
+    at, next_edit, done = 0, 0, 0
+    for place, span in enumerate(line):
+        end, parts = at + len(span.text), []
+        last = place == len(line) - 1
+        begin = max(at, done)
+        while next_edit < len(edits) and (edits[next_edit].begin < end or last):
+            edit = edits[next_edit]
+            parts += [hidden[begin : edit.begin], edit.text]
+            begin = done = edit.end
+            next_edit += 1
+        parts.append(hidden[begin:end])
+        shown.append(Span("".join(parts), span.role, span.bold))
+        at = end
+    return shown
+
+
 def _amount(match: re.Match[str], known: Known) -> str:
     sign, digits, unit = match["sign"], match["digits"], match["unit"]
     if "$" in sign or unit or _has_fraction(digits) or _symbol_follows(match, known):
-        return _dots(len(match[0]))
+        return HIDDEN * len(match[0])
     return match[0]
 
 
@@ -94,7 +116,7 @@ def _named_amount(match: re.Match[str]) -> str:
     for group in (1, 2):
         if match[group] is not None:
             begin, end = (at - match.start() for at in match.span(group))
-            text = text[:begin] + _dots(end - begin) + text[end:]
+            text = text[:begin] + HIDDEN * (end - begin) + text[end:]
     return text
 
 
@@ -117,13 +139,17 @@ def _address(match: re.Match[str]) -> str:
     return " ".join([*groups[: prefix + 1], *middle, groups[-1]])
 
 
-def _whole(text: str) -> str:
-    """A cell of a column of amounts: where the number stood in it would tell its size."""
-    if not any(char.isdigit() for char in text):
-        return text
-    return _dots(len(text))
-
-
-def _dots(size: int) -> str:
-    """As many cells, without telling how many digits there were."""
-    return DOT * size if size <= len(DOTS) else DOTS.rjust(size)
+def _with_cells(line: Line, hidden: str) -> str:
+    """The cells of columns of amounts hidden as a whole: where the number stood in one would tell
+    its size. A number of a sentence is one of its words."""
+    at = 0
+    for span in line:
+        end = at + len(span.text)
+        if span.amount and any(char.isdigit() for char in span.text):
+            word = at > 1 and hidden[at - 1] == " " and hidden[at - 2] != " "
+            size = end - at
+            column = size > len(DOTS) and (span.text != span.text.strip() or not word)
+            dots = DOTS.rjust(size) if column else HIDDEN * size
+            hidden = hidden[:at] + dots + hidden[end:]
+        at = end
+    return hidden
