@@ -7,7 +7,6 @@ left is given up when the order may no longer be paid, and nothing is signed a s
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,7 +16,8 @@ from swapdesk.clock import Clock
 from swapdesk.flows.deposits.deposit_promise import NotPayable, check_payable, deposit_promise
 from swapdesk.flows.deposits.deposit_transfer import DepositTransfer
 from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, Funded, not_payable
-from swapdesk.flows.journal.call_log import WALLET_PAYMENT, JournaledCall, PaidBefore
+from swapdesk.flows.deposits.payment_entry import PaymentEntry, settled
+from swapdesk.flows.journal.call_log import JournaledCall, PaidBefore
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import StepState
@@ -39,9 +39,6 @@ from swapdesk.wallet.transactions import (
     SignedTransaction,
     TransactionState,
 )
-from swapdesk.wire.encoding.codec import encode_json
-
-log = logging.getLogger(__name__)
 
 LEAST_LEFT = timedelta(seconds=30)
 """Nothing leaves for an order that waits no longer than this."""
@@ -107,12 +104,12 @@ class WalletFunding:
             earlier = self._journal.calls.payment_of(tracked.service_id)
             kept = await self.kept(tracked)
             done = kept is not None and kept.state is TransactionState.SUCCEEDED
-            if kept is not None and done and earlier is not None and _settled(earlier):
+            if kept is not None and done and earlier is not None and settled(earlier):
                 return NotPaid("PAID_BEFORE", _said(earlier), kept.hash)
             if kept is not None:
-                call = self._noted(tracked, earlier, account.address)
-                return await self._followed(tracked, kept, call)
-            if earlier is not None and (not earlier.by_wallet or _settled(earlier)):
+                entry = self._noted(tracked, earlier, account.address)
+                return await self._followed(tracked, kept, entry)
+            if earlier is not None and (not earlier.by_wallet or settled(earlier)):
                 return NotPaid("PAID_BEFORE", _said(earlier))
             if await self._taken_back(tracked):
                 self._free(earlier, TAKEN_BACK)
@@ -140,12 +137,15 @@ class WalletFunding:
         signed = await self._client.transactions(tracked.intent.id)
         return any(one.purpose is Purpose.CANCEL and one.state in EXECUTED for one in signed)
 
-    def _noted(self, tracked: TrackedOrder, earlier: JournaledCall | None, account: str) -> int:
-        """The entry of the payment in the journal, made now where there is none."""
+    def _noted(
+        self, tracked: TrackedOrder, earlier: JournaledCall | None, account: str
+    ) -> PaymentEntry:
+        return PaymentEntry.noted(self._journal.calls, tracked.service_id, earlier, account)
+
+    def _free(self, earlier: JournaledCall | None, code: str) -> None:
+        """What was begun and never signed is over."""
         if earlier is not None:
-            return earlier.id
-        body = encode_json({"serviceId": tracked.service_id, "account": account})
-        return self._journal.calls.add_payment(tracked.service_id, body, path=WALLET_PAYMENT)
+            PaymentEntry(self._journal.calls, earlier.id).refused(code)
 
     # Signing
 
@@ -166,7 +166,7 @@ class WalletFunding:
         except NotPayable as error:
             self._free(earlier, "NOT_PAYABLE")
             return NotPaid("NOT_PAYABLE", str(error))
-        call = self._noted(tracked, earlier, account.address)
+        entry = self._noted(tracked, earlier, account.address)
         transfer = DepositTransfer(
             self._client,
             self._journal,
@@ -180,20 +180,20 @@ class WalletFunding:
         try:
             signed = await transfer.signed()
         except NotAgreed as said_no:
-            self._settle(call, said_no.code)
+            entry.refused(said_no.code)
             return NotPaid(said_no.code, str(said_no))
         except NotSignable as refused:
             code = refused.findings[0].code if refused.findings else "GATE"
-            self._settle(call, code)
+            entry.refused(code)
             words = " ".join(f"{one.words} Rule {one.code}." for one in refused.findings)
             return NotPaid("GATE", words)
         except AgentGone as gone:
             return PaymentOpen("AGENT_GONE", gone.words)
         except Refused as refused:
             if earlier is None or refused.code not in _TAKEN:
-                self._settle(call, refused.code.upper())
+                entry.refused(refused.code.upper())
             raise
-        return await self._followed(tracked, signed, call)
+        return await self._followed(tracked, signed, entry)
 
     def _refusal(self, tracked: TrackedOrder) -> str | None:
         """Why the order must not be paid now, as it stands now."""
@@ -220,12 +220,12 @@ class WalletFunding:
     # Following
 
     async def _followed(
-        self, tracked: TrackedOrder, signed: SignedTransaction, call: int
+        self, tracked: TrackedOrder, signed: SignedTransaction, entry: PaymentEntry
     ) -> FundingOutcome:
         """Send the bytes while the order waits for them, and wait for their end."""
         ends, problem = self._clock.monotonic() + self._pace.patience, signed.problem
         hash_ = signed.hash
-        self._signed(call, hash_)
+        entry.signed(hash_)
         self._watch.seen(signed)
         while True:
             try:
@@ -251,10 +251,10 @@ class WalletFunding:
                     return PaymentOpen("NOT_SENT", error.words, hash_)
                 problem = error.words
             if signed.state is TransactionState.SUCCEEDED:
-                self._settle(call, None, signed.hash)
+                entry.paid(signed.hash)
                 return Funded(signed.hash)
             if signed.state in FINAL:
-                return self._unpaid(tracked, signed, call)
+                return self._unpaid(tracked, signed, entry)
             if self._clock.monotonic() >= ends:
                 return PaymentOpen("ON_ITS_WAY", problem or "It is not confirmed yet.", hash_)
             await self._clock.sleep(self._pace.look)
@@ -269,42 +269,16 @@ class WalletFunding:
                 raise
             return signed
 
-    def _unpaid(self, tracked: TrackedOrder, signed: SignedTransaction, call: int) -> NotPaid:
-        self._settle(call, signed.state.value.upper(), signed.hash)
+    def _unpaid(
+        self, tracked: TrackedOrder, signed: SignedTransaction, entry: PaymentEntry
+    ) -> NotPaid:
+        entry.refused(signed.state.value.upper(), signed.hash)
         if signed.state is TransactionState.ABANDONED:
             reason = self._refusal(tracked) or "It was given up."
             return NotPaid("NOT_PAYABLE", f"{reason} The signed transfer never left.")
         gas = signed.hash if signed.state is TransactionState.FAILED else None
         reason = f"The transaction {signed.hash} is {signed.state.value} and paid nothing."
         return NotPaid(signed.state.value.upper(), reason, gas)
-
-    # The journal
-
-    def _free(self, earlier: JournaledCall | None, code: str) -> None:
-        """What was begun and never signed is over."""
-        if earlier is not None:
-            self._settle(earlier.id, code)
-
-    def _signed(self, call: int, hash_: str) -> None:
-        """Commit which transaction pays; where that fails the wallet's records say."""
-        try:
-            self._journal.calls.mark_signed(call, hash_)
-        except JournalUnavailable as unavailable:
-            log.warning("transaction %s is not in the journal: %s", hash_, unavailable)
-
-    def _settle(self, call: int, refused: str | None, hash_: str | None = None) -> None:
-        """Commit how it ended; where that fails it stays open, and the wallet's records say."""
-        try:
-            if refused is None:
-                self._journal.calls.mark_done(call, status=200, request_id=None, hash_=hash_)
-            else:
-                self._journal.calls.mark_refused(call, code=refused, hash_=hash_)
-        except JournalUnavailable as unavailable:
-            log.warning("the end of payment %d is not in the journal: %s", call, unavailable)
-
-
-def _settled(call: JournaledCall) -> bool:
-    return call.state not in (StepState.SENT, StepState.UNKNOWN)
 
 
 def _said(call: JournaledCall) -> str:

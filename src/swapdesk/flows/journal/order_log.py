@@ -20,15 +20,12 @@ from swapdesk.flows.journal.folding import PINNED, contradicts, display_of, ende
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
 from swapdesk.flows.journal.order_hashes import newly_linked_deposit
+from swapdesk.flows.journal.seen_states import SeenStates
 from swapdesk.flows.journal.written_orders import WrittenOrders
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import DisplayStatus, Order
 
-FIRST_EVENTS = 20
-NEWEST_EVENTS = 180
-"""States kept of one order; those between the first and the newest go."""
-_SLACK = 20
 _LOAD = 100
 
 
@@ -39,7 +36,7 @@ class OrderLog:
         self._file = file
         self._clock = clock
         self._written = WrittenOrders(file)
-        self._events: dict[str, int] = {}
+        self._seen = SeenStates(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
         """Commit newest states, each with whether its end was confirmed, in one transaction."""
@@ -146,24 +143,11 @@ class OrderLog:
 
     def events(self, service_id: str) -> list[tuple[datetime, str, Order]]:
         """Every different state seen of an order: when, from where, and the order then."""
-        return [
-            (
-                datetime.fromisoformat(row["at"]),
-                row["source"],
-                decode(Order, row["raw"].encode(), side="client"),
-            )
-            for row in self._file.read(
-                "SELECT at, source, raw FROM event WHERE service_id = ? ORDER BY id", (service_id,)
-            )
-        ]
+        return self._seen.of(service_id)
 
     def latest(self, count: int) -> list[tuple[datetime, Order]]:
         """The newest states seen of any order, newest first, each with its time."""
-        rows = self._file.read("SELECT at, raw FROM event ORDER BY id DESC LIMIT ?", (count,))
-        return [
-            (datetime.fromisoformat(row["at"]), decode(Order, row["raw"].encode(), side="client"))
-            for row in rows
-        ]
+        return self._seen.latest(count)
 
     def put(
         self,
@@ -200,7 +184,7 @@ class OrderLog:
         now = rfc3339(self._clock.now())
         known = self._written.last(db, order.service_id)
         if known is None or _differs(known, order):
-            self._add_event(db, order.service_id, lean, now, source)
+            self._seen.add(db, order.service_id, lean, now, source)
         kept = order if known is None else _kept(known, order)
         if kept == order:
             # The tracker holds this one, so that there are not two of each.
@@ -249,31 +233,6 @@ class OrderLog:
                 "INSERT OR REPLACE INTO told_deposit (service_id, hash) VALUES (?, ?)",
                 (kept.service_id, told),
             )
-
-    def _add_event(
-        self, db: sqlite3.Connection, name: str, lean: str, now: str, source: Source
-    ) -> None:
-        db.execute(
-            "INSERT INTO event (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
-            (name, now, source, lean),
-        )
-        count = self._events.get(name)
-        if count is None:
-            (count,) = db.execute(
-                "SELECT count(*) FROM event WHERE service_id = ?", (name,)
-            ).fetchone()
-        else:
-            count += 1
-        if count > FIRST_EVENTS + NEWEST_EVENTS + _SLACK:
-            db.execute(
-                "DELETE FROM event WHERE service_id = ?1"
-                " AND id NOT IN (SELECT id FROM event WHERE service_id = ?1 ORDER BY id LIMIT ?2)"
-                " AND id NOT IN (SELECT id FROM event WHERE service_id = ?1"
-                " ORDER BY id DESC LIMIT ?3)",
-                (name, FIRST_EVENTS, NEWEST_EVENTS),
-            )
-            count = FIRST_EVENTS + NEWEST_EVENTS
-        self._events[name] = count
 
     def _settle(
         self,

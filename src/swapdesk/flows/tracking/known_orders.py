@@ -13,33 +13,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE, output_now
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import FOREIGN, IN_BATCH_TEXT, Standing, contradiction
+from swapdesk.flows.intents.standing import FOREIGN, Standing, contradiction
 from swapdesk.flows.journal.figures import only_figures
 from swapdesk.flows.journal.folding import contradicts, display_of, ended, fold, other_objects
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
-from swapdesk.flows.orders.batch_payment import BatchPayment
 from swapdesk.flows.orders.order_case import needs_owner
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.batched_orders import BatchedOrders, BatchPayments
 from swapdesk.flows.tracking.swap_payments import read_swap_payment
-from swapdesk.wire.orders import DisplayStatus, Order
-
-
-class BatchPayments(Protocol):
-    """How orders of groups are paid; None for no group of this desk. Raises JournalUnavailable."""
-
-    def mark(self, multi_id: str) -> object | None:
-        """Another one once the payment of a group moved."""
-
-    def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
-        """How one of its orders is paid."""
-
+from swapdesk.wire.orders import Order
 
 log = logging.getLogger(__name__)
 
@@ -76,14 +65,9 @@ class KnownOrders:
         self._journal = journal
         self._clock = clock
         self._lower_tolerance = lower_tolerance
-        self._batch_payments = batch_payments
+        self._batched = BatchedOrders(journal.batches, batch_payments)
         self._known: dict[str, TrackedOrder] = {}
         self._open: set[str] = set()
-        self._batched: dict[str, set[str]] = {}
-        """By group the orders that a bundle is to pay, or paid without the service having seen
-        it."""
-        self._marks: dict[str, object] = {}
-        """How the payment of a group stood at the last look."""
         self._stranded: set[str] = set()
         """Ended ones that need their owner."""
 
@@ -123,42 +107,20 @@ class KnownOrders:
             self._open.add(service_id)
         elif needs_owner(tracked.order):
             self._stranded.add(service_id)
-        group = tracked.order.multi_id
-        if group is not None and tracked.in_batch:
-            if _awaits_batch(tracked):
-                self._batched.setdefault(group, set()).add(service_id)
-            elif group in self._batched:
-                self._batched[group].discard(service_id)
+        if tracked.in_batch:
+            self._batched.put(tracked)
 
     def look_at_batches(self) -> list[str]:
         """Read in the journal how far batches are paid, also by another desk; the ids of orders
         that this says something new of."""
         moved = []
-        for group in [group for group, names in self._batched.items() if names]:
-            if not self._payment_moved(group):
-                continue
-            for service_id in self._batched[group]:
-                before = self._known[service_id]
-                after = self._with_payment(before, before.order)
-                if after is not before:
-                    self._known[service_id] = after
-                    moved.append(service_id)
+        for service_id in self._batched.moved():
+            before = self._known[service_id]
+            after = self._batched.with_payment(before, before.order)
+            if after is not before:
+                self._known[service_id] = after
+                moved.append(service_id)
         return moved
-
-    def _payment_moved(self, group: str) -> bool:
-        """Whether the journal says another thing of the payment of a group than at the last look:
-        one question for all of its orders."""
-        if self._batch_payments is None:
-            return False
-        try:
-            mark = self._batch_payments.mark(group)
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return False
-        if group in self._marks and self._marks[group] == mark:
-            return False
-        self._marks[group] = mark
-        return True
 
     def running(self) -> Iterator[TrackedOrder]:
         """Open orders in no sequence."""
@@ -201,8 +163,8 @@ class KnownOrders:
         if before is None:
             standing, withheld = FOREIGN.standing, FOREIGN.withheld
             new = TrackedOrder(order, None, withheld, over, now, source, standing=standing)
-            return Sighted(self._with_batch(new, order), write=True)
-        before = self._with_batch(before, order)
+            return Sighted(self._batched.with_batch(new, order), write=True)
+        before = self._batched.with_batch(before, order)
         withheld, reason = before.withheld, contradicts(before.order, order)
         if reason is not None:
             before = self._refuse(before, reason)
@@ -263,37 +225,6 @@ class KnownOrders:
             if at % LOAD_STEP == LOAD_STEP - 1:
                 yield
 
-    def _with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """The same, as one that a batch of this desk created where ``seen`` names its group. The
-        group may be written down after its orders were first seen."""
-        group = seen.multi_id
-        if tracked.standing is not Standing.FOREIGN or group is None:
-            return tracked
-        if not tracked.in_batch:
-            try:
-                made = self._journal.batches.made(group)
-            except JournalUnavailable as error:
-                log.error("the journal cannot be read: %s", error)
-                return tracked
-            if not made:
-                return tracked
-            tracked = replace(tracked, in_batch=True, withheld=IN_BATCH_TEXT)
-        return self._with_payment(tracked, seen)
-
-    def _with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """The same, with what the journal says now of its payment by the bundle of its group."""
-        group, payments = seen.multi_id, self._batch_payments
-        if group is None or payments is None or not _awaits_batch(tracked):
-            return tracked
-        try:
-            payment = payments.of(group, tracked.service_id)
-        except JournalUnavailable as error:
-            log.error("the journal cannot be read: %s", error)
-            return tracked
-        if payment == tracked.batch_payment:
-            return tracked
-        return replace(tracked, batch_payment=payment)
-
     def _tracked(self, entry: JournaledOrder) -> TrackedOrder:
         tracked = TrackedOrder(
             order=entry.order,
@@ -305,7 +236,7 @@ class KnownOrders:
             standing=entry.verdict.standing,
             accepted=entry.accepted,
         )
-        return self._with_swap(self._with_batch(tracked, tracked.order))
+        return self._with_swap(self._batched.with_batch(tracked, tracked.order))
 
     def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
         """The same, with what the journal says of the transaction of a swap on chains."""
@@ -366,9 +297,3 @@ class KnownOrders:
     def _intent_of(self, intent_id: str | None) -> Intent | None:
         entry = self._journal.intents.get(intent_id) if intent_id else None
         return entry.intent if entry else None
-
-
-def _awaits_batch(tracked: TrackedOrder) -> bool:
-    """Whether the service has not seen the deposit of an order that no intent stands for."""
-    waits = display_of(tracked.order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None)
-    return waits and tracked.standing is Standing.FOREIGN

@@ -36,7 +36,8 @@ from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
 from swapdesk.flows.orders.order_state import short_id
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.tracking.known_orders import BatchPayments, KnownOrders
+from swapdesk.flows.tracking.batched_orders import BatchPayments
+from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.wire.orders import Order, OrderQuery
 
 log = logging.getLogger(__name__)
