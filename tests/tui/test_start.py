@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 
+from swapdesk.tui.app import DeskApp
 from swapdesk.tui.loading import KeyRest
 from swapdesk.tui.screens.tokens import TokensScreen
 from tui.desk_run import DeskRun, Market, open_desk
@@ -63,6 +65,31 @@ async def test_tokens_are_searched_while_the_desk_is_loaded(market: Market) -> N
         await desk.press("enter")
         await desk.settle(lambda: not isinstance(desk.app.screen, TokensScreen), "the first page")
         assert "usdc" in desk.text
+
+
+async def test_a_first_page_that_is_never_drawn_keeps_no_desk_from_starting(
+    market: Market,
+) -> None:
+    """A key that opens a page before the first frame leaves its callback with the page below."""
+    toolkit: Any = DeskApp(
+        market.settings, market.start, clock=market.clock, transport=market.network
+    )
+    kept: list[Callable[[], None]] = []
+    toolkit.call_after_refresh = kept.append
+    app: DeskApp = toolkit
+    async with app.run_test(size=(100, 30)) as pilot:
+        desk = DeskRun(app, pilot, market.clock)
+        await desk.press("t")
+        assert isinstance(app.screen, TokensScreen)
+        assert len(kept) == 1
+        app.tick()
+        await desk.ready()
+        await desk.see("Bitcoin")
+        # The first page is drawn at last: what runs is not started anew.
+        kept[0]()
+        await pilot.pause()
+        assert app.session.ready
+        assert market.started == 1
 
 
 async def test_other_pages_open_with_the_desk(market: Market) -> None:

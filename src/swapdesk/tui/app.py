@@ -72,6 +72,7 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
         self._garbage = GarbageRounds(self.session.clock)
         self._ends = EndBell(Notify(settings.notify.value), self._tell_terminal)
         self._key_problems = self._take_keymap()
+        self._begun = False
 
     @property
     def page(self) -> Page | None:
@@ -86,10 +87,17 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
     def on_mount(self) -> None:
         self._garbage.begin()
         self.set_interval(TICK_SECONDS, self.tick)
-        self.call_after_refresh(self.start)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """Start once: after the first frame, and at the latest with a tick. The first page keeps
+        the callback of its frame for itself when a key opens another page before it is drawn."""
+        if not self._begun:
+            self.start()
 
     def start(self) -> None:
         """Connect, and after a failure try again."""
+        self._begun = True
         self.run_worker(
             self._keep_connected(), group="session", exclusive=True, exit_on_error=False
         )
@@ -211,6 +219,7 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
     def tick(self) -> None:
         """Once a second: countdowns and ages of the page in view, on one tick; and the palettes
         of the user, which may have been edited."""
+        self._begin()
         if self.palettes_changed():
             self.reload_palettes()
             self.tell_problems(self.palette_problems)
