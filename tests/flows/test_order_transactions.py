@@ -191,7 +191,9 @@ def test_what_this_desk_paid_is_not_asked_for_again() -> None:
         assert facts["Was paid to"] == grouped_address(DEPOSIT)
         assert facts["Paid with memo"] == "4711"
         assert facts["Do not pay again"] == ON_ITS_WAY
-        assert facts["Money"] == f"on its way to the deposit address, by transaction {OTHER}."
+        where = "on its way to" if fate is Fate.SENT else "at"
+        assert facts["Money"] == f"{where} the deposit address, by transaction {OTHER}."
+        assert ("sends the same transaction again" in facts["Next"]) is (fate is Fate.SENT)
         document = tracked_json(of, NOW, (own,))
         assert document["deposit"] is None
         assert document["paidTo"] == {
@@ -207,6 +209,17 @@ def test_what_this_desk_paid_is_not_asked_for_again() -> None:
     failed = OrderTransaction(Role.DEPOSIT, OTHER, Fate.FAILED, Sender.WALLET)
     assert "Pay" in dict(order_facts(of, NOW, (failed,)))
     assert tracked_json(of, NOW, (failed,))["paidTo"] is None
+
+
+def test_after_the_deadline_the_money_is_where_this_desk_sent_it() -> None:
+    late = NOW + timedelta(minutes=31)
+    of = tracked()
+    assert dict(order_facts(of, late))["Money"] == "in your wallet, if you sent nothing."
+    facts = dict(order_facts(of, late, (OWN,)))
+    assert facts["Money"] == f"on its way to the deposit address, by transaction {OTHER}."
+    assert facts["State"].startswith("The deadline passed. Do not send to this order any more")
+    hidden = dict(order_facts(tracked("Do not pay it."), NOW, (OWN,)))
+    assert hidden["Do not pay"] == "Do not pay it."
 
 
 BUNDLE = OrderTransaction(Role.BUNDLE, OTHER, Fate.CONFIRMED, Sender.BATCH, "0xpaidhere")
