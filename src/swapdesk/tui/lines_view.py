@@ -49,13 +49,13 @@ class LinesView(Widget):
             return
         if self._laid_width <= 0:
             # Not laid out since the style changed: what was painted is not known any more.
-            self.refresh(layout=True)
+            lay_out_again(self)
             return
         width = self._laid_width
         before, after = self._laid, self.lines(width)
         self._laid = after
         if len(before) != len(after):
-            self.refresh(layout=True)
+            lay_out_again(self)
             return
         for y, (old, new) in enumerate(zip(before, after, strict=True)):
             changed = changed_cells(old, new)
@@ -81,6 +81,16 @@ class LinesView(Widget):
             self._laid = self.lines(width)
             self._laid_width = width
         return self._laid
+
+
+def lay_out_again(widget: Widget) -> None:
+    """The widget has another height now.
+
+    Textual 8.2.8 counts what is asked for while a layout is pending as the same layout. When the
+    screen was laid out in between, the height of then is what it would go on with.
+    """
+    widget._box_model_cache.clear()
+    widget.refresh(layout=True)
 
 
 def changed_cells(old: Line, new: Line) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -41,6 +42,23 @@ class ControlFilter(LineFilter):
         if all(text.isprintable() for text, _, _ in segments):
             return segments
         return [Segment(filter_line(text), style, None) for text, style, _ in segments]
+
+
+class Chain(LineFilter):
+    """Filters as one: a line that did not change is looked up once, and not once for each."""
+
+    def __init__(self, filters: tuple[LineFilter, ...]) -> None:
+        super().__init__()
+        self._filters = filters
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        for one in self._filters:
+            segments = one.apply(segments, background)
+        return segments
+
+
+_chained = lru_cache(8)(Chain)
+"""The same object for the same filters: what a line looks like through it is kept under it."""
 
 
 class SafeApp(App[ReturnType]):
@@ -97,7 +115,7 @@ class SafeApp(App[ReturnType]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         # Greys are colours too: without hues the terminal's own two are all there is.
         own = [one for one in super().get_line_filters() if not isinstance(one, Monochrome)]
-        return [*own, *([_NO_COLOUR] if self.no_color else []), self._control_filter]
+        return [_chained((*own, *([_NO_COLOUR] if self.no_color else []), self._control_filter))]
 
     # palettes
 

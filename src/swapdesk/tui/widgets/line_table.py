@@ -18,6 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from swapdesk.tui.glyphs import CURSOR
+from swapdesk.tui.lines_view import lay_out_again
 from swapdesk.tui.painting import paint, selected_style
 from swapdesk.tui.spans import Line, LineLike, Span, fill, line_of, rule, wrapped
 from swapdesk.tui.widgets.keyed_rows import KeyedRows
@@ -275,7 +276,7 @@ class LineTable(ScrollView, can_focus=True):
         if self.virtual_size != wanted:
             self.virtual_size = wanted
             if self.styles.height is not None and self.styles.height.is_auto:
-                self.refresh(layout=True)
+                lay_out_again(self)
         self._count_below()
 
     def _repaint_changes(self, before: Sequence[TableRow], old_cursor: int) -> None:
