@@ -74,7 +74,14 @@ def test_yes_creates_what_was_shown(desk: Desk) -> None:
     bob = next(line.split('"')[1] for line in book.splitlines() if line.startswith("address"))
     groups = " ".join(["0x", *(bob[i : i + 4] for i in range(2, len(bob), 4))])
     assert groups in shown
-    for fact in ("SANDBOX", "0.1 BTC on Bitcoin", "ETH on Ethereum", "@bob", "valid "):
+    for fact in (
+        "not promised: the rate floats",
+        "SANDBOX",
+        "0.1 BTC on Bitcoin",
+        "ETH on Ethereum",
+        "@bob",
+        "valid ",
+    ):
         assert fact in shown
     assert order_count(desk) == before + 1
 

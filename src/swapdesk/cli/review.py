@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.dex.dex_promise import promise_of
+from swapdesk.flows.creation.guarantee import guaranteed_by
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
 from swapdesk.flows.payees.first_use import without
-from swapdesk.wire.encoding.numbers import from_base_units, short
 
 _MARKS = {"ok": "  ", "note": "  ", "warn": "! ", "refuse": "x "}
 
@@ -31,7 +30,7 @@ def review_lines(
         ("Profile", f"LIVE {profile}: this is real money" if live else "SANDBOX"),
         ("You send", _side(exact_amount(intent.amount_in), intent.token_in)),
         ("You get", _gets(intent)),
-        ("Slippage", _slippage(intent)),
+        ("At least", _least(intent)),
         ("Rate", "fixed" if intent.fixed else "floating"),
         ("Markup", f"{exact_amount(intent.markup)}%, in price" if intent.markup else ""),
         ("Route", f"{intent.route} {intent.provider_name or ''}".strip()),
@@ -53,14 +52,15 @@ def _gets(intent: Intent) -> str:
     return about + _side(exact_amount(intent.net_amount_out), intent.token_out)
 
 
-def _slippage(intent: Intent) -> str:
-    """How much less may arrive of a swap on chains, and what that leaves."""
-    if intent.dex is None:
-        return ""
-    promise = promise_of(intent)
-    least = short(from_base_units(promise.least_units, promise.buy.decimals))
-    amount = _side(exact_amount(least), intent.token_out)
-    return f"{intent.dex.slippage:f}%: at least {amount}"
+def _least(intent: Intent) -> str:
+    """The least that can arrive, and who stands for it."""
+    promise = guaranteed_by(intent)
+    if promise.least is None:
+        return "not promised: the rate floats until the deposit is exchanged"
+    amount = f"{exact_amount(promise.least)} {intent.token_out.symbol}"
+    if intent.dex is not None:
+        return f"{amount}, or nothing is swapped (slippage {intent.dex.slippage:f}%)"
+    return f"{amount}, by the fixed rate of the service"
 
 
 def _side(amount: str, token: TokenFacts) -> str:

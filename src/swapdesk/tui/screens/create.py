@@ -22,7 +22,6 @@ from swapdesk.tui.commands.create import (
 )
 from swapdesk.tui.messages import QuotesArrived, QuotesFailed
 from swapdesk.tui.quote_question import QuoteQuestion
-from swapdesk.tui.screens.create_facts import FrozenPanel
 from swapdesk.tui.screens.create_form import CreateForm
 from swapdesk.tui.screens.create_view import CreateView
 from swapdesk.tui.screens.create_words import (
@@ -32,6 +31,7 @@ from swapdesk.tui.screens.create_words import (
     said_gone,
     worse_quote,
 )
+from swapdesk.tui.screens.frozen_panel import FrozenPanel
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.wire.encoding.numbers import NumberError
 

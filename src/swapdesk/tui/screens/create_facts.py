@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from math import ceil
 
-from textual.message import Message
-
+from swapdesk.flows.creation.guarantee import Guarantor, guaranteed, guaranteed_by
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import (
@@ -27,16 +26,17 @@ from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.tui.amount_text import trimmed
 from swapdesk.tui.glyphs import BECOMES, REFUSED, TROUBLE
 from swapdesk.tui.memo_words import short_memo_label
-from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of
+from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.check_line import Check
 from swapdesk.tui.widgets.countdown import CountdownState, countdown_spans
 from swapdesk.tui.widgets.detail_rows import Fact
-from swapdesk.tui.widgets.intent_panel import IntentPanel, IntentState, intent_lines
+from swapdesk.tui.widgets.intent_panel import IntentState
 from swapdesk.tui.widgets.quote_table import provider_word, route_word
 
 BAR = 12
 SIDES = ("You send", "You get", "They get")
 """The labels of the two amounts."""
+LEAST, SIGNED_LEAST = "At least", "signed least"
 
 
 @dataclass(frozen=True)
@@ -56,99 +56,6 @@ class Draft:
     cost: str = ""
     verdict: Check | None = None
     account: SwapAccount | None = None
-
-
-class FrozenPanel(IntentPanel):
-    """The intent in the rows it has. Rate, duration and fees go where there is no room; amounts,
-    markup, addresses, memos and cost never do: rows that are left out are counted instead."""
-
-    @dataclass
-    class Laid(Message):
-        """The panel has another size: what it shows may be whole now, or no longer."""
-
-        panel: FrozenPanel
-
-        @property
-        def control(self) -> FrozenPanel:
-            return self.panel
-
-    @property
-    def whole(self) -> bool:
-        """Whether everything that is confirmed stands on the screen, in the size it has now."""
-        width, height = self.size
-        return 0 < len(fitting_lines(self.state, width, height)) <= height
-
-    def on_resize(self) -> None:
-        self.redraw()
-        self.post_message(self.Laid(self))
-
-    def lines(self, width: int) -> list[Line]:
-        height = self.size.height
-        rows = fitting_lines(self.state, width, height)
-        return rows if height <= 0 or len(rows) <= height else _counted(rows, width, height)
-
-
-def fitting_lines(state: IntentState, width: int, height: int) -> list[Line]:
-    """The rows of the panel, with less in it until they fit ``height`` (0: no limit).
-
-    They are more than ``height`` when even what must be seen does not fit.
-    """
-    rows = intent_lines(state, width)
-    if height <= 0 or len(rows) <= height:
-        return rows
-    for less in (_one_rate, _no_gap):
-        state = replace(state, facts=[kept for fact in state.facts for kept in less(fact)])
-        rows = intent_lines(state, width)
-        if len(rows) <= height:
-            return rows
-    for less in (_same, _no_rate, _no_duration, _no_fees, _chain_beside):
-        state = replace(state, facts=[kept for fact in state.facts for kept in less(fact)])
-        rows = [row for row in intent_lines(state, width) if row]
-        if len(rows) <= height:
-            return rows
-    return rows
-
-
-def _counted(rows: list[Line], width: int, height: int) -> list[Line]:
-    """The first rows, and in the last one how many are missing."""
-    shown = rows[: height - 1]
-    said = f"{TROUBLE} {len(rows) - len(shown)} rows more: enlarge the window"
-    return [*shown, cut([Span(said, "status-waiting")], width)]
-
-
-def _same(fact: Fact) -> list[Fact]:
-    return [fact]
-
-
-def _one_rate(fact: Fact) -> list[Fact]:
-    return [replace(fact, below=())] if fact.label == "Rate" else [fact]
-
-
-def _no_gap(fact: Fact) -> list[Fact]:
-    return [fact] if fact.label else []
-
-
-def _no_rate(fact: Fact) -> list[Fact]:
-    return [fact] if fact.label != "Rate" else []
-
-
-def _no_duration(fact: Fact) -> list[Fact]:
-    return [fact] if fact.label != "Takes" else []
-
-
-def _no_fees(fact: Fact) -> list[Fact]:
-    return [fact] if fact.label != "Fees" else []
-
-
-def _chain_beside(fact: Fact) -> list[Fact]:
-    """The chain of an amount in its row, where no former value stands there."""
-    if fact.label not in SIDES or fact.was:
-        return [fact]
-    amount = [Span(span.text, span.role, True) for span in line_of(fact.value)]
-    chains = [
-        Span(f"  {span.text}", span.role) for row in fact.below for span in line_of(row, "muted")
-    ]
-    return [replace(fact, value=[*amount, *chains], below=(), bold=False)]
 
 
 def intent_state(draft: Draft, now: datetime) -> IntentState:
@@ -186,6 +93,7 @@ def intent_facts(draft: Draft) -> list[Fact]:
             was="" if reverse else was,
             bold=True,
         ),
+        _least(draft),
         Fact(),
         Fact("Route", [route_word(row.quote.type), Span("  "), Span(provider_word(row))]),
         *([Fact("Rate", rates[0], below=[Span(rates[1])])] if rates and not same(board) else []),
@@ -200,6 +108,19 @@ def intent_facts(draft: Draft) -> list[Fact]:
         *_wallet(draft.account),
         *([Fact("Cost", draft.cost)] if draft.cost else []),
     ]
+
+
+def _least(draft: Draft) -> Fact:
+    """What can arrive at the least, by what is frozen or by the route, and who stands for it."""
+    promise = (
+        guaranteed(draft.board, draft.row) if draft.intent is None else guaranteed_by(draft.intent)
+    )
+    if promise.least is None:
+        return Fact(LEAST, Span("not promised", "muted"), below=["the rate floats"])
+    amount = f"{trimmed(promise.least)} {draft.board.token_out.symbol}"
+    if promise.by is Guarantor.CHAIN:
+        return Fact(LEAST, amount, below=["or nothing is swapped"], key=SIGNED_LEAST)
+    return Fact(LEAST, amount, below=["fixed by the service"])
 
 
 def _wallet(account: SwapAccount | None) -> list[Fact]:

@@ -13,7 +13,7 @@ from swapdesk.flows.notation import copied_amount
 from swapdesk.tui.commands.command import Command, Standing
 from swapdesk.tui.page import budget_of
 from swapdesk.tui.screens.create_account import PaidFromWallet
-from swapdesk.tui.screens.create_facts import Draft, FrozenPanel, intent_state, summary
+from swapdesk.tui.screens.create_facts import Draft, intent_state, summary
 from swapdesk.tui.screens.create_form import CreateForm
 from swapdesk.tui.screens.create_keys import locked, standing_of
 from swapdesk.tui.screens.create_words import (
@@ -22,6 +22,7 @@ from swapdesk.tui.screens.create_words import (
     money_of,
     verdict_of,
 )
+from swapdesk.tui.screens.frozen_panel import FrozenPanel
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.intent_panel import IntentState
