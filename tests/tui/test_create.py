@@ -179,6 +179,16 @@ async def test_an_own_account_is_chosen_by_its_name_after_another_was_typed(
         await run.to_form()
         form = run.screen(CreateScreen).query_one(CreateForm)
         form.own(SwapAccount(own[1], None, own, read_only=False))
+        await run.see("Own accounts, Ethereum")
+        assert run.text.count("your own account") == 1, "the one on the chain that is paid"
+        await run.press("tab")
+        await run.see("▌ @bob")
+        await run.press("tab")
+        await run.see("▌ @trading")
+        await run.see("Your own wallet trading.")
+        assert "Address book, Ethereum" not in run.text, "no name of it begins so"
+        for _ in "@trading":
+            await run.press("backspace")
         await run.type("@trade")
         await run.see("@trade is not in the address book.")
         await run.press("backspace")

@@ -98,6 +98,16 @@ class CreateChecks:
         named = [address for address, name in self.own.items() if name.casefold() == wanted]
         return next((one for one in named if self._checked(one).ok), text)
 
+    def own_names(self) -> Mapping[str, str]:
+        """The accounts of this wallet that can get the token bought, by the name that means them:
+        none of which the address book has another idea, and the first of several."""
+        named: dict[str, str] = {}
+        for name in self.own.values():
+            address = self._own_named(f"@{name}") if name else "@"
+            if not address.startswith("@") and name.casefold() not in named:
+                named[name.casefold()] = address
+        return named
+
     def _of_wallet(self, check: RecipientCheck) -> RecipientCheck:
         """An account whose key is here was derived and not pasted: nobody can have put it in
         another one's place, so it is not asked for as at a first payment."""

@@ -90,6 +90,7 @@ class CreateForm(Vertical):
         if found.payee is not None and not self._recipient.value:
             self._recipient.field.grouped = True
             self._recipient.field.set_value(found.payee.address)
+        self.show_book()
 
     def say_recipient(self, check: Check) -> None:
         """What the empty field waits for."""
@@ -141,7 +142,8 @@ class CreateForm(Vertical):
         """The names that fit the field with the focus."""
         field, token = self._named_field()
         chain = token.chain_data
-        self._book.show_names(self._book_of_names, chain, self._checks.paid, field.value)
+        own = self._checks.own_names() if field is self._recipient else {}
+        self._book.show_names(self._book_of_names, chain, self._checks.paid, field.value, own)
 
     def _named_field(self) -> tuple[AddressInput, Token]:
         """The address field with the focus, else the recipient, and the token it is for."""
@@ -180,6 +182,8 @@ class CreateForm(Vertical):
         value = field.value
         chain = token.chain_data
         names = self._book_of_names.names(chain.kind, chain.short_name)
+        if field is self._recipient:
+            names = [*names, *self._checks.own_names()]
         named = value.startswith("@") or (not value and bool(names))
         if self._focused() is not field.field or not named:
             self.step(1)

@@ -1,4 +1,5 @@
-"""Names of the address book that fit a chain, as rows below the field that takes one."""
+"""Names of the address book and of own accounts that fit a chain, as rows below the field that
+takes one."""
 
 from __future__ import annotations
 
@@ -16,31 +17,60 @@ if TYPE_CHECKING:
 MOST = 6
 BookRow = tuple[LineLike, LineLike]
 """What stands left and right in a row."""
+BookPart = tuple[str, int, tuple[BookRow, ...]]
+"""A head, how many names there are, and the rows of the first of them."""
+NOBODY: Mapping[str, str] = {}
 
 
 class BookRows(LinesView):
-    """A head with the chain and the number of names, then the names."""
+    """Each list has a head with the chain and the number of names, then the names."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(**place)
-        self._head: tuple[str, str] | None = None
-        self._rows: tuple[BookRow, ...] = ()
+        self._lists: tuple[BookPart, ...] = ()
 
     def show_names(
-        self, book: AddressBook, chain: Chain, paid: Mapping[str, int], typed: str
+        self,
+        book: AddressBook,
+        chain: Chain,
+        paid: Mapping[str, int],
+        typed: str,
+        own: Mapping[str, str] = NOBODY,
     ) -> None:
-        """The entries whose names begin as ``typed`` does, with how often they were paid."""
+        """The entries whose names begin as ``typed`` does, with how often they were paid, and the
+        accounts of ``own``, addresses by their names."""
         found, count = book_rows(book, chain, paid, typed)
-        head = (f"Address book, {chain.name}", str(count)) if found else None
-        if (head, found) != (self._head, self._rows):
-            self._head, self._rows = head, found
+        parts: list[BookPart] = []
+        if found:
+            parts.append((f"Address book, {chain.name}", count, found))
+        if mine := own_rows(own, typed):
+            parts.append((f"Own accounts, {chain.name}", len(mine), mine[:MOST]))
+        if tuple(parts) != self._lists:
+            self._lists = tuple(parts)
             self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        if self._head is None:
-            return []
-        rows = [ruled(Span(self._head[0], "muted"), Span(self._head[1], "muted"), width)]
-        return [*rows, *(cut(spread(left, right, width), width) for left, right in self._rows)]
+        rows: list[Line] = []
+        for head, count, names in self._lists:
+            if rows:
+                rows.append([])
+            rows.append(ruled(Span(head, "muted"), Span(str(count), "muted"), width))
+            rows += [cut(spread(left, right, width), width) for left, right in names]
+        return rows
+
+
+def own_rows(own: Mapping[str, str], typed: str) -> tuple[BookRow, ...]:
+    """Own accounts whose names begin as ``typed`` does."""
+    begun = typed[1:].casefold() if typed.startswith("@") else ""
+    fitting = {name: address for name, address in own.items() if name.startswith(begun)}
+    size = max((len(name) for name in fitting), default=0) + 3
+    return tuple(
+        (
+            [Span(f"@{name}".ljust(size), bold=True), Span(short_address(address))],
+            Span("your own account", "muted"),
+        )
+        for name, address in fitting.items()
+    )
 
 
 def book_rows(
