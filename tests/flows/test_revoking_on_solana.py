@@ -13,6 +13,7 @@ from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
+from client.rude_server import EagerClock
 from sandbox.solana.solana_world import USDC, World, running
 from service.dex.solana_floor import LookedTime
 from swapdesk.chain.solana.programs import TOKEN, token_account
@@ -97,7 +98,8 @@ async def test_a_delegate_is_told_and_its_right_ended_once(tmp_path: Path) -> No
         assert (one.spender, one.unlimited, one.venue) == (str(maker), True, "at")
 
         await someone.wallet.unlock()
-        revoking = Revoking(someone.wallet, SystemClock())
+        # The chain goes on with every look, so nobody has to wait between two.
+        revoking = Revoking(someone.wallet, EagerClock())
         proposed = await revoking.propose(someone.account, someone.link, one)
         assert isinstance(proposed, Proposed)
         review = proposed.review
