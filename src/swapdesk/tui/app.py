@@ -224,8 +224,8 @@ class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
             self.reload_palettes()
             self.tell_problems(self.palette_problems)
         if (link := self.session.link) is not None:
-            # Another desk, or a command, may pay the same batches.
-            link.tracker.look_at_batches()
+            # Another desk, or a command, may pay the same orders.
+            link.tracker.look_at_payments()
         if (page := self.page) is not None:
             page.tick()
         self._garbage.tick()

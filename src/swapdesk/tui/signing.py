@@ -213,7 +213,7 @@ class Signing(App[int]):
     @on(SigningMoved)
     def _signing_moved(self, event: SigningMoved) -> None:
         if (link := self.session.link) is not None:
-            link.tracker.look_at_batches()
+            link.tracker.look_at_payments()
             swap = self._swaps.known(event.signing_id) if self._swaps is not None else None
             if swap is not None and swap.order_id is not None:
                 link.tracker.look_at_swap(swap.order_id)

@@ -148,7 +148,7 @@ class Followed:
 
     def summary(self, minutes: int = 1) -> OrderSummary:
         """What is said once the desk has looked at its batches."""
-        self.known.look_at_batches()
+        self.known.look_at_payments()
         tracked = self.known.get(ORDER.service_id)
         assert tracked is not None
         return summarise(tracked, NOW + timedelta(minutes=minutes))
@@ -220,11 +220,11 @@ def test_an_order_that_a_bundle_left_out_was_not_paid_by_it(journal: Journal) ->
 
 def test_only_orders_whose_batch_moved_are_told_anew(journal: Journal) -> None:
     followed = Followed(journal)
-    assert followed.known.look_at_batches() == []
+    assert followed.known.look_at_payments() == []
     followed.built()
     followed.funded()
-    assert followed.known.look_at_batches() == [ORDER.service_id]
-    assert followed.known.look_at_batches() == []
+    assert followed.known.look_at_payments() == [ORDER.service_id]
+    assert followed.known.look_at_payments() == []
 
 
 def test_a_look_asks_once_for_a_group_and_not_for_each_of_its_orders(journal: Journal) -> None:
@@ -232,17 +232,17 @@ def test_a_look_asks_once_for_a_group_and_not_for_each_of_its_orders(journal: Jo
     others = [ORDER.model_copy(update={"service_id": f"{at:022d}"}) for at in range(49)]
     for one in others:
         followed.known.put(followed.known.see(one, "list", None).order or pytest.fail("not kept"))
-    followed.known.look_at_batches()
+    followed.known.look_at_payments()
     asked: list[str] = []
     connection = journal.batches._file._connection
     assert connection is not None
     connection.set_trace_callback(asked.append)
-    assert followed.known.look_at_batches() == []
+    assert followed.known.look_at_payments() == []
     connection.set_trace_callback(None)
     assert len(asked) == 1
     followed.built()
     followed.funded()
-    assert len(followed.known.look_at_batches()) == 50
+    assert len(followed.known.look_at_payments()) == 50
 
 
 def test_what_arrived_is_with_the_recipients_and_nobody_acts(journal: Journal) -> None:

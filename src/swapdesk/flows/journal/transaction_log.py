@@ -8,8 +8,9 @@ the deposit with the order (``order_log``). An order's link tells only the newes
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -86,6 +87,17 @@ class TransactionLog:
             found[service_id] = (*found.get(service_id, ()), one)
         return found
 
+    def deposits(self, service_ids: Collection[str]) -> dict[str, tuple[OrderTransaction, ...]]:
+        """What this desk sent by hand to pay the deposits of these orders, by their ids: one
+        question for all of them."""
+        found: dict[str, tuple[OrderTransaction, ...]] = {}
+        wanted = json.dumps(list(service_ids))
+        query = _CALLS.format(one=_OF_ORDERS)
+        for row in self._file.read(query, (PAYMENT, WALLET_PAYMENT, wanted)):
+            for service_id, one in _paid(row):
+                found[service_id] = (*found.get(service_id, ()), one)
+        return found
+
     def _each(self, service_id: str | None) -> Iterator[tuple[str, OrderTransaction]]:
         for row in self._rows(_STEPS, _OF_INTENT, service_id, APPROVE, RESET, SWAP):
             if (fate := _fate(row)) is not None:
@@ -97,11 +109,7 @@ class TransactionLog:
             if (fate := _fate(row)) is not None:
                 yield row["service_id"], _made(row, Role.DEPOSIT, fate, Sender.BATCH)
         for row in self._rows(_CALLS, _OF_ORDER, service_id, PAYMENT, WALLET_PAYMENT):
-            if (fate := _fate(row)) is not None:
-                faucet = row["path"] == PAYMENT
-                by = Sender.FAUCET if faucet else Sender.WALLET
-                # A faucet answers when it has sent, and nobody here looks at the chain after it.
-                yield row["service_id"], _made(row, Role.DEPOSIT, Fate.SENT if faucet else fate, by)
+            yield from _paid(row)
         for row in self._rows(_TOLD, _OF_ORDER, service_id):
             yield row["service_id"], _made(row, Role.DEPOSIT, Fate.SEEN, Sender.SERVICE)
 
@@ -117,6 +125,15 @@ def _made(
     row: sqlite3.Row, role: Role, fate: Fate, by: Sender, address: str | None = None
 ) -> OrderTransaction:
     return OrderTransaction(role, row["hash"], fate, by, address)
+
+
+def _paid(row: sqlite3.Row) -> Iterator[tuple[str, OrderTransaction]]:
+    """The deposit that a call paid, with its order's id."""
+    if (fate := _fate(row)) is not None:
+        faucet = row["path"] == PAYMENT
+        by = Sender.FAUCET if faucet else Sender.WALLET
+        # A faucet answers when it has sent, and nobody here looks at the chain after it.
+        yield row["service_id"], _made(row, Role.DEPOSIT, Fate.SENT if faucet else fate, by)
 
 
 def _fate(row: sqlite3.Row) -> Fate | None:
@@ -161,4 +178,5 @@ WHERE hash > '' AND service_id > '' AND path IN (?, ?) {one}
 ORDER BY id
 """
 _OF_ORDER = "AND service_id = ?"
+_OF_ORDERS = "AND service_id IN (SELECT value FROM json_each(?))"
 _TOLD = "SELECT service_id, hash FROM told_deposit WHERE hash > '' {one}"

@@ -8,19 +8,23 @@ and that the service forgets an order after 48 hours.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import NOTHING, clock_time, countdown, day, duration, elapsed, expected
 from swapdesk.flows.orders.batch_payment import PaidTo
+from swapdesk.flows.orders.deposit_hash import own_payment
 from swapdesk.flows.orders.order_account import pays_otherwise
 from swapdesk.flows.orders.order_case import STRANDED, Case
 from swapdesk.flows.orders.order_state import OrderState
-from swapdesk.flows.orders.order_words import PAID_LESS
+from swapdesk.flows.orders.order_words import NO_TIME, PAID_LESS
+from swapdesk.flows.orders.own_payment import paid_by_desk
 from swapdesk.flows.orders.swap_payment import SwapStage
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wording import Level
@@ -80,7 +84,6 @@ class OrderSummary:
         return " ".join(f"{part}." for part in (self.sentence, *self.notes))
 
 
-NO_TIME = "the service names no time"
 PAY_BATCH = "pay the batch; b shows it"
 _BY_BATCH = {
     PaidTo.WAY: ("Batch under way", "Its batch is being paid. Do not pay it by itself"),
@@ -172,7 +175,7 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         if against is not None and against < 0:
             word, sign = PAID_LESS, "trouble"
     time = _time(state, state.elapsed, left)
-    return OrderSummary(
+    summary = OrderSummary(
         state=state,
         word=word,
         sentence=sentence,
@@ -193,6 +196,16 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         payable=payable,
         ended=state.ended,
     )
+    if tracked.own_payment is None or not waiting or tracked.withheld is not None:
+        return summary
+    return paid_by_desk(summary, tracked.own_payment)
+
+
+def summarise_paid(
+    tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction]
+) -> OrderSummary:
+    """As :func:`summarise`, with the transactions of the order as they were read just now."""
+    return summarise(replace(tracked, own_payment=own_payment(made)), now)
 
 
 def time_at(summary: OrderSummary, tracked: TrackedOrder, now: datetime) -> RowTime | None:
@@ -252,11 +265,11 @@ def _time(state: OrderState, elapsed_time: timedelta | None, left: float | None)
         text = countdown(left)
         return RowTime(f"{text} left" if left > 0 else text, text, late=False)
     if elapsed_time is None:
-        return _NO_TIME
+        return _NO_ROW_TIME
     passed = elapsed_time.total_seconds()
     if state.ended:
         if state.level == "expired":
-            return _NO_TIME
+            return _NO_ROW_TIME
         took = f"took {duration(passed)}"
         return RowTime(took, took, late=False)
     promised = state.expected.total_seconds() if state.expected is not None else None
@@ -264,7 +277,7 @@ def _time(state: OrderState, elapsed_time: timedelta | None, left: float | None)
     return RowTime(said.text, said.short, said.late)
 
 
-_NO_TIME = RowTime(NOTHING, NOTHING, late=False)
+_NO_ROW_TIME = RowTime(NOTHING, NOTHING, late=False)
 
 
 _BRIEFLY = re.compile(" with order |, or take the money back: ")

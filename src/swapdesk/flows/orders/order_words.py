@@ -39,7 +39,7 @@ class CaseWords:
 
 _SUPPORT = "write to support with order {name}"
 _NO_DEADLINE = "no deadline is known"
-_NO_TIME = "the service names no time"
+NO_TIME = "the service names no time"
 _NOTHING = "nothing is due"
 _NOBODY = ("nobody", "nothing is left to do", _NOTHING)
 _LIKELY = Certainty.LIKELY
@@ -49,7 +49,7 @@ WORDS: dict[Case, CaseWords] = {
     Case.NOT_SAID: CaseWords(
         "Not known", "waiting", "The service does not say the state",
         "not known; the service does not say the state.",
-        "the service", "it says more", _NO_TIME, _NOT_KNOWN,
+        "the service", "it says more", NO_TIME, _NOT_KNOWN,
     ),
     Case.UNKNOWN_STATE: CaseWords(
         "Other ({state_short})", "moving", "A state this desk does not know: {state}",
@@ -124,16 +124,16 @@ WORDS: dict[Case, CaseWords] = {
         "Exchange failed", "trouble",
         "{Holder} could not finish; the service has not closed the order yet",
         "{amount}with the service.", "the service",
-        "it sends the money on, or back", _NO_TIME,
+        "it sends the money on, or back", NO_TIME,
     ),
     Case.LEG_RETURNED: CaseWords(
         "Coming back", "back", "{Holder} returned the funds; the service has not closed the order",
-        "{amount}on its way back.", "the service", "it reports the refund", _NO_TIME,
+        "{amount}on its way back.", "the service", "it reports the refund", NO_TIME,
     ),
     Case.LEG_EXPIRED: CaseWords(
         "Closing", "expired",
         "The exchange saw no deposit in time. Do not send to this order any more",
-        "in your wallet, if you sent nothing.", "the service", "it closes the order", _NO_TIME,
+        "in your wallet, if you sent nothing.", "the service", "it closes the order", NO_TIME,
     ),
     Case.COMPLETED: CaseWords(
         "Completed", "done", "The payout arrived", "{got} arrived at {recipient}.", *_NOBODY,
@@ -178,7 +178,7 @@ WORDS: dict[Case, CaseWords] = {
     Case.LATE_RETURNING: CaseWords(
         "Came too late", "trouble", "The deposit came after the deadline and goes back{refund_to}",
         "{paid} is with the service, after the deadline.",
-        "the service", "it sends the deposit back", _NO_TIME, _LIKELY,
+        "the service", "it sends the deposit back", NO_TIME, _LIKELY,
     ),
     Case.LATE_STUCK: CaseWords(
         "Came too late", "trouble",
@@ -206,7 +206,7 @@ WORDS: dict[Case, CaseWords] = {
         "Refund pending", "trouble",
         "{Holder} could not finish after {paid} arrived. The deposit goes back{refund_to}",
         "{paid} is with the service.",
-        "the service", "it sends the deposit back", _NO_TIME, _LIKELY,
+        "the service", "it sends the deposit back", NO_TIME, _LIKELY,
     ),
     Case.FAILED_STUCK: CaseWords(
         "Failed", "trouble", "{Holder} could not finish after {paid} arrived",

@@ -9,6 +9,7 @@ from decimal import Decimal
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.batch_payment import BatchPayment
 from swapdesk.flows.orders.order_pair import Proceeds, proceeds, symbols
 from swapdesk.flows.orders.order_state import OrderState, describe, short_id
@@ -38,6 +39,8 @@ class TrackedOrder:
     """How far that is, as long as the service has not seen the deposit."""
     swap_payment: SwapPayment | None = None
     """Of a swap on chains: how far its transaction is, as long as the service has not seen it."""
+    own_payment: OrderTransaction | None = None
+    """What this desk sent to pay the deposit, for as long as the service has not seen that."""
 
     @property
     def service_id(self) -> str:

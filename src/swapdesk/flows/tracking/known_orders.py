@@ -27,6 +27,7 @@ from swapdesk.flows.journal.journal_records import JournaledOrder, Source
 from swapdesk.flows.orders.order_case import needs_owner
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.batched_orders import BatchedOrders, BatchPayments
+from swapdesk.flows.tracking.own_payments import OwnPayments
 from swapdesk.flows.tracking.swap_payments import read_swap_payment
 from swapdesk.wire.orders import Order
 
@@ -66,6 +67,7 @@ class KnownOrders:
         self._clock = clock
         self._lower_tolerance = lower_tolerance
         self._batched = BatchedOrders(journal.batches, batch_payments)
+        self._paid = OwnPayments(journal.transactions)
         self._known: dict[str, TrackedOrder] = {}
         self._open: set[str] = set()
         self._stranded: set[str] = set()
@@ -109,11 +111,18 @@ class KnownOrders:
             self._stranded.add(service_id)
         if tracked.in_batch:
             self._batched.put(tracked)
+        if tracked.intent is not None:
+            self._paid.put(tracked)
 
-    def look_at_batches(self) -> list[str]:
-        """Read in the journal how far batches are paid, also by another desk; the ids of orders
-        that this says something new of."""
+    def look_at_payments(self) -> list[str]:
+        """Read in the journal which deposits were paid and how far batches are, also by another
+        desk; the ids of orders that this says something new of."""
         moved = []
+        for service_id, payment in self._paid.now().items():
+            before = self._known[service_id]
+            if payment != before.own_payment:
+                self._known[service_id] = replace(before, own_payment=payment)
+                moved.append(service_id)
         for service_id in self._batched.moved():
             before = self._known[service_id]
             after = self._batched.with_payment(before, before.order)
@@ -236,7 +245,9 @@ class KnownOrders:
             standing=entry.verdict.standing,
             accepted=entry.accepted,
         )
-        return self._with_swap(self._batched.with_batch(tracked, tracked.order))
+        return self._with_swap(
+            self._paid.with_payment(self._batched.with_batch(tracked, tracked.order))
+        )
 
     def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
         """The same, with what the journal says of the transaction of a swap on chains."""

@@ -139,9 +139,10 @@ class Tracker:
         self._announce(service_id)
         return tracked
 
-    def look_at_batches(self) -> None:
-        """Announce the orders that stand otherwise since the payment of their batch moved."""
-        for service_id in self._known.look_at_batches():
+    def look_at_payments(self) -> None:
+        """Announce the orders that stand otherwise since their payment, or that of their batch,
+        moved."""
+        for service_id in self._known.look_at_payments():
             self._announce(service_id)
 
     def look_at_swap(self, service_id: str) -> None:
