@@ -5,10 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 
 from service.world import USDC
+from swapdesk.flows.batch.finding import look, problem
 from swapdesk.flows.batch.means import Means
 from swapdesk.flows.batch.plan import BatchPlan, Total
+from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.reading import read_sheet
 from swapdesk.tui.screens.batch_facts import PlanState, plan_lines
+from swapdesk.tui.screens.batch_rows import batch_columns, row_detail, row_reason
 
 
 def test_what_the_wallet_lacks_is_said_until_it_is_paid() -> None:
@@ -23,3 +26,26 @@ def test_what_the_wallet_lacks_is_said_until_it_is_paid() -> None:
     assert "20 of 5 USDC in wallet trading; 15 are missing" in said("")
     assert "in wallet" not in said("at 1 deposit address")
     assert "20 USDC" in said("at 1 deposit address")
+
+
+def test_all_that_is_wrong_with_a_row_is_said_of_it() -> None:
+    (cells,) = read_sheet("a.csv", b"to,amount,token\n@bob,20,ETH\n").rows
+    first = look("alike", None, "Row 1 is the same.", "Keep it or delete it.")
+    second = problem("least", None, "It takes 30.", "Write 30 or more.")
+    row = PlannedRow(cells, None, (first, second))
+    assert row_reason(row, None) == "It takes 30. Write 30 or more."
+    assert row_detail(row, None) == (
+        "It takes 30. Write 30 or more. Row 1 is the same. Keep it or delete it."
+    )
+
+
+def test_the_head_of_amounts_names_the_token_where_all_rows_sell_one() -> None:
+    def head(content: bytes) -> str:
+        sheet = read_sheet("a.csv", content)
+        rows = tuple(PlannedRow(row, None) for row in sheet.rows)
+        columns = batch_columns(BatchPlan(sheet, rows, (), (), limits_known=True), 100)
+        return next(one.label for one in columns if one.key == "amount")
+
+    two = b"to,amount,token,sell\n@bob,20,ETH,USDC.ethereum\n@bob,20,ETH,%b\n"
+    assert head(two % b"usdc.ethereum") == "Amount USDC"
+    assert head(two % b"DAI.ethereum") == "Amount"

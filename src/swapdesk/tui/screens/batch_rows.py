@@ -45,7 +45,7 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
     address where the file names one."""
     number = Column("row", "#", 4, "right")
     head = (number, Column("name", "Name", 8))
-    amount = Column("amount", "Amount", 12, "point", unit=6)
+    amount = Column("amount", _amount_head(plan), 12, "point", unit=6)
     buys = Column("buys", "Buys", 6)
     route = Column("route", "Route", 8)
     if width < ROOMY:
@@ -64,6 +64,20 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
     return (*columns, Column("reason", "Reason", 20, priority=1, grow=1))
 
 
+def _amount_head(plan: BatchPlan | None) -> str:
+    """With the symbol of what is sold where that is one token in all rows."""
+    sold = {_sold(row) for row in plan.rows} if plan is not None else set()
+    symbol = sold.pop() if len(sold) == 1 else ""
+    return f"Amount {symbol}" if 0 < cell_len(symbol) <= LONGEST_UNIT else "Amount"
+
+
+def _sold(row: PlannedRow) -> str:
+    if row.order is not None:
+        return row.order.token_in.symbol
+    return row.row.cell(Cell.SELL).partition(".")[0][:LONGEST_UNIT].upper()
+
+
+LONGEST_UNIT = 6
 LONGEST_AMOUNT = 18
 """Characters of what is written for an amount and is none."""
 
@@ -120,11 +134,21 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
 
 
 def row_reason(planned: PlannedRow, end: JournaledRow | None) -> str:
-    """What is wrong with a row, or why it became no order, in sentences; empty for nothing."""
+    """The first thing that is wrong with a row, or why it became no order, in sentences; empty
+    for nothing."""
+    return next(iter(_reasons(planned, end)), "")
+
+
+def row_detail(planned: PlannedRow, end: JournaledRow | None) -> str:
+    """All that is wrong with a row, one after another."""
+    return " ".join(_reasons(planned, end))
+
+
+def _reasons(planned: PlannedRow, end: JournaledRow | None) -> list[str]:
     if end is not None:
-        return end.reason or ""
-    found = (planned.problems or planned.findings or (None,))[0]
-    return f"{found.reason} {found.do}" if found is not None else ""
+        return [end.reason] if end.reason else []
+    found = [*planned.problems, *(one for one in planned.findings if one not in planned.problems)]
+    return [f"{one.reason} {one.do}" for one in found]
 
 
 def _end(end: JournaledRow, order: OrderSummary | None) -> tuple[str, str, str, str]:

@@ -21,7 +21,7 @@ from swapdesk.tui.screens.batch_rows import (
     WIDE,
     batch_columns,
     batch_rows,
-    row_reason,
+    row_detail,
     rows_below,
 )
 from swapdesk.tui.session import Session
@@ -203,7 +203,7 @@ class BatchView(Page):
         if row is None or self.has_class("-writing"):
             return None
         end = next((one for one in made.rows if one.number == row.number), None) if made else None
-        said = row_reason(row, end)
+        said = row_detail(row, end)
         return (row.number, said) if said else None
 
     @on(LineTable.Highlighted)
