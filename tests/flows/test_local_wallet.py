@@ -18,7 +18,7 @@ from harness import Sandbox, running_sandbox
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.wallet.chain_links import live_links, sandbox_links
-from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.flows.wallet.local_wallet import ChainHoldings, LocalWallet
 from swapdesk.flows.wallet.revoking import NotRevoked, Open, Proposed, Revoked, Revoking
 from swapdesk.flows.wallet.sandbox_gifts import Gifts, fill_wallet
 from swapdesk.paths import Home
@@ -170,7 +170,13 @@ async def test_a_chain_that_does_not_answer_spoils_no_other(bench: Bench) -> Non
         replace(one, rpc="http://127.0.0.1:9/") if one.name in ("base", "solana") else one
         for one in wallet.links
     )
-    told = {one.chain: one for one in await wallet.holdings()}
+    heard: list[tuple[ChainHoldings, ...]] = []
+    told = {one.chain: one for one in await wallet.holdings(heard=heard.append)}
+    assert all(one.reading for one in heard[0])
+    assert [sum(one.reading for one in each) for each in heard] == [
+        *range(len(heard[0]), -1, -1)
+    ], "each chain is told as it answers"
+    assert not any(one.reading for one in told.values())
     assert {name for name, one in told.items() if one.problem} == {"base", "solana"}
     assert told["ethereum"].holdings
     allowed = {one.chain: one for one in await wallet.allowances()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +14,7 @@ from harness import Sandbox
 from swapdesk.flows.wallet.local_wallet import ChainHoldings, Holding
 from swapdesk.tui.screens.wallet_rows import Told, wallet_pane, wallet_rows
 from swapdesk.tui.screens.wallets import WalletsScreen
-from swapdesk.tui.spans import line_of, plain_text
+from swapdesk.tui.spans import Span, line_of, plain_text
 from swapdesk.tui.widgets.table_layout import Row, Section
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.promise import Asset
@@ -102,3 +103,17 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.press("l")
         await run.see("Locked.")
         assert wallet.locks_in is None
+
+
+def test_a_chain_that_has_not_answered_has_a_row_that_stays_under_the_cursor() -> None:
+    made = datetime(2026, 6, 1, tzinfo=UTC)
+    account = Account("0x1", Kind.EVM, "trading", "sandbox", Origin.CREATED, None, made)
+    waits = ChainHoldings(account, "base", "Base", reading=True)
+    coin = Holding(Asset("ETH", 18, None), Decimal(2), None)
+    (before,), subjects = wallet_rows(Told((account,), (waits,), reading=True))
+    (after,), _ = wallet_rows(Told((account,), (replace(waits, reading=False, holdings=(coin,)),)))
+    assert isinstance(before, Row)
+    assert isinstance(before.tail, Span)
+    assert before.tail.text == "reading…"
+    assert before.key == after.key
+    assert subjects[before.key].chain == "base"

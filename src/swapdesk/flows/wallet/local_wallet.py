@@ -54,7 +54,7 @@ class ChainHoldings:
 
     ``smart``: it is what the smart account of that account has, which stands at this address;
     what the EntryPoint keeps for its gas counts as its coins. ``problem`` says why nothing could
-    be read; ``holdings`` is empty then.
+    be read; ``holdings`` is empty then, and while the chain has not answered (``reading``).
     """
 
     account: Account
@@ -63,6 +63,7 @@ class ChainHoldings:
     holdings: tuple[Holding, ...] = ()
     problem: str | None = None
     smart: str | None = None
+    reading: bool = False
 
 
 @dataclass(frozen=True)
@@ -189,11 +190,27 @@ class LocalWallet:
 
     # Chains
 
-    async def holdings(self, account: Account | None = None) -> tuple[ChainHoldings, ...]:
-        """What every account, or one, has on every chain of its kind; all chains at once."""
+    async def holdings(
+        self,
+        account: Account | None = None,
+        heard: Callable[[tuple[ChainHoldings, ...]], None] = lambda _: None,
+    ) -> tuple[ChainHoldings, ...]:
+        """What every account, or one, has on every chain of its kind; all chains at once.
+        ``heard`` is told all of them, in the same order, at the start and after each answer."""
         client = await self.client()
         asked = self._pairs(await client.read_accounts(), account)
-        return tuple(await asyncio.gather(*(self._held(client, *one) for one in asked)))
+        told = [
+            ChainHoldings(one, link.name, self.chain_name(link.name), reading=True)
+            for one, link in asked
+        ]
+
+        async def ask(at: int) -> None:
+            told[at] = await self._held(client, *asked[at])
+            heard(tuple(told))
+
+        heard(tuple(told))
+        await asyncio.gather(*(ask(at) for at in range(len(asked))))
+        return tuple(told)
 
     async def smart_holdings(
         self, owned: Mapping[tuple[str, str], Sequence[Asset]], account: Account | None = None

@@ -128,6 +128,12 @@ def _on_chain(
         said = Span(f"{TROUBLE} {one.problem}", "status-waiting")
         cells: dict[str, Cell] = {"account": name, "chain": one.chain_name}
         return [Row(base, cells, tail=said, tail_from="amount")]
+    if one.reading:
+        # The key of its first row later on: the cursor stays where it is.
+        key = f"{base} coin"
+        subjects[key] = subject
+        cells = {"account": name, "chain": one.chain_name}
+        return [Row(key, cells, tail=Span("reading…", "muted"), tail_from="amount")]
     rows: list[TableRow] = []
     for place, held in enumerate(one.holdings):
         key = f"{base} {held.asset.contract or 'coin'}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -136,7 +136,8 @@ class WalletsScreen(Page):
                 self.post_message(self.Made(len(made)))
             if link is not None and link.control is not None and not wallet.live:
                 problems += (await fill_wallet(wallet, link.control)).problems
-            told = replace(told, holdings=await wallet.holdings(), problems=problems)
+            told = replace(told, problems=problems)
+            told = replace(told, holdings=await wallet.holdings(heard=self._hearing(told)))
             told = replace(told, smart=await self._smart())
             told = replace(told, reading=False)
             self.post_message(self.Read(told, last=False))
@@ -147,6 +148,16 @@ class WalletsScreen(Page):
             self.post_message(self.Read(None, f"{error}."))
         else:
             self.post_message(self.Read(told))
+
+    def _hearing(self, told: Told) -> Callable[[tuple[ChainHoldings, ...]], None]:
+        """Show each chain as it answers; what was read before stands until all of them did."""
+        first = self.told is None or not self.told.holdings
+
+        def heard(holdings: tuple[ChainHoldings, ...]) -> None:
+            if first:
+                self.post_message(self.Read(replace(told, holdings=holdings), last=False))
+
+        return heard
 
     async def _smart(self) -> tuple[ChainHoldings, ...]:
         """What smart accounts hold. A journal that cannot be read knows of none, and says so by
