@@ -23,8 +23,9 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_sentence import order_sentence
-from swapdesk.flows.orders.order_summary import OrderSummary, summarise
+from swapdesk.flows.orders.order_summary import OrderSummary
 from swapdesk.flows.orders.order_words import Certainty
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.swap_payment import swap_payment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home

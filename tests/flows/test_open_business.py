@@ -10,7 +10,7 @@ import pytest
 from flows.orders import NOW, order
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of, ended
-from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.open_business import waits_for_you
 from swapdesk.wire.orders import DisplayStatus, LegStatus

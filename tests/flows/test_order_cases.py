@@ -17,8 +17,8 @@ from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_account import account_of, deposit_doubted
 from swapdesk.flows.orders.order_case import Case, case_of
 from swapdesk.flows.orders.order_sentence import order_sentence
-from swapdesk.flows.orders.order_summary import summarise
 from swapdesk.flows.orders.order_words import WORDS, Certainty
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.encoding.text import safe_text

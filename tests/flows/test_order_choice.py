@@ -36,8 +36,8 @@ from swapdesk.flows.orders.order_export import (
 from swapdesk.flows.orders.order_filter import FilterProblem, read_filter
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_sorting import Group, Sorting, group_of, sort_orders
-from swapdesk.flows.orders.order_summary import summarise
 from swapdesk.flows.orders.order_words import WORDS
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home
 from swapdesk.wire.encoding.text import safe_text

@@ -20,8 +20,9 @@ from swapdesk.flows.intents.standing import RELEASED, Standing
 from swapdesk.flows.orders.diagnosis import diagnose
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_sentence import order_sentence
-from swapdesk.flows.orders.order_summary import OrderSummary, created_words, summarise
+from swapdesk.flows.orders.order_summary import OrderSummary
 from swapdesk.flows.orders.raw_json import HIDDEN, raw_lines
+from swapdesk.flows.orders.summarising import created_words, summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.open_business import findings, quit_warning
 from swapdesk.flows.wording import OUTCOME_UNKNOWN

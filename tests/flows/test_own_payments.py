@@ -11,7 +11,8 @@ from flows.test_deposit_hash import HASH, OTHER
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.call_log import PAYMENT, WALLET_PAYMENT
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.orders.order_summary import OrderSummary, summarise
+from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.tracking.known_orders import KnownOrders
 
 ID = order().service_id

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from swapdesk.clock import SystemClock
-from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import GlyphSet

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from flows.orders import NOW, intent, order
 from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.orders.order_summary import OrderSummary, RowTime, summarise, time_at
+from swapdesk.flows.orders.order_summary import OrderSummary, RowTime
+from swapdesk.flows.orders.summarising import summarise, time_at
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.widgets.order_table import order_row, row_at
 from swapdesk.wire.orders import DisplayStatus, LegStatus

@@ -16,8 +16,8 @@ from service.world import CHAINS, ETH
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.flows.orders.order_updates import changed_fields, updates_of
 from swapdesk.tui.screens.order import OrderScreen
-from swapdesk.tui.screens.order_transactions import transaction_page
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
+from swapdesk.tui.screens.order_transactions import transaction_page
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.spans import ascii_line, line_of, plain_text
 from swapdesk.tui.widgets.diagnosis_overlay import DiagnosisOverlay

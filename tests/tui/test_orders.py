@@ -340,7 +340,7 @@ def test_hostile_text_in_a_row(case: Any) -> None:
     from datetime import timedelta
 
     from flows.orders import NOW
-    from swapdesk.flows.orders.order_summary import summarise
+    from swapdesk.flows.orders.summarising import summarise
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.widgets.table_layout import TableLayout
 

@@ -30,7 +30,7 @@ from swapdesk.flows.creation.freezing import NotFreezable, freeze
 from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.intents.standing import Standing
-from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.first_use import challenge_for
 from swapdesk.flows.quotes.quoting import QuoteBoard

@@ -31,9 +31,9 @@ from swapdesk.flows.orders.order_pair import (
 )
 from swapdesk.flows.orders.order_route import route_of
 from swapdesk.flows.orders.order_sentence import next_actor, order_sentence, sent_amount
-from swapdesk.flows.orders.order_summary import summarise_paid
 from swapdesk.flows.orders.paid_place import paid_place
 from swapdesk.flows.orders.payable_amount import amount_to_pay, symbol_to_pay, token_to_pay
+from swapdesk.flows.orders.summarising import summarise_paid
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token

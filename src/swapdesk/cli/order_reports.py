@@ -19,7 +19,7 @@ from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_export_file
 from swapdesk.flows.orders.order_filter import FilterProblem, OrderFilter, read_filter
 from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
-from swapdesk.flows.orders.order_summary import summarise
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.flows.wording import OUTCOME_UNKNOWN

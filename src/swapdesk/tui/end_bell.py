@@ -60,7 +60,7 @@ class EndBell:
 def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
     """``Order m1Xc7D, BTC to ETH: completed.`` Amounts stay on the screen."""
     # Orders and their models load after the first frame.
-    from swapdesk.flows.orders.order_summary import summarise
+    from swapdesk.flows.orders.summarising import summarise
 
     sent, received = tracked.symbols
     word = summarise(tracked, now).word

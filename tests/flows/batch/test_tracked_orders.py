@@ -28,7 +28,8 @@ from swapdesk.flows.journal.bundle_records import (
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.withdrawal_log import Taken
-from swapdesk.flows.orders.order_summary import OrderSummary, summarise
+from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.wire.orders import DisplayStatus
 

@@ -10,7 +10,8 @@ import pytest
 from flows.dex.swapping import Place, Swapper
 from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.journal.journal_records import IntentState, StepState
-from swapdesk.flows.orders.order_summary import OrderSummary, summarise
+from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review

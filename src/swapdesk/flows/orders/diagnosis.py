@@ -10,8 +10,9 @@ from datetime import datetime
 
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import clock_time, date, duration
-from swapdesk.flows.orders.order_summary import OrderSummary, summarise
+from swapdesk.flows.orders.order_summary import OrderSummary
 from swapdesk.flows.orders.order_words import Certainty
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 MUCH_LATER = 2

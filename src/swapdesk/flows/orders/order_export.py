@@ -25,7 +25,7 @@ from swapdesk.flows.orders.deposit_hash import deposit_hash
 from swapdesk.flows.orders.order_account import kept_by_provider
 from swapdesk.flows.orders.order_route import route_of
 from swapdesk.flows.orders.order_sentence import next_actor
-from swapdesk.flows.orders.order_summary import summarise_paid
+from swapdesk.flows.orders.summarising import summarise_paid
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home, write_private
 from swapdesk.wire.encoding.codec import encode_json

@@ -13,8 +13,9 @@ from swapdesk.flows.notation import NOTHING, tracker_amount
 from swapdesk.flows.orders.order_account import deposit_doubted
 from swapdesk.flows.orders.order_pair import Outcome, unsaid
 from swapdesk.flows.orders.order_route import route_of
-from swapdesk.flows.orders.order_summary import OrderSummary, summarise_paid
+from swapdesk.flows.orders.order_summary import OrderSummary
 from swapdesk.flows.orders.payable_amount import amount_to_pay
+from swapdesk.flows.orders.summarising import summarise_paid
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 

@@ -6,13 +6,10 @@ The service says only that it waits, and whoever reads that would pay once more.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
+from swapdesk.flows.orders.order_summary import OrderSummary
 from swapdesk.flows.orders.order_words import NO_TIME
-
-if TYPE_CHECKING:
-    from swapdesk.flows.orders.order_summary import OrderSummary
 
 GOES_ON = "; swapdesk fund, or f, sends the same transaction again and no other"
 """Where nobody may be left who sends it again."""

@@ -14,8 +14,8 @@ from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of, ended
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_case import case_of
-from swapdesk.flows.orders.order_summary import summarise
 from swapdesk.flows.orders.order_words import WORDS
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.announcements import found_again
 from swapdesk.flows.wording import NOT_CREATED, OUTCOME_UNKNOWN

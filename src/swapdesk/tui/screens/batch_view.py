@@ -12,7 +12,8 @@ from swapdesk.flows.batch.plan import created_of
 from swapdesk.flows.batch.progress import BatchProgress, batch_progress
 from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.orders.order_summary import OrderSummary, summarise
+from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.tui.batch_work import BatchWork
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.batch_facts import EMPTY, PlanPane, PlanState, head_line

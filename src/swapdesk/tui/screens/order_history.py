@@ -9,8 +9,8 @@ from textual.widget import Widget
 
 from swapdesk.flows.notation import clock_time, date, iso
 from swapdesk.flows.orders.order_state import short_id
-from swapdesk.flows.orders.order_summary import summarise
 from swapdesk.flows.orders.order_updates import Update, updates_of
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.order_history import Back, CopyUpdate

@@ -15,7 +15,7 @@ from swapdesk.flows.notation import date
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_route import route_of
 from swapdesk.flows.orders.order_state import short_id
-from swapdesk.flows.orders.order_summary import summarise_paid
+from swapdesk.flows.orders.summarising import summarise_paid
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.messages import OrdersRead

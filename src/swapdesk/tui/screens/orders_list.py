@@ -12,7 +12,8 @@ from textual.widget import Widget
 
 from swapdesk.flows.orders.order_filter import EVERYTHING, OrderFilter
 from swapdesk.flows.orders.order_sorting import Sorting, sort_orders
-from swapdesk.flows.orders.order_summary import OrderSummary, created_words, summarise
+from swapdesk.flows.orders.order_summary import OrderSummary
+from swapdesk.flows.orders.summarising import created_words, summarise
 from swapdesk.flows.stream_words import stale_words
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.order_facts import order_facts

@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual.widget import Widget
 
 from swapdesk.flows.orders.order_state import short_id
-from swapdesk.flows.orders.order_summary import summarise
 from swapdesk.flows.orders.raw_json import raw_lines
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.tui.commands.command import READY, Command, Standing
 from swapdesk.tui.commands.everywhere import Back as EverywhereBack
 from swapdesk.tui.commands.raw_order import Back, CopyAll

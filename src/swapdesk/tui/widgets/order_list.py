@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from swapdesk.flows.orders.order_filter import EVERYTHING, OrderFilter
 from swapdesk.flows.orders.order_sorting import Group, group_of
-from swapdesk.flows.orders.order_summary import RowTime, summarise, time_at
+from swapdesk.flows.orders.order_summary import RowTime
+from swapdesk.flows.orders.summarising import summarise, time_at
 from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.empty_state import Nothing, empty_line
 from swapdesk.tui.widgets.line_table import LineTable
