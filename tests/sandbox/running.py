@@ -51,6 +51,15 @@ def until(condition: Callable[[], T], seconds: float = PATIENCE, what: str = "co
         time.sleep(0.02)  # between two looks at a condition
 
 
+def status_of(api: httpx.Client, order: str) -> int | None:
+    """The status of an order; None while the service answers that it was asked too often."""
+    answer = api.get(f"/orders/{order}")
+    if answer.status_code == 429:
+        return None
+    status: int = answer.raise_for_status().json()["status"]
+    return status
+
+
 def alive(pid: int) -> bool:
     """Whether a process runs; a zombie that only waits to be collected does not."""
     try:

@@ -15,7 +15,7 @@ import pytest
 
 from sandbox.chain_money import chain_of, paid_once, sums
 from sandbox.chain_money import wallet as wallet_of
-from sandbox.running import Running, until
+from sandbox.running import Running, status_of, until
 from sandbox.test_node import address
 from swapdesk.sandbox.reserves import hot_wallet_name
 from swapdesk.sandbox.world import find_token
@@ -205,8 +205,8 @@ def test_a_hold_shows_and_ends_when_it_is_released(
         assert control.post("/faults", json=ask).status_code == 200
         assert control.post("/faults", json=ask).status_code == 422, "nothing is on hold any more"
     for order in (first, second):
-        path = f"/orders/{order['serviceId']}"
-        until(lambda p=path: api.get(p).json()["status"] == 4, what="the end")  # type: ignore[misc]
+        name = order["serviceId"]
+        until(lambda n=name: status_of(api, n) == 4, what="the end")  # type: ignore[misc]
 
 
 def test_a_fallback_payout_finishes_the_order(played: dict[str, Played]) -> None:

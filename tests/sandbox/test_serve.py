@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from forked_processes import in_fresh_interpreters
-from sandbox.running import PATIENCE, Running, alive, children_of, create_order, until
+from sandbox.running import PATIENCE, Running, alive, children_of, create_order, status_of, until
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, find_running, read_run_file
 from swapdesk.sandbox.world import find_token
 from swapdesk.wire.events import CloseCode
@@ -122,7 +122,7 @@ def test_a_killed_node_comes_back_with_its_money_and_speed(tmp_path: Path) -> No
         os.kill(sandbox.child("swapdesk.sandbox.node"), signal.SIGKILL)
 
         def done() -> bool:
-            return api.get(f"/orders/{order['serviceId']}").json()["status"] == 4
+            return status_of(api, order["serviceId"]) == 4
 
         until(done, what="the order finished")
         assert control.get("/state").json()["speed"] == 900

@@ -13,7 +13,7 @@ import websockets
 from websockets.sync.client import ClientConnection
 
 from sandbox.order_stream import stream, told_of, until_broken, watched
-from sandbox.running import PATIENCE, Running, create_order, until
+from sandbox.running import PATIENCE, Running, create_order, status_of, until
 from swapdesk.sandbox.fault_choice import KNOWN
 from swapdesk.sandbox.world import find_token
 
@@ -121,7 +121,7 @@ def test_a_reordered_update_comes_after_the_next(
         one, other = watched_id(socket, api), watched_id(socket, api)
         fault(control, serviceId=one, fault="ws_reorder", seconds=20)
         fault(control, serviceId=one, fault="expire")
-        until(lambda: api.get(f"/orders/{one}").json()["status"] == 5, what="the first to expire")
+        until(lambda: status_of(api, one) == 5, what="the first to expire")
         fault(control, serviceId=other, fault="expire")
         told = told_of(socket, {one, other}, 2)
         assert [each["serviceId"] for each in told] == [other, one]
@@ -152,7 +152,7 @@ def test_a_dropped_stream_stays_away_for_its_seconds(
     with pytest.raises((OSError, EOFError, websockets.InvalidHandshake)), stream(running):
         pass
     fault(control, serviceId=order, fault="expire")
-    until(lambda: api.get(f"/orders/{order}").json()["status"] == 5, what="orders go on")
+    until(lambda: status_of(api, order) == 5, what="orders go on")
     control.post("/clock", json={"advance": 60})
     with stream(running):
         assert control.get("/state").json()["faults"] == []
@@ -211,8 +211,7 @@ def test_orders_on_a_chain_whose_node_is_down_wait_for_it(
     assert "bitcoin" not in control.get("/state").json()["heights"]
     control.delete("/faults")
     assert control.post("/deposits", json={"serviceId": order["serviceId"]}).status_code == 200
-    path = f"/orders/{order['serviceId']}"
-    until(lambda: api.get(path).json()["status"] == 4, what="the order to finish")
+    until(lambda: status_of(api, order["serviceId"]) == 4, what="the order to finish")
 
 
 # Bodies

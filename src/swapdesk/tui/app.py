@@ -21,6 +21,7 @@ from swapdesk.tui.discreet import Discreet
 from swapdesk.tui.end_bell import EndBell, Notify, terminal_notice
 from swapdesk.tui.garbage import GarbageRounds
 from swapdesk.tui.glyphs import wanted_set
+from swapdesk.tui.keys_in_turn import KeysInTurn
 from swapdesk.tui.leaving import LeavingGuard, brief_warning
 from swapdesk.tui.messages import BusinessSettled, Connected, OrdersChanged, StartMoved
 from swapdesk.tui.page import Page
@@ -43,7 +44,7 @@ log = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 
 
-class DeskApp(Creating, Signing, Discreet, Places, SafeApp[int]):
+class DeskApp(Creating, Signing, Discreet, Places, KeysInTurn, SafeApp[int]):
     """``start_sandbox`` is called after the first frame, on the sandbox profile only."""
 
     CSS_PATH = "styles/desk.tcss"

@@ -1,0 +1,157 @@
+"""Keys one after the other: the next is given out once the one before has had its effect.
+
+The toolkit gives a key to the widget with the focus and runs a binding only when the key has come
+back from there. Keys that follow faster would meet the page and the field of before: letters are
+lost, or are keys of a page that nobody has seen yet. They wait here instead. After a change of the
+page those that are typed into its field go on, and with the first that would do something else
+the rest is dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from time import monotonic
+from typing import Any
+
+from textual import on
+from textual.app import App
+from textual.events import Event, Key, Paste
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+
+log = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 1.0
+"""Without an answer for as long, nobody has the key any more."""
+LOOK_SECONDS = 0.1
+
+
+class Stage(Enum):
+    TAKEN = auto()
+    """The widget has had it, or its binding has run."""
+    SAID = auto()
+    """What it made that widget and its page say was heard."""
+    OPENED = auto()
+    """The page that it opened stands."""
+
+
+class KeyTaken(Message):
+    """Comes back from where a key was given to, on the way that the key took: whatever was said
+    there before is heard before."""
+
+    def __init__(self, turn: int, stage: Stage) -> None:
+        super().__init__()
+        self.turn = turn
+        self.stage = stage
+
+
+@dataclass(frozen=True)
+class OnItsWay:
+    """A key, or a paste, on its way, and who has it on which page."""
+
+    turn: int
+    event: Event
+    page: Screen[Any]
+    widget: Widget
+    since: float = field(default_factory=monotonic)
+
+    @property
+    def lost(self) -> bool:
+        return not self.widget.is_attached or monotonic() - self.since > PATIENCE_SECONDS
+
+
+class KeysInTurn(App[int]):
+    """The half of the application through which keys come in."""
+
+    _turn = 0
+    _given: OnItsWay | None = None
+    _unseen = 0
+    """How many of those that wait were typed before the page in view was drawn."""
+
+    def __init__(self, **place: Any) -> None:
+        self._waiting: deque[Event] = deque()
+        super().__init__(**place)
+
+    @property
+    def keys_at_rest(self) -> bool:
+        """Whether every key that came had its effect."""
+        return self._given is None and not self._waiting
+
+    async def on_event(self, event: Event) -> None:
+        if not isinstance(event, Key | Paste) or not self.screen_stack:
+            await super().on_event(event)
+        elif event.is_forwarded:
+            await super().on_event(event)
+            given = self._given
+            if given is not None and given.event is event:
+                # Its binding has run; what that said to the page comes before this.
+                self._follow(given.turn, Stage.SAID)
+        else:
+            self._waiting.append(event)
+            if self._given is None:
+                await self._next()
+            elif len(self._waiting) == 1:
+                self.set_timer(LOOK_SECONDS, self._look)
+
+    async def _next(self) -> None:
+        """Give out the first that waits and is still meant for what is on the screen."""
+        self._given = None
+        while self._waiting:
+            event = self._waiting.popleft()
+            if self._unseen:
+                self._unseen -= 1
+                if not self._typed(event):
+                    for _ in range(self._unseen):
+                        self._waiting.popleft()
+                    self._unseen = 0
+                    continue
+            self._turn += 1
+            self._given = OnItsWay(self._turn, event, self.screen, self.focused or self.screen)
+            await super().on_event(event)
+            self._follow(self._turn, Stage.TAKEN)
+            return
+
+    def _typed(self, event: Event) -> bool:
+        """Whether the field with the focus takes it as text."""
+        field = self.focused
+        if isinstance(event, Key):
+            return field is not None and field.check_consume_key(event.key, event.character)
+        return field is not None and field.check_consume_key("a", "a")
+
+    def _follow(self, turn: int, stage: Stage) -> None:
+        page = self.screen
+        widget = page if stage is Stage.OPENED else self.focused or page
+        widget.post_message(KeyTaken(turn, stage))
+
+    @on(KeyTaken)
+    async def _key_taken(self, event: KeyTaken) -> None:
+        event.stop()
+        given = self._given
+        if given is None or event.turn != given.turn:
+            return
+        if event.stage is Stage.TAKEN:
+            self._follow(event.turn, Stage.SAID)
+        elif self.screen is given.page:
+            await self._next()
+        elif event.stage is Stage.SAID:
+            self._follow(event.turn, Stage.OPENED)
+        else:
+            self._unseen = len(self._waiting)
+            await self._next()
+
+    async def _look(self) -> None:
+        """Go on where what had the key is gone with it."""
+        given = self._given
+        if given is None or not self._waiting:
+            return
+        if not given.lost:
+            self.set_timer(LOOK_SECONDS, self._look)
+            return
+        log.info("a key was not answered; %d wait", len(self._waiting))
+        if self.screen is not given.page:
+            self._unseen = len(self._waiting)
+        await self._next()

@@ -1,0 +1,97 @@
+"""Keys that are typed faster than the desk acts on them: none is lost on its own page, and none
+does anything on a page that nobody has seen yet."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual.events import Event, Key, Paste
+
+from swapdesk.tui.keys_in_turn import OnItsWay
+from swapdesk.tui.screens.orders import OrdersScreen
+from swapdesk.tui.screens.swap import SwapScreen
+from swapdesk.tui.screens.tokens import TokensScreen
+from swapdesk.tui.widgets.help_overlay import HelpOverlay
+from swapdesk.tui.widgets.text_field import TextField
+from tui.desk_run import DeskRun, Market
+
+
+async def burst(desk: DeskRun, *keys: str | Event, turns: int = 0) -> None:
+    """Give all keys with so many turns of the loop between them, then wait for their effect."""
+    for key in keys:
+        event = key if isinstance(key, Event) else Key(key, key if len(key) == 1 else None)
+        event.set_sender(desk.app)
+        desk.app.post_message(event)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+    await desk.settle(lambda: desk.app.keys_at_rest)
+
+
+def searched(desk: DeskRun) -> str:
+    return desk.screen(TokensScreen).written
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 40])
+async def test_letters_behind_the_key_of_a_page_reach_its_field(market: Market, turns: int) -> None:
+    async with market.desk() as desk:
+        await burst(desk, *"tusdc", turns=turns)
+        assert searched(desk) == "usdc"
+        assert "USD Coin" in desk.text
+
+
+async def test_text_that_is_pasted_behind_the_key_of_a_page_reaches_its_field(
+    market: Market,
+) -> None:
+    async with market.desk() as desk:
+        await burst(desk, "t", Paste("usdc"))
+        assert searched(desk) == "usdc"
+
+
+async def test_a_line_typed_at_once_stands_as_it_was_typed(market: Market) -> None:
+    async with market.desk() as desk:
+        await burst(desk, *"0.5 btcc", "backspace", *" eth")
+        assert desk.screen(SwapScreen).line.field.value == "0.5 btc eth"
+
+
+@pytest.mark.parametrize("turns", [0, 2, 5])
+async def test_a_key_for_a_page_nobody_has_seen_does_nothing(market: Market, turns: int) -> None:
+    """With it what was typed behind it is dropped: it was meant for what it would have opened."""
+    async with market.desk() as desk:
+        await burst(desk, *"tu", "escape", *"sdc", turns=turns)
+        assert searched(desk) == "u"
+        await burst(desk, "escape")
+        await burst(desk, "escape")
+        await desk.ready()
+        await burst(desk, "o", "q", "q", turns=turns)
+        desk.screen(OrdersScreen)
+        assert desk.app.is_running
+
+
+async def test_what_is_pressed_once_a_page_is_there_works_on_it(market: Market) -> None:
+    async with market.desk() as desk:
+        for _ in range(3):
+            await burst(desk, "t")
+            await burst(desk, "u")
+            assert searched(desk) == "u"
+            await burst(desk, "escape")
+            await burst(desk, "escape")
+            desk.screen(SwapScreen)
+
+
+async def test_an_overlay_that_closes_takes_no_later_key_with_it(market: Market) -> None:
+    async with market.desk() as desk:
+        await burst(desk, "f1")
+        desk.screen(HelpOverlay)
+        await burst(desk, "escape")
+        await burst(desk, *"0.5 btc eth")
+        assert desk.screen(SwapScreen).line.field.value == "0.5 btc eth"
+
+
+async def test_a_key_that_nobody_answers_holds_back_no_other(market: Market) -> None:
+    """Its widget went with it, and said nothing."""
+    async with market.desk() as desk:
+        app, lost = desk.app, Key("5", "5")
+        app._given = OnItsWay(app._turn, lost, app.screen, TextField(prompt=">", limit=9))
+        await burst(desk, "t", "u")
+        assert searched(desk) == "u"
