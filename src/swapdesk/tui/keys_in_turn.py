@@ -9,7 +9,6 @@ the rest is dropped.
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -22,8 +21,6 @@ from textual.events import Event, Key, Paste
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
-
-log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 1.0
 """Without an answer for as long, nobody has the key any more."""
@@ -91,8 +88,12 @@ class KeysInTurn(App[int]):
                 # Its binding has run; what that said to the page comes before this.
                 self._follow(given.turn, Stage.SAID)
         else:
+            given = self._given
+            gone = given is not None and given.lost
+            if gone:
+                self._left_behind()
             self._waiting.append(event)
-            if self._given is None:
+            if given is None or gone:
                 await self._next()
             elif len(self._waiting) == 1:
                 self.set_timer(LOOK_SECONDS, self._look)
@@ -151,7 +152,11 @@ class KeysInTurn(App[int]):
         if not given.lost:
             self.set_timer(LOOK_SECONDS, self._look)
             return
-        log.info("a key was not answered; %d wait", len(self._waiting))
-        if self.screen is not given.page:
-            self._unseen = len(self._waiting)
+        self._left_behind()
         await self._next()
+
+    def _left_behind(self) -> None:
+        """What had the key went with its page, or is stuck: nobody says that it was taken."""
+        given = self._given
+        if given is not None and self.screen is not given.page:
+            self._unseen = len(self._waiting)
