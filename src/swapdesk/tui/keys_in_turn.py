@@ -2,9 +2,9 @@
 
 The toolkit gives a key to the widget with the focus and runs a binding only when the key has come
 back from there. Keys that follow faster would meet the page and the field of before: letters are
-lost, or are keys of a page that nobody has seen yet. They wait here instead. After a change of the
-page those that are typed into its field go on, and with the first that would do something else
-the rest is dropped.
+lost, or are keys of a page that nobody has seen yet. They wait here instead. Those that came while
+another page was in view go on only into a field, and with the first that would do something else
+the rest of them is dropped.
 """
 
 from __future__ import annotations
@@ -61,16 +61,21 @@ class OnItsWay:
         return not self.widget.is_attached or monotonic() - self.since > PATIENCE_SECONDS
 
 
+@dataclass(frozen=True)
+class _Waiting:
+    event: Event
+    page: Screen[Any]
+    """The page in view when it came: what it was meant for."""
+
+
 class KeysInTurn(App[int]):
     """The half of the application through which keys come in."""
 
     _turn = 0
     _given: OnItsWay | None = None
-    _unseen = 0
-    """How many of those that wait were typed before the page in view was drawn."""
 
     def __init__(self, **place: Any) -> None:
-        self._waiting: deque[Event] = deque()
+        self._waiting: deque[_Waiting] = deque()
         super().__init__(**place)
 
     @property
@@ -88,31 +93,25 @@ class KeysInTurn(App[int]):
                 # Its binding has run; what that said to the page comes before this.
                 self._follow(given.turn, Stage.SAID)
         else:
-            given = self._given
-            gone = given is not None and given.lost
-            if gone:
-                self._left_behind()
-            self._waiting.append(event)
-            if given is None or gone:
+            self._waiting.append(_Waiting(event, self.screen))
+            if self._given is None or self._given.lost:
                 await self._next()
             elif len(self._waiting) == 1:
                 self.set_timer(LOOK_SECONDS, self._look)
 
     async def _next(self) -> None:
-        """Give out the first that waits and is still meant for what is on the screen."""
+        """Give out the first that waits and is meant for what is on the screen."""
         self._given = None
         while self._waiting:
-            event = self._waiting.popleft()
-            if self._unseen:
-                self._unseen -= 1
-                if not self._typed(event):
-                    for _ in range(self._unseen):
-                        self._waiting.popleft()
-                    self._unseen = 0
-                    continue
+            first = self._waiting.popleft()
+            page = self.screen
+            if first.page is not page and not self._typed(first.event):
+                while self._waiting and self._waiting[0].page is not page:
+                    self._waiting.popleft()
+                continue
             self._turn += 1
-            self._given = OnItsWay(self._turn, event, self.screen, self.focused or self.screen)
-            await super().on_event(event)
+            self._given = OnItsWay(self._turn, first.event, page, self.focused or page)
+            await super().on_event(first.event)
             self._follow(self._turn, Stage.TAKEN)
             return
 
@@ -136,27 +135,16 @@ class KeysInTurn(App[int]):
             return
         if event.stage is Stage.TAKEN:
             self._follow(event.turn, Stage.SAID)
-        elif self.screen is given.page:
-            await self._next()
-        elif event.stage is Stage.SAID:
+        elif event.stage is Stage.SAID and self.screen is not given.page:
             self._follow(event.turn, Stage.OPENED)
         else:
-            self._unseen = len(self._waiting)
             await self._next()
 
     async def _look(self) -> None:
-        """Go on where what had the key is gone with it."""
-        given = self._given
-        if given is None or not self._waiting:
+        """Go on where what had the key is gone with it, and nobody says that it was taken."""
+        if self._given is None or not self._waiting:
             return
-        if not given.lost:
+        if self._given.lost:
+            await self._next()
+        else:
             self.set_timer(LOOK_SECONDS, self._look)
-            return
-        self._left_behind()
-        await self._next()
-
-    def _left_behind(self) -> None:
-        """What had the key went with its page, or is stuck: nobody says that it was taken."""
-        given = self._given
-        if given is not None and self.screen is not given.page:
-            self._unseen = len(self._waiting)
