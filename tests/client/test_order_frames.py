@@ -154,6 +154,19 @@ def test_what_looks_like_a_member_inside_another_is_none(before: str, after: str
 
 
 @pytest.mark.parametrize("members", [plain, between])
+def test_one_character_otherwise(members: Callable[[], list[tuple[str, str]]]) -> None:
+    """Also where the members part from the tokens, and at the very end."""
+    good = text_of(members())
+    frames = OrderFrames(MAX_MESSAGE)
+    assert frames.read(good) is not None
+    for at in range(len(good)):
+        for put in ("", "x", ",", '"', "}", good[at] * 2):
+            message = good[:at] + put + good[at + 1 :]
+            assert same(frames.read(message), whole(message)), message
+            frames.read(good)
+
+
+@pytest.mark.parametrize("members", [plain, between])
 def test_what_did_not_change_is_not_read_again(
     members: Callable[[], list[tuple[str, str]]],
 ) -> None:

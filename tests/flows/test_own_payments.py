@@ -8,6 +8,7 @@ import pytest
 
 from flows.orders import NOW, created_here, order
 from flows.test_deposit_hash import HASH, OTHER
+from swapdesk.cli.order_document import deposit_json, order_facts
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.call_log import PAYMENT, WALLET_PAYMENT
 from swapdesk.flows.journal.journal import Journal
@@ -59,6 +60,11 @@ def test_what_another_program_of_this_home_pays_is_not_asked_for(
     )  # fmt: skip
     assert said(known).money == f"on its way to the deposit address, by transaction {HASH}."
     assert said(followed(journal)).word == "Paid by you"
+    tracked = known.get(ID)
+    assert tracked is not None
+    # Whoever tells it without having read its transactions asks for no second payment.
+    assert deposit_json(tracked, NOW) is None
+    assert "Pay" not in dict(order_facts(tracked, NOW))
 
 
 def test_a_payment_that_failed_leaves_the_order_to_be_paid(journal: Journal) -> None:

@@ -143,20 +143,27 @@ class OrderFrames:
 
 def _flat(known: _Known, message: str) -> list[str] | None:
     """The members of an order update but for its tokens, None when those are not as before."""
-    flat: list[str] = []
-    done = len(_HEAD) - len(_BETWEEN)
+    if not message.endswith(_TAIL):
+        return None
+    runs: list[str] = []
+    done = len(_HEAD)
     for mark, text in known.tokens:
         at = message.find(mark, done)
         if at < 0 or not message.startswith(text, at + len(mark)):
             return None
-        if at > done:
-            flat += message[done + len(_BETWEEN) : at].split(_BETWEEN)
+        runs.append(message[done:at])
         done = at + len(mark) + len(text)
-    if not message.endswith(_TAIL):
-        return None
     end = len(message) - len(_TAIL)
-    if end > done:
-        flat += message[done + len(_BETWEEN) : end].split(_BETWEEN)
+    if end < done:
+        return None
+    runs.append(message[done:end])
+    # The first run begins behind the quote of a name; another one with what parts it from a token.
+    flat = runs[0].split(_BETWEEN)
+    for run in runs[1:]:
+        nothing, *members = run.split(_BETWEEN)
+        if nothing:
+            return None
+        flat += members
     return flat
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -82,21 +82,15 @@ class TransactionLog:
 
     def all(self) -> dict[str, tuple[OrderTransaction, ...]]:
         """The same of every order that has any, by its id."""
-        found: dict[str, tuple[OrderTransaction, ...]] = {}
-        for service_id, one in self._each(None):
-            found[service_id] = (*found.get(service_id, ()), one)
-        return found
+        return _by_order(self._each(None))
 
     def deposits(self, service_ids: Collection[str]) -> dict[str, tuple[OrderTransaction, ...]]:
         """What this desk sent by hand to pay the deposits of these orders, by their ids: one
         question for all of them."""
-        found: dict[str, tuple[OrderTransaction, ...]] = {}
         wanted = json.dumps(list(service_ids))
         query = _CALLS.format(one=_OF_ORDERS)
-        for row in self._file.read(query, (PAYMENT, WALLET_PAYMENT, wanted)):
-            for service_id, one in _paid(row):
-                found[service_id] = (*found.get(service_id, ()), one)
-        return found
+        rows = self._file.read(query, (PAYMENT, WALLET_PAYMENT, wanted))
+        return _by_order(one for row in rows for one in _paid(row))
 
     def _each(self, service_id: str | None) -> Iterator[tuple[str, OrderTransaction]]:
         for row in self._rows(_STEPS, _OF_INTENT, service_id, APPROVE, RESET, SWAP):
@@ -119,6 +113,15 @@ class TransactionLog:
         if service_id is None:
             return self._file.read(query.format(one=""), values)
         return self._file.read(query.format(one=one), (*values, service_id))
+
+
+def _by_order(
+    each: Iterable[tuple[str, OrderTransaction]],
+) -> dict[str, tuple[OrderTransaction, ...]]:
+    found: dict[str, tuple[OrderTransaction, ...]] = {}
+    for service_id, one in each:
+        found[service_id] = (*found.get(service_id, ()), one)
+    return found
 
 
 def _made(

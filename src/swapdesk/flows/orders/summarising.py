@@ -151,8 +151,9 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
 def summarise_paid(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction]
 ) -> OrderSummary:
-    """As :func:`summarise`, with the transactions of the order as they were read just now."""
-    return summarise(replace(tracked, own_payment=own_payment(made)), now)
+    """As :func:`summarise`, with the transactions of the order as they were read just now; with
+    none, as the tracker knows its payment."""
+    return summarise(replace(tracked, own_payment=own_payment(made)) if made else tracked, now)
 
 
 def time_at(summary: OrderSummary, tracked: TrackedOrder, now: datetime) -> RowTime | None:
