@@ -39,6 +39,11 @@ class StepState(StrEnum):
     ABANDONED_BY_USER = "ABANDONED_BY_USER"
 
 
+EXECUTED_IN_VAIN = "FAILED"
+"""The code of a transaction that was executed and failed. What was given up, replaced or lost
+moved nothing, and is none of the order's."""
+
+
 @dataclass(frozen=True)
 class JournaledStep:
     intent_id: str

@@ -18,11 +18,7 @@ from swapdesk.flows.journal.bundle_records import BundleState, Paying
 from swapdesk.flows.journal.call_log import PAYMENT, WALLET_PAYMENT
 from swapdesk.flows.journal.dex_log import APPROVE, RESET, SWAP
 from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.journal_records import StepState
-
-EXECUTED_IN_VAIN = "FAILED"
-"""The code of a transaction that was executed and failed. What was given up, replaced or lost
-moved nothing, and is none of the order's."""
+from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
 
 
 class Role(StrEnum):

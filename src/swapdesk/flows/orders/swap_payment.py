@@ -12,12 +12,10 @@ from enum import StrEnum
 
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import APPROVE, CONFIRM, SWAP, SwapStep
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.wording import Level
 
-REVERTED = "FAILED"
-"""The code of a transaction that was executed and failed."""
 QUOTE_AGAIN = "ask for new quotes"
 
 
@@ -76,7 +74,7 @@ def swap_payment(intent: Intent, steps: Sequence[SwapStep], *, settles: bool) ->
             "The order's transaction was not signed and nothing is on the chain",
             money, "you", QUOTE_AGAIN, "nothing is due",
         )  # fmt: skip
-    if step.code == REVERTED:
+    if step.code == EXECUTED_IN_VAIN:
         return SwapPayment(
             SwapStage.REVERTED, "Failed", "trouble",
             "The order's transaction was executed and failed",
