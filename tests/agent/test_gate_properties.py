@@ -22,7 +22,6 @@ from agent.gate_world import (
 )
 from agent.honest import HONEST, SOON
 from sampling import examples
-from swapdesk.agent.gate.approvals import approvals_needed
 from swapdesk.agent.gate.memory import Signed
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.addresses.evm import checksummed
@@ -155,17 +154,6 @@ def test_whatever_a_service_asks_for_a_chain_goes_forward_and_ends(asked):
             any(one.content == earlier.content for earlier in memory[: ended[0] + 1])
             for one in after
         )
-
-
-@given(st.integers(0, 10**30), st.integers(1, 10**30), st.booleans())
-def test_approvals_end_with_enough_and_a_token_of_tethers_kind_takes_them(held, units, tether):
-    allowance = held
-    for approved in approvals_needed(held, units, resets_to_zero=tether):
-        assert not tether or approved == 0 or allowance == 0
-        allowance = approved
-    assert allowance >= units
-    # Exact by default: never more than is needed, unless it stood there before.
-    assert allowance in (held, units)
 
 
 @settings(max_examples=examples(60), deadline=None)

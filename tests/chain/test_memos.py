@@ -7,9 +7,7 @@ import pytest
 from swapdesk.chain.addresses.decoding import KINDS
 from swapdesk.chain.addresses.memos import (
     WAIVER,
-    EmbeddedMemo,
     check_memo,
-    embedded_memo,
     memo_label,
     uses_memo,
 )
@@ -133,23 +131,3 @@ def test_a_memo_where_the_chain_has_none_is_refused(kind: str) -> None:
     assert verdict.reason == "This one has no memos. Leave it empty."
     # A service that asks for one all the same is believed.
     assert check_memo(kind, "123", True).ok
-
-
-def test_embedded_memos_are_taken_apart() -> None:
-    tagged = "X7AcgcsBL6XDcUb289X4mJ8djcdyKaGo2K5VpXpmCqbV2gS"
-    account = "r9cZA1mLK5R5Am25ArfXFmqgNwjZgnfk59"
-    assert embedded_memo("xrp", tagged) == EmbeddedMemo(account, "14", "destination tag")
-    muxed = "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLK"
-    found = embedded_memo("xlm", muxed)
-    assert found is not None
-    assert (found.address[:4], found.memo, found.label) == ("GA7Q", "9223372036854775808", "memo")
-    integrated = (
-        "4LL9oSLmtpccfufTMvppY6JwXNouMBzSkbLYfpAV5Usx3skxNgYeYTRj5UzqtReoS44qo9mtmXCqY45DJ852K5Jv2"
-        "bYXZKKQePHES9khPK"
-    )
-    parts = embedded_memo("xmr", integrated)
-    assert parts is not None
-    assert (parts.address[:1], len(parts.address), len(parts.memo)) == ("4", 95, 16)
-    for kind in KINDS:
-        for text in ("", account, tagged[:-1], "\x00" * 47, "X" * 47, "M" * 69, "4" * 106):
-            assert embedded_memo(kind, text) is None

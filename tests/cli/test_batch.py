@@ -68,6 +68,27 @@ def test_a_create_that_was_not_let_through_is_gone_on_with(desk: Desk, tmp_path:
     assert [row["state"] for row in json.loads(gone_on.stdout)["rows"]] == ["created"]
 
 
+def test_a_status_is_told_by_the_journal_where_the_service_says_nothing(
+    desk: Desk, tmp_path: Path
+) -> None:
+    file = tmp_path / "silent.csv"
+    file.write_text(HEAD + "@bob;165;ETH;base;USDC.ethereum\n")
+    created = desk("batch", "create", str(file), "--yes", "--json")
+    assert created.code == Exit.DONE, created.stderr
+    batch = created.document["batch"]
+    desk.sandbox.fault("rate_limited", operation="get_multi_exchange", times=50)
+    silent = desk("batch", "status", batch, "--json")
+    assert silent.code == Exit.RATE_LIMITED
+    assert [row["state"] for row in silent.document["rows"]] == ["created"]
+    assert silent.document["money"] == "in your wallet; no deposit was paid"
+    said = silent.stderr.splitlines()
+    assert said[0].startswith("Not all orders could be asked after: The calls of this window")
+    assert said[-1].endswith(f"you: swapdesk batch status {batch[:8]} asks again.")
+    exported = desk("batch", "export", batch)
+    assert exported.code == Exit.RATE_LIMITED
+    assert len(exported.stdout.splitlines()) == 2
+
+
 def test_a_batch_of_another_desk_is_left_to_it(desk: Desk, tmp_path: Path) -> None:
     file = tmp_path / "other.csv"
     file.write_text(HEAD + "@bob;175;ETH;base;USDC.ethereum\n")

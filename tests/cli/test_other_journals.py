@@ -49,6 +49,16 @@ def test_a_command_refuses_a_newer_journal(here: InProcess, words: tuple[str, ..
     assert path.read_bytes() == content
 
 
+def test_no_sandbox_is_started_beside_a_journal_that_is_refused(here: InProcess) -> None:
+    path = old_journals.written(here.home / "profiles" / "sandbox" / "journal.db")
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute(f"PRAGMA user_version={SCHEMA_VERSION + 1}")
+    ended = here("quote", "1", "btc", "eth", "--json")
+    assert (ended.code, ended.error["code"]) == (9, "JOURNAL_NEWER")
+    assert not (here.home / "sandbox").exists()
+    assert not (here.home / "logs").exists()
+
+
 def test_the_desk_refuses_a_newer_journal(tmp_path: Path) -> None:
     path = newer(tmp_path)
     content = path.read_bytes()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-FIRST = Path(__file__).parent / "journals" / "version_1.sql"
+_DUMPS = Path(__file__).parent / "journals"
+FIRST, SECOND = _DUMPS / "version_1.sql", _DUMPS / "version_2.sql"
 
 
 def written(path: Path, dump: Path = FIRST) -> Path:
@@ -16,6 +18,15 @@ def written(path: Path, dump: Path = FIRST) -> Path:
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode=WAL")
         db.executescript(dump.read_text())
+    return path
+
+
+def stepped(path: Path, steps: Iterable[str]) -> Path:
+    """The same file after these steps of a program that was killed before the next one."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for step in steps:
+            (before,) = db.execute("PRAGMA user_version").fetchone()
+            db.executescript(f"{step}PRAGMA user_version={before + 1}")
     return path
 
 

@@ -129,8 +129,8 @@ async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(trade: Trade) -
     entry = trade.journal.intents.get(intent.id)
     assert entry is not None
     assert entry.state is IntentState.ABANDONED
-    assert trade.journal.intents.blocked_by(intent.fingerprint) is None
     assert trade.journal.intents.unfinished() == []
+    trade.journal.intents.add(replace(intent, id="again"), "create", "digest")
 
 
 async def test_an_order_the_service_forgot_can_still_be_given_up(trade: Trade) -> None:

@@ -86,10 +86,9 @@ def test_a_payment_of_unknown_outcome_blocks_its_twin_only(journal: Journal) -> 
     with pytest.raises(TwinPending):
         journal.intents.add(twin, "create", "digest")
     assert twin.fingerprint == first.fingerprint
-    assert journal.intents.blocked_by(twin.fingerprint) is not None
-    assert journal.intents.blocked_by(intent(amount_in=Decimal("0.6")).fingerprint) is None
+    journal.intents.add(intent(amount_in=Decimal("0.6")), "create", "digest")
     journal.intents.mark_not_created(first.id)
-    assert journal.intents.blocked_by(twin.fingerprint) is None
+    journal.intents.add(twin, "create", "digest")
 
 
 def test_every_different_state_is_kept(journal: Journal) -> None:
@@ -122,7 +121,7 @@ def test_a_damaged_file_is_kept_and_nothing_is_written(path: Path, clock: Manual
     assert again.problem is not None
     with pytest.raises(JournalUnavailable):
         again.intents.add(intent(), "create", "digest")
-    assert again.orders.all() == []
+    assert again.orders.index.ids() == set()
     assert path.read_bytes() == bytes(damaged)
 
 
@@ -264,13 +263,13 @@ def test_the_orders_of_intents_are_found_without_reading_those_of_others(
     clock.advance(5)
     journal.orders.record([(foreign, "list", False)])
     orders = journal.orders
-    assert [known.order for known in orders.of_intents()] == [mine]
-    assert orders.ids() == {mine.service_id, foreign.service_id}
-    assert orders.ids_of_others(two.id) == {mine.service_id}
-    assert orders.ids_of_others(one.id) == set()
-    assert orders.seen_before(clock.now()) == {mine.service_id}
-    assert orders.seen_before(NOW) == set()
-    assert orders.deposit_addresses() == {mine.deposit_address}
+    assert [known.order for known in orders.unrepeated()] == [mine]
+    assert orders.index.ids() == {mine.service_id, foreign.service_id}
+    assert orders.index.of_others(two.id) == {mine.service_id}
+    assert orders.index.of_others(one.id) == set()
+    assert orders.index.seen_before(clock.now()) == {mine.service_id}
+    assert orders.index.seen_before(NOW) == set()
+    assert orders.index.deposit_addresses() == {mine.deposit_address}
 
 
 def test_what_another_desk_wrote_is_read_before_it_is_written_over(
@@ -283,7 +282,7 @@ def test_what_another_desk_wrote_is_read_before_it_is_written_over(
     early = order(display_status="DEPOSIT_DETECTED", status=1)
     late = order(display_status="SENDING_TO_RECEIVER", status=3)
     for ahead in (second, other.orders, journal.orders):
-        one = order(service_id=f"{len(journal.orders.ids()):022d}")
+        one = order(service_id=f"{len(journal.orders.index.ids()):022d}")
         writer.record([(one.model_copy(update={"display_status": None}), "list", False)])
         ahead.record([(late.model_copy(update={"service_id": one.service_id}), "list", False)])
         writer.record([(early.model_copy(update={"service_id": one.service_id}), "list", False)])

@@ -21,7 +21,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_migration import JournalRefused, copy_name
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.journal_schema import SCHEMA_VERSION
+from swapdesk.flows.journal.journal_schema import SCHEMA_VERSION, STEPS
 
 TESTS = Path(__file__).parents[1]
 KILLED = str(Path(__file__).parent / "killed_migration.py")
@@ -41,13 +41,27 @@ def kept(path: Path) -> tuple[int, object, object]:
     return old_journals.version(path), old_journals.shape(path), old_journals.rows(path)
 
 
-def test_an_old_journal_and_a_new_one_have_the_same_schema(old: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("dump", [old_journals.FIRST, old_journals.SECOND])
+def test_an_old_journal_and_a_new_one_have_the_same_schema(dump: Path, tmp_path: Path) -> None:
+    old = old_journals.written(tmp_path / "old" / "journal.db", dump)
     new = tmp_path / "new" / "journal.db"
     for path in (old, new):
         JournalFile.open(path).close()
     assert old_journals.shape(old) == old_journals.shape(new)
     assert old_journals.version(old) == old_journals.version(new) == SCHEMA_VERSION
     assert old_journals.rows(new) == {}
+
+
+def test_the_second_version_keeps_its_hashes(tmp_path: Path) -> None:
+    old = old_journals.written(tmp_path / "journal.db", old_journals.SECOND)
+    before = old_journals.rows(old)
+    journal = Journal.open(old, ManualClock(NOW))
+    made = journal.transactions.all()
+    journal.close()
+    assert [one.hash for one in made["oldWalletPays12"]] == ["0x" + "ef" * 32]
+    assert [one.hash for one in made["oldForeignSeen1"]] == ["8f2c91d04b1e77ab" * 4]
+    assert old_journals.rows(old) == before
+    assert old_journals.version(copy_name(old, 2)) == 2
 
 
 def test_everything_an_older_desk_wrote_is_still_there(old: Path) -> None:
@@ -214,6 +228,10 @@ def test_a_kill_at_any_moment_leaves_the_old_journal_or_the_new_one(tmp_path: Pa
 
     whole = made("whole")
     was = kept(whole)
+    between = [
+        kept(old_journals.stepped(made(f"between-{steps}"), STEPS[1:steps]))
+        for steps in range(2, SCHEMA_VERSION)
+    ]
     moments = int(opened(whole, 0).stdout)
     became = kept(whole)
     assert (was[0], became[0]) == (1, SCHEMA_VERSION)
@@ -226,7 +244,7 @@ def test_a_kill_at_any_moment_leaves_the_old_journal_or_the_new_one(tmp_path: Pa
         ended = opened(path, moment)
         assert ended.returncode == -9, ended
         state = kept(path)
-        assert state in (was, became), moment
+        assert state in (was, *between, became), moment
         seen.add(state[0])
         copy = copy_name(path, 1)
         if copy.exists():
@@ -236,8 +254,9 @@ def test_a_kill_at_any_moment_leaves_the_old_journal_or_the_new_one(tmp_path: Pa
         JournalFile.open(path).close()
         assert kept(path) == became
         assert kept(copy) == was
-        assert {one.name for one in path.parent.iterdir()} == {path.name, copy.name}
-    assert seen == {1, SCHEMA_VERSION}
+        copies = {copy_name(path, number).name for number in {1, state[0]} - {SCHEMA_VERSION}}
+        assert {one.name for one in path.parent.iterdir()} == {path.name} | copies
+    assert seen == set(range(1, SCHEMA_VERSION + 1))
 
 
 def test_a_step_only_adds(tmp_path: Path) -> None:

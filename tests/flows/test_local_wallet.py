@@ -17,8 +17,9 @@ import pytest
 from harness import Sandbox, running_sandbox
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
+from swapdesk.flows.wallet.chain_holdings import ChainHoldings
 from swapdesk.flows.wallet.chain_links import live_links, sandbox_links
-from swapdesk.flows.wallet.local_wallet import ChainHoldings, LocalWallet
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import NotRevoked, Open, Proposed, Revoked, Revoking
 from swapdesk.flows.wallet.sandbox_gifts import Gifts, fill_wallet
 from swapdesk.paths import Home
@@ -124,7 +125,7 @@ async def test_an_allowance_is_revoked_once_also_after_a_kill(rich: Bench) -> No
     (account,) = [o for o in (await wallet.accounts()).accounts if o.kind is Kind.EVM]
     link = wallet.link("BASE")
     assert link is not None
-    (usdc,) = await wallet.tokens_called("base", ["USDC"])
+    (usdc,) = await wallet.tokens.called("base", ["USDC"])
     await approve(wallet, clock, account, link, usdc, ROUTER, 100 * 10**6)
 
     async def standing() -> list[int]:

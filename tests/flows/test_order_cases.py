@@ -334,6 +334,15 @@ def test_a_rerouted_order_under_way_says_so() -> None:
     assert said.told == "The exchange is in progress. Another provider took over from Halyard."
 
 
+@pytest.mark.parametrize("address", [None, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"])
+def test_a_failure_that_cannot_come_back_says_that_no_address_for_it_is_there(
+    address: str | None,
+) -> None:
+    stuck = order(**{**FAILED, "action_required": True, "refund_address": address})
+    cause = diagnose(tracked(stuck, intent()), LATER).cause
+    assert ("The order names no address for a refund." in cause) is (address is None)
+
+
 def test_a_diagnosis_names_order_request_and_what_was_looked_at() -> None:
     held = order(display_status="EXCHANGE_IN_PROGRESS", in_status=8)
     found = diagnose(tracked(held), LATER, request_id="6f1d-22c9", since=NOW)

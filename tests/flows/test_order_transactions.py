@@ -68,7 +68,7 @@ def test_one_order_is_told_as_all_of_them_are(path: Path) -> None:
     journal = Journal.open(old_journals.written(path), ManualClock(NOW))
     every = journal.transactions.all()
     assert every
-    for service_id in journal.orders.ids():
+    for service_id in journal.orders.index.ids():
         assert journal.transactions.of(service_id) == every.get(service_id, ())
 
 

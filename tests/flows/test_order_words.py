@@ -187,6 +187,21 @@ def test_a_standard_leg_has_the_times_this_desk_saw() -> None:
     assert leg.steps[4].at == NOW + timedelta(minutes=14)
 
 
+@pytest.mark.parametrize(
+    ("facts", "minutes"),
+    [({"in_status": 8}, 5), ({"in_status": 3, "action_required": True}, 5), ({"in_status": 3}, 20)],
+    ids=["held", "somebody must act", "late"],
+)
+def test_an_end_that_nobody_knows_any_more_is_not_expected(
+    facts: dict[str, Any], minutes: int
+) -> None:
+    stopped = order(display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value, **facts)
+    now = NOW + timedelta(minutes=minutes)
+    (leg,) = legs_of(stopped, seen((0, order()), (4, stopped)), now)
+    assert leg.steps[-1].text == "finished"
+    assert (leg.steps[-1].at, leg.steps[-1].expected) == (None, False)
+
+
 def test_a_step_nobody_saw_has_no_time() -> None:
     exchanging = order(display_status=DisplayStatus.EXCHANGE_IN_PROGRESS.value, in_status=3)
     (leg,) = legs_of(exchanging, seen((0, order()), (5, exchanging)), LATER)

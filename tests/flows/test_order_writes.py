@@ -191,7 +191,7 @@ async def test_what_ends_in_the_middle_leaves_whole_slices(journal: Journal) -> 
     slices.go_on.set()
     await writes.finish()
     assert with_newest(journal, names) == [True] * 2 * SLICE + [False] * (len(names) - 2 * SLICE)
-    assert journal.orders.ids() == set(names)
+    assert journal.orders.index.ids() == set(names)
 
 
 async def test_a_locked_journal_is_asked_again(journal: Journal, tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ async def test_loading_in_steps_breathes_and_knows_the_same(journal: Journal) ->
             breaths += 1
             await asyncio.sleep(0)
 
-    await asyncio.gather(in_steps.load_in_steps(), breathe())
+    await asyncio.gather(in_steps.load_in_steps(past=True), breathe())
     assert in_steps.sorted() == at_once.sorted()
     assert len(in_steps) == count
     assert breaths >= 2

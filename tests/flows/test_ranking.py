@@ -315,12 +315,6 @@ def test_a_private_row_is_never_followed_to_another_one() -> None:
     assert former_places(before, after) == {}
 
 
-def test_by_time_puts_unknown_durations_last() -> None:
-    ranking = ranked(quote(1, "3"), quote(2, "2", duration=Decimal(9)), quote(3, "1", duration=2))
-    assert [row.quote.swap for row in ranking.by_time()] == ["v3", "v2", "v1"]
-    assert [row.place for row in ranking.by_time()] == [3, 2, 1]
-
-
 @pytest.mark.parametrize(
     ("out_usd", "level"),
     [

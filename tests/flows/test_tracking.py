@@ -277,3 +277,39 @@ async def test_what_ended_with_its_money_stuck_stands_first(followed: Followed) 
     await tracker._commit()
     assert [one.service_id for one in tracker.orders()] == [known.service_id, "s" * 22]
     assert tracker.stranded_count == 0
+
+
+async def test_a_past_order_is_recalled_when_it_is_asked_for(followed: Followed) -> None:
+    """Whoever only asks for one thing does not read every order there ever was."""
+    followed.venue(LegStatus.FINISHED)
+    await followed.until(lambda: followed.order.ended)
+    trade, past = followed.trade, followed.order
+    open_too = past.order.model_copy(
+        update={"service_id": "o" * 22, "display_status": "EXCHANGE_IN_PROGRESS", "status": 2}
+    )
+    trade.journal.orders.record([(open_too, "list", False)])
+
+    async def begun() -> Tracker:
+        tracker = Tracker(trade.journal, trade.api, trade.clock, followed.tracker._stream)
+        await tracker.load_in_steps(past=False)
+        assert tracker.get(past.service_id) is None
+        assert [one.service_id for one in tracker.known()] == ["o" * 22]
+        assert tracker.open_count == 1
+        return tracker
+
+    tracker = await begun()
+    recalled = tracker.recall(past.service_id)
+    assert recalled is not None
+    assert (recalled.order, recalled.intent, recalled.ended) == (past.order, past.intent, True)
+    assert tracker.get(past.service_id) is recalled
+    assert tracker.recall("n" * 22) is None
+    again = await begun()
+    await again.load_in_steps()
+    assert {one.service_id for one in again.orders()} == {past.service_id, "o" * 22}
+    late = await begun()
+    behind = past.order.model_copy(update={"display_status": "EXCHANGE_IN_PROGRESS", "status": 2})
+    late._apply(behind, "stream")
+    kept = late.get(past.service_id)
+    assert kept is not None
+    assert (display_of(kept.order), kept.ended) == (DisplayStatus.SWAP_COMPLETED, True)
+    assert late.open_count == 1

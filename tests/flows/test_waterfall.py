@@ -187,6 +187,17 @@ def test_all_in_puts_unknown_gas_last_and_keeps_net_places_elsewhere() -> None:
     assert all_in(asked.ranking.rows[0]) is None
 
 
+def test_by_time_an_unknown_duration_is_last_and_keeps_its_place() -> None:
+    asked = board(
+        quote(1, "14.6", duration=None),
+        quote(2, "14.5", duration=Decimal(9)),
+        quote(3, "14.4", duration=Decimal(2)),
+    )
+    by_time = Arrangement(QuoteOrder.TIME).arrange(asked.ranking, NOW)
+    assert [one.row.quote.swap for one in by_time] == ["v3", "v2", "v1"]
+    assert [one.place for one in by_time] == [3, 2, 1]
+
+
 def test_a_filter_hides_rows_and_changes_no_place() -> None:
     asked = board(dex(1, net="14.51"), quote(2, "14.4"))
     only = Arrangement().narrowed(RouteType.STANDARD)

@@ -255,6 +255,13 @@ def test_a_fault_of_one_quote(api: httpx.Client, control: httpx.Client) -> None:
     assert api.post("/exchanges", json={"quoteId": second, "addressTo": ALICE}).status_code == 200
 
 
+@pytest.mark.parametrize("selector", ["quoteId", "serviceId", "multiId"])
+def test_a_fault_of_nothing_is_refused(control: httpx.Client, selector: str) -> None:
+    answer = control.post("/faults", json={selector: "nobodyWasGivenThis", "fault": "delay"})
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+    assert control.get("/state").json()["faults"] == []
+
+
 def test_http_500_as_often_as_said(api: httpx.Client, control: httpx.Client) -> None:
     fault(control, operation="GET /chains", fault="http_500", times=2)
     assert api.get("/swaps").status_code == 200

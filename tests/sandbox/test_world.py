@@ -9,6 +9,7 @@ from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.addresses.patterns import ServerPattern
 from swapdesk.sandbox.asset_rows import ASSETS
 from swapdesk.sandbox.hostile_rows import HOSTILE_ROWS
+from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
 from swapdesk.sandbox.token_rows import HONEST_ROWS
 from swapdesk.sandbox.venue_rows import VENUE_ROWS
 from swapdesk.sandbox.world import (
@@ -192,6 +193,16 @@ def test_private_to_self_is_computed() -> None:
         mappings = sum(trades(venue, world_tokens()[token.id]) for venue in enabled)
         assert token.has_cex == (mappings > 0)
         assert token.has_self_private == (mappings >= 2)
+
+
+def test_a_bundle_is_promised_where_the_sandbox_makes_one() -> None:
+    """Of a chain that is no more than a ledger the deposits are made one by one."""
+    bundled = {token.chain for token in TOKENS if token.has_bundler}
+    assert bundled == {"solana", *EVM_CHAINS}
+    for token in TOKENS:
+        if token.chain == "solana" or (token.mainnet and token.chain in EVM_CHAINS):
+            assert token.has_bundler == token.has_cex, token.name
+        assert token.has_cex or not token.has_bundler
 
 
 @pytest.mark.parametrize(

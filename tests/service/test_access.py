@@ -132,9 +132,22 @@ async def test_api_key_parameter_is_no_credential(anyone: httpx.AsyncClient, pat
     assert (alone.status_code, alone.json()["code"]) == (401, BAD)
 
 
-async def test_api_key_parameter_fails_beside_partner_id(anyone: httpx.AsyncClient) -> None:
-    answer = await anyone.get("/chains", params={"apiKey": "x"}, headers=BY_PARTNER_ID)
-    assert (answer.status_code, answer.json()["code"]) == (401, BAD)
+@pytest.mark.parametrize("path", ["/chains", "/orders", "/rateLimits"])
+@pytest.mark.parametrize("partner_id", ["partner-first", "partner-suspended", "partner-third"])
+async def test_api_key_parameter_fails_beside_partner_id(
+    anyone: httpx.AsyncClient, path: str, partner_id: str
+) -> None:
+    """Whatever the partner-id alone would have been told, and however the name is written."""
+    for query in ("apiKey=x", "apiKey", "api%4bey=x&page=%ff", "page=x&apiKey="):
+        answer = await anyone.get(f"{path}?{query}", headers={"partner-id": partner_id})
+        assert (answer.status_code, answer.json()["code"]) == (401, BAD)
+
+
+async def test_api_key_parameter_costs_the_partner_nothing(anyone: httpx.AsyncClient) -> None:
+    for _ in range(3):
+        await anyone.get("/tokens", params={"apiKey": "x"}, headers=BY_PARTNER_ID)
+    answer = await anyone.get("/rateLimits", headers=AS_FIRST)
+    assert answer.json()["monthlyRequestCount"] == 1
 
 
 async def test_api_key_parameter_is_ignored_beside_authorization(

@@ -53,7 +53,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
         "signatureKey": "order",
         "signatureStep": 0,
     },
-    "dex_confirm_transaction": {"id": "a"},
+    "dex_confirm_transaction": {"id": "abc"},
 }
 """What a request must have beside the input under test."""
 
@@ -142,6 +142,7 @@ SPELLINGS: dict[str, Values] = {
     ),
     "^[0-9A-Za-z]{1,64}$": (["a", "Z9" * 32], ["", "a" * 65, "a b", "a-b", "é"]),
     "^0x([0-9a-fA-F]{2})+$": (["0xab", "0x" + "aB" * 2047], ["0x", "0xa", "ab", "0xgg"]),
+    "^[A-Za-z0-9_-]{3,64}$": (["abc", "Z9-_" * 16], ["", "ab", "a" * 65, "a b", "a.b", "abé"]),
     "^[a-zA-Z0-9+/=_.-]{10,128}$": (["a" * 10, "a" * 128, "+/=_.-aA09"], ["a" * 9, "a" * 129]),
 }
 """Where a pattern says more than a length."""

@@ -54,3 +54,18 @@ async def test_the_least_of_a_private_route_is_the_first_unit_inside(
     assert (rows[0].error, rows[0].amount_out) == (None, found.min_out)
     body = await refusal(api, "/quotes", asked("2", COARSE.id, ETH.id, types="private"))
     assert (body["status"], body["code"]) == (422, "AMOUNT_TOO_LOW")
+
+
+async def test_what_buys_one_unit_is_no_private_route_below_the_least(
+    api: httpx.AsyncClient,
+) -> None:
+    """Both legs take far less than what one unit costs, so their bounds say nothing of it."""
+    found = (await limits(api, BTC.id, DEAR.id)).private
+    assert found is not None
+    assert found.min_out == 1
+    unit = Decimal(1).scaleb(-BTC.decimals)
+    rows = await quotes(api, asked(plain(found.min), BTC.id, DEAR.id, types="private"))
+    assert (rows[0].error, rows[0].amount_out) == (None, 1)
+    less = asked(plain(found.min - unit), BTC.id, DEAR.id, types="private")
+    body = await refusal(api, "/quotes", less)
+    assert (body["status"], body["code"]) == (422, "AMOUNT_TOO_LOW")

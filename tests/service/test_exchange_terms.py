@@ -98,6 +98,23 @@ async def test_a_refund_memo_belongs_to_an_address_on_a_chain_with_memos(floor: 
     assert (leg.refund_address, leg.refund_tag) == (XRP, "7")
 
 
+@pytest.mark.parametrize(
+    ("memo", "says"),
+    [
+        ("007", "Not a destination tag as it is sent. Write it as 7."),
+        ("NO MEMO", "Not a destination tag as it is sent. Leave it out."),
+        ("4294967296", "A destination tag is at most 4294967295."),
+        ("-1", "A destination tag is digits only: character 1 is not one."),
+    ],
+)
+async def test_a_memo_that_cannot_be_sent_as_it_is(floor: Floor, memo: str, says: str) -> None:
+    quote = await floor.quote(token_in=XRP_TOKEN, amount="500")
+    wrong = await refused(create(floor, quote, refund_address=XRP, refund_extra_id=memo))
+    problem = (wrong.fields or {})["refundExtraId"]
+    assert (problem.message, problem.value) == (says, memo)
+    await create(floor, quote, refund_address=XRP, refund_extra_id="4294967295")
+
+
 async def test_a_payout_memo_only_where_there_are_memos(floor: Floor) -> None:
     error = await refused(create(floor, await floor.quote(), destination_tag="7"))
     assert list(error.fields or {}) == ["destinationTag"]

@@ -138,6 +138,25 @@ async def test_path_parameters_are_validated(api: httpx.AsyncClient) -> None:
     assert (await api.get("/orders/" + "a" * 64)).status_code == 404
 
 
+@pytest.mark.parametrize("text", ["a.b", "a b", "...", "a%27%22", "%25", "~", "{serviceId}"])
+async def test_what_is_no_id_of_ours_is_unknown(api: httpx.AsyncClient, text: str) -> None:
+    """The specification bounds these ids by their length alone."""
+    body = {"json": {"signatures": ["0xab"]}}
+    for call in (
+        api.get(f"http://service/v2/orders/{text}"),
+        api.get(f"http://service/v2/exchanges/multi/{text}"),
+        api.post(f"http://service/v2/exchanges/multi/{text}/tx", **body),
+    ):
+        answer = await call
+        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("text", ["%00", "a%0ab", "%e2%80%ae", "%c3%a9", "%ff"])
+async def test_what_is_no_line_of_ascii_is_no_id(api: httpx.AsyncClient, text: str) -> None:
+    answer = await api.get(f"http://service/v2/orders/{text}")
+    assert fields(answer).keys() == {"serviceId"}
+
+
 async def test_many_wrong_parameters_are_bounded(api: httpx.AsyncClient) -> None:
     wrong = fields(await api.get("/tokens", params={f"p{n}": "1" for n in range(200)}))
     assert len(wrong) == 50

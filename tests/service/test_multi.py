@@ -180,6 +180,9 @@ async def test_what_is_wrong_with_one_order_leaves_the_others_alone(
     assert wrong["error"]["code"] == code
     if field is not None:
         assert list(wrong["error"]["fields"]) == [field]
+        sent_of_it = bad.get(field)
+        if sent_of_it not in (None, "AMOUNT"):
+            assert str(wrong["error"]["fields"][field]["value"]) == str(sent_of_it)
     assert good.keys() == last.keys() == {"order"}
     await opened(service, clock)
     told = await status(api, answer.json()["multiId"])
@@ -206,7 +209,9 @@ async def test_one_source_chain_a_group(api: httpx.AsyncClient) -> None:
     answer = await api.post("/exchanges/multi", json={"orders": mixed})
     assert answer.status_code == 422
     assert list(answer.json()["fields"]) == ["orders"]
-    assert "ethereum, solana" in answer.json()["fields"]["orders"]["message"]
+    told = answer.json()["fields"]["orders"]
+    assert "ethereum, solana" in told["message"]
+    assert told["value"].startswith('[{"'), "the begin of what was sent"
     several = await group(api, row(), {**row(2000), "from": USDC.id})
     assert len(ids(several)) == 2, "several tokens of one chain are one group"
 

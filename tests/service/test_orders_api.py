@@ -164,6 +164,10 @@ async def test_lists_filter_sort_and_page(
     assert (await listed(api, anonymous="false", sortOrder="asc"))[0] == [ids[0], ids[2], ids[3]]
     assert (await listed(api, inTokenId=SOL.id.upper(), sortOrder="asc"))[0] == [ids[2], ids[4]]
     assert (await listed(api, outTokenId=SOL.id))[1] == 0
+    assert (await listed(api, outTokenId=BTC.id.upper())) == (ids[::-1], 5, 1)
+    both = {"inTokenId": SOL.id, "outTokenId": BTC.id, "anonymous": "true"}
+    assert (await listed(api, **both)) == ([ids[4]], 1, 1)
+    assert (await listed(api, sortBy="created", sortOrder="desc"))[0] == ids[::-1]
     by_amount = await listed(api, sortBy="amount", sortOrder="asc")
     assert by_amount[0] == [ids[0], ids[3], ids[1], ids[2], ids[4]]
     assert (await listed(api, pageSize=2, page=2, sortOrder="asc")) == (ids[2:4], 5, 3)

@@ -70,7 +70,7 @@ async def test_a_terminal_without_a_clipboard_shows_the_text_to_select(
         await run.to_deposit()
         await run.press("y")
         assert isinstance(run.app.screen, ExactText)
-        order = run.app.session.desk.journal.orders.all()[0].order
+        order = next(run.app.session.desk.journal.orders.each()).order
         assert order.deposit_address is not None
         assert f"\n  {order.deposit_address}\n" in run.text + "\n"
         assert run.app.clipboard == ""

@@ -12,7 +12,6 @@ import pytest
 
 from flows.faulty_network import fail_answer, lose_answer, refuse_connection
 from swapdesk.chain.addresses.derive import derive_address
-from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.tui.screens.address_book import AddressBookScreen
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_form import CreateForm
@@ -27,6 +26,8 @@ from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.tui.widgets.typed_confirm import TypedConfirm
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from tui.desk_run import SIZES, Market
+from tui.quote_rows import FIXED, fixed_are
+from wallet.agents import CHEAP
 
 Golden = Callable[[str, str], None]
 
@@ -79,7 +80,7 @@ async def test_a_hundred_presses_are_one_order(market: Market) -> None:
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         await run.press(*["c"] * 10)
         assert posts(market) == 1
-        assert len(run.app.session.desk.journal.orders.all()) == 1
+        assert len(run.app.session.desk.journal.orders.index.ids()) == 1
 
 
 async def test_c_on_a_screen_that_just_changed_does_nothing(market: Market) -> None:
@@ -118,7 +119,7 @@ async def test_a_name_that_means_another_address_meanwhile_freezes_nothing(
         await run.still()
         await run.press("c")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
-        (made,) = run.app.session.desk.journal.orders.all()
+        (made,) = run.app.session.desk.journal.orders.each()
         assert made.order.receiver_address == book.entry("bob").address  # type: ignore[union-attr]
 
 
@@ -178,7 +179,7 @@ async def test_an_own_account_is_chosen_by_its_name_after_another_was_typed(
     async with market.desk() as run:
         await run.to_form()
         form = run.screen(CreateScreen).query_one(CreateForm)
-        form.own(SwapAccount(own[1], None, own, read_only=False))
+        form.own(own)
         await run.see("Own accounts, Ethereum")
         assert run.text.count("your own account") == 1, "the one on the chain that is paid"
         await run.press("tab")
@@ -195,6 +196,55 @@ async def test_an_own_account_is_chosen_by_its_name_after_another_was_typed(
         await run.type("ing")
         await run.see("Your own wallet trading.")
         assert form.checked().recipient.address == ME, "the account on the chain that is paid"
+
+
+async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market) -> None:
+    """As recipient and as refund address, on chains that the wallet can see."""
+    market.chains = [
+        {"shortName": name, "kind": "evm", "chainId": number, "rpc": "http://127.0.0.1:9"}
+        for name, number in (("ethereum", 1), ("base", 8453))
+    ]
+    async with market.desk((120, 40)) as run:
+        await run.ready()
+        desk = run.app.session.desk
+        await run.to_form("0.5 btc eth.arbitrum")
+        assert desk.wallet.known is None, "nothing of a wallet that has no key is started"
+        desk.wallet._program = CHEAP
+        await desk.wallet.prepare_sandbox()
+        await run.to_form("0.5 btc eth.arbitrum")
+        assert "Own accounts" not in run.text, "the wallet has no node there"
+        await run.press("escape")
+        await run.to_form("0.5 btc eth")
+        await run.see("Own accounts, Ethereum")
+        await run.see("your own account")
+        await run.type("@trading")
+        await run.see("Your own wallet trading.")
+        checked = run.screen(CreateScreen).query_one(CreateForm).checked()
+        (account,) = [
+            one for one in (await desk.wallet.accounts()).accounts if one.kind is Kind.EVM
+        ]
+        assert checked.recipient.address == account.address
+        assert checked.recipient.ok
+
+        market.network.after = fixed_are(FIXED)
+        await run.press("escape")
+        await run.to_quotes("5 eth btc")
+        await run.press("f")
+        await run.see("fixed and floating")
+        board = run.screen(QuotesScreen).board
+        assert board is not None
+        fixed = next(row for row in board.ranking.rows if row.quote.fixed)
+        run.screen(QuotesScreen)._table.move_to(fixed.quote_id)
+        await run.press("enter")
+        await run.see("Refund address")
+        assert "Own accounts" not in run.text, "none on Bitcoin"
+        await run.press("down")
+        await run.see("Own accounts, Ethereum")
+        await run.type("@trading")
+        await run.see("Your own wallet trading.")
+        refund = run.screen(CreateScreen).query_one(CreateForm).checked().refund
+        assert refund is not None
+        assert (refund.ok, refund.address) == (True, account.address)
 
 
 async def test_a_paste_fills_the_field_and_says_what_it_left_out(market: Market) -> None:
@@ -388,7 +438,7 @@ async def test_a_server_error_that_created_nothing_ends_in_words(market: Market)
         await run.see("The service did not answer.")
         await run.later("The service shows no such")
         assert run.screen(CreateScreen).step is Step.FAILED
-        assert len(run.app.session.desk.journal.orders.all()) == 0
+        assert len(run.app.session.desk.journal.orders.index.ids()) == 0
 
 
 async def test_nothing_that_left_is_said_as_not_reachable(market: Market) -> None:
@@ -434,7 +484,7 @@ async def test_leaving_does_not_cancel_a_create(market: Market) -> None:
         market.venues[0].trouble.released.set()
         await run.see("is open. Send 0.5 BTC")
         assert posts(market) == 1
-        assert len(run.app.session.desk.journal.orders.all()) == 1
+        assert len(run.app.session.desk.journal.orders.index.ids()) == 1
 
 
 async def test_a_second_create_waits_for_the_first(market: Market) -> None:

@@ -79,7 +79,7 @@ async def test_the_filter_and_both_copies(market: Market) -> None:
 async def test_a_create_stands_there_without_its_deposit_address(market: Market) -> None:
     async with market.desk((120, 40)) as run:
         await run.to_deposit()
-        order = run.app.session.desk.journal.orders.all()[0].order
+        order = next(run.app.session.desk.journal.orders.each()).order
         assert order.deposit_address is not None
         screen = await opened(run)
         await run.press("slash")

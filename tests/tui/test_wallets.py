@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from harness import Sandbox
-from swapdesk.flows.wallet.local_wallet import ChainHoldings, Holding
+from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
 from swapdesk.tui.screens.wallet_rows import Told, wallet_pane, wallet_rows
 from swapdesk.tui.screens.wallets import WalletsScreen
 from swapdesk.tui.spans import Span, line_of, plain_text
-from swapdesk.tui.widgets.table_layout import Row, Section
+from swapdesk.tui.widgets.table_layout import Prose, Row, Section
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.promise import Asset
 from tui.desk_run import DeskRun, sandbox_desk
@@ -75,7 +75,7 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         (account,) = [one for one in told.accounts if one.kind is Kind.EVM]
         assert wallet.locks_in is not None
 
-        (usdc,) = await wallet.tokens_called("base", ["USDC"])
+        (usdc,) = await wallet.tokens.called("base", ["USDC"])
         client = await wallet.client()
         async with asyncio.timeout(40):
             while not (await client.balances(account.address, "base", [usdc])).balances[0].units:
@@ -117,3 +117,66 @@ def test_a_chain_that_has_not_answered_has_a_row_that_stays_under_the_cursor() -
     assert before.tail.text == "reading…"
     assert before.key == after.key
     assert subjects[before.key].chain == "base"
+
+
+MADE = datetime(2026, 6, 1, tzinfo=UTC)
+TRADING = Account("0x1", Kind.EVM, "trading", "sandbox", Origin.CREATED, None, MADE)
+SOLANA = Account("so1", Kind.SOLANA, "solana", "sandbox", Origin.CREATED, None, MADE)
+
+
+def waiting(account: Account, chain: str) -> ChainHoldings:
+    return ChainHoldings(account, chain, chain.title(), reading=True)
+
+
+def with_tokens(one: ChainHoldings, *symbols: str) -> ChainHoldings:
+    assets = [Asset(symbol, 18, symbol if place else None) for place, symbol in enumerate(symbols)]
+    held = tuple(Holding(asset, Decimal(2)) for asset in assets)
+    return replace(one, reading=False, holdings=held)
+
+
+def test_a_chain_that_answers_late_moves_nothing_that_is_shown() -> None:
+    base, polygon = waiting(TRADING, "base"), waiting(TRADING, "polygon")
+    sol = waiting(SOLANA, "solana")
+    told = Told((TRADING, SOLANA), reading=True).with_answers((base, polygon, sol))
+    sol, shown = with_tokens(sol, "SOL", "USDC"), []
+    polygon = with_tokens(polygon, "POL")
+    for holdings in ((base, polygon, sol), (with_tokens(base, "ETH", "USDC"), polygon, sol)):
+        told = told.with_answers(holdings)
+        shown.append([one.key for one in wallet_rows(told)[0]])
+    first, last = shown
+    answered = first.index("0x1 base coin")
+    assert last[:answered] == first[:answered]
+    assert {"0x1 polygon coin", "so1 solana coin"} < set(first[:answered])
+    # Read again, every chain has the place it had.
+    again = replace(told, holdings=()).with_answers(told.holdings[::-1])
+    assert [one.key for one in wallet_rows(again)[0]] == last
+
+
+def test_a_chain_that_fails_says_where_the_money_is_and_what_to_do() -> None:
+    failed = ChainHoldings(TRADING, "base", "Base", problem="it does not answer", next="you: wait")
+    rows, subjects = wallet_rows(Told((TRADING,), (failed,)))
+    said = [plain_text(line_of(line)) for line in wallet_pane(subjects[rows[0].key])]
+    assert [line.split(maxsplit=1) for line in said[-2:]] == [
+        ["Funds", "where they are; only the reading failed"],
+        ["Next", "you: wait"],
+    ]
+
+
+def test_what_may_be_taken_and_was_not_read_is_not_called_nothing() -> None:
+    held = with_tokens(waiting(TRADING, "base"), "ETH")
+    silent = ChainAllowances(
+        TRADING, "base", "Base", complete=False, problem="no logs", next="you: wait"
+    )
+    rows, _ = wallet_rows(Told((TRADING,), (held,), (silent,)))
+    assert isinstance(rows[0], Row)
+    assert rows[0].cells["note"] == "?"
+    said = [plain_text(line_of(row.text)) for row in rows if isinstance(row, Prose)]
+    assert said == ["Who may take on Base could not be read: no logs.", "Next you: wait."]
+    # Where nothing at all was read the chain's own row says so.
+    down = replace(held, holdings=(), problem="down")
+    assert not [row for row in wallet_rows(Told((TRADING,), (down,), (silent,)))[0]
+                if isinstance(row, Prose)]  # fmt: skip
+    doubtful = replace(silent, problem=None, next="")
+    rows, _ = wallet_rows(Told((TRADING,), (held,), (doubtful,)))
+    assert isinstance(rows[0], Row)
+    assert rows[0].cells["note"] == "none known"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from swapdesk.cli.batch_plan import planned, planned_sheet
 from swapdesk.cli.batch_report import group_words, tell_plan
-from swapdesk.cli.batch_result import batch_document, batch_table, find_batch
+from swapdesk.cli.batch_result import find_batch, tell_batch
 from swapdesk.cli.command_error import (
     CommandError,
     bad_input,
@@ -127,15 +127,6 @@ async def gone_on(session: Session, batch: JournaledBatch) -> Creation:
     creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
     outcomes = await creation.run(batch.id, lambda one: _say(session.call.output, one))
     return Creation(find_batch(session, batch.id), outcomes)
-
-
-def tell_batch(session: Session, batch: JournaledBatch) -> None:
-    """How it stands now."""
-    output, journal = session.call.output, session.desk.journal
-    if output.json:
-        output.document(batch_document(journal, batch, {}))
-    else:
-        batch_table(output, journal, batch, {})
 
 
 def _before(session: Session, batch_id: str) -> CommandError:

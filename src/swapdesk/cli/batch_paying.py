@@ -11,9 +11,8 @@ from swapdesk.cli.batch_creation import (
     creation_error,
     creation_exit,
     gone_on,
-    tell_batch,
 )
-from swapdesk.cli.batch_result import find_batch
+from swapdesk.cli.batch_result import ask_orders, find_batch, tell_batch
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit, exit_of
 from swapdesk.cli.group_document import next_words
@@ -74,7 +73,7 @@ async def pay_group(session: Session, batch: str | None, until: Until, request: 
     standing = _chosen(session, found, request.group)
     _refuse_early(standing, until)
     ending = await _Work(session, request).settled(standing, until)
-    tell_batch(session, found)
+    await _tell_paid(session, found)
     _end(session, standing, ending)
     return Exit.DONE
 
@@ -156,11 +155,18 @@ async def _all_groups(
             continue
         ending = await work.settled(one, Until.SETTLED)
         if ending.failure is not None:
-            tell_batch(session, batch)
+            await _tell_paid(session, batch)
             _end(session, one, ending)
     again = find_batch(session, batch.id)
-    tell_batch(session, again)
+    await _tell_paid(session, again)
     return creation_exit(again)
+
+
+async def _tell_paid(session: Session, batch: JournaledBatch) -> None:
+    """How the batch stands, with the orders of paid groups asked after once. That a deposit was
+    paid is what the command ends with, whether or not the service can say more of it."""
+    paid = {one.group.number for one in standings(session.desk.journal, batch.id) if one.over}
+    tell_batch(session, batch, await ask_orders(session, batch, lambda one: one.number in paid))
 
 
 class _Work:

@@ -2,53 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from swapdesk.cli.batch_plan import new_file
-from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.command_error import CommandError, of_client_error
+from swapdesk.cli.exit_codes import Exit, exit_of
 from swapdesk.cli.group_document import group_document, group_facts
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import Session
-from swapdesk.client.errors import NotFound
+from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.batch.payouts import payouts_of
 from swapdesk.flows.batch.results import result_rows, results_csv
 from swapdesk.flows.batch.standing import GroupStanding, standings
-from swapdesk.flows.journal.batch_records import JournaledBatch
+from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.wire.orders import Order
+
+
+@dataclass(frozen=True)
+class AskedOrders:
+    """The orders of a batch by id. ``error`` says why not all were asked after; those are as the
+    journal has them."""
+
+    orders: Mapping[str, Order]
+    error: ClientError | None = None
+
+    def tell(self, output: Output, batch: JournaledBatch) -> int:
+        """Say what could not be asked; exit 3 to 8 for it, else 0."""
+        if self.error is None:
+            return Exit.DONE
+        cause = of_client_error(self.error).message
+        output.talk(
+            f"Not all orders could be asked after: {cause}",
+            "They are told as the journal has them, and go on without this command."
+            f" Next: you: swapdesk batch status {batch.id[:8]} asks again.",
+        )
+        return exit_of(self.error)
 
 
 async def show_status(session: Session, batch: str | None) -> int:
     """What became of a batch, asked for anew; groups that wait or are unknown stay so."""
     found = find_batch(session, batch)
-    orders = await _orders(session, found)
-    output = session.call.output
-    if output.json:
-        output.document(batch_document(session.desk.journal, found, orders))
-        return Exit.DONE
-    batch_table(output, session.desk.journal, found, orders)
-    return Exit.DONE
+    return tell_batch(session, found, await ask_orders(session, found))
 
 
 async def export_batch(session: Session, batch: str | None, out: Path | None) -> int:
     """One line for each line of the file."""
     found = find_batch(session, batch)
-    rows = result_rows(found, await _orders(session, found))
+    asked = await ask_orders(session, found)
+    rows = result_rows(found, asked.orders)
     output = session.call.output
-    if out is None:
+    if out is not None:
+        written = new_file(out, results_csv(rows))
         if output.json:
-            output.document({"batch": found.id, "rows": rows})
+            output.document({"batch": found.id, "file": str(written), "rows": len(rows)})
         else:
-            output.file(results_csv(rows))
-        return Exit.DONE
-    written = new_file(out, results_csv(rows))
-    if output.json:
-        output.document({"batch": found.id, "file": str(written), "rows": len(rows)})
+            output.talk(f"Written: {written}.")
+    elif output.json:
+        output.document({"batch": found.id, "rows": rows})
     else:
-        output.talk(f"Written: {written}.")
-    return Exit.DONE
+        output.file(results_csv(rows))
+    return asked.tell(output, found)
+
+
+def tell_batch(
+    session: Session, batch: JournaledBatch, asked: AskedOrders = AskedOrders({})
+) -> int:
+    """How it stands now, by the journal and the orders asked after; as :meth:`AskedOrders.tell`."""
+    output, journal = session.call.output, session.desk.journal
+    if output.json:
+        output.document(batch_document(journal, batch, asked.orders))
+    else:
+        batch_table(output, journal, batch, asked.orders)
+    return asked.tell(output, batch)
 
 
 def find_batch(session: Session, batch: str | None) -> JournaledBatch:
@@ -75,26 +104,34 @@ def find_batch(session: Session, batch: str | None) -> JournaledBatch:
     return found
 
 
-async def _orders(session: Session, batch: JournaledBatch) -> dict[str, Order]:
-    """Orders of the groups as the service has them; of those it forgot, as the journal has."""
+async def ask_orders(
+    session: Session,
+    batch: JournaledBatch,
+    of: Callable[[JournaledGroup], bool] = lambda _: True,
+) -> AskedOrders:
+    """Orders of the groups that are meant by ``of``, each asked after once, with one call a group,
+    and not after the first call that fails. Those the service forgot are as the journal has
+    them."""
     orders: dict[str, Order] = {}
     for row in batch.rows:
         known = session.desk.journal.orders.get(row.service_id) if row.service_id else None
         if known is not None:
             orders[known.order.service_id] = known.order
     for group in batch.groups:
-        if group.multi_id is None:
+        if group.multi_id is None or not of(group):
             continue
         try:
             status = await session.link.api.get_multi_exchange(group.multi_id)
         except NotFound:
             continue
+        except ClientError as error:
+            return AskedOrders(orders, error)
         orders.update((order.service_id, order) for order in status.orders)
-    return orders
+    return AskedOrders(orders)
 
 
 def batch_document(
-    journal: Journal, batch: JournaledBatch, orders: dict[str, Order]
+    journal: Journal, batch: JournaledBatch, orders: Mapping[str, Order]
 ) -> dict[str, Any]:
     """Every group with its bundle, every row of the file. ``money`` and ``next`` are of the first
     group that is not over, else of the first that did not arrive, else of the last."""
@@ -113,7 +150,7 @@ def batch_document(
 
 
 def batch_table(
-    output: Output, journal: Journal, batch: JournaledBatch, orders: dict[str, Order]
+    output: Output, journal: Journal, batch: JournaledBatch, orders: Mapping[str, Order]
 ) -> None:
     output.facts([("Batch", batch.id), ("File", batch.file)])
     rows = result_rows(batch, orders)
@@ -126,7 +163,7 @@ def batch_table(
         output.facts(group_facts(one, orders))
 
 
-def _at(found: tuple[GroupStanding, ...], orders: dict[str, Order]) -> int:
+def _at(found: tuple[GroupStanding, ...], orders: Mapping[str, Order]) -> int:
     open_ = [at for at, one in enumerate(found) if not one.over]
     if open_:
         return open_[0]

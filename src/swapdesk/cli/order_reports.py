@@ -47,6 +47,7 @@ def order_choice(words: str, sorting: str) -> Choice:
 async def chosen_orders(session: Session, choice: Choice) -> list[TrackedOrder]:
     """The orders, read from the service; as last known when it cannot be asked."""
     await session.settle()
+    await session.link.tracker.load_in_steps()
     try:
         await session.link.tracker.sweep()
     except ClientError as error:
@@ -153,7 +154,7 @@ async def find_order(session: Session, name: str) -> TrackedOrder:
     service knows it, 2 when several begin so."""
     tracker = session.link.tracker
     service_id = _known_id(session, name)
-    known = tracker.get(service_id)
+    known = tracker.recall(service_id)
     try:
         found = await tracker.read(service_id)
     except NotFound:
@@ -181,10 +182,10 @@ async def find_order(session: Session, name: str) -> TrackedOrder:
 
 def _known_id(session: Session, name: str) -> str:
     """The whole id of a beginning, when it is one and unique; else the text itself."""
-    tracker = session.link.tracker
-    if tracker.get(name) is not None or len(name) < SHORTEST_PREFIX:
+    known = session.desk.journal.orders.index.ids()
+    if name in known or len(name) < SHORTEST_PREFIX:
         return name
-    found = [o.service_id for o in tracker.orders() if o.service_id.startswith(name)]
+    found = sorted(one for one in known if one.startswith(name))
     if len(found) > 1:
         message = f"{len(found)} orders begin with {name}: {', '.join(found[:5])}."
         raise bad_input("AMBIGUOUS_ORDER", message, field="order", candidates=found)

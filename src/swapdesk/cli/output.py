@@ -51,6 +51,11 @@ class Output:
     def json(self) -> bool:
         return self.form is Form.JSON
 
+    @property
+    def to_person(self) -> bool:
+        """Whether data is read on a terminal, as it is printed."""
+        return not self.json and (self._stdout or sys.stdout).isatty()
+
     # Data
 
     def document(self, value: Mapping[str, Any]) -> None:
@@ -63,9 +68,16 @@ class Output:
             self._out(safe_line(sentence))
 
     def table(
-        self, heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[int] = ()
+        self,
+        heads: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        numbers: Collection[int] = (),
+        least: Sequence[int] | None = None,
+        headed: bool = True,
     ) -> None:
-        """Columns as wide as their widest cell; those in ``numbers`` are aligned on the point."""
+        """Columns as wide as their widest cell; those in ``numbers`` are aligned on the point.
+        A table that comes in parts gives all of them the ``least`` widths, and heads to one."""
         columns = [[safe_line(cell) for cell in column] for column in zip(*rows, strict=True)]
         if not columns:
             return
@@ -75,10 +87,11 @@ class Output:
             for place in numbers:
                 columns[place] = align_on_point(columns[place])
         widths = [
-            max(cells(head), *(cells(cell) for cell in column))
-            for head, column in zip(heads, columns, strict=True)
+            max(wide, cells(head), *(cells(cell) for cell in column))
+            for head, column, wide in zip(heads, columns, least or [0] * len(heads), strict=True)
         ]
-        self._out(_row([head.upper() for head in heads], widths, numbers))
+        if headed:
+            self._out(_row([head.upper() for head in heads], widths, numbers))
         for row in zip(*columns, strict=True):
             self._out(_row(row, widths, numbers))
 

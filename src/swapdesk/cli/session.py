@@ -91,20 +91,16 @@ class Session:
 async def open_session(call: Call) -> AsyncIterator[Session]:
     """The connected desk of the chosen profile. Raises CommandError."""
     settings = call.settings()
+    live = _live_connection(settings) if settings.live else None
     sandbox = None if settings.live else SandboxLifetime(settings.home)
     try:
-        connection = await _connection(settings, sandbox)
+        # First: beside a journal that must not be used no sandbox is started.
         desk = Desk.open(settings)
     except UnsafePlace as error:
-        if sandbox is not None:
-            sandbox.close()
-        raise bad_input("UNSAFE_PLACE", f"{error}.", field="home") from None
-    except BaseException:
-        if sandbox is not None:
-            sandbox.close()
-        raise
+        raise _unsafe(error) from None
     session = Session(call, settings, desk, sandbox)
     try:
+        connection = live or await _sandbox_connection(session)
         if desk.journal.problem is not None:
             call.output.talk(f"The journal cannot be written: {desk.journal.problem}.")
         call.output.talk(*desk.book.problems)
@@ -114,15 +110,27 @@ async def open_session(call: Call) -> AsyncIterator[Session]:
         await session.close()
 
 
-async def _connection(settings: Settings, sandbox: SandboxLifetime | None) -> Connection:
-    if sandbox is not None:
-        return sandbox_connection(await sandbox.ready(), settings)
+def _live_connection(settings: Settings) -> Connection:
     try:
         return live_connection(settings)
     except NotConfigured as error:
         raise bad_input("NOT_CONFIGURED", f"{error}.", field="profile") from None
     except CredentialsError as error:
         raise bad_input("CREDENTIALS", f"{error}.", field="profile") from None
+    except UnsafePlace as error:
+        raise _unsafe(error) from None
+
+
+async def _sandbox_connection(session: Session) -> Connection:
+    assert session.sandbox is not None  # every profile that is not live has one
+    try:
+        return sandbox_connection(await session.sandbox.ready(), session.settings)
+    except UnsafePlace as error:
+        raise _unsafe(error) from None
+
+
+def _unsafe(error: UnsafePlace) -> CommandError:
+    return bad_input("UNSAFE_PLACE", f"{error}.", field="home")
 
 
 def run_session(call: Call, work: Callable[[Session], Awaitable[T]]) -> T:

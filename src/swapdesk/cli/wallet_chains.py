@@ -8,14 +8,16 @@ from typing import Any
 
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input, not_confirmed
 from swapdesk.cli.exit_codes import Exit
+from swapdesk.cli.held_table import HeldTable, unread_words
 from swapdesk.cli.output import Form, Output
 from swapdesk.cli.session import Session
 from swapdesk.cli.wallet_session import account_named, unlock
 from swapdesk.flows.batch.smart_accounts import smart_accounts
 from swapdesk.flows.batch.standing import way_out
-from swapdesk.flows.notation import exact_amount, grouped_address, iso, usd
+from swapdesk.flows.notation import exact_amount, grouped_address, iso
+from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
 from swapdesk.flows.wallet.delivery import OnItsWay
-from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
+from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.revoking import NotRevoked, Open, Revoked, Revoking
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.holdings import Allowance
@@ -39,31 +41,25 @@ def spender_words(one: Allowance) -> str:
 
 
 async def show_balances(session: Session, wallet: LocalWallet, named: str | None) -> int:
+    """One document, or the chains in their order; on a terminal each as it answers, because a
+    chain may be silent for long and a person waits."""
     account = await _account(wallet, named)
-    told = await wallet.holdings(account)
-    told += await wallet.smart_holdings(smart_accounts(session.desk.journal), account)
     output = session.call.output
-    if output.json:
-        output.document({"balances": [_held_json(one) for one in told]})
-    elif output.form is Form.PLAIN:
-        output.say(
-            *(
-                f"{_holder(one)} has {exact_amount(held.amount)} {held.asset.symbol}"
-                f" on {one.chain_name}."
-                for one in told
-                for held in one.holdings
-                if held.amount is not None
-            )
-        )
+    owned = smart_accounts(session.desk.journal)
+    if output.to_person:
+        held = HeldTable(output)
+        told = await wallet.holdings(account, held.heard)
+        smart = await wallet.smart_holdings(owned, account)
+        held.add(smart)
+        told += smart
     else:
-        rows = [
-            (_holder(one), one.chain_name, exact_amount(held.amount), held.asset.symbol,
-             "" if held.usd is None else usd(held.usd))
-            for one in told
-            for held in one.holdings
-            if held.amount is not None
-        ]  # fmt: skip
-        output.table(("account", "chain", "amount", "token", "usd"), rows, numbers=(2,))
+        told = await wallet.holdings(account)
+        told += await wallet.smart_holdings(owned, account)
+        if output.json:
+            output.document({"balances": [_held_json(one) for one in told]})
+            output.talk(*(unread_words(one) for one in told if one.problem is not None))
+        else:
+            HeldTable(output).add(told)
     output.talk(
         *(
             f"What the smart account on {one.chain_name} has comes back with: {way_out(one.chain)}."
@@ -71,12 +67,7 @@ async def show_balances(session: Session, wallet: LocalWallet, named: str | None
             if one.smart
         )
     )
-    return _unread(output, told)
-
-
-def _holder(one: ChainHoldings) -> str:
-    """``trading``, or ``smart account of trading``."""
-    return one.account.name if one.smart is None else f"smart account of {one.account.name}"
+    return _end_of(told)
 
 
 async def show_allowances(session: Session, wallet: LocalWallet, named: str | None) -> int:
@@ -102,18 +93,18 @@ async def show_allowances(session: Session, wallet: LocalWallet, named: str | No
         else:
             heads = ("account", "chain", "token", "may take", "spender", "venue")
             output.table(heads, rows, numbers=(3,))
-        if not rows:
+        if not rows and all(one.problem is None and one.complete for one in told):
             output.talk("Nobody is allowed to take anything.")
     for one in told:
         if not one.complete and one.problem is None:
             output.talk(f"{one.chain_name} does not tell all approvals: there may be more.")
-    return _unread(output, told)
+    output.talk(*(unread_words(one) for one in told if one.problem is not None))
+    return _end_of(told)
 
 
-def _unread(output: Output, told: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> int:
-    problems = [one for one in told if one.problem is not None]
-    output.talk(*(f"{one.chain_name} could not be read: {one.problem}." for one in problems))
-    return Exit.UNREACHABLE if problems else Exit.DONE
+def _end_of(told: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> int:
+    unread = any(one.problem is not None for one in told)
+    return Exit.UNREACHABLE if unread else Exit.DONE
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,8 @@ class Control:
             chosen = choose(body)
         except FaultRefused as error:
             raise _invalid(error.field, str(error)) from None
+        if body.quote_id is not None and not await self._faucet.knows_quote(body.quote_id):
+            raise _Refused(404, "NOT_FOUND", "There is no such quote.")
         if isinstance(chosen, ActiveFault):
             self._faults.add(chosen)
             self._layer.drop_streams()

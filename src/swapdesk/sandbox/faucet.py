@@ -38,6 +38,15 @@ class Faucet:
                 return order
         return None
 
+    async def knows_quote(self, quote_id: str) -> bool:
+        """Whether anybody was given this quote; forgotten 15 minutes after it ended."""
+        for partner_id in self._partner_ids:
+            if await self._store.get_quote(partner_id, quote_id) is not None:
+                return True
+            if await self._store.order_of_quote(partner_id, quote_id) is not None:
+                return True
+        return False
+
     async def knows_group(self, multi_id: str) -> bool:
         """Whether anybody has this group."""
         for partner_id in self._partner_ids:

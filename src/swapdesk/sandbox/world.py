@@ -13,6 +13,8 @@ from swapdesk.sandbox.asset_rows import ASSETS, AssetRow
 from swapdesk.sandbox.chain_rows import CHAIN_ROWS, ChainRow
 from swapdesk.sandbox.dex_listing import swapped_on_chain
 from swapdesk.sandbox.hostile_rows import HOSTILE_ROWS
+from swapdesk.sandbox.node.evm.terms import EVM_CHAINS
+from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA_CHAIN
 from swapdesk.sandbox.scans import scan_before
 from swapdesk.sandbox.token_rows import HONEST_ROWS, TokenRow
 from swapdesk.sandbox.venue_rows import VENUE_ROWS, VenueRow
@@ -26,6 +28,9 @@ _CENT = Decimal("0.01")
 
 INTERMEDIARIES = (("monero", "XMR"), ("ethereum", "ETH"), ("bitcoin", "BTC"))
 """Where the two legs of a private route may meet, as chain and symbol, best first."""
+
+_BUNDLED = frozenset({*EVM_CHAINS, SOLANA_CHAIN})
+"""Chains on which a bundle, or one transaction, pays the deposits of a group."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +183,6 @@ def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
     cap = (supply * listed.price).quantize(_CENT) if listed and supply is not None else None
     mappings = sum(venue.enabled and trades(venue, token) for venue in VENUE_ROWS)
     has_cex = token.tradable and mappings > 0
-    on_chain = row.on_chain and token.chain.kind in ("evm", "sol")
     return Token(
         id=token.token_id,
         icon=f"https://icons.example/tokens/{token.token_id}.svg",
@@ -196,7 +200,7 @@ def _token(token: WorldToken, chain: Chain, now: datetime) -> Token:
         unverified=row.unverified,
         has_dex=swapped_on_chain(row) is not None,
         has_cex=has_cex,
-        has_bundler=on_chain and has_cex,
+        has_bundler=has_cex and row.on_chain and row.chain in _BUNDLED,
         # Computed as the specification says: CEX support and two enabled mappings or more.
         has_self_private=has_cex and mappings >= 2,
         cex_token_id=_exchange_symbol(token) if has_cex else "",

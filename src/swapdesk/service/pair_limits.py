@@ -64,7 +64,8 @@ class PairLimitsDesk:
             raise invalid("tokenIdTo", "must differ from 'tokenIdFrom'", query.token_id_to)
         self._scans.selected(token_in, token_out)
         ends = _Ends(token_in, token_out, caller.partner.default_markup)
-        by_ids = (query.token_id_from, query.token_id_to) == (token_in.id, token_out.id)
+        named = (query.token_id_from.lower(), query.token_id_to.lower())
+        by_ids = named == (token_in.id.lower(), token_out.id.lower())
         # A symbol of exchanges names no token on a chain (spec: GET /minMax).
         dex = self._engine.onchain_limits.find(token_in, token_out) if by_ids else _nothing()
         if not (token_in.has_cex and token_out.has_cex):

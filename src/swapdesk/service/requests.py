@@ -5,7 +5,7 @@ Rules: wire decisions 8, "Query values" and the table of errors.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from pydantic import BaseModel
@@ -24,6 +24,8 @@ M = TypeVar("M", bound=BaseModel)
 NOT_A_CREDENTIAL = "apiKey"
 """A query parameter that is no credential and never one of ours (spec: Authentication 5)."""
 
+_API_KEY = NOT_A_CREDENTIAL.encode()
+
 _NAME_SHOWN = 64
 _VALUE_SHOWN = 256
 _FIELDS_SHOWN = 50
@@ -34,6 +36,12 @@ class NoParameters(RequestModel):
 
 
 _NOTHING = NoParameters()
+
+
+def names_api_key(query_string: bytes) -> bool:
+    """Whether ``apiKey`` is among the names of a query string, whatever else is wrong with it."""
+    names = (part.partition(b"=")[0] for part in query_string.split(b"&"))
+    return any(unquote_to_bytes(name.replace(b"+", b" ")) == _API_KEY for name in names)
 
 
 def query_pairs(query_string: bytes) -> list[tuple[str, str]]:
@@ -72,8 +80,8 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
     )
 
 
-async def body(model: type[M], request: Request) -> M:
-    """The body as ``model``: 415, 413, 400 or 422 when it is none."""
+async def document(request: Request) -> dict[str, Any]:
+    """The JSON object of a body: 415, 413 or 400 when it is none."""
     _require_json(request.headers.get("content-type", ""))
     data = await _read(request)
     try:
@@ -83,16 +91,33 @@ async def body(model: type[M], request: Request) -> M:
         raise ServiceError(ErrorCode.BAD_REQUEST, message) from None
     if not isinstance(value, dict):
         raise ServiceError(ErrorCode.BAD_REQUEST, "The body must be a JSON object.")
+    return value
+
+
+def body(model: type[M], sent: dict[str, Any]) -> M:
+    """The body as ``model``, or one 422 that names every wrong field."""
     try:
-        return validate(model, value, side="service")
+        return validate(model, sent, side="service")
     except ShapeError as error:
         wrong = error.fields
     raise _refusal(
         {
-            path: FieldProblem(message=message, value=_sent(value, path))
+            path: FieldProblem(message=message, value=_sent(sent, path))
             for path, message in wrong[:_FIELDS_SHOWN]
         }
     )
+
+
+def with_values(error: ServiceError, sent: dict[str, Any]) -> ServiceError:
+    """A refusal that says of each field what was sent, where the body has it (spec: Errors)."""
+    if error.fields is not None:
+        error.fields = {
+            path: problem
+            if problem.value is not None
+            else problem.model_copy(update={"value": _sent(sent, path)})
+            for path, problem in error.fields.items()
+        }
+    return error
 
 
 def _require_json(content_type: str) -> None:

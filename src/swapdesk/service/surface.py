@@ -24,7 +24,16 @@ from swapdesk.service.handlers import Call, Encoded, Handlers
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.rate_limits import refusal
 from swapdesk.service.request_line import Seen
-from swapdesk.service.requests import NOT_A_CREDENTIAL, NoParameters, body, parameters, query_pairs
+from swapdesk.service.requests import (
+    NOT_A_CREDENTIAL,
+    NoParameters,
+    body,
+    document,
+    names_api_key,
+    parameters,
+    query_pairs,
+    with_values,
+)
 from swapdesk.service.router import Router
 from swapdesk.service.store.protocol import StoreUnavailable
 from swapdesk.wire.encoding.codec import encode_json
@@ -139,14 +148,15 @@ class Surface:
             return _refusal(refused, seen.request_id)
 
     async def _handled(self, scope: Scope, receive: Receive, seen: Seen) -> object:
-        path = _path(scope)
-        if path == PREFIX + STREAM_PATH:
+        if _path(scope) == PREFIX + STREAM_PATH:
             seen.route = STREAM_PATH
             raise _no_handshake(scope["method"])
-        found = self._router.find(scope["method"], path)
+        found = self._router.find(scope["method"], _path(scope))
         operation = found.operation
         seen.route = operation.path
         credentials = _credentials(scope)
+        if operation.access is not Access.OPEN:
+            _refuse_api_key(scope["query_string"], credentials)
         caller = self._caller(operation, credentials)
         if caller is not None:
             seen.partner = caller.partner.partner_id
@@ -156,21 +166,22 @@ class Surface:
                 seen.admission = self._parts.rates.standing(caller, RateClass.EXCHANGE)
         pairs = query_pairs(scope["query_string"])
         if operation.access is not Access.OPEN:
-            pairs = _without_api_key(pairs, credentials)
-        request = Request(scope, receive) if operation.body is not None else None
+            pairs = [(name, value) for name, value in pairs if name != NOT_A_CREDENTIAL]
 
         async def admit() -> None:
             if caller is not None:
                 await self._admit(caller, RateClass.EXCHANGE, seen)
 
-        call = Call(
-            caller=caller,
-            path=parameters(operation.path_parameters or NoParameters, found.parameters),
-            query=parameters(operation.query or NoParameters, pairs),
-            body=await body(operation.body, request) if operation.body and request else None,
-            admit=admit,
-        )
-        return await self._handlers[operation.name](call)
+        path = parameters(operation.path_parameters or NoParameters, found.parameters)
+        query = parameters(operation.query or NoParameters, pairs)
+        handler = self._handlers[operation.name]
+        if operation.body is None:
+            return await handler(Call(caller, path, query, None, admit))
+        sent = await document(Request(scope, receive))
+        try:
+            return await handler(Call(caller, path, query, body(operation.body, sent), admit))
+        except ServiceError as error:
+            raise with_values(error, sent) from error.__cause__
 
     async def _admit(self, caller: Caller, rate_class: RateClass, seen: Seen) -> None:
         seen.admission = await self._parts.rates.admit(caller, rate_class)
@@ -213,17 +224,13 @@ def _credentials(scope: Scope) -> dict[str, str]:
     return sent
 
 
-def _without_api_key(
-    pairs: list[tuple[str, str]], credentials: dict[str, str]
-) -> list[tuple[str, str]]:
-    """The pairs without ``apiKey``, which never authenticates a request."""
-    kept = [(name, value) for name, value in pairs if name != NOT_A_CREDENTIAL]
-    if len(kept) < len(pairs) and "authorization" not in credentials:
+def _refuse_api_key(query_string: bytes, credentials: dict[str, str]) -> None:
+    """401 where ``apiKey`` is sent without ``Authorization``, whatever else tells who calls."""
+    if "authorization" not in credentials and names_api_key(query_string):
         raise ServiceError(
             ErrorCode.INVALID_API_CREDENTIALS,
             "An apiKey parameter is not a credential; send the Authorization header.",
         )
-    return kept
 
 
 def _no_handshake(method: str) -> ServiceError:

@@ -115,7 +115,7 @@ class DeskScreen(VerbScreen, bare=True):
         """Draw the footer from the verbs and their present standing."""
         self._shown_step = self.guard.step
         self._keys.say_help_key(self._help_key())
-        self.set_keys([self._hint(verb, now) for verb, now in self._working() if verb.FOOTER])
+        self.set_keys([self._hint(verb, now) for verb, now in self.in_footer()])
         self.refresh_bindings()
 
     def step_changed(self, step: str) -> None:

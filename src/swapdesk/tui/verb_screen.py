@@ -171,6 +171,10 @@ class VerbScreen(Screen[None]):
         standings = [(verb, self.verb_standing(verb)) for verb in self._verbs_here]
         return [(verb, standing) for verb, standing in standings if not standing.hidden]
 
+    def in_footer(self) -> list[tuple[type[Command], Standing]]:
+        """The verbs that the footer shows, the main one first."""
+        return [(verb, standing) for verb, standing in self._working() if verb.FOOTER]
+
     def _verb(self, name: str) -> type[Command] | None:
         return next((verb for verb in (*self.VERBS, *EVERYWHERE) if verb.id() == name), None)
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field, StrictBool
 
 from swapdesk.wire.chains import Chain
-from swapdesk.wire.encoding.ids import OrderId, QuoteId
+from swapdesk.wire.encoding.ids import QuoteId
 from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, Amount, BodyInteger, WireInteger
 from swapdesk.wire.encoding.text import Identity, OpenEnum
 from swapdesk.wire.model import RequestModel, WireModel
@@ -99,7 +99,8 @@ class ChainSignaturesRequest(RequestModel):
 
 
 class ConfirmTransactionRequest(RequestModel):
-    """Body of ``POST /dex/confirmTx``. ``tx_hash`` is required for orders settled on a chain."""
+    """Body of ``POST /dex/confirmTx``: the order's id, and the hash of its transaction, which is
+    required for orders settled on a chain."""
 
-    id: OrderId
+    id: Annotated[str, Identity(64, pattern=r"^[A-Za-z0-9_-]{3,64}$")]
     tx_hash: Annotated[str, Identity(128, pattern=r"^[a-zA-Z0-9+/=_.-]{10,128}$")] | None = None

@@ -15,7 +15,7 @@ from pydantic import Field, StrictBool
 
 from swapdesk.wire.dex import EVM_ADDRESS_PATTERN, Calldata
 from swapdesk.wire.encoding.dialect import alias
-from swapdesk.wire.encoding.ids import ObjectId, OrderId
+from swapdesk.wire.encoding.ids import AskedId, ObjectId, OrderId
 from swapdesk.wire.encoding.numbers import BodyInteger, BodyNumber, WireInteger
 from swapdesk.wire.encoding.text import Display, Identity, OpenEnum
 from swapdesk.wire.errors import FieldProblem
@@ -149,7 +149,7 @@ class MultiExchangeStatus(WireModel):
 
 
 class MultiPath(RequestModel):
-    multi_id: OrderId
+    multi_id: AskedId
 
 
 class MultiSenderQuery(RequestModel):

@@ -14,8 +14,8 @@ from pydantic import (
 
 from swapdesk.wire.chains import Link
 from swapdesk.wire.encoding.codec import Timestamp
-from swapdesk.wire.encoding.dialect import alias
-from swapdesk.wire.encoding.ids import ObjectId, OrderId
+from swapdesk.wire.encoding.dialect import VENDOR_NAMES, alias
+from swapdesk.wire.encoding.ids import AskedId, ObjectId, OrderId
 from swapdesk.wire.encoding.numbers import Amount, WireInteger
 from swapdesk.wire.encoding.query import QueryBoolean, QueryInteger, QueryTime
 from swapdesk.wire.encoding.sharing import Shared
@@ -148,7 +148,11 @@ class Order(WireModel):
     )
     out_transaction_out_hash: Annotated[str, Identity(200)] | None = None
     order_finished_received: Timestamp | None = None
-    action_required: bool | None = None
+    action_required: bool | None = Field(
+        default=None,
+        validation_alias=alias("actionRequired"),
+        serialization_alias="actionRequired",
+    )
     non_refundable: bool | None = None
     rerouted: bool | None = Field(
         default=None, validation_alias=alias("rerouted"), serialization_alias="rerouted"
@@ -158,6 +162,20 @@ class Order(WireModel):
     refund_amount: Amount | None = None
     multi_id: Annotated[str, Identity(64)] | None = None
     metadata: Any | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_hides_nothing(cls, told: Any) -> Any:
+        """A null under our name does not hide what another name of the same field says: a
+        deposit paid without its tag may never be credited."""
+        if not isinstance(told, dict):
+            return told
+        hiding = [
+            name
+            for name, others in _OTHER_NAMES
+            if name in told and told[name] is None and any(told.get(one) for one in others)
+        ]
+        return {name: told[name] for name in told if name not in hiding} if hiding else told
 
     @model_validator(mode="after")
     def _nothing_to_deposit(self) -> Self:
@@ -179,6 +197,8 @@ class Order(WireModel):
         return told
 
 
+_OTHER_NAMES = tuple(VENDOR_NAMES.items())
+
 _STATED = {"receiver_tag": "receiverTag", "is_dex": "isDex", "fixed": "fixed"}
 """What an order states even when nobody said it: field and name on the wire."""
 
@@ -190,7 +210,7 @@ class OrderList(WireModel):
 
 
 class OrderPath(RequestModel):
-    service_id: OrderId
+    service_id: AskedId
 
 
 class OrderSort(StrEnum):

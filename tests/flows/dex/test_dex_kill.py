@@ -82,7 +82,7 @@ async def test_a_killed_swap_is_taken_on_and_paid_once(
                 ended = await place.completed(outcome.order)
                 assert ended.display_status == "SWAP_COMPLETED"
                 assert await someone.holds(usdc) == 40 * 10**6
-                assert someone.journal.orders.ids() == {outcome.order.service_id}
+                assert someone.journal.orders.index.ids() == {outcome.order.service_id}
             assert someone.journal.swaps.open_swaps() == []
             paid = [
                 one

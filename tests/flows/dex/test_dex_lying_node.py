@@ -67,7 +67,7 @@ class Swap:
         assert isinstance(again, SwapEnded)
         assert again.code == "ALREADY_ASKED"
         assert self.someone.journal.swaps.open_swaps() == []
-        assert self.someone.journal.orders.ids() == {order.service_id}
+        assert self.someone.journal.orders.index.ids() == {order.service_id}
 
 
 @asynccontextmanager

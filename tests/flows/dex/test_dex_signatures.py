@@ -134,7 +134,7 @@ async def test_a_chain_goes_forward_and_ends(
         assert ("a signature for 100 USDC was made" in outcome.failure.money) is bool(
             someone.reviews
         )
-        assert someone.journal.orders.ids() == set()
+        assert someone.journal.orders.index.ids() == set()
         assert await someone.holds(usdc) == 100 * 10**6
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import random
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+import httpx
 import pytest
 
-from service.dex.trading import Floor, Trader, told, trader
+from service.dex.trading import BASE, Floor, Trader, told, trader
+from service.price_venue import PriceVenue
+from service.world import AS_FIRST, PARTNERS
+from swapdesk.service.app import build_service
+from swapdesk.service.assembly import assemble
+from swapdesk.service.quoting.valuation import swap_cap
+from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
 from swapdesk.wire.tokens import Token
 
@@ -142,6 +150,47 @@ async def test_a_dollar_cap_of_exchanges_does_not_bind_chains(floor: Floor) -> N
     usdc, weth = pair(floor)
     found = await rows(floor, usdc, weth, amount="500000")
     assert {row["swap"] for row in found} == {"ba", "fa", "is"}
+
+
+@pytest.mark.parametrize("place", ["below", "over the cap", "over cap and venues"])
+async def test_centralized_routes_say_why_they_do_not_take_what_a_chain_takes(
+    floor: Floor, place: str
+) -> None:
+    """Rows with their reason beside those that are priced (wire decisions 8, the codes)."""
+    usdc, coin = floor.token("base", "USDC"), floor.token("base", "ETH")
+    cap = swap_cap(usdc)
+    assert cap is not None
+    amount, why, code = {
+        "below": ("1", "below minimum", "AMOUNT_TOO_LOW"),
+        "over the cap": (plain(cap + Decimal("0.000001")), "above maximum", "QUOTE_OVER_LIMIT"),
+        "over cap and venues": ("460000", "above maximum", "QUOTE_OVER_LIMIT"),
+    }[place]
+    venues = [PriceVenue(code, most=Decimal(450_000)) for code in ("ca", "cb")]
+    parts = assemble(
+        floor.clock,
+        random.Random(f"beside chains {place}"),
+        floor.parts.store,
+        floor.parts.catalog.chains,
+        floor.parts.catalog.tokens,
+        venues,
+        PARTNERS,
+        [floor.token("bitcoin", "BTC").id],
+        onchain=floor.onchain,
+    )
+    transport = httpx.ASGITransport(app=build_service(parts))
+    async with httpx.AsyncClient(transport=transport, base_url=BASE, headers=AS_FIRST) as api:
+        query = {"amount": amount, "from": usdc.id, "to": coin.id}
+        found = told(await api.get("/quotes", params=query))["quotes"]
+        alone = await api.get("/quotes", params={**query, "types": ["standard", "private"]})
+    assert {row["type"] for row in found if "error" not in row} == {"dex"}
+    lost = [row for row in found if "error" in row]
+    assert {row.get("swap") for row in lost} == {"ca", "cb", None}
+    assert {row["type"] for row in lost} == {"standard", "private"}
+    assert all(row["error"].startswith(f"{why}: this route takes ") for row in lost)
+    assert not any("quoteId" in row for row in lost)
+    if place == "over the cap":
+        assert all(f"takes {plain(cap)} USDC or less" in row["error"] for row in lost)
+    assert (alone.status_code, alone.json()["code"]) == (422, code)
 
 
 async def test_providers_are_listed(floor: Floor) -> None:

@@ -159,8 +159,12 @@ async def test_steps_that_do_not_follow(floor: Floor) -> None:
             "previousSignature.signature",
         ),
     ):
-        refused = await someone.ask("/dex/chainSignatures", {**body, **change}, 422)
+        sent: Any = {**body, **change}
+        refused = await someone.ask("/dex/chainSignatures", sent, 422)
         assert refused["fields"].keys() == {field}, change
+        for name in field.split("."):
+            sent = sent[name]
+        assert refused["fields"][field]["value"] == sent
 
 
 async def test_creates_without_the_whole_chain(floor: Floor) -> None:

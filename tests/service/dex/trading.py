@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
+from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.parts import ServiceParts
 from swapdesk.service.venues.onchain.reader import ChainReader
 from swapdesk.wire.tokens import Token
@@ -56,6 +57,8 @@ class Floor:
     api: httpx.AsyncClient
     clock: SystemClock
     faults: Faults
+    onchain: Onchain = field(default_factory=Onchain)
+    """The venues of the chains, for another service beside this one."""
 
     def token(self, chain: str, symbol: str) -> Token:
         return next(
@@ -228,7 +231,7 @@ async def trading(directory: Path, clock: SystemClock | None = None) -> AsyncIte
             async with httpx.AsyncClient(
                 transport=transport, base_url=BASE, headers=AS_FIRST, timeout=30
             ) as api:
-                yield Floor(world, parts, dict(onchain.readers), api, clock, faults)
+                yield Floor(world, parts, dict(onchain.readers), api, clock, faults, onchain)
         finally:
             await onchain.close()
             await store.close()

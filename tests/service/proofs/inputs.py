@@ -188,15 +188,20 @@ INPUTS: dict[str, tuple[str, ...]] = {
         _BUNDLES + "test_orders_that_cannot_be_paid_by_a_bundle",
     ),
     "submit_multi_transactions signatures": (_BUNDLES + "test_signatures_that_are_not_the_owners",),
-    "get_multi_transactions multiId": (_SOLANA + "test_what_cannot_be_asked_for",),
-    "get_multi_transactions sender": (_SOLANA + "test_what_cannot_be_asked_for",),
+    **{
+        f"get_multi_transactions {name}": (
+            _SOLANA + "test_deposits_in_sol",
+            _SOLANA + "test_what_cannot_be_asked_for",
+        )
+        for name in ("multiId", "sender")
+    },
     "get_order serviceId": (
         _ORDERS + "test_create_details_and_list_give_the_same_object",
         "service/test_isolation.py::test_details_of_a_foreign_order_are_those_of_none",
     ),
     "list_orders page": (_LIST,),
     "list_orders pageSize": (_LIST,),
-    "list_orders multiId": (_LIST,),
+    "list_orders multiId": (_LIST, _MULTI + "test_the_list_of_orders_by_their_group"),
     "list_orders status": (_LIST,),
     "list_orders from": (_LIST, _ORDERS + "test_from_after_to_is_refused"),
     "list_orders to": (_LIST, _ORDERS + "test_from_after_to_is_refused"),

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from swapdesk.agent.gate.case import Case
-from swapdesk.agent.gate.words import amount, plain
+from swapdesk.agent.gate.field_words import FieldWords
+from swapdesk.agent.gate.words import COIN, SOL, amount, plain
 from swapdesk.agent.shapes.claim import ClaimField
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.chain.addresses.grouping import grouped
-from swapdesk.wallet.promise import Asset, DepositPromise
-
-FieldWords = Callable[[Case, ClaimField], tuple[str, str]]
-"""What is signed, and what was promised for it."""
-
-_COIN = Asset("of the chain's coin", 18, None)
-_SOL = Asset("SOL", 9, None)
+from swapdesk.wallet.promise import DepositPromise
 
 
 def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
@@ -67,7 +60,7 @@ def _nonce(case: Case, field: ClaimField) -> tuple[str, str]:
 
 def _gas(case: Case, field: ClaimField) -> tuple[str, str]:
     units = field.value if isinstance(field.value, int) else 0
-    coin = _SOL if case.claim.solana else _COIN
+    coin = SOL if case.claim.solana else COIN
     return f"at most {amount(units, coin)}", f"{amount(case.promise.gas_units, coin)} at most"
 
 

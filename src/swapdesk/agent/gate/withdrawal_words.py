@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from swapdesk.agent.gate.bundle_words import FieldWords, account_words, entry_point_words
+from swapdesk.agent.gate.bundle_words import account_words, entry_point_words
 from swapdesk.agent.gate.case import Case
+from swapdesk.agent.gate.field_words import FieldWords
 from swapdesk.agent.gate.rules.withdrawal import confirmed
 from swapdesk.agent.gate.words import amount, plain
 from swapdesk.agent.shapes.claim import ClaimField

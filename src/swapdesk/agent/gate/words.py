@@ -20,6 +20,10 @@ NO_FACTORY = (
 ONE_BY_ONE = "Let these orders expire unpaid, and swap each row by itself."
 """What can be done where no bundle can be signed: the desk shows no deposit address of a batch."""
 
+COIN = Asset("of the chain's coin", 18, None)
+"""The coin of any EVM chain: the gate knows chains by id and no name of their coins."""
+SOL = Asset("SOL", 9, None)
+
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
 _EXACT = Context(prec=200)
 _LAST_SECOND = 253_402_300_799

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from swapdesk.chain.addresses import xlm, xmr, xrp
 from swapdesk.chain.addresses.recognition import FAMILIES
 
 WAIVER = "NO MEMO"
@@ -40,18 +39,6 @@ class MemoVerdict:
 
 
 @dataclass(frozen=True)
-class EmbeddedMemo:
-    """An address that hides a memo, taken apart: what belongs into which field.
-
-    ``memo`` is empty where the form holds none. ``label`` is the chain's word for it.
-    """
-
-    address: str
-    memo: str
-    label: str
-
-
-@dataclass(frozen=True)
 class _Rule:
     label: str
     check: Callable[[str, str, str], MemoVerdict]
@@ -69,24 +56,6 @@ def uses_memo(kind: str) -> bool:
     Unknown kinds are taken to have one, so that none is lost.
     """
     return kind in _RULES or kind not in FAMILIES
-
-
-def embedded_memo(kind: str, text: str) -> EmbeddedMemo | None:
-    """The parts of an XRP X-address, a muxed Stellar or an integrated Monero address.
-
-    None for any other text. The first two are refused as recipients, because address and
-    memo travel in two fields; an integrated address is paid as it is.
-    """
-    if kind == "xrp":
-        parts = xrp.x_address_parts(text)
-    elif kind == "xlm":
-        parts = xlm.muxed_parts(text)
-    elif kind == "xmr":
-        parts = xmr.integrated_parts(text)
-        return EmbeddedMemo(*parts, "payment id") if parts else None
-    else:
-        return None
-    return EmbeddedMemo(*parts, memo_label(kind)) if parts else None
 
 
 def check_memo(

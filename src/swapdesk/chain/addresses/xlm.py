@@ -33,10 +33,6 @@ _FOREIGN = {
     19 << 3: "it is the hash of a transaction, not an account",
     23 << 3: "it is a hash that signs, not an account",
 }
-_EMBEDDED = (
-    "This is a muxed address: it holds a memo id inside. "
-    "Give the address that starts with G, and the memo in its own field."
-)
 
 
 def encode(version: int, payload: bytes) -> str:
@@ -84,8 +80,14 @@ def is_seed(text: str) -> bool:
 
 def read(text: str) -> Reading:
     """The account. Raises AddressProblem."""
-    if muxed_parts(text) is not None:
-        raise AddressProblem("prefix", _EMBEDDED, 1, whole=True)
+    parts = muxed_parts(text)
+    if parts is not None:
+        account, memo = parts
+        said = (
+            f"This is a muxed address: it holds memo id {memo} inside. "
+            f"Give {account}, and the memo in its own field."
+        )
+        raise AddressProblem("prefix", said, 1, whole=True)
     if text[:1] != "G":
         found = decode(text) if text[:1] in tuple("CLBPTX") else None
         if found is not None and found[0] in _FOREIGN:

@@ -76,17 +76,6 @@ def decode_address(text: str) -> tuple[int, bytes]:
     return whole[0], whole[1:-4]
 
 
-def integrated_parts(text: str) -> tuple[str, str] | None:
-    """Standard address and payment id (hexadecimal) of an integrated address, else None."""
-    try:
-        network, body = decode_address(text) if len(text) == 106 else (0, b"")
-    except base58.Base58Error:
-        return None
-    if network != INTEGRATED or len(body) != 72:
-        return None
-    return encode_address(STANDARD, body[:64]), body[64:].hex()
-
-
 def read(text: str) -> Reading:
     """The address, named by its form. Raises AddressProblem."""
     if text[:1] not in ("4", "8"):

@@ -62,16 +62,27 @@ def _x_payload(text: str) -> bytes | None:
     return payload if payload[:2] in X_ADDRESS_VERSIONS and len(payload) == 31 else None
 
 
+def _taken_apart(text: str) -> str:
+    """What to give in place of an X-address: its checksum proves both parts."""
+    parts = x_address_parts(text)
+    if parts is None:
+        return (
+            "This is an X-address: it holds a destination tag inside. "
+            "Give the address that starts with r, and the tag in its own field."
+        )
+    account, tag = parts
+    if not tag:
+        return f"This is an X-address without a destination tag. Give {account}."
+    return (
+        f"This is an X-address: it holds destination tag {tag} inside. "
+        f"Give {account}, and the tag in its own field."
+    )
+
+
 def read(text: str) -> Reading:
     """The classic address. Raises AddressProblem."""
     if is_x_address(text):
-        raise AddressProblem(
-            "prefix",
-            "This is an X-address: it holds a destination tag inside. "
-            "Give the address that starts with r, and the tag in its own field.",
-            1,
-            whole=True,
-        )
+        raise AddressProblem("prefix", _taken_apart(text), 1, whole=True)
     if not text.startswith("r"):
         raise wrong_start("r")
     require_alphabet(text, base58.XRP_ALPHABET, "an XRP address")

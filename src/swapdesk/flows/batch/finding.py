@@ -10,6 +10,18 @@ from swapdesk.flows.batch.sheet import Column
 UNLESS_MEANT = "Nothing, if you mean it."
 """What to do about most of what is only worth a look."""
 
+WRITE = {
+    Column.TO: "Write an address of that chain, or a @name of the address book.",
+    Column.AMOUNT: "Write digits with a point, as 1200.50.",
+    Column.TOKEN: "Write what the recipient gets, as ETH.base.",
+    Column.CHAIN: "Write the short name of a chain, as ethereum.",
+    Column.MEMO: "Write the memo alone.",
+    Column.ROUTE: "Write standard or private.",
+    Column.SELL: "Write the token that is sold, as USDC.ethereum.",
+    Column.REFUND: "Write an address on the chain that is sold on, or nothing.",
+}
+"""What to do about a cell that says nothing usable, by its column."""
+
 
 class Level(StrEnum):
     """``problem`` keeps the row from being created, ``look`` never does."""

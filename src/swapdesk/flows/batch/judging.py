@@ -1,28 +1,23 @@
 """One row of a sheet, judged: every cell by the rules the desk has for one swap.
 
-Amounts by ``amount_check``, tokens by ``resolution`` and ``token_safety``, addresses by
-``recipients``, memos by ``memo_check``. All cells are judged, so that a person corrects a row
-once. Nothing is asked of the service here; limits of pairs are given (``limits``).
+Tokens by ``sheet_tokens``, amounts by ``amount_check``, addresses by ``recipients``, memos by
+``memo_check``. All cells are judged, so that a person corrects a row once. Nothing is asked of
+the service here; limits of pairs are given (``limits``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from decimal import Decimal
 
 from swapdesk.chain.addresses.memos import WAIVER
-from swapdesk.flows.batch.finding import Finding, look, problem
+from swapdesk.flows.batch.finding import WRITE, Finding, look, problem
 from swapdesk.flows.batch.pair import pair_findings
 from swapdesk.flows.batch.planned import BatchRoute, PlannedOrder, PlannedRow
 from swapdesk.flows.batch.reading import split_amount
 from swapdesk.flows.batch.sheet import Column, InputRow
-from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.catalog.resolution import resolve
-from swapdesk.flows.catalog.search import imitated_by
-from swapdesk.flows.catalog.token_safety import TokenCheck, check_token
-from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.batch.sheet_tokens import SheetTokens
 from swapdesk.flows.orders.order_export import FORMULA
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.memo_check import check_memo_of
@@ -39,37 +34,17 @@ from swapdesk.wire.tokens import Token
 LONGEST_CELL = 500
 """No address, memo or amount is longer."""
 
-_MOST_NAMED = 8
-_WRITE = {
-    Column.TO: "Write an address of that chain, or a @name of the address book.",
-    Column.AMOUNT: "Write digits with a point, as 1200.50.",
-    Column.TOKEN: "Write what the recipient gets, as ETH.base.",
-    Column.CHAIN: "Write the short name of a chain, as ethereum.",
-    Column.MEMO: "Write the memo alone.",
-    Column.ROUTE: "Write standard or private.",
-    Column.SELL: "Write the token that is sold, as USDC.ethereum.",
-    Column.REFUND: "Write an address on the chain that is sold on, or nothing.",
-}
-
 
 @dataclass
 class RowJudge:
-    """``paid`` counts payments by address; ``sell`` is the token of rows that name none;
-    ``smart_accounts``: whether the profile has one to pay bundles from.
+    """``paid`` counts payments by address; ``smart_accounts``: whether the profile has one to
+    pay bundles from."""
 
-    Tokens and contracts are looked up once for all rows.
-    """
-
-    catalog: Catalog
+    tokens: SheetTokens
     book: AddressBook
     paid: Mapping[str, int]
     own_deposits: Collection[str]
-    now: datetime
-    sell: str = ""
-    smart_accounts: bool = field(kw_only=True)
-    _tokens: dict[tuple[str, str, Column], Token | Finding] = field(default_factory=dict)
-    _checks: dict[str, TokenCheck] = field(default_factory=dict)
-    _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
+    smart_accounts: bool
 
     def judge(self, row: InputRow) -> PlannedRow:
         findings = list(_shape(row))
@@ -77,8 +52,8 @@ class RowJudge:
         if shifted or any(one.code == "TOO_LONG" for one in findings):
             # What stands in the wrong column is not wrong there by itself.
             return PlannedRow(row, None, tuple(findings))
-        token_in = self._token_of(row, Column.SELL, findings)
-        token_out = self._token_of(row, Column.TOKEN, findings)
+        token_in = self._token(row, Column.SELL, findings)
+        token_out = self._token(row, Column.TOKEN, findings)
         route = _route(row, findings)
         amount = _amount(row, token_in, findings)
         recipient = self._recipient(row, token_out, findings)
@@ -111,74 +86,10 @@ class RowJudge:
         )
         return PlannedRow(row, order, tuple(findings))
 
-    def _token_of(self, row: InputRow, column: Column, findings: list[Finding]) -> Token | None:
-        spec = row.cell(column)
-        chain = row.cell(Column.CHAIN) if column is Column.TOKEN else ""
-        if column is Column.SELL and not spec:
-            spec = self.sell
-        known = self._tokens.get((spec, chain, column))
-        if known is None:
-            known = self._find(spec, chain, column)
-            self._tokens[spec, chain, column] = known
-        if isinstance(known, Finding):
-            findings.append(known)
-            return None
-        check = self._check(known)
-        if not check.ok:
-            said = _first(check.lines, "refuse")
-            findings.append(problem("TOKEN_REFUSED", column, said, "Choose another token."))
-        elif check.needs_consent:
-            warned = " ".join(line.text for line in check.lines if line.level == "warn")
-            findings.append(look("TOKEN_WARNING", column, warned))
-        return known
-
-    def _find(self, spec: str, chain: str, column: Column) -> Token | Finding:
-        if not spec:
-            word = "to sell" if column is Column.SELL else "for the recipient"
-            return problem("NO_TOKEN", column, f"No token {word} is named.", _WRITE[column])
-        named = spec
-        if chain:
-            known = self.catalog.chain(chain) or next(
-                (one for one in self.catalog.chains() if one.name.lower() == chain.lower()), None
-            )
-            if known is None:
-                reason = f'No chain is called "{chain[:40]}".'
-                return problem("NO_CHAIN", Column.CHAIN, reason, _WRITE[Column.CHAIN])
-            chain_key = known.short_name.lower()
-            alone = resolve(spec, self.catalog)
-            there = [one for one in alone.candidates if one.chain.lower() == chain_key]
-            if "." in spec and alone.token is not None and not there:
-                reason = f"{spec[:40]} is not on {known.name}."
-                return problem("OTHER_CHAIN", Column.CHAIN, reason, "Make the two cells agree.")
-            named = there[0].id if len(there) == 1 else f"{spec}.{known.short_name}"
-        found = resolve(named, self.catalog)
-        if found.token is None:
-            reason = found.problem or "There is no such token."
-            disabled = "disabled" in reason
-            code = "TOKEN_DISABLED" if disabled else "TOKEN_NOT_FOUND"
-            return problem(code, column, reason, _WRITE[column])
-        if found.ambiguous:
-            names = ", ".join(found.specs[:_MOST_NAMED])
-            reason = f'"{spec[:40]}" is several tokens: {names}.'
-            brief = f"{spec[:12]} is on {len(found.specs)} chains"
-            do = "Write one of them" + (" or fill in the chain." if column is Column.TOKEN else ".")
-            return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
-        return found.token
-
-    def _check(self, token: Token) -> TokenCheck:
-        check = self._checks.get(token.id)
-        if check is None:
-            row = self.catalog.row(token.id)
-            imitates = imitated_by(row, self.catalog.rows.drawn_like(row)) if row else None
-            check = check_token(token, now=self.now, imitates=imitates)
-            self._checks[token.id] = check
-        return check
-
-    def _contracts_of(self, token: Token) -> frozenset[str]:
-        chain = token.chain_data.short_name
-        if chain not in self._contracts:
-            self._contracts[chain] = self.catalog.rows.contracts_on(chain)
-        return self._contracts[chain]
+    def _token(self, row: InputRow, column: Column, findings: list[Finding]) -> Token | None:
+        token, said = self.tokens.named(row, column)
+        findings += said
+        return token
 
     def _recipient(
         self, row: InputRow, token: Token | None, findings: list[Finding]
@@ -186,10 +97,10 @@ class RowJudge:
         text = row.cell(Column.TO)
         if not text:
             findings.append(
-                problem("NO_RECIPIENT", Column.TO, "No recipient is named.", _WRITE[Column.TO])
+                problem("NO_RECIPIENT", Column.TO, "No recipient is named.", WRITE[Column.TO])
             )
             return None
-        if token is None or not self._check(token).ok:
+        if token is None or self.tokens.refused(token):
             return None
         check = check_recipient(
             text,
@@ -197,12 +108,12 @@ class RowJudge:
             book=self.book,
             paid=self.paid,
             own_deposits=self.own_deposits,
-            contracts=self._contracts_of(token),
+            contracts=self.tokens.contracts_on_chain_of(token),
         )
         if not check.ok:
             reason = check.problem or "This address cannot be used."
             code = "LOOKALIKE_ADDRESS" if check.lookalike else "BAD_ADDRESS"
-            findings.append(problem(code, Column.TO, reason, _WRITE[Column.TO], _brief(reason)))
+            findings.append(problem(code, Column.TO, reason, WRITE[Column.TO], _brief(reason)))
             return None
         # That somebody is paid for the first time is usual here and would flag every row.
         findings += [
@@ -216,7 +127,7 @@ class RowJudge:
         self, row: InputRow, token: Token | None, findings: list[Finding]
     ) -> RecipientCheck | None:
         text = row.cell(Column.REFUND)
-        if not text or token is None or not self._check(token).ok:
+        if not text or token is None or self.tokens.refused(token):
             return None
         check = check_refund(
             text,
@@ -225,11 +136,11 @@ class RowJudge:
             book=self.book,
             paid=self.paid,
             own_deposits=self.own_deposits,
-            contracts=self._contracts_of(token),
+            contracts=self.tokens.contracts_on_chain_of(token),
         )
         if not check.ok:
             reason = check.problem or "This refund address cannot be used."
-            do = _WRITE[Column.REFUND]
+            do = WRITE[Column.REFUND]
             findings.append(problem("BAD_REFUND", Column.REFUND, reason, do, _brief(reason)))
             return None
         return check
@@ -249,7 +160,7 @@ def _shape(row: InputRow) -> list[Finding]:
     for column, text in row.cells.items():
         if len(text) > LONGEST_CELL:
             reason = f"The cell {column} has {len(text):,} characters."
-            found.append(problem("TOO_LONG", column, reason, _WRITE[column]))
+            found.append(problem("TOO_LONG", column, reason, WRITE[column]))
         elif column is Column.AMOUNT:
             # No amount begins as a formula does: it is refused as an amount, once.
             continue
@@ -273,7 +184,7 @@ def _route(row: InputRow, findings: list[Finding]) -> BatchRoute | None:
     reason = f'"{word[:20]}" is no route of a batch.'
     if word == "dex":
         reason = "A batch takes no routes on chains."
-    findings.append(problem("BAD_ROUTE", Column.ROUTE, reason, _WRITE[Column.ROUTE]))
+    findings.append(problem("BAD_ROUTE", Column.ROUTE, reason, WRITE[Column.ROUTE]))
     return None
 
 
@@ -281,20 +192,20 @@ def _amount(row: InputRow, token: Token | None, findings: list[Finding]) -> Deci
     text = row.cell(Column.AMOUNT)
     if not text:
         reason = "No amount is named."
-        findings.append(problem("NO_AMOUNT", Column.AMOUNT, reason, _WRITE[Column.AMOUNT]))
+        findings.append(problem("NO_AMOUNT", Column.AMOUNT, reason, WRITE[Column.AMOUNT]))
         return None
     try:
         # Digits are judged even where the token is not known.
         parse_amount(text)
     except AmountError as error:
-        findings.append(problem("BAD_AMOUNT", Column.AMOUNT, error.message, _WRITE[Column.AMOUNT]))
+        findings.append(problem("BAD_AMOUNT", Column.AMOUNT, error.message, WRITE[Column.AMOUNT]))
         return None
     if token is None:
         return None
     check = check_amount(text, token)
     if not check.ok:
         reason = check.problem or "This is no amount."
-        findings.append(problem("BAD_AMOUNT", Column.AMOUNT, reason, _WRITE[Column.AMOUNT]))
+        findings.append(problem("BAD_AMOUNT", Column.AMOUNT, reason, WRITE[Column.AMOUNT]))
         return None
     findings += [
         look("AMOUNT_ROUNDED", Column.AMOUNT, line.text)
@@ -322,7 +233,7 @@ def _memo(
             findings.append(problem("NO_MEMO", Column.MEMO, reason, do))
         else:
             reason = check.problem or "This memo cannot be sent."
-            findings.append(problem("BAD_MEMO", Column.MEMO, reason, _WRITE[Column.MEMO]))
+            findings.append(problem("BAD_MEMO", Column.MEMO, reason, WRITE[Column.MEMO]))
     else:
         findings += [
             look("MEMO_WARNING", Column.MEMO, line.text)
@@ -335,7 +246,3 @@ def _memo(
 def _brief(reason: str) -> str:
     """The reason of a wrong address in few words, where there are some."""
     return "the checksum is wrong" if reason.startswith("The checksum") else ""
-
-
-def _first(lines: tuple[CheckLine, ...], level: str) -> str:
-    return next(line.text for line in lines if line.level == level)

@@ -21,6 +21,7 @@ from swapdesk.flows.batch.plan import BatchPlan, plan_of
 from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.reading import reading
 from swapdesk.flows.batch.sheet import Column, Sheet
+from swapdesk.flows.batch.sheet_tokens import SheetTokens
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook
@@ -70,12 +71,10 @@ class BatchPlanner:
     ) -> BatchPlan:
         """A plan without limits; ``on_rows`` gets the rows so far at every rest."""
         judge = RowJudge(
-            self._catalog,
+            SheetTokens(self._catalog, self._clock.now(), self._sell),
             self._book,
             paid_addresses(self._journal),
             own_deposits(self._journal),
-            self._clock.now(),
-            self._sell,
             smart_accounts=has_smart_accounts(live=self._live),
         )
         rows: list[PlannedRow] = []

@@ -48,11 +48,6 @@ class RunningBundles(RunningSignings[GroupSigning]):
     def get(self, batch_id: str, group: int) -> GroupSigning | None:
         return self.known(group_id(batch_id, group))
 
-    def of_batch(self, batch_id: str) -> list[GroupSigning]:
-        """In the order of the groups."""
-        found = [one for one in self._sessions.values() if one.batch_id == batch_id]
-        return sorted(found, key=lambda one: one.group.number)
-
     def begin(self, batch_id: str, group: int, account: str = "") -> GroupSigning:
         """The session of a group that was created, the one there is where there is one;
         :meth:`run` does the work. ``account`` is a name or an address, empty for the first of the

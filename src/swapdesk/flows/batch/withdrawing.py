@@ -199,7 +199,7 @@ class Withdrawing:
     async def _assets(self, account: Account, link: ChainLink) -> list[Asset]:
         """The coin and the verified tokens of the chain, and whatever a bundle was to be paid
         with."""
-        found = {one.contract: one for one in await self._wallet.assets(link)}
+        found = {one.contract: one for one in await self._wallet.tokens.assets(link.name)}
         for asset in bundle_assets(self._journal, account.address, link.name):
             found.setdefault(asset.contract, asset)
         return list(found.values())

@@ -186,11 +186,7 @@ class Candidates:
 
     def _before(self, intent: Intent, sent_at: datetime) -> set[str]:
         """Orders that were there before, or that other intents became."""
-        before = {
-            entry.order.service_id
-            for entry in self._journal.orders.all()
-            if entry.order.created is not None and entry.order.created < sent_at - SKEW
-        }
+        before = self._journal.orders.index.created_before(sent_at - SKEW)
         return before | self._flow.of_others(intent)
 
 

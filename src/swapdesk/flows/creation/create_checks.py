@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -87,23 +87,25 @@ class CreateChecks:
 
     def recipient(self, text: str) -> RecipientCheck:
         """Whether the payout can go there."""
-        return self._of_wallet(self._checked(self._own_named(text.strip())))
+        return self._of_wallet(self._checked(self._own_named(text.strip(), self._checked)))
 
-    def _own_named(self, text: str) -> str:
-        """The address of an account of this wallet that is called ``@name``, the one that can be
-        paid of several; the text as it is where the address book knows the name."""
+    def _own_named(self, text: str, check: Callable[[str], RecipientCheck]) -> str:
+        """The address of an account of this wallet that is called ``@name``, the one that passes
+        ``check`` of several; the text as it is where the address book knows the name."""
         if not text.startswith("@") or self._book.entry(text) is not None:
             return text
         wanted = text[1:].casefold()
         named = [address for address, name in self.own.items() if name.casefold() == wanted]
-        return next((one for one in named if self._checked(one).ok), text)
+        return next((one for one in named if check(one).ok), text)
 
-    def own_names(self) -> Mapping[str, str]:
-        """The accounts of this wallet that can get the token bought, by the name that means them:
-        none of which the address book has another idea, and the first of several."""
+    def own_names(self, *, refund: bool = False) -> Mapping[str, str]:
+        """The accounts of this wallet that can get the token bought, or with ``refund`` the one
+        sold, by the name that means them: none of which the address book has another idea, and
+        the first of several."""
+        check = self._refund_checked if refund else self._checked
         named: dict[str, str] = {}
         for name in self.own.values():
-            address = self._own_named(f"@{name}") if name else "@"
+            address = self._own_named(f"@{name}", check) if name else "@"
             if not address.startswith("@") and name.casefold() not in named:
                 named[name.casefold()] = address
         return named
@@ -130,6 +132,10 @@ class CreateChecks:
 
     def refund(self, text: str, memo: str) -> RecipientCheck:
         """Whether the deposit can come back there; without ``memo`` the address alone."""
+        address = self._own_named(text.strip(), self._refund_checked)
+        return self._of_wallet(self._refund_checked(address, memo))
+
+    def _refund_checked(self, text: str, memo: str = "") -> RecipientCheck:
         return check_refund(
             text.strip(),
             self.sold,

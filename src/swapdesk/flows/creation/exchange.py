@@ -119,7 +119,7 @@ class ExchangeFlow:
         digest = hashlib.sha256(encode_json(body)).hexdigest()
         sent_at = self._api.server_now()
         try:
-            known = self._journal.orders.ids()
+            known = self._journal.orders.index.ids()
             self._journal.intents.add(intent, "create", digest)
             self._journal.intents.mark_sent(intent.id, sent_at)
         except JournalUnavailable:
@@ -145,7 +145,7 @@ class ExchangeFlow:
         digest = hashlib.sha256(encode_json(body)).hexdigest()
         sent_at = self._api.server_now()
         try:
-            known = self._journal.orders.ids()
+            known = self._journal.orders.index.ids()
             seq = self._journal.swaps.begin(intent.id, "create", digest)
             self._journal.swaps.sent(intent.id, seq, server_at=sent_at)
         except JournalUnavailable:
@@ -242,7 +242,7 @@ class ExchangeFlow:
 
     def of_others(self, intent: Intent) -> set[str]:
         """Orders of this journal that belong to other intents."""
-        return self._journal.orders.ids_of_others(intent.id)
+        return self._journal.orders.index.of_others(intent.id)
 
     async def _adopt(self, intent: Intent, order: Order, *, found_again: bool) -> Created:
         """Journal the order, hidden; read it again, compare, and only then let it be shown."""

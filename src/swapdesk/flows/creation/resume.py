@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from swapdesk.flows.creation.create_outcome import Created, NotCreated, Unknown
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of, ended
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
@@ -59,7 +58,7 @@ async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
             continue
         if step.state is StepState.SENT:
             journal.intents.mark_unknown(intent.id, code="INTERRUPTED")
-        before = journal.orders.seen_before(step.sent_at)
+        before = journal.orders.index.seen_before(step.sent_at)
         # Nobody gives it up or takes an order for it while it is looked for.
         flow.running.add(intent.id)
         try:
@@ -72,10 +71,8 @@ async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
             report.not_created.append(intent)
         else:
             report.unknown.append((intent, outcome))
-    for known in journal.orders.of_intents():
-        if known.verdict.standing is not Standing.UNREPEATED or known.intent_id is None:
-            continue
-        confirmed = journal.intents.get(known.intent_id)
+    for known in journal.orders.unrepeated():
+        confirmed = journal.intents.get(known.intent_id) if known.intent_id else None
         if confirmed is not None and not ended(display_of(known.order)):
             again = await flow.confirm_again(confirmed.intent, known.order)
             report.found.append((confirmed.intent, again))

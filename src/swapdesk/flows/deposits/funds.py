@@ -48,7 +48,7 @@ def funds_now(
     if journaled is None:
         return NOT_READ
     try:
-        open_orders = journaled.count_open()
+        open_orders = journaled.index.count_open()
     except JournalUnavailable:
         return NOT_READ
     if not open_orders:

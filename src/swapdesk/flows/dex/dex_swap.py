@@ -192,7 +192,7 @@ class _Work:
         if known is not None:
             return await self._again(known)
         if step is not None and step.sent_at is not None:
-            before = self._journal.orders.seen_before(step.sent_at)
+            before = self._journal.orders.index.seen_before(step.sent_at)
             if step.state is StepState.SENT:
                 self._journal.intents.mark_unknown(self._intent.id, code="INTERRUPTED")
             return self._adopted(

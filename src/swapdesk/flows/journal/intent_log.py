@@ -213,14 +213,6 @@ class IntentLog:
             code=row["code"],
         )
 
-    def blocked_by(self, fingerprint: str) -> JournaledIntent | None:
-        """An intent of the same payment whose outcome is not known yet."""
-        rows = self._file.read(
-            "SELECT * FROM intent WHERE fingerprint = ? AND state IN (?, ?) LIMIT 1",
-            (fingerprint, IntentState.OPEN, IntentState.UNKNOWN),
-        )
-        return self._intent_of(rows[0]) if rows else None
-
     def _set(self, intent_id: str, step: StepState, state: IntentState, **values: Any) -> None:
         """Commit the newest step and the intent in one."""
         with self._file.write() as db:

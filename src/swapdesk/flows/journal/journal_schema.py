@@ -183,7 +183,32 @@ CREATE TABLE told_deposit (
 ) STRICT;
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _FIRST + _HASHES_OF_DEPOSITS)
+PRESENT = (
+    "(ended = 0 OR display IS NOT 'SWAP_COMPLETED' OR NOT json_valid(last)"
+    " OR json_extract(last, '$.actionRequired') IS 1)"
+)
+"""Of ``known_order``: something may still become of it. An index answers a question only in its own
+words, so that these are part of their step and change as little."""
+OF_PAID = (
+    "intent_id > '' AND standing = 'released' AND display = 'SWAP_COMPLETED' AND json_valid(last)"
+)
+"""Of ``known_order``: confirmed here, as confirmed to its end, and paid out."""
+PAID_AT = (
+    "coalesce(json_extract(last, '$.orderFinishedReceived'), json_extract(last, '$.modified'))"
+)
+"""Of ``known_order``: when it was paid out, as far as the service said."""
+
+_ANSWERS_ABOUT_ALL = f"""
+CREATE INDEX known_order_present ON known_order (service_id) WHERE {PRESENT};
+CREATE INDEX known_order_unrepeated ON known_order (intent_id, service_id)
+    WHERE standing = 'unrepeated';
+CREATE INDEX known_order_paid ON known_order (json_extract(last, '$.receiverAddress'), {PAID_AT})
+    WHERE {OF_PAID};
+CREATE INDEX known_order_deposit ON known_order (json_extract(last, '$.depositAddress'))
+    WHERE json_valid(last);
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _FIRST + _HASHES_OF_DEPOSITS, _ANSWERS_ABOUT_ALL)
 """Statements without a semicolon inside; step 1 makes version 1 (``PRAGMA user_version``) of an
 empty file. Version 1 grew by tables without another number, so step 2 makes up for them."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 
@@ -20,6 +20,7 @@ from swapdesk.flows.journal.folding import PINNED, contradicts, display_of, ende
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
 from swapdesk.flows.journal.order_hashes import newly_linked_deposit
+from swapdesk.flows.journal.order_index import OrderIndex
 from swapdesk.flows.journal.seen_states import SeenStates
 from swapdesk.flows.journal.written_orders import WrittenOrders
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
@@ -37,6 +38,7 @@ class OrderLog:
         self._clock = clock
         self._written = WrittenOrders(file)
         self._seen = SeenStates(file)
+        self.index = OrderIndex(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
         """Commit newest states, each with whether its end was confirmed, in one transaction."""
@@ -68,13 +70,6 @@ class OrderLog:
                 )
             return stands
 
-    def all(self) -> list[JournaledOrder]:
-        """Every order this desk knows, newest first."""
-        return [
-            self._order_of(row)
-            for row in self._file.read("SELECT * FROM order_row ORDER BY first_seen DESC", ())
-        ]
-
     def each(self) -> Iterator[JournaledOrder]:
         """Every order this desk knows, read a few at a time."""
         after = 0
@@ -85,50 +80,13 @@ class OrderLog:
             after = rows[-1]["place"]
             yield from map(self._order_of, rows)
 
-    def of_intents(self) -> list[JournaledOrder]:
-        """The orders that were confirmed here, newest first; those of others are not read."""
-        return [
-            self._order_of(row)
-            for row in self._file.read(
-                "SELECT * FROM order_row WHERE intent_id > '' ORDER BY first_seen DESC", ()
-            )
-        ]
+    def present(self) -> Iterator[JournaledOrder]:
+        """Those of which something may still become, read a few at a time."""
+        return self._named(self.index.present())
 
-    def count_open(self) -> int:
-        """How many orders were under way when they were last seen."""
-        rows = self._file.read(
-            "SELECT display, count(*) AS orders FROM known_order GROUP BY display", ()
-        )
-        return sum(row["orders"] for row in rows if not ended(row["display"]))
-
-    def ids(self) -> set[str]:
-        """Every order this desk knows."""
-        rows = self._file.read("SELECT service_id FROM known_order", ())
-        return {row["service_id"] for row in rows}
-
-    def ids_of_others(self, intent_id: str) -> set[str]:
-        """Orders that other intents became."""
-        rows = self._file.read(
-            "SELECT service_id FROM known_order WHERE intent_id > '' AND intent_id != ?",
-            (intent_id,),
-        )
-        return {row["service_id"] for row in rows}
-
-    def seen_before(self, moment: datetime) -> set[str]:
-        """Ids of the orders that were first seen before ``moment``."""
-        rows = self._file.read("SELECT service_id, first_seen FROM known_order", ())
-        return {
-            row["service_id"] for row in rows if datetime.fromisoformat(row["first_seen"]) < moment
-        }
-
-    def deposit_addresses(self) -> frozenset[str]:
-        """Where the orders this desk knows are to be paid."""
-        rows = self._file.read(
-            "SELECT DISTINCT json_extract(last, '$.depositAddress') AS address FROM known_order"
-            " WHERE json_valid(last)",
-            (),
-        )
-        return frozenset(row["address"] for row in rows if row["address"])
+    def unrepeated(self) -> list[JournaledOrder]:
+        """Those created here that the service has not repeated yet."""
+        return list(self._named(self.index.unrepeated()))
 
     def verdict(self, service_id: str) -> Verdict | None:
         """What stands of an order, None when the journal has none of this id."""
@@ -200,7 +158,7 @@ class OrderLog:
                     order.service_id,
                     intent_id,
                     raw,
-                    order.display_status,
+                    display_of(order),
                     int(ended),
                     verdict.standing,
                     verdict.withheld,
@@ -219,7 +177,7 @@ class OrderLog:
         db.execute(
             "UPDATE known_order SET last = ?, display = ?, ended = max(ended, ?),"
             " intent_id = coalesce(intent_id, ?), seen_at = ?, source = ? WHERE service_id = ?",
-            (raw, kept.display_status, int(ended), intent_id, now, source, order.service_id),
+            (raw, display_of(kept), int(ended), intent_id, now, source, order.service_id),
         )
         self._keep_deposit(db, known, kept)
         return None
@@ -257,6 +215,18 @@ class OrderLog:
             (verdict.standing, verdict.withheld, service_id),
         )
         return verdict
+
+    def _named(self, ids: Sequence[str]) -> Iterator[JournaledOrder]:
+        for at in range(0, len(ids), _LOAD):
+            part = tuple(ids[at : at + _LOAD])
+            marks = ", ".join("?" * len(part))
+            yield from map(
+                self._order_of,
+                self._file.read(
+                    f"SELECT * FROM order_row WHERE service_id IN ({marks})",  # noqa: S608
+                    part,
+                ),
+            )
 
     def _order_of(self, row: sqlite3.Row) -> JournaledOrder:
         try:

@@ -10,8 +10,9 @@ from datetime import datetime
 
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import clock_time, date, duration
+from swapdesk.flows.orders.order_case import Case
 from swapdesk.flows.orders.order_summary import OrderSummary
-from swapdesk.flows.orders.order_words import Certainty
+from swapdesk.flows.orders.order_words import NO_REFUND_ADDRESS, Certainty
 from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
@@ -30,6 +31,10 @@ class Diagnosis:
     acts: str
     by: str
     basis: str
+
+
+_STUCK = frozenset({Case.FAILED_STUCK, Case.DELETED_WITH_MONEY})
+"""Where a deposit is with the service, and whoever writes there is asked where it is to go."""
 
 
 def diagnose(
@@ -57,6 +62,8 @@ def diagnose(
     if actor == "you" and "support" in act and request_id:
         act = f"{act}, request {request_id}"
     cause = summary.told
+    if state.case in _STUCK and tracked.order.refund_address is None:
+        cause = f"{cause} {NO_REFUND_ADDRESS}"
     if since is not None and not state.ended:
         cause = f"{cause} Seen so since {_moment(since, now)}."
     return Diagnosis(

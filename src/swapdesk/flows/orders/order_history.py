@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from swapdesk.flows.journal.folding import display_of, ended
+from swapdesk.flows.orders.order_account import expected_end
+from swapdesk.flows.orders.order_case import on_hold
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 StepMark = Literal["past", "now", "future", "trouble", "ended"]
@@ -63,7 +65,7 @@ _LOWEST = -1
 def legs_of(order: Order, seen: Sequence[Seen], now: datetime) -> tuple[Leg, ...]:
     """One leg of a standard order, two of a private one."""
     states = [(at, past) for at, _, past in seen] or [(now, order)]
-    end = _expected_end(order)
+    end = _expected_end(order, now)
     if order.anonymous is not True:
         return (_leg("Exchange", order, states, first=True, last=True, end=end),)
     return (
@@ -72,10 +74,12 @@ def legs_of(order: Order, seen: Sequence[Seen], now: datetime) -> tuple[Leg, ...
     )
 
 
-def _expected_end(order: Order) -> datetime | None:
-    if order.created is None or order.eta is None or ended(display_of(order)):
-        return None
-    return order.created + timedelta(minutes=float(order.eta))
+def _expected_end(order: Order, now: datetime) -> datetime | None:
+    """None as well while somebody has to act first, and once it has passed: no other time is
+    known then."""
+    end = expected_end(order)
+    waits = on_hold(order) or order.action_required or ended(display_of(order))
+    return end if end is not None and end > now and not waits else None
 
 
 def _leg(

@@ -239,6 +239,7 @@ WORDS: dict[Case, CaseWords] = {
 }  # fmt: skip
 """Every case has its words; a test holds that against :class:`Case`."""
 
+NO_REFUND_ADDRESS = "The order names no address for a refund."
 NOT_REFUNDABLE = "A refund is not possible any more"
 OTHER_PROVIDER = "Another provider took over from {first}"
 PAYS_OTHERWISE = "It {pays} {differs} than you confirmed"

@@ -18,6 +18,7 @@ from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.flows.catalog.token_safety import token_refusal
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.book_file import Entry
+from swapdesk.flows.quotes.picked import Picked
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.tokens import Token
 
@@ -80,35 +81,6 @@ class _Word:
     text: str
     start: int
     last: bool
-
-
-@dataclass(frozen=True)
-class Picked:
-    """One token of the line with all it could have been."""
-
-    token: Token
-    rows: tuple[TokenRow, ...]
-    at: int
-
-    @property
-    def row(self) -> TokenRow:
-        return self.rows[self.at]
-
-    @property
-    def tied(self) -> bool:
-        """Whether nothing but the order of names put the first candidate first."""
-        return len(self.rows) > 1 and self.rows[0].order[:4] == self.rows[1].order[:4]
-
-    def hint(self, *, private: bool = False) -> str | None:
-        """What else it could be; None where there is no choice."""
-        if len(self.rows) < 2:
-            return None
-        symbol, chain = self.row.symbol, self.row.chain_name
-        chains = len({row.chain for row in self.rows})
-        if chains == 1:
-            return f"{symbol} on {chain} is {len(self.rows)} tokens, the first chosen"
-        can = "can be sent" if private else "is"
-        return f"{symbol} {can} on {chains} chains, {chain} chosen"
 
 
 class _Stop(Exception):
@@ -301,10 +273,7 @@ def _walked(line: IntentLine, sold: Picked, bought: Picked | None, choose: int) 
     if line.token_out is None:
         return line
     if tied:
-        row = tied[-1].row
-        chains = len({other.chain for other in tied[-1].rows})
-        message = f"{row.symbol} is on {chains} chains: tab chooses, now {row.chain_name}"
-        return replace(line, state=LineState.AMBIGUOUS, message=message)
+        return replace(line, state=LineState.AMBIGUOUS, message=tied[-1].question)
     return replace(line, state=LineState.VALID)
 
 

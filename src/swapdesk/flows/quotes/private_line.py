@@ -11,9 +11,9 @@ from swapdesk.flows.quotes.intent_line import (
     NAME_TOKEN,
     IntentLine,
     LineState,
-    Picked,
     parse_intent_line,
 )
+from swapdesk.flows.quotes.picked import Picked
 
 
 @dataclass(frozen=True)

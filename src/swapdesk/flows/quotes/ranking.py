@@ -107,10 +107,6 @@ class Ranking:
     def find(self, quote_id: str) -> RankedQuote | None:
         return next((row for row in self.rows if row.quote.quote_id == quote_id), None)
 
-    def by_time(self) -> tuple[RankedQuote, ...]:
-        """The same rows, shortest expected time first; places stay those of the ranking."""
-        return tuple(sorted(self.rows, key=lambda row: time_key(row.quote)))
-
     def follow(self, chosen: RankedQuote) -> RankedQuote | None:
         """After a refresh: the row of the same quote, else of the same provider and route.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +12,9 @@ from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.intents.intent import Intent, IntentKind, Route, TokenFacts
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+
+LOOKED_AT = 1_000
+"""So many newest intents tell what is asked now; the journal has those of years."""
 
 
 @dataclass(frozen=True)
@@ -23,15 +27,23 @@ class Recent:
     private_send: bool = False
 
 
-def recent_lines(orders: Iterable[TrackedOrder], catalog: Catalog, limit: int = 6) -> list[Recent]:
-    """Newest first, each text once."""
-    intents = sorted(
-        (tracked.intent for tracked in orders if tracked.intent is not None),
-        key=lambda intent: intent.frozen_at,
-        reverse=True,
-    )
+def newest_intents(orders: Iterable[TrackedOrder], most: int = LOOKED_AT) -> list[Intent]:
+    """What was confirmed here, newest first; of one instant always in the same sequence."""
+    found = [(one.intent, one.service_id) for one in orders if one.intent is not None]
+    newest = heapq.nsmallest(most, found, key=lambda one: (-one[0].frozen_at.timestamp(), one[1]))
+    return [intent for intent, _ in newest]
+
+
+def recent_lines(intents: Iterable[Intent], catalog: Catalog, limit: int = 6) -> list[Recent]:
+    """Each text once, in the sequence of ``intents``."""
     lines: dict[str, Recent] = {}
+    told: set[tuple[object, ...]] = set()
     for intent in intents:
+        # Whoever asks the same every day has it written and looked up once.
+        said = _said(intent)
+        if said in told:
+            continue
+        told.add(said)
         private = intent.kind is IntentKind.PRIVATE_SEND
         line = Recent(_text(intent, catalog), intent.route, intent.frozen_at, private)
         lines.setdefault(line.text, line)
@@ -48,6 +60,20 @@ def token_spec(token: TokenFacts, catalog: Catalog) -> str:
         if found is not None and found.id.lower() == token.id:
             return spec
     return token.id
+
+
+def _said(intent: Intent) -> tuple[object, ...]:
+    """All that :func:`_text` is made of."""
+    private = intent.kind is IntentKind.PRIVATE_SEND
+    return (
+        intent.kind,
+        intent.token_in.id,
+        intent.token_out.id,
+        intent.receive,
+        intent.amount_in,
+        intent.amount_out if intent.receive else None,
+        (intent.recipient_label or intent.recipient) if private else None,
+    )
 
 
 def _text(intent: Intent, catalog: Catalog) -> str:

@@ -75,13 +75,24 @@ class KnownOrders:
 
     def load(self) -> None:
         """Take what the journal knows."""
-        for _ in self._loading():
+        for _ in self._loading(self._journal.orders.each()):
             pass
 
-    async def load_in_steps(self) -> None:
-        """As :meth:`load`, with a breath for the event loop after every :data:`LOAD_STEP`."""
-        for _ in self._loading():
+    async def load_in_steps(self, *, past: bool) -> None:
+        """As :meth:`load`, with a breath for the event loop after every :data:`LOAD_STEP`; without
+        ``past`` only orders of which something may still become."""
+        orders = self._journal.orders
+        for _ in self._loading(orders.each() if past else orders.present()):
             await asyncio.sleep(0)
+
+    def recall(self, service_id: str) -> TrackedOrder | None:
+        """The order, taken from the journal where it was not loaded."""
+        known = self._known.get(service_id)
+        if known is None:
+            known = self._from_journal(service_id, None)
+            if known is not None:
+                self.put(known)
+        return known
 
     def __len__(self) -> int:
         return len(self._known)
@@ -227,8 +238,8 @@ class KnownOrders:
         tracked = replace(self._tracked(entry), source="create")
         return self._with_output(tracked, tracked.order), merged is not None
 
-    def _loading(self) -> Iterator[None]:
-        for at, entry in enumerate(self._journal.orders.each()):
+    def _loading(self, entries: Iterator[JournaledOrder]) -> Iterator[None]:
+        for at, entry in enumerate(entries):
             if entry.order.service_id not in self._known:
                 self.put(self._tracked(entry))
             if at % LOAD_STEP == LOAD_STEP - 1:

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.token_row import TokenRow
+from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.order_state import describe, short_id
-from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wording import Level
 
 
@@ -33,19 +33,18 @@ def latest_events(journal: Journal, limit: int) -> list[LatestEvent]:
     return sorted(found, key=lambda one: one.at, reverse=True)
 
 
-def markets_of(orders: Iterable[TrackedOrder], catalog: Catalog, limit: int) -> list[TokenRow]:
-    """The tokens of the orders confirmed here, the newest first, that have a price."""
-    intents = sorted(
-        (one.intent for one in orders if one.intent is not None),
-        key=lambda intent: intent.frozen_at,
-        reverse=True,
-    )
-    rows: dict[str, TokenRow] = {}
+def markets_of(intents: Iterable[Intent], catalog: Catalog, limit: int) -> list[TokenRow]:
+    """The tokens of ``intents``, in their sequence, that have a price."""
+    rows: list[TokenRow] = []
+    looked_up: set[str] = set()
     for intent in intents:
         for token in (intent.token_in, intent.token_out):
-            row = catalog.row(token.id) if token.id not in rows else None
+            if token.id in looked_up:
+                continue
+            looked_up.add(token.id)
+            row = catalog.row(token.id)
             if row is not None and row.price is not None:
-                rows[token.id] = row
+                rows.append(row)
         if len(rows) >= limit:
             break
-    return list(rows.values())[:limit]
+    return rows[:limit]

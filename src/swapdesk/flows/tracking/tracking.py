@@ -83,9 +83,10 @@ class Tracker:
         """Take what the journal knows."""
         self._known.load()
 
-    async def load_in_steps(self) -> None:
-        """As :meth:`load`, without stopping the event loop for long."""
-        await self._known.load_in_steps()
+    async def load_in_steps(self, *, past: bool = True) -> None:
+        """As :meth:`load`, without stopping the event loop for long; without ``past`` only orders
+        of which something may still become."""
+        await self._known.load_in_steps(past=past)
 
     def orders(self) -> list[TrackedOrder]:
         """Ended orders that need their owner, open ones with the nearest deadline first, then the
@@ -95,6 +96,11 @@ class Tracker:
     def known(self) -> Iterator[TrackedOrder]:
         """All orders in no sequence."""
         return iter(self._known)
+
+    @property
+    def count(self) -> int:
+        """How many orders are in view."""
+        return len(self._known)
 
     def nearest(self, count: int) -> list[TrackedOrder]:
         """The first of those of :meth:`orders` that are open."""
@@ -106,6 +112,10 @@ class Tracker:
 
     def get(self, service_id: str) -> TrackedOrder | None:
         return self._known.get(service_id)
+
+    def recall(self, service_id: str) -> TrackedOrder | None:
+        """As :meth:`get`, from the journal where the order was not loaded."""
+        return self._known.recall(service_id)
 
     @property
     def stream_state(self) -> StreamState:

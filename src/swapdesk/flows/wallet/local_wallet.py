@@ -8,74 +8,27 @@ chain: the agent does, and says on which chain its node is.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from swapdesk.clock import Clock, SystemClock
+from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, ChainReader
+from swapdesk.flows.wallet.chain_tokens import ChainTokens
 from swapdesk.paths import private_directory
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, Accounts, Kind, Origin, UnusableKey
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import Refused
-from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.place import AUTO_LOCK_SECONDS, ChainLink, WalletPlace
 from swapdesk.wallet.promise import Asset
-from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
-from swapdesk.wire.encoding.numbers import from_base_units, short
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.settings import Settings
 
-T = TypeVar("T")
-
 FIRST_NAMES = {Kind.EVM: "trading", Kind.SOLANA: "solana"}
 """What the accounts of a new sandbox are called."""
-MOST_TOKENS = 400
-"""Of one chain, those that come first in the list."""
-
-
-@dataclass(frozen=True)
-class Holding:
-    """``amount`` None: the token did not answer. ``usd`` None: it has no price."""
-
-    asset: Asset
-    amount: Decimal | None
-    usd: Decimal | None = None
-
-
-@dataclass(frozen=True)
-class ChainHoldings:
-    """What one account has on one chain: its coin first, then the tokens it has some of.
-
-    ``smart``: it is what the smart account of that account has, which stands at this address;
-    what the EntryPoint keeps for its gas counts as its coins. ``problem`` says why nothing could
-    be read; ``holdings`` is empty then, and while the chain has not answered (``reading``).
-    """
-
-    account: Account
-    chain: str
-    chain_name: str
-    holdings: tuple[Holding, ...] = ()
-    problem: str | None = None
-    smart: str | None = None
-    reading: bool = False
-
-
-@dataclass(frozen=True)
-class ChainAllowances:
-    """``complete`` False: somebody may be allowed more than is told."""
-
-    account: Account
-    chain: str
-    chain_name: str
-    allowances: tuple[Allowance, ...] = ()
-    complete: bool = True
-    problem: str | None = None
 
 
 class LocalWallet:
@@ -97,7 +50,7 @@ class LocalWallet:
         self.links = tuple(links)
         self.makers = tuple(makers)
         self._clock = clock
-        self._catalog = catalog
+        self.tokens = ChainTokens(catalog)
         self.on_locked: Callable[[], None] = lambda: None
         """Called when the agent drops the keys by itself."""
         self._program = program
@@ -197,15 +150,15 @@ class LocalWallet:
     ) -> tuple[ChainHoldings, ...]:
         """What every account, or one, has on every chain of its kind; all chains at once.
         ``heard`` is told all of them, in the same order, at the start and after each answer."""
-        client = await self.client()
-        asked = self._pairs(await client.read_accounts(), account)
+        reader = await self._reader()
+        asked = self._pairs(await reader.client.read_accounts(), account)
         told = [
-            ChainHoldings(one, link.name, self.chain_name(link.name), reading=True)
+            ChainHoldings(one, link.name, self.tokens.chain_name(link.name), reading=True)
             for one, link in asked
         ]
 
         async def ask(at: int) -> None:
-            told[at] = await self._held(client, *asked[at])
+            told[at] = await reader.held(*asked[at])
             heard(tuple(told))
 
         heard(tuple(told))
@@ -218,23 +171,27 @@ class LocalWallet:
         """What smart accounts have, of those that have something or cannot be read. ``owned``
         names them by owner and chain, each with tokens beside the verified ones; ``account``
         keeps those of one owner."""
-        client = await self.client()
+        reader = await self._reader()
         asked = [
             (one, link, owned[one.address, link.name])
-            for one, link in self._pairs(await client.read_accounts(), account)
+            for one, link in self._pairs(await reader.client.read_accounts(), account)
             if (one.address, link.name) in owned
         ]
-        told = await asyncio.gather(*(self._held_smart(client, *one) for one in asked))
+        told = await asyncio.gather(*(reader.smart(*one) for one in asked))
         return tuple(one for one in told if one.holdings or one.problem is not None)
 
     async def allowances(
         self, account: Account | None = None, link: ChainLink | None = None
     ) -> tuple[ChainAllowances, ...]:
         """Who may take what of every account, or of one, on every chain, or on one."""
-        client = await self.client()
-        pairs = self._pairs(await client.read_accounts(), account)
+        reader = await self._reader()
+        pairs = self._pairs(await reader.client.read_accounts(), account)
         asked = [one for one in pairs if link is None or one[1].name == link.name]
-        return tuple(await asyncio.gather(*(self._allowed(client, *one) for one in asked)))
+        return tuple(await asyncio.gather(*(reader.allowed(*one) for one in asked)))
+
+    async def _reader(self) -> ChainReader:
+        place = f"[profiles.{self.settings.profile.value}.rpc]" if self.live else None
+        return ChainReader(await self.client(), self.tokens, place)
 
     def _pairs(
         self, accounts: Accounts, account: Account | None
@@ -247,109 +204,9 @@ class LocalWallet:
             if link.kind is one.kind
         ]
 
-    async def _held(self, client: WalletClient, account: Account, link: ChainLink) -> ChainHoldings:
-        name = self.chain_name(link.name)
-        priced = await self._priced(link)
-        try:
-            assets = [one for one, _ in priced]
-            told = await _twice(lambda: client.balances(account.address, link.name, assets))
-        except Refused as refused:
-            return ChainHoldings(account, link.name, name, problem=refused.words)
-        prices = dict(priced)
-        found = [
-            _holding(one.asset, one.units, prices.get(one.asset))
-            for one in told.balances
-            if one.units or (one.units is not None and one.asset.contract is None)
-        ]
-        return ChainHoldings(account, link.name, name, tuple(found))
-
-    async def _held_smart(
-        self, client: WalletClient, account: Account, link: ChainLink, more: Sequence[Asset]
-    ) -> ChainHoldings:
-        name = self.chain_name(link.name)
-        prices = dict(await self._priced(link))
-        assets = {one.contract: one for one in (*more, *prices)}
-        try:
-            told = await _twice(
-                lambda: client.smart_account(account.address, link.name, list(assets.values()))
-            )
-        except Refused as refused:
-            return ChainHoldings(account, link.name, name, problem=refused.words, smart="")
-        found = []
-        for one in told.balances:
-            kept = told.prepaid or 0 if one.asset.contract is None else 0
-            if units := (one.units or 0) + kept:
-                found.append(_holding(one.asset, units, prices.get(one.asset)))
-        return ChainHoldings(account, link.name, name, tuple(found), smart=told.address)
-
-    async def _allowed(
-        self, client: WalletClient, account: Account, link: ChainLink
-    ) -> ChainAllowances:
-        name = self.chain_name(link.name)
-        tokens = [one for one, _ in await self._priced(link) if one.contract is not None]
-        try:
-            told = await _twice(lambda: client.allowances(account.address, link.name, tokens))
-        except Refused as refused:
-            return ChainAllowances(account, link.name, name, complete=False, problem=refused.words)
-        return ChainAllowances(account, link.name, name, told.allowances, told.complete)
-
     def link(self, chain: str) -> ChainLink | None:
         """A chain by its short name, compared without case."""
         return next((one for one in self.links if one.name.lower() == chain.lower()), None)
-
-    def chain_name(self, chain: str) -> str:
-        known = self._catalog.chain(chain) if self._catalog is not None else None
-        return known.name if known is not None else chain
-
-    async def tokens_called(self, chain: str, symbols: Sequence[str]) -> list[Asset]:
-        """The verified tokens of a chain with one of these symbols; of several the first."""
-        link = self.link(chain)
-        if link is None:
-            return []
-        found: dict[str, Asset] = {}
-        for asset, price in await self._priced(link):
-            if asset.symbol in symbols and asset.contract is not None and price is not None:
-                found.setdefault(asset.symbol, asset)
-        return list(found.values())
-
-    async def assets(self, link: ChainLink) -> list[Asset]:
-        """The coin and the verified tokens of a chain."""
-        return [one for one, _ in await self._priced(link)]
-
-    async def _priced(self, link: ChainLink) -> list[tuple[Asset, Decimal | None]]:
-        """The coin and the verified tokens of a chain, with their prices."""
-        catalog = self._catalog
-        if catalog is None:
-            return []
-        found: list[tuple[Asset, Decimal | None]] = []
-        rows = catalog.rows
-        for at in rows.chains.equal(link.name.lower()):
-            if rows[at].unverified:
-                continue
-            token = catalog.token(rows[at].id)
-            if token is not None:
-                found.append((Asset(token.symbol, token.decimals, token.address), token.price))
-            # Many tokens are decoded: keys go on meanwhile.
-            await asyncio.sleep(0)
-            if len(found) >= MOST_TOKENS:
-                break
-        found.sort(key=lambda one: one[0].contract is not None)
-        return list({one[0].contract: one for one in reversed(found)}.values())[::-1]
-
-
-def _holding(asset: Asset, units: int, price: Decimal | None) -> Holding:
-    amount = short(from_base_units(units, asset.decimals))
-    return Holding(asset, amount, None if price is None else amount * price)
-
-
-async def _twice(read: Callable[[], Awaitable[T]]) -> T:
-    """A read, made again once when the node did not answer: nothing is changed by it."""
-    try:
-        return await read()
-    except Refused as refused:
-        if refused.code is not RefusalCode.CHAIN_UNREACHABLE:
-            raise
-    return await read()
 
 
 def is_first(account: Account) -> bool:

@@ -8,7 +8,8 @@ from decimal import Decimal
 
 from swapdesk.client.errors import ClientError
 from swapdesk.client.sandbox_control import SandboxControl
-from swapdesk.flows.wallet.local_wallet import ChainHoldings, LocalWallet, is_first
+from swapdesk.flows.wallet.chain_holdings import ChainHoldings
+from swapdesk.flows.wallet.local_wallet import LocalWallet, is_first
 from swapdesk.wallet.accounts import Kind
 
 COINS = {Kind.EVM: Decimal(10), Kind.SOLANA: Decimal(100)}
@@ -60,7 +61,7 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
     """The coin first: without it no token can be moved."""
     account, given = held.account, 0
     problems: list[str] = []
-    tokens = await wallet.tokens_called(held.chain, GIVEN)
+    tokens = await wallet.tokens.called(held.chain, GIVEN)
     asked = [(COINS[account.kind], None), *((DOLLARS, one.contract) for one in tokens)]
     for amount, contract in asked:
         try:

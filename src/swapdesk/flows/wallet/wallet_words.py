@@ -61,6 +61,19 @@ def failure_of_wallet(error: WalletError) -> WalletFailure:
     return WalletFailure(" ".join(said), money, next_, error.code.upper())
 
 
+def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
+    """Who acts next where ``chain``, by its short name, could not be read; empty where reading it
+    again is all that helps. ``place`` is the table of the configuration that names its node, None
+    in the sandbox, whose nodes are its own."""
+    if place is None:
+        return ""
+    if code is RefusalCode.OTHER_CHAIN:
+        return f"you: correct {chain} under {place}"
+    if code in (RefusalCode.CHAIN_UNREACHABLE, RefusalCode.CHAIN_REFUSED):
+        return f"you: read it again, or name another node: {chain} under {place}"
+    return _NEXT.get(code, "")
+
+
 def _sentence(words: str) -> str:
     text = words[:1].upper() + words[1:]
     return text if text.endswith((".", "?", "!")) else f"{text}."

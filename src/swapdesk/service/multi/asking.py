@@ -65,7 +65,8 @@ class OrderAsking:
         private, fixed = bool(order.anonymous), bool(order.fixed)
         if token_in.id == token_out.id:
             if not private:
-                raise invalid("to", "must differ from 'from'; the same token needs anonymous", None)
+                message = "must differ from 'from'; the same token needs anonymous"
+                raise invalid("to", message, order.to)
             require_self_private(token_in, order.from_)
         question = RouteQuestion(
             token_in,

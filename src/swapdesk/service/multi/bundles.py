@@ -161,7 +161,6 @@ def _check(bundle: StoredBundle, signatures: list[str], now: datetime) -> None:
         raise invalid(
             "signatures",
             f"the bundle has {len(bundle.batches)} batches, each with one signature",
-            len(signatures),
         )
     for place, (batch, signature) in enumerate(zip(bundle.batches, signatures, strict=True)):
         if not signed_by(bundle.owner, signature, batch.hash, batch.version):

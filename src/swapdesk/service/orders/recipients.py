@@ -7,7 +7,7 @@ decoder is left to the pattern alone (spec: Chain ``addressValidation``).
 from __future__ import annotations
 
 from swapdesk.chain.addresses.decoding import KINDS
-from swapdesk.chain.addresses.memos import check_memo
+from swapdesk.chain.addresses.memos import check_memo, memo_label
 from swapdesk.chain.addresses.patterns import ServerPattern, check_recipient
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.wire.exchanges import PrivateSendRequest
@@ -59,8 +59,12 @@ def _check_memo(field: str, text: str | None, token: Token) -> None:
         return
     chain = token.chain_data
     verdict = check_memo(chain.kind, text, False, chain_name=chain.name, symbol=token.symbol)
-    if not verdict.ok or verdict.normalized != text:
+    if not verdict.ok:
         raise _refusal(field, verdict.reason or "Not a memo of this chain.", text)
+    if verdict.normalized != text:
+        # The words that waive a memo are a desk's; what stands here would be sent.
+        other = f"Write it as {verdict.normalized}." if verdict.normalized else "Leave it out."
+        raise _refusal(field, f"Not a {memo_label(chain.kind)} as it is sent. {other}", text)
 
 
 def _refusal(field: str, reason: str, text: str) -> ServiceError:

@@ -44,7 +44,7 @@ class AmountRule:
         routes = priced.private
         if not routes or not _plain(question):
             return routes
-        if _clearly_inside(routes, question.amount):
+        if _clearly_inside(routes, question):
             return routes
         if not any(
             isinstance(route, PricedRoute) or route.cause in (Cause.BELOW, Cause.ABOVE)
@@ -82,9 +82,14 @@ def _plain(question: RouteQuestion) -> bool:
     )
 
 
-def _clearly_inside(routes: Iterable[Route], amount: Decimal) -> bool:
-    """Whether priced routes show that the amount is far from both bounds of the pair."""
-    limits = [route.limits for route in routes if isinstance(route, PricedRoute)]
-    return any(each.minimum * _CLEAR <= amount for each in limits) and any(
-        amount * _CLEAR <= each.maximum for each in limits
-    )
+def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
+    """Whether priced routes show that the amount is far from both bounds of the pair.
+
+    Of a token that is paid out in large units, what buys the first ones may be the lower bound.
+    """
+    amount = question.amount
+    units = _CLEAR * Decimal(1).scaleb(-question.token_out.decimals)
+    priced = [route for route in routes if isinstance(route, PricedRoute)]
+    return any(
+        route.limits.minimum * _CLEAR <= amount and route.amount_out >= units for route in priced
+    ) and any(amount * _CLEAR <= route.limits.maximum for route in priced)

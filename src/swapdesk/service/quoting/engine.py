@@ -207,36 +207,40 @@ class QuoteEngine:
         if asked.onchain is None:
             return await self._price(asked), []
         swaps = asked.question.choice.swaps
-        priced, onchain = await asyncio.gather(
-            self._price(asked),
+        (priced, refusal), onchain = await asyncio.gather(
+            self._judged(asked),
             self._onchain.offers(DexAsked(asked.onchain, asked.partner_id, swaps)),
-            return_exceptions=True,
         )
-        if isinstance(onchain, BaseException):
-            raise onchain
-        if isinstance(priced, ServiceError) and any(each.stored for each in onchain):
-            # The amount is out of bounds on centralized routes alone.
-            return Priced([], [], 0.0), onchain
-        if isinstance(priced, BaseException):
-            raise priced
+        if refusal is not None and not any(each.stored for each in onchain):
+            raise refusal
+        # Where a chain takes the amount, centralized routes only say why they do not.
         return priced, onchain
 
     async def _price(self, asked: Asked) -> Priced:
         """Prices of the centralized routes, or the refusal when none takes the amount."""
+        priced, refusal = await self._judged(asked)
+        if refusal is not None:
+            raise refusal
+        return priced
+
+    async def _judged(self, asked: Asked) -> tuple[Priced, ServiceError | None]:
+        """The centralized routes, and the refusal when the amount is all that is wrong of them."""
         question = asked.question
         if not (question.token_in.has_cex and question.token_out.has_cex) or not question.types:
-            return Priced([], [], 0.0)
+            return Priced([], [], 0.0), None
         cap = swap_cap(question.token_in)
         if cap is not None and not question.terms.receive and question.amount > cap:
-            raise rows.over_limit(question.token_in, question.amount, cap)
+            refusal = rows.over_limit(question.token_in, question.amount, cap)
+            if asked.onchain is None:
+                return Priced([], [], 0.0), refusal
+            return (await self._pricing.price(question)).refused_above(cap), refusal
         priced = await self._pricing.price(question)
         private = await self._amount_rule.judged(priced, question)
         private = await self._rotation.rotated(
             private, question.choice, asked.partner_id, receive=question.terms.receive
         )
         priced = replace(priced, private=private)
-        await self._reach.refuse_if_none_takes(priced, question)
-        return priced
+        return priced, await self._reach.refusal(priced, question)
 
     def _stored(self, asked: Asked, route: PricedRoute) -> StoredQuote:
         first = self._venues.by_code(route.legs[0])

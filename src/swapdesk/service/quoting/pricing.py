@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from swapdesk.clock import Clock
 from swapdesk.service.quoting.eligibility import Eligible
@@ -45,6 +46,16 @@ class Priced:
     standard: list[Route]
     private: list[Route]
     waited: float
+
+    def refused_above(self, cap: Decimal) -> Priced:
+        """The same routes for an amount over ``cap``, which none of them may take."""
+
+        def refused(route: Route) -> Route:
+            if isinstance(route, UnpricedRoute):
+                return route
+            return UnpricedRoute(route.legs, Cause.ABOVE, cap, route.limits)
+
+        return Priced([*map(refused, self.standard)], [*map(refused, self.private)], self.waited)
 
 
 @dataclass(frozen=True)

@@ -61,22 +61,22 @@ class Reach:
         self._pricing = pricing
         self._clock = clock
 
-    async def refuse_if_none_takes(self, priced: Priced, question: RouteQuestion) -> None:
-        """Raise the refusal when the amount is all that is wrong everywhere.
+    async def refusal(self, priced: Priced, question: RouteQuestion) -> ServiceError | None:
+        """The refusal when the amount is all that is wrong everywhere, else None.
 
         An amount to receive over two legs is refused by the leg that pays it, which knows
         nothing of the other; its figure is tried on whole routes as long as time allows.
         """
         found = beyond(priced, question)
         if found is None:
-            return
+            return None
         if not (question.terms.receive and priced.private):
-            raise found.refusal
+            return found.refusal
         tried = [found.figure]
         left = max(DEADLINE - priced.waited, RESERVE)
         with contextlib.suppress(TimeoutError):
             await within(self._clock, left, self._try(found, tried))
-        raise replace(found, figure=tried[-1]).refusal
+        return replace(found, figure=tried[-1]).refusal
 
     async def _try(self, found: Beyond, tried: list[Decimal]) -> None:
         """Go inside until a route is priced; the last of ``tried`` is what to tell."""

@@ -36,7 +36,9 @@ from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
-    from swapdesk.flows.dex.swap_account import SwapAccount
+    from collections.abc import Sequence
+
+    from swapdesk.wallet.accounts import Account
 
 
 class CreateScreen(CreateView):
@@ -52,10 +54,10 @@ class CreateScreen(CreateView):
         self.find_account()
         self.show()
 
-    def account_known(self, found: SwapAccount) -> None:
-        """The wallet's own accounts are known as such, and one of them is who gets it unless
+    def accounts_known(self, accounts: Sequence[Account], payee: Account | None) -> None:
+        """The wallet's own accounts are known as such, and ``payee`` is who gets it unless
         somebody else is named."""
-        self._form.own(found)
+        self._form.own(accounts, payee)
 
     # the form and its freezing
 

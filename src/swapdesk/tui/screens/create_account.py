@@ -1,4 +1,5 @@
-"""The half of the create screen for swaps on chains: which account of the wallet pays.
+"""The half of the create screen that asks the wallet: which account pays a swap on chains, and
+which ones a recipient can be.
 
 The wallet starts with the first of them; the form is there meanwhile.
 """
@@ -16,11 +17,14 @@ from swapdesk.tui.screens.create_words import Step, said_sent
 from swapdesk.tui.widgets.check_line import Check, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from swapdesk.flows.dex.swap_account import SwapAccount
     from swapdesk.flows.intents.dex_terms import DexTerms
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.quotes.quoting import QuoteBoard
     from swapdesk.flows.quotes.ranking import RankedQuote
+    from swapdesk.wallet.accounts import Account
 
 ASKING = "the wallet is asked for its account"
 
@@ -49,12 +53,36 @@ class PaidFromWallet(Sending):
     def on_chain(self) -> bool:
         return self.row.on_chain
 
+    @dataclass
+    class OwnAccountsRead(Message):
+        """Accounts of the wallet that recipient or refund address may name."""
+
+        accounts: tuple[Account, ...]
+
     def find_account(self) -> None:
-        """Ask the wallet, in the background."""
-        if self.on_chain and self.link is not None:
-            self.run_worker(
-                self._find_account(), group="wallet", exclusive=True, exit_on_error=False
-            )
+        """Ask the wallet, in the background: which account pays a swap on chains, and else which
+        ones can be paid."""
+        if self.link is None:
+            return
+        work = self._find_account() if self.on_chain else self._find_own()
+        self.run_worker(work, group="wallet", exclusive=True, exit_on_error=False)
+
+    async def _find_own(self) -> None:
+        """A wallet that cannot be asked has none to name; nothing here depends on it."""
+        from swapdesk.flows.wallet.own_accounts import own_accounts
+        from swapdesk.wallet.errors import WalletError
+
+        try:
+            found = await own_accounts(self.desk, self.board.token_out, self.board.token_in)
+        except WalletError:
+            return
+        if found:
+            self.post_message(self.OwnAccountsRead(found))
+
+    @on(OwnAccountsRead)
+    def _own_read(self, event: OwnAccountsRead) -> None:
+        self.accounts_known(event.accounts, None)
+        self.show()
 
     async def _find_account(self) -> None:
         from swapdesk.flows.dex.swap_account import NoSwapAccount, find_account, with_plan
@@ -77,7 +105,7 @@ class PaidFromWallet(Sending):
     @on(AccountRead)
     def _account_read(self, event: AccountRead) -> None:
         self.account, self.no_account = event.found, ""
-        self.account_known(event.found)
+        self.accounts_known(event.found.own, event.found.payee)
         self.show()
 
     @on(AccountFailed)
@@ -85,7 +113,7 @@ class PaidFromWallet(Sending):
         self.no_account = event.said
         self.show()
 
-    def account_known(self, found: SwapAccount) -> None:
+    def accounts_known(self, accounts: Sequence[Account], payee: Account | None) -> None:
         """The form may name it."""
 
     def lack(self) -> str:

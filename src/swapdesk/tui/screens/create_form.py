@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from textual import on
@@ -22,9 +23,9 @@ from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.dex.swap_account import SwapAccount
     from swapdesk.flows.quotes.quoting import QuoteBoard
     from swapdesk.flows.quotes.ranking import RankedQuote
+    from swapdesk.wallet.accounts import Account
     from swapdesk.wire.tokens import Token
 
 
@@ -83,13 +84,12 @@ class CreateForm(Vertical):
                 yield field
         yield self._book
 
-    def own(self, found: SwapAccount) -> None:
-        """The wallet's accounts; its own one on the chain of the token bought is who gets it
-        while nobody else is named."""
-        self._checks.own = {one.address: one.name for one in found.own}
-        if found.payee is not None and not self._recipient.value:
+    def own(self, accounts: Sequence[Account], payee: Account | None = None) -> None:
+        """The wallet's accounts; ``payee`` is who gets it while nobody else is named."""
+        self._checks.own = {one.address: one.name for one in accounts}
+        if payee is not None and not self._recipient.value:
             self._recipient.field.grouped = True
-            self._recipient.field.set_value(found.payee.address)
+            self._recipient.field.set_value(payee.address)
         self.show_book()
 
     def say_recipient(self, check: Check) -> None:
@@ -142,8 +142,14 @@ class CreateForm(Vertical):
         """The names that fit the field with the focus."""
         field, token = self._named_field()
         chain = token.chain_data
-        own = self._checks.own_names() if field is self._recipient else {}
+        own = self._own_names(field)
         self._book.show_names(self._book_of_names, chain, self._checks.paid, field.value, own)
+
+    def _own_names(self, field: AddressInput) -> Mapping[str, str]:
+        """The wallet's accounts that this field can name, with their addresses."""
+        if field is self._intermediate:
+            return {}
+        return self._checks.own_names(refund=field is self._refund)
 
     def _named_field(self) -> tuple[AddressInput, Token]:
         """The address field with the focus, else the recipient, and the token it is for."""
@@ -181,9 +187,7 @@ class CreateForm(Vertical):
         field, token = self._named_field()
         value = field.value
         chain = token.chain_data
-        names = self._book_of_names.names(chain.kind, chain.short_name)
-        if field is self._recipient:
-            names = [*names, *self._checks.own_names()]
+        names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(field)]
         named = value.startswith("@") or (not value and bool(names))
         if self._focused() is not field.field or not named:
             self.step(1)

@@ -9,7 +9,7 @@ from textual import on
 from swapdesk.flows.quotes.quote_order import Arrangement
 from swapdesk.flows.quotes.wish_words import cost_in_words
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error, quotes_arrived
-from swapdesk.tui.commands.command import HIDDEN, Command, Standing
+from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.quotes import (
     AllIn,
     AllRoutes,
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from swapdesk.flows.creation.create_checks import TypedBefore
     from swapdesk.flows.quotes.quote_wish import QuoteOptions
     from swapdesk.flows.quotes.quoting import QuoteBoard
+
+BESIDE = (Review, Explain, NextQuote, AllIn, Refresh)
+"""Keys in the footer while the explanation stands beside the rows."""
 
 
 class QuotesScreen(QuotesView):
@@ -128,6 +131,18 @@ class QuotesScreen(QuotesView):
         self._asked_at = None
         self._show()
 
+    def in_footer(self) -> list[tuple[type[Command], Standing]]:
+        """Beside the rows stands why: then the keys are those of the explanation."""
+        if not self._beside:
+            return super().in_footer()
+        working = dict(self._working())
+        return [(verb, working[verb]) for verb in BESIDE if verb in working]
+
+    @property
+    def _beside(self) -> bool:
+        """Whether the explanation was opened beside the rows."""
+        return self._explained and ROOMY <= self.app.size.width < WIDE
+
     def verb_standing(self, verb: type[Command]) -> Standing:
         if verb is Explain and self.app.size.width >= WIDE:
             # The explanation stands beside the rows always.
@@ -138,11 +153,14 @@ class QuotesScreen(QuotesView):
             row=self.row,
             arrangement=self.arrangement,
             asking=self._asked_at is not None,
-            explained=self._explained and ROOMY <= self.app.size.width < WIDE,
+            explained=self._beside,
             wait=self._wait(),
             now=self.now(),
         )
-        return standing_of(verb, state)
+        standing = standing_of(verb, state)
+        if verb is NextQuote and self._beside and standing is READY:
+            return Standing(key="[ ]")
+        return standing
 
     def do_refresh(self) -> None:
         self.ask()

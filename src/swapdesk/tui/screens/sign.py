@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from textual import on
 from textual.containers import VerticalScroll
-from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -32,18 +31,16 @@ from swapdesk.tui.commands.sign import (
     Sign,
     Unlock,
 )
-from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.sign_facts import (
     SignState,
     context_of,
     money_of,
     phrase_question,
-    sign_lines,
     subject_of,
 )
+from swapdesk.tui.screens.sign_view import SignView
 from swapdesk.tui.session import Session
-from swapdesk.tui.spans import Line
 from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.passphrase_field import PassphraseField
 from swapdesk.tui.widgets.step_line import StepLine
@@ -52,27 +49,6 @@ from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
 from swapdesk.wallet.payload import OperationPayload, TypedDataPayload
 
 READ_FIRST = "read to the end first"
-
-
-class SignView(LinesView):
-    """The review, or what goes on while there is none."""
-
-    class LaidOut(Message):
-        """It has its room on the screen."""
-
-    def __init__(self, state: SignState, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
-
-    def on_resize(self) -> None:
-        self.post_message(self.LaidOut())
-
-    def show(self, state: SignState) -> None:
-        self.state = state
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return sign_lines(self.state, width)
 
 
 class SignScreen(Page):

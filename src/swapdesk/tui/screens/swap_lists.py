@@ -19,7 +19,7 @@ from swapdesk.tui.widgets.text_rows import TextRows
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.orders.tracked_order import TrackedOrder
+    from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.quotes.recent import Recent
     from swapdesk.flows.tracking.tracking import Tracker
 
@@ -43,8 +43,8 @@ class SwapLists(Vertical):
         self._open = OpenOrders(id="open")
         self._open_label = SectionLabel("Open orders")
         self._news = HomeNews()
-        self._asked: list[TrackedOrder] = []
-        """The orders of this desk's own intents."""
+        self._asked: list[Intent] = []
+        """What was confirmed at this desk, newest first."""
         self._welcome = TextRows(id="welcome")
 
     def compose(self) -> ComposeResult:
@@ -77,16 +77,15 @@ class SwapLists(Vertical):
 
     def fill(self, tracker: Tracker | None, catalog: Catalog, now: datetime) -> int:
         """All rows anew; how many orders are known."""
-        known = [] if tracker is None else list(tracker.known())
-        asked = [one for one in known if one.intent is not None]
-        # What was asked for in one instant stands in the same sequence at every look.
-        self._asked = sorted(asked, key=lambda one: one.service_id)
+        from swapdesk.flows.quotes.recent import newest_intents
+
+        self._asked = [] if tracker is None else newest_intents(tracker.known())
         self._recent.fill(self._asked, catalog, now)
         if tracker is not None:
             self.show_open(tracker, now)
         count = 0 if tracker is None else tracker.open_count
         self._open_label.show("Open orders", f"{count:,}" if count else "")
-        return len(known)
+        return 0 if tracker is None else tracker.count
 
     def tell(self, desk: Desk, now: datetime) -> None:
         """Last events and markets of the orders that were filled in, where the screen has a

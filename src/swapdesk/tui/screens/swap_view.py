@@ -32,6 +32,8 @@ LIMITS_AFTER = 0.3
 """Seconds without a key before the limits of the pair are asked for."""
 UPDATE_SECONDS = 0.1
 """Changes of orders within this time are shown as one."""
+UPDATE_SHARE = 0.05
+"""Of the time that goes at most into telling of thousands of orders that move."""
 SWAP_LABEL = "What do you want to swap?"
 SEND_LABEL = "What do you want to send privately?"
 NOTHING_MOVES = "in your wallet. Nothing moves from this screen."
@@ -58,6 +60,7 @@ class SwapView(Page):
         self._read = SwapLine()
         self._limits_timer: Timer | None = None
         self._filling: Timer | None = None
+        self._pause = UPDATE_SECONDS
         self._funds = NOT_READ
         """Told anew when orders change."""
 
@@ -114,7 +117,7 @@ class SwapView(Page):
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         if self._filling is None:
-            self._filling = self.set_timer(UPDATE_SECONDS, self._fill_lists)
+            self._filling = self.set_timer(self._pause, self._fill_lists)
 
     def on_screen_resume(self) -> None:
         """A whole line that one comes back to stands as it was: a letter is a key again, and
@@ -191,6 +194,7 @@ class SwapView(Page):
         self._filling = None
         if not self.session.opened:
             return
+        begin = self.session.clock.monotonic()
         tracker = self.link.tracker if self.link is not None else None
         self._funds = self.funds()
         self._say_money()
@@ -204,6 +208,7 @@ class SwapView(Page):
         greeted = not known and self.session.ready and sandbox
         self._lists.greet(self.desk.catalog if greeted else None)
         self.refresh_keys()
+        self._pause = max(UPDATE_SECONDS, (self.session.clock.monotonic() - begin) / UPDATE_SHARE)
 
     def _say_money(self) -> None:
         session = self.session

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from swapdesk.flows.batch.standing import way_out
 from swapdesk.flows.notation import exact_amount, short_address, usd
-from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings
+from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
 from swapdesk.tui.glyphs import TROUBLE
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
@@ -26,12 +27,15 @@ COLUMNS = (
 
 
 PANE = 74
+READ_AGAIN = "you: r reads it again"
 
 
 @dataclass(frozen=True)
 class Told:
     """What was read last; ``read_only``: another desk has the wallet. ``reading``: balances are
-    still to come. ``smart``: what smart accounts of these accounts hold."""
+    still to come. ``smart``: what smart accounts of these accounts hold. ``answered`` are chains
+    of accounts, each (address, chain), in the order of their first answers: a late one does not
+    move what is shown already."""
 
     accounts: tuple[Account, ...] = ()
     holdings: tuple[ChainHoldings, ...] = ()
@@ -40,17 +44,32 @@ class Told:
     problems: tuple[str, ...] = ()
     reading: bool = False
     smart: tuple[ChainHoldings, ...] = ()
+    answered: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def placed(self) -> tuple[ChainHoldings, ...]:
+        """What the accounts hold, those that answered first on top."""
+        rank = {one: place for place, one in enumerate(self.answered)}
+        return tuple(sorted(self.holdings, key=lambda one: rank.get(_of(one), len(rank))))
+
+    def with_answers(self, holdings: tuple[ChainHoldings, ...]) -> Told:
+        """The same with more of what was read."""
+        known = set(self.answered)
+        new = tuple(_of(one) for one in holdings if not one.reading and _of(one) not in known)
+        return replace(self, holdings=holdings, answered=(*self.answered, *new))
 
 
 @dataclass(frozen=True)
 class Subject:
     """What a row is about. ``allowance`` None: an account on a chain; ``smart`` is the address of
-    its smart account there, where that is meant, empty where it is not known."""
+    its smart account there, where that is meant, empty where it is not known. ``unread`` says why
+    nothing of it could be read, None where it could."""
 
     account: Account
     chain: str
     allowance: Allowance | None = None
     smart: str | None = None
+    unread: str | None = None
 
     @property
     def address(self) -> str:
@@ -63,20 +82,26 @@ def wallet_rows(told: Told) -> tuple[list[TableRow], dict[str, Subject]]:
     """The rows, and what each selectable one is about."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
-    counts = {(one.account.address, one.chain): len(one.allowances) for one in told.allowances}
+    allowing = {(one.account.address, one.chain): one for one in told.allowances}
+    before = ""
+    for one in told.placed:
+        address = one.account.address
+        if before not in ("", address):
+            rows.append(Blank(f"gap {address} {one.chain}"))
+        name: Cell = "" if before == address else _name(one.account)
+        before = address
+        rows += _on_chain(one, name, allowing.get(_of(one)), subjects)
+    held = {one.account.address for one in told.holdings}
     for account in told.accounts:
-        held = [one for one in told.holdings if one.account.address == account.address]
+        if account.address in held:
+            continue
         if rows:
             rows.append(Blank(f"gap {account.address}"))
-        if not held:
-            key = f"{account.address} none"
-            subjects[key] = Subject(account, "")
-            words = "being read" if told.reading else "no node of its chains is connected"
-            said = Span(words, "muted")
-            rows.append(Row(key, {"account": _name(account)}, tail=said, tail_from="chain"))
-        for place, one in enumerate(held):
-            name: Cell = _name(account) if place == 0 else ""
-            rows += _on_chain(one, name, counts.get((account.address, one.chain)), subjects)
+        key = f"{account.address} none"
+        subjects[key] = Subject(account, "")
+        words = "being read" if told.reading else "no node of its chains is connected"
+        said = Span(words, "muted")
+        rows.append(Row(key, {"account": _name(account)}, tail=said, tail_from="chain"))
     if told.smart:
         rows += [Blank("gap smart"), Section("smart", "In smart accounts", "")]
     for one in told.smart:
@@ -100,37 +125,49 @@ def wallet_rows(told: Told) -> tuple[list[TableRow], dict[str, Subject]]:
         if each.unlimited:
             cells["amount"] = Span("any amount", "status-waiting")
         rows.append(Row(key, cells))
+    failed = {_of(one) for one in told.holdings if one.problem is not None}
     for asked in told.allowances:
-        if not asked.complete and asked.problem is None:
-            doubt = f"{asked.chain_name} does not tell all approvals: there may be more."
-            key = f"doubt {asked.account.address} {asked.chain}"
-            rows.append(Prose(key, Span(doubt, "muted")))
+        place = (asked.account.address, asked.chain)
+        # A chain that does not answer at all has said so in its own row.
+        for at, said in enumerate(() if place in failed else _doubts(asked)):
+            rows.append(Prose(f"doubt {asked.account.address} {asked.chain} {at}", said))
     return rows, subjects
 
 
 def wallet_pane(subject: Subject) -> list[LineLike]:
-    """What stands below the table of the row under the cursor: its whole address."""
+    """What stands below the table of the row under the cursor: its whole address, and of what
+    could not be read where its money is and who acts next."""
+    facts = _address_facts(subject)
+    if subject.unread is not None:
+        facts.append(Fact("Funds", "where they are; only the reading failed"))
+        facts.append(Fact("Next", subject.unread or READ_AGAIN))
+    return list(facts_lines(facts, PANE))
+
+
+def _address_facts(subject: Subject) -> list[Fact]:
     if subject.smart is not None:
         back = f"{way_out(subject.chain)} takes it back to {subject.account.name}"
         facts = [Fact("Account", address=subject.address)] if subject.smart else []
-        return list(facts_lines([*facts, Fact("Back", back)], PANE))
+        return [*facts, Fact("Back", back)]
     label = subject.account.name if subject.allowance is None else "May take"
-    return list(facts_lines([Fact(label, address=subject.address)], PANE))
+    return [Fact(label, address=subject.address)]
 
 
 def _on_chain(
-    one: ChainHoldings, name: Cell, count: int | None, subjects: dict[str, Subject]
+    one: ChainHoldings, name: Cell, allowing: ChainAllowances | None, subjects: dict[str, Subject]
 ) -> list[TableRow]:
     base = f"{one.account.address} {one.chain}" + ("" if one.smart is None else " smart")
-    subject = Subject(one.account, one.chain, smart=one.smart)
+    # The key of its first row, whatever comes of the reading: the cursor stays where it is.
+    first = f"{base} coin"
+    unread = None if one.problem is None else one.next
+    subject = Subject(one.account, one.chain, smart=one.smart, unread=unread)
     if one.problem is not None:
-        subjects[base] = subject
+        subjects[first] = subject
         said = Span(f"{TROUBLE} {one.problem}", "status-waiting")
         cells: dict[str, Cell] = {"account": name, "chain": one.chain_name}
-        return [Row(base, cells, tail=said, tail_from="amount")]
+        return [Row(first, cells, tail=said, tail_from="amount")]
     if one.reading:
-        # The key of its first row later on: the cursor stays where it is.
-        key = f"{base} coin"
+        key = first
         subjects[key] = subject
         cells = {"account": name, "chain": one.chain_name}
         return [Row(key, cells, tail=Span("reading…", "muted"), tail_from="amount")]
@@ -147,7 +184,7 @@ def _on_chain(
                     "amount": "?" if held.amount is None else exact_amount(held.amount),
                     "token": held.asset.symbol,
                     "usd": "—" if held.usd is None else usd(held.usd),
-                    "note": _counted(count) if place == 0 else "",
+                    "note": _counted(allowing) if place == 0 else "",
                 },
             )
         )
@@ -158,8 +195,28 @@ def _name(account: Account) -> Span:
     return Span(account.name or short_address(account.address), bold=True)
 
 
-def _counted(count: int | None) -> str:
-    return "" if count is None else "none" if not count else str(count)
+def _of(one: ChainHoldings) -> tuple[str, str]:
+    return (one.account.address, one.chain)
+
+
+def _doubts(asked: ChainAllowances) -> Iterator[Span]:
+    """What is not known of who may take, a row each."""
+    if asked.problem is not None:
+        said = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
+        yield Span(said, "status-waiting")
+        yield Span(f"Next {asked.next or READ_AGAIN}.", "muted")
+    elif not asked.complete:
+        yield Span(f"{asked.chain_name} does not tell all approvals: there may be more.", "muted")
+
+
+def _counted(allowing: ChainAllowances | None) -> str:
+    """How many may take: ``?`` where it could not be read, ``2 known`` where there may be more."""
+    if allowing is None:
+        return ""
+    if allowing.problem is not None:
+        return "?"
+    said = str(len(allowing.allowances) or "none")
+    return said if allowing.complete else f"{said} known"
 
 
 def _units(one: Allowance) -> str:

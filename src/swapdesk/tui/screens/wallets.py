@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from textual.widget import Widget
 from swapdesk.flows.batch.smart_accounts import smart_accounts
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
-from swapdesk.flows.wallet.local_wallet import ChainHoldings
+from swapdesk.flows.wallet.chain_holdings import ChainHoldings
 from swapdesk.flows.wallet.revoking import Ended, NotRevoked, Open, Proposed, Revoked, Revoking
 from swapdesk.flows.wallet.sandbox_gifts import fill_wallet
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
@@ -32,6 +32,7 @@ from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.text_rows import RuleRow, TextRows
 from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
+from swapdesk.wallet.accounts import Accounts
 from swapdesk.wallet.errors import WalletError
 
 READING = "The chains are being read."
@@ -129,17 +130,15 @@ class WalletsScreen(Page):
             made = await wallet.prepare_sandbox()
             accounts = await wallet.accounts()
             problems = tuple(f"{one.file}: {one.reason}." for one in accounts.unusable)
-            told = Told(accounts.accounts, (), (), accounts.read_only, problems, reading=True)
+            told = self._begun(accounts, problems)
             if self.told is None:
                 self.post_message(self.Read(told, last=False))
             if made:
                 self.post_message(self.Made(len(made)))
             if link is not None and link.control is not None and not wallet.live:
                 problems += (await fill_wallet(wallet, link.control)).problems
-            told = replace(told, problems=problems)
-            told = replace(told, holdings=await wallet.holdings(heard=self._hearing(told)))
-            told = replace(told, smart=await self._smart())
-            told = replace(told, reading=False)
+            told = await self._balances(replace(told, problems=problems))
+            told = replace(told, smart=await self._smart(), reading=False)
             self.post_message(self.Read(told, last=False))
             told = replace(told, allowances=await wallet.allowances())
         except WalletError as error:
@@ -149,15 +148,32 @@ class WalletsScreen(Page):
         else:
             self.post_message(self.Read(told))
 
-    def _hearing(self, told: Told) -> Callable[[tuple[ChainHoldings, ...]], None]:
-        """Show each chain as it answers; what was read before stands until all of them did."""
+    def _begun(self, accounts: Accounts, problems: tuple[str, ...]) -> Told:
+        """What is known before any chain was asked. What may be taken stands as it was read until
+        it is read anew, and so does the order of the chains."""
+        known = self.told or Told()
+        return Told(
+            accounts.accounts,
+            allowances=known.allowances,
+            read_only=accounts.read_only,
+            problems=problems,
+            reading=True,
+            answered=known.answered,
+        )
+
+    async def _balances(self, told: Told) -> Told:
+        """Of all chains. At the first reading each is shown as it answers; later what was read
+        before stands until all of them did."""
         first = self.told is None or not self.told.holdings
 
         def heard(holdings: tuple[ChainHoldings, ...]) -> None:
+            nonlocal told
+            told = told.with_answers(holdings)
             if first:
-                self.post_message(self.Read(replace(told, holdings=holdings), last=False))
+                self.post_message(self.Read(told, last=False))
 
-        return heard
+        holdings = await self.desk.wallet.holdings(heard=heard)
+        return told.with_answers(holdings)
 
     async def _smart(self) -> tuple[ChainHoldings, ...]:
         """What smart accounts hold. A journal that cannot be read knows of none, and says so by

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from swapdesk.tui.lines_view import LinesView
-from swapdesk.tui.spans import Line, Span, wrapped
+from swapdesk.tui.spans import Line, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,21 +14,6 @@ class Nothing:
     sentence: str
     key: str = ""
     verb: str = ""
-
-
-class EmptyState(LinesView):
-    """The sentence as a widget; tables take :func:`empty_line`."""
-
-    def __init__(self, state: Nothing, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
-
-    def show(self, state: Nothing) -> None:
-        self.state = state
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        return wrapped(empty_line(self.state), width)
 
 
 def empty_line(state: Nothing) -> Line:

@@ -6,7 +6,6 @@ from enum import Enum
 from typing import Any
 
 from swapdesk.tui.spans import LineLike
-from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.labelled_field import LabelledField
 from swapdesk.tui.widgets.text_field import TextField
 
@@ -47,19 +46,6 @@ class MemoField(LabelledField):
         if self.need is MemoNeed.NOT_USED or self.waived or not self.value:
             return None
         return self.value
-
-    def show_need(self, who: str) -> bool:
-        """Say what is missing; True when the field needs nothing more."""
-        word = self._label.label.lower()
-        if self.need is MemoNeed.REQUIRED and not self.value:
-            said = f'{who} needs a {word}. Type "{WAIVER}" if this wallet has none.'
-            self.show_checks([Check(Verdict.REFUSED, said)])
-            return False
-        if self.waived:
-            self.show_checks([Check(Verdict.WARNING, f"Sent without a {word}, as you typed.")])
-        else:
-            self.show_checks([])
-        return True
 
 
 def _note(need: MemoNeed, chain: str) -> LineLike:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 NONE_YET = Nothing("No orders yet.", "n", "starts a swap")
-STEP = 100
-"""Rows laid out between two breaths of the event loop: a few milliseconds."""
+STEP, FILTERED_STEP = 100, 25
+"""Rows laid out between two breaths of the event loop, a few milliseconds: a filter reads all that
+an order says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +160,13 @@ class OrderList(LineTable):
         drawn: dict[str, Drawn] = {}
         measured = TableLayout(order_columns(wide=self._wide))
         first = not self._drawn
+        step = STEP if shown.kept.empty else FILTERED_STEP
         for at, tracked in enumerate(shown.orders, start=1):
             one = self._kept(tracked, shown.kept, now, measured)
             if one is not None:
                 drawn[tracked.service_id] = one
                 measured.measure(one.row)
-            if at % STEP == 0:
+            if at % step == 0:
                 if first and drawn:
                     first = False
                     self._set(dict(drawn), shown)

@@ -13,6 +13,7 @@ from swapdesk.tui.widgets.table_layout import Column, Row
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
+    from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.quotes.recent import Recent
 
@@ -39,10 +40,10 @@ class RecentLines(LineTable):
         super().__init__(columns, heads=False, empty="Nothing asked yet.", **place)
         self._recent: dict[str, Recent] = {}
 
-    def fill(self, tracked: Iterable[Any], catalog: Catalog, now: datetime) -> None:
+    def fill(self, intents: Iterable[Intent], catalog: Catalog, now: datetime) -> None:
         from swapdesk.flows.quotes.recent import recent_lines
 
-        self._recent = {line.text: line for line in recent_lines(tracked, catalog, MOST)}
+        self._recent = {line.text: line for line in recent_lines(intents, catalog, MOST)}
         self.set_rows(
             Row(
                 line.text,

@@ -15,6 +15,10 @@ OBJECT_ID_PATTERN = r"^[a-fA-F0-9]{24}$"
 OrderId = Annotated[str, Identity(64, pattern=ORDER_ID_PATTERN)]
 """An order or multi-order id (spec: Order ``serviceId``)."""
 
+AskedId = Annotated[str, Identity(64)]
+"""What a path names an order or a group by: any text of this length, since what is no id of
+ours is unknown and no mistake (spec: GET /orders/{serviceId})."""
+
 ObjectId = Annotated[str, Identity(24, pattern=OBJECT_ID_PATTERN)]
 """A token or chain row id: 24 hexadecimal digits."""
 

@@ -6,18 +6,17 @@ from collections import defaultdict
 
 from swapdesk.agent.gate.case import Case, Objection, Objections, refuses
 from swapdesk.agent.gate.rules.simulation import moved_by
+from swapdesk.agent.gate.words import COIN
 from swapdesk.agent.shapes.claim import Outflow
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.chain.deployments import ENTRY_POINT
-from swapdesk.wallet.promise import Asset, Promise, TakenOut, WithdrawalPromise
-
-_COIN = Asset("of the chain's coin", 18, None)
+from swapdesk.wallet.promise import Promise, TakenOut, WithdrawalPromise
 
 
 def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
     """Every payment in its order; what the EntryPoint keeps for gas comes last."""
     whole = promise.withdrawal or WithdrawalPromise(())
-    prepaid = (TakenOut(_COIN, whole.prepaid),) if whole.prepaid else ()
+    prepaid = (TakenOut(COIN, whole.prepaid),) if whole.prepaid else ()
     return (*whole.taken, *prepaid)
 
 

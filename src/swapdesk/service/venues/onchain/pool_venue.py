@@ -24,7 +24,7 @@ from swapdesk.service.venues.onchain.formula import less
 from swapdesk.service.venues.onchain.paths import Paths, PricedPath
 from swapdesk.service.venues.onchain.places import ChainPlace, PoolPlace
 from swapdesk.service.venues.onchain.reader import ChainReader, ChainView
-from swapdesk.wire.encoding.numbers import ROUGH, from_base_units
+from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
 from swapdesk.wire.tokens import Token
 
@@ -185,8 +185,3 @@ def paid_by_pools(receipt: Receipt) -> int | None:
         return None
     data = swaps[-1].data
     return int.from_bytes(data[64:96], "big") + int.from_bytes(data[96:128], "big")
-
-
-def minutes_for(place_seconds: Decimal) -> Decimal:
-    """Seconds as the minutes of a quote."""
-    return ROUGH.divide(place_seconds, Decimal(60)).quantize(Decimal("0.1"))

@@ -1,0 +1,253 @@
+"""What is signed in each field of a swap, a payment or an allowance, and what was promised for it.
+
+Bundles and withdrawals have words of their own for some fields (``bundle_words``,
+``withdrawal_words``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
+
+from swapdesk.agent.gate.case import Case
+from swapdesk.agent.gate.rules.permit import brings_no_permit
+from swapdesk.agent.gate.words import COIN, LONGEST_TEXT, SOL, amount, moment, plain
+from swapdesk.agent.shapes.claim import ClaimField, Target
+from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.chain.addresses.grouping import grouped
+from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wire.encoding.text import safe_text
+
+FieldWords = Callable[[Case, ClaimField], tuple[str, str]]
+"""What is signed, and what was promised for it."""
+
+HARMLESS = frozenset({Meaning.LABEL, Meaning.ROUTE, Meaning.PROOF})
+"""Unbound, and still no more than labels."""
+
+
+def of_no_rule(case: Case, field: ClaimField) -> str:
+    """What a field is that nothing was promised for; without a quote it can be in none."""
+    if field.meaning is Meaning.PROOF:
+        return "checked by the chain"
+    if field.meaning is Meaning.ROUTE:
+        return "passed on the way"
+    if field.meaning in HARMLESS or field.meaning is Meaning.TAG:
+        return "a label; moves nothing"
+    if case.promise.quote_id is not None or case.promise.venue is not None:
+        return "not in the quote"
+    return "not in what you confirmed"
+
+
+def unbound(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), of_no_rule(case, field)
+
+
+def _units(case: Case, field: ClaimField, asset: Asset) -> str:
+    """In the token's own unit where it is the promised token, else in base units."""
+    if not isinstance(field.value, int):
+        return plain(field.value)
+    claim = case.claim
+    for flow in claim.outflows + claim.allowed:
+        if flow.field is field and flow.token != asset.contract:
+            return f"{field.value:,} base units"
+    return amount(field.value, asset)
+
+
+def _chain(case: Case, field: ClaimField) -> tuple[str, str]:
+    promise = case.promise
+    ids = {promise.chain_id, case.policy.chain_id, case.facts.chain_id}
+    agree = ", node and key agree" if len(ids) == 1 else ""
+    return f"id {plain(field.value)}", f"{promise.chain}, id {promise.chain_id}{agree}"
+
+
+def _contract(case: Case, field: ClaimField) -> tuple[str, str]:
+    said = {
+        Target.TOKEN: f"the token {case.promise.sell.symbol}",
+        Target.PERMIT2: "Permit2",
+        Target.FACTORY: "the factory of your smart account",
+        Target.VENUE: _of_venue(case.promise),
+    }
+    return plain(field.value), said.get(case.claim.target, of_no_rule(case, field))
+
+
+def _of_venue(promise: Promise) -> str:
+    return f'a contract of the provider "{promise.venue or "none"}"'
+
+
+def _domain(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), "as the contract says"
+
+
+def _method(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), "what was asked for"
+
+
+def _owner(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), f"your account {grouped(case.promise.account)}"
+
+
+def _spender(case: Case, field: ClaimField) -> tuple[str, str]:
+    if case.claim.revokes:
+        return plain(field.value), "nobody: nothing is allowed"
+    return plain(field.value), _of_venue(case.promise)
+
+
+def _allowed(case: Case, field: ClaimField) -> tuple[str, str]:
+    promise = case.promise
+    promised = amount(0 if case.claim.revokes else promise.sell_units, promise.sell)
+    if field.value == case.claim.limitless:
+        return f"any amount of {promise.sell.symbol}", (
+            "any amount, as you typed" if promise.unlimited else promised
+        )
+    return _units(case, field, promise.sell), promised
+
+
+def _sold(case: Case, field: ClaimField) -> tuple[str, str]:
+    promise = case.promise
+    units = promise.sell_units
+    if case.purpose is Purpose.DEPOSIT and promise.deposit is not None:
+        units = promise.deposit.units
+    promised = amount(units, promise.sell)
+    if any(case.claim.of(Meaning.FEE_UNITS)):
+        promised = f"{promised}, the fee included"
+    return _units(case, field, promise.sell), promised
+
+
+def _fee(case: Case, field: ClaimField) -> tuple[str, str]:
+    return _units(case, field, case.promise.sell), "within what you sell"
+
+
+def _value(case: Case, field: ClaimField) -> tuple[str, str]:
+    units = field.value if isinstance(field.value, int) else 0
+    return amount(units, COIN), f"{amount(case.promise.fee_units, COIN)} at most"
+
+
+def _token(case: Case, field: ClaimField) -> tuple[str, str]:
+    asset = case.promise.buy if field.meaning is Meaning.BOUGHT_TOKEN else case.promise.sell
+    promised = grouped(asset.contract) if asset.contract else "the chain's own coin"
+    return plain(field.value), f"{asset.symbol} {promised}"
+
+
+def _least(case: Case, field: ClaimField) -> tuple[str, str]:
+    promise = case.promise
+    signed = plain(field.value)
+    if isinstance(field.value, int):
+        same = case.claim.bought == promise.buy.contract
+        signed = (
+            f"at least {amount(field.value, promise.buy)}"
+            if same
+            else (f"at least {field.value:,} base units of another token")
+        )
+    return signed, f"{amount(promise.quoted_units, promise.buy)} less {_slippage(promise)}"
+
+
+def _slippage(promise: Promise) -> str:
+    if promise.quoted_units <= 0:
+        return "nothing"
+    lost = Decimal(promise.quoted_units - promise.least_units) / promise.quoted_units * 100
+    return f"{lost.quantize(Decimal('0.01'), ROUND_HALF_UP)}%"
+
+
+def _receiver(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), grouped(case.promise.recipient)
+
+
+def _payee(case: Case, field: ClaimField) -> tuple[str, str]:
+    if case.purpose is Purpose.FUND:
+        return plain(field.value), f"the smart account of {grouped(case.promise.account)}"
+    deposit = case.promise.deposit
+    return plain(field.value), grouped(deposit.address) if deposit else "no order"
+
+
+def _destination(case: Case, field: ClaimField) -> tuple[str, str]:
+    return f"id {plain(field.value)}", f"{case.promise.chain_out}, id {case.promise.chain_out_id}"
+
+
+def _end(case: Case, field: ClaimField) -> tuple[str, str]:
+    if case.claim.revokes:
+        return plain(field.value), "nothing is allowed"
+    seconds = field.value if isinstance(field.value, int) else 0
+    return moment(seconds, case.facts.now), "24h at most"
+
+
+def _begin(case: Case, field: ClaimField) -> tuple[str, str]:
+    seconds = field.value if isinstance(field.value, int) else 0
+    return moment(seconds, case.facts.now), "already"
+
+
+def _nonce(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), "the next unused one"
+
+
+def _partial(case: Case, field: ClaimField) -> tuple[str, str]:
+    return ("in part too" if field.value else "all or nothing"), "all or nothing"
+
+
+def _tag(case: Case, field: ClaimField) -> tuple[str, str]:
+    deposit = case.promise.deposit
+    # A memo is never grouped: what is signed has no blanks that it does not show.
+    promised = (deposit.tag or "none needed") if deposit else of_no_rule(case, field)
+    return safe_text(str(field.value), LONGEST_TEXT), promised
+
+
+def _signer(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), f'a maker of the provider "{case.promise.venue or "none"}"'
+
+
+def _permit(case: Case, field: ClaimField) -> tuple[str, str]:
+    if brings_no_permit(case.claim):
+        return plain(field.value), "none: you allowed the token before"
+    return plain(field.value), "the permit that you signed for this swap"
+
+
+def _opened(case: Case, field: ClaimField) -> tuple[str, str]:
+    what = "payment" if case.purpose is Purpose.DEPOSIT else "swap"
+    return plain(field.value), f"one that the {what} needs"
+
+
+def _network_fee(case: Case, field: ClaimField) -> tuple[str, str]:
+    units = field.value if isinstance(field.value, int) else 0
+    return amount(units, SOL), f"{amount(case.promise.gas_units, SOL)} at most"
+
+
+def _salt(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), "your one smart account"
+
+
+def _lifetime(case: Case, field: ClaimField) -> tuple[str, str]:
+    return plain(field.value), f"{case.facts.blocks_left or 0} blocks left"
+
+
+FIELD_WORDS: dict[Meaning, FieldWords] = {
+    Meaning.DOMAIN: _domain,
+    Meaning.CHAIN: _chain,
+    Meaning.CONTRACT: _contract,
+    Meaning.METHOD: _method,
+    Meaning.OWNER: _owner,
+    Meaning.FEE_PAYER: _owner,
+    Meaning.SPENDER: _spender,
+    Meaning.ALLOWED_UNITS: _allowed,
+    Meaning.SOLD_TOKEN: _token,
+    Meaning.BOUGHT_TOKEN: _token,
+    Meaning.SOLD_UNITS: _sold,
+    Meaning.FEE_UNITS: _fee,
+    Meaning.VALUE: _value,
+    Meaning.LEAST_UNITS: _least,
+    Meaning.RECEIVER: _receiver,
+    Meaning.PAYEE: _payee,
+    Meaning.DESTINATION: _destination,
+    Meaning.BEGINS: _begin,
+    Meaning.ENDS: _end,
+    Meaning.ALLOWANCE_ENDS: _end,
+    Meaning.NONCE: _nonce,
+    Meaning.PARTIAL: _partial,
+    Meaning.TAG: _tag,
+    Meaning.COSIGNER: _signer,
+    Meaning.COUNTERPARTY: _signer,
+    Meaning.PERMIT: _permit,
+    Meaning.RENT_PAYEE: _opened,
+    Meaning.RENT_TOKEN: _opened,
+    Meaning.NETWORK_FEE: _network_fee,
+    Meaning.SALT: _salt,
+    Meaning.LIFETIME: _lifetime,
+}

@@ -1,0 +1,113 @@
+"""What is asked about all orders at once: indexes answer it, and no order is read for it.
+
+A journal keeps every order for ever, so that reading them takes seconds for whoever has traded
+for a year.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.folding import ended
+from swapdesk.flows.journal.journal_file import JournalFile
+from swapdesk.flows.journal.journal_schema import OF_PAID, PAID_AT, PRESENT
+from swapdesk.wire.encoding.timestamps import parse_rfc3339
+
+
+class PaidRecipient(NamedTuple):
+    """Whom orders of this desk paid: how often and, where the service said so, when last."""
+
+    address: str
+    times: int
+    last: datetime | None
+
+
+class OrderIndex:
+    """Reads only."""
+
+    def __init__(self, file: JournalFile) -> None:
+        self._file = file
+
+    def count_open(self) -> int:
+        """How many orders were under way when they were last seen."""
+        rows = self._file.read(
+            f"SELECT display, count(*) AS orders FROM known_order WHERE {PRESENT}"  # noqa: S608
+            " GROUP BY display",
+            (),
+        )
+        return sum(row["orders"] for row in rows if not ended(row["display"]))
+
+    def ids(self) -> set[str]:
+        """Every order this desk knows."""
+        rows = self._file.read("SELECT service_id FROM known_order", ())
+        return {row["service_id"] for row in rows}
+
+    def present(self) -> list[str]:
+        """Orders of which something may still become: all but those that were completed, and of
+        which nothing is left to do."""
+        rows = self._file.read(
+            f"SELECT service_id FROM known_order WHERE {PRESENT}",  # noqa: S608
+            (),
+        )
+        return [row["service_id"] for row in rows]
+
+    def unrepeated(self) -> list[str]:
+        """Orders created here that the service has not repeated yet."""
+        rows = self._file.read(
+            f"SELECT service_id FROM known_order WHERE standing = '{Standing.UNREPEATED}'"  # noqa: S608
+            " AND intent_id > ''",
+            (),
+        )
+        return [row["service_id"] for row in rows]
+
+    def of_others(self, intent_id: str) -> set[str]:
+        """Orders that other intents became."""
+        rows = self._file.read(
+            "SELECT service_id FROM known_order WHERE intent_id > '' AND intent_id != ?",
+            (intent_id,),
+        )
+        return {row["service_id"] for row in rows}
+
+    def seen_before(self, moment: datetime) -> set[str]:
+        """Orders that were first seen before ``moment``."""
+        return self._before("SELECT service_id, first_seen AS at FROM known_order", moment)
+
+    def created_before(self, moment: datetime) -> set[str]:
+        """Orders that the service made before ``moment``, as far as it said when."""
+        return self._before(
+            "SELECT service_id, json_extract(last, '$.created') AS at FROM known_order"
+            " WHERE json_valid(last)",
+            moment,
+        )
+
+    def deposit_addresses(self) -> frozenset[str]:
+        """Where the orders this desk knows are to be paid."""
+        rows = self._file.read(
+            "SELECT DISTINCT json_extract(last, '$.depositAddress') AS address FROM known_order"
+            " WHERE json_valid(last)",
+            (),
+        )
+        return frozenset(row["address"] for row in rows if row["address"])
+
+    def paid_recipients(self) -> list[PaidRecipient]:
+        """Recipients of orders that were confirmed here, stayed so and were completed."""
+        rows = self._file.read(
+            "SELECT json_extract(last, '$.receiverAddress') AS address, count(*) AS times,"  # noqa: S608
+            f" max({PAID_AT}) AS last FROM known_order WHERE {OF_PAID} GROUP BY 1",
+            (),
+        )
+        return [
+            PaidRecipient(
+                row["address"], row["times"], parse_rfc3339(row["last"]) if row["last"] else None
+            )
+            for row in rows
+            if row["address"]
+        ]
+
+    def _before(self, query: str, moment: datetime) -> set[str]:
+        rows = self._file.read(query, ())
+        return {
+            row["service_id"] for row in rows if row["at"] and parse_rfc3339(row["at"]) < moment
+        }

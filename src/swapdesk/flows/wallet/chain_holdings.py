@@ -1,0 +1,149 @@
+"""What accounts have on chains, and who may take it, as one node tells: an answer for each
+account and chain, also where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeVar
+
+from swapdesk.flows.wallet.chain_tokens import ChainTokens
+from swapdesk.flows.wallet.wallet_words import unread_next
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.errors import Refused
+from swapdesk.wallet.holdings import Allowance
+from swapdesk.wallet.place import ChainLink
+from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.protocol import RefusalCode
+from swapdesk.wire.encoding.numbers import from_base_units, short
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Holding:
+    """``amount`` None: the token did not answer. ``usd`` None: it has no price."""
+
+    asset: Asset
+    amount: Decimal | None
+    usd: Decimal | None = None
+
+
+@dataclass(frozen=True)
+class ChainHoldings:
+    """What one account has on one chain: its coin first, then the tokens it has some of.
+
+    ``smart``: it is what the smart account of that account has, which stands at this address;
+    what the EntryPoint keeps for its gas counts as its coins. ``problem`` says why nothing could
+    be read and ``next`` who acts then; ``holdings`` is empty, as it is while the chain has not
+    answered (``reading``).
+    """
+
+    account: Account
+    chain: str
+    chain_name: str
+    holdings: tuple[Holding, ...] = ()
+    problem: str | None = None
+    smart: str | None = None
+    reading: bool = False
+    next: str = ""
+
+
+@dataclass(frozen=True)
+class ChainAllowances:
+    """``complete`` False: somebody may be allowed more than is told. ``problem`` and ``next`` as
+    of holdings."""
+
+    account: Account
+    chain: str
+    chain_name: str
+    allowances: tuple[Allowance, ...] = ()
+    complete: bool = True
+    problem: str | None = None
+    next: str = ""
+
+
+@dataclass(frozen=True)
+class ChainReader:
+    """Asks the agent. What a node does not answer is told in the answer; every other failure of
+    the wallet is a WalletError. ``place`` names where the nodes of a live profile are configured,
+    None in the sandbox."""
+
+    client: WalletClient
+    tokens: ChainTokens
+    place: str | None
+
+    async def held(self, account: Account, link: ChainLink) -> ChainHoldings:
+        """What the account itself has."""
+        name = self.tokens.chain_name(link.name)
+        priced = await self.tokens.priced(link.name)
+        try:
+            assets = [one for one, _ in priced]
+            told = await _twice(lambda: self.client.balances(account.address, link.name, assets))
+        except Refused as refused:
+            next_ = self._unread_next(refused, link)
+            return ChainHoldings(account, link.name, name, problem=refused.words, next=next_)
+        prices = dict(priced)
+        found = [
+            _holding(one.asset, one.units, prices.get(one.asset))
+            for one in told.balances
+            if one.units or (one.units is not None and one.asset.contract is None)
+        ]
+        return ChainHoldings(account, link.name, name, tuple(found))
+
+    async def smart(
+        self, account: Account, link: ChainLink, more: Sequence[Asset]
+    ) -> ChainHoldings:
+        """What its smart account has, ``more`` tokens asked after beside the verified ones."""
+        name = self.tokens.chain_name(link.name)
+        prices = dict(await self.tokens.priced(link.name))
+        assets = {one.contract: one for one in (*more, *prices)}
+        try:
+            told = await _twice(
+                lambda: self.client.smart_account(account.address, link.name, list(assets.values()))
+            )
+        except Refused as refused:
+            next_ = self._unread_next(refused, link)
+            return ChainHoldings(
+                account, link.name, name, problem=refused.words, smart="", next=next_
+            )
+        found = []
+        for one in told.balances:
+            kept = told.prepaid or 0 if one.asset.contract is None else 0
+            if units := (one.units or 0) + kept:
+                found.append(_holding(one.asset, units, prices.get(one.asset)))
+        return ChainHoldings(account, link.name, name, tuple(found), smart=told.address)
+
+    async def allowed(self, account: Account, link: ChainLink) -> ChainAllowances:
+        """Who may take what of the account."""
+        name = self.tokens.chain_name(link.name)
+        tokens = [one for one, _ in await self.tokens.priced(link.name) if one.contract is not None]
+        try:
+            told = await _twice(lambda: self.client.allowances(account.address, link.name, tokens))
+        except Refused as refused:
+            next_ = self._unread_next(refused, link)
+            return ChainAllowances(
+                account, link.name, name, complete=False, problem=refused.words, next=next_
+            )
+        return ChainAllowances(account, link.name, name, told.allowances, told.complete)
+
+    def _unread_next(self, refused: Refused, link: ChainLink) -> str:
+        return unread_next(refused.code, link.name, self.place)
+
+
+def _holding(asset: Asset, units: int, price: Decimal | None) -> Holding:
+    amount = short(from_base_units(units, asset.decimals))
+    return Holding(asset, amount, None if price is None else amount * price)
+
+
+async def _twice(read: Callable[[], Awaitable[T]]) -> T:
+    """A read, made again once when the node did not answer: nothing is changed by it."""
+    try:
+        return await read()
+    except Refused as refused:
+        if refused.code is not RefusalCode.CHAIN_UNREACHABLE:
+            raise
+    return await read()

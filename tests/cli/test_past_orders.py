@@ -1,0 +1,55 @@
+"""Orders that ended long ago: told from the journal, also while nobody answers for the service."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.desks import InProcess
+from flows.orders import NOW, created_here, order
+from swapdesk.clock import ManualClock
+from swapdesk.flows.journal.journal import Journal
+
+DONE = {"display_status": "SWAP_COMPLETED", "status": 4}
+
+
+@pytest.fixture
+def past(here: InProcess) -> InProcess:
+    """A live profile whose service cannot be reached."""
+    (here.home / "config.toml").write_text(
+        'profile = "main"\n[profiles.main]\nurl = "http://127.0.0.1:9/v2"\npartner_id = "p"\n'
+    )
+    journal = Journal.open(here.home / "profiles" / "main" / "journal.db", ManualClock(NOW))
+    created_here(journal, order(service_id="pastPaidByFaucet", **DONE))
+    open_ones = [order(service_id=f"pastBatchRow000{n}", deposit_address=None) for n in (1, 2, 3)]
+    journal.orders.record((one, "list", False) for one in open_ones)
+    journal.orders.record([(order(service_id="pastForeignOne", **DONE), "list", True)])
+    journal.close()
+    return here
+
+
+@pytest.mark.parametrize("name", ["pastPaidByFaucet", "pastPaid"])
+def test_a_completed_order_is_shown_by_its_id_or_the_beginning_of_it(
+    past: InProcess, name: str
+) -> None:
+    told = past("orders", "show", name, "--json")
+    assert told.code == 0
+    assert told.document["serviceId"] == "pastPaidByFaucet"
+    assert told.document["displayStatus"] == "SWAP_COMPLETED"
+    assert "The service could not be asked" in told.stderr
+    assert "As last known" in told.stderr
+
+
+def test_a_beginning_of_several_orders_names_them(past: InProcess) -> None:
+    told = past("orders", "show", "pastBatchRow", "--json")
+    assert (told.code, told.error["code"]) == (2, "AMBIGUOUS_ORDER")
+    assert told.error["message"] == (
+        "3 orders begin with pastBatchRow: pastBatchRow0001, pastBatchRow0002, pastBatchRow0003."
+    )
+
+
+def test_the_list_has_completed_orders_too(past: InProcess) -> None:
+    told = past("orders", "list", "--json")
+    assert told.code == 0
+    names = {one["serviceId"] for one in told.document["orders"]}
+    assert {"pastPaidByFaucet", "pastForeignOne"} < names
+    assert told.document["total"] == len(names) == 5

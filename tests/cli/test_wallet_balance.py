@@ -1,0 +1,43 @@
+"""``wallet balance`` beside a chain that says nothing."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from contextlib import closing
+
+import pytest
+
+from cli.desks import Desk
+from tui.terminal_window import TerminalWindow
+
+PHRASE = "a phrase for a live wallet\n"
+
+
+@pytest.mark.timeout(120)
+def test_a_chain_is_printed_as_it_answers_and_what_fails_says_who_acts(live_desk: Desk) -> None:
+    made = live_desk("wallet", "new", "--passphrase-fd", "0", "--json", stdin=PHRASE)
+    assert made.code == 0, made.stderr
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        config = live_desk.home / "config.toml"
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        config.write_text(f'{config.read_text()}arbitrum = "{url}"\n')
+        environ = {**os.environ, "SWAPDESK_HOME": str(live_desk.home), **live_desk.environ}
+        command = [sys.executable, "-m", "swapdesk", "wallet", "balance"]
+        window = TerminalWindow(command, environ, 120, 20)
+        try:
+            window.until(lambda: "ACCOUNT" in window.text and "Base" in window.text, "one chain")
+            assert window.process.poll() is None
+            assert "Arbitrum" not in window.text
+            silent.close()
+            window.until(lambda: window.process.poll() is not None, "its end", 60)
+            window.read_until_quiet()
+            assert window.process.wait() == 7
+        finally:
+            window.close()
+    shown = " ".join(window.text.split())
+    assert "Arbitrum could not be read: " in shown
+    assert "What is there stays there. Next: you: read it again, or name another node:" in shown
+    assert "arbitrum under [profiles.main.rpc]." in shown
+    assert shown.count("ACCOUNT CHAIN") == 1

@@ -1,0 +1,87 @@
+"""The tokens of a sheet, found and judged once for all its rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows.marketplace import api, catalog, clock, service, venues
+from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.finding import Level
+from swapdesk.flows.batch.sheet import Column, InputRow
+from swapdesk.flows.batch.sheet_tokens import SheetTokens
+from swapdesk.flows.catalog.catalog import Catalog
+
+__all__ = ["api", "catalog", "clock", "service", "venues"]
+
+
+@pytest.fixture
+def tokens(catalog: Catalog, clock: ManualClock) -> SheetTokens:
+    return SheetTokens(catalog, clock.now(), "USDC.ethereum")
+
+
+def row(**cells: str) -> InputRow:
+    return InputRow(1, 2, {Column(name): text for name, text in cells.items()})
+
+
+@pytest.mark.parametrize(
+    ("cells", "symbol", "chain"),
+    [
+        ({"token": "ETH.base"}, "ETH", "base"),
+        ({"token": "eth", "chain": "BASE"}, "ETH", "base"),
+        ({"token": "ETH.base", "chain": "base"}, "ETH", "base"),
+        ({"token": "btc", "chain": "Bitcoin"}, "BTC", "bitcoin"),
+    ],
+)
+async def test_a_row_names_its_token_in_one_cell_or_two(
+    cells: dict[str, str], symbol: str, chain: str, tokens: SheetTokens
+) -> None:
+    token, said = tokens.named(row(**cells), Column.TOKEN)
+    assert token is not None
+    assert (token.symbol, token.chain_data.short_name, said) == (symbol, chain, ())
+
+
+async def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: SheetTokens) -> None:
+    both = row(token="ETH", chain="base", sell="USDC.ethereum")
+    sold, _ = tokens.named(both, Column.SELL)
+    assert sold is not None
+    assert sold.chain_data.short_name == "ethereum"
+
+
+async def test_a_row_that_sells_nothing_by_name_sells_what_the_sheet_does(
+    tokens: SheetTokens, catalog: Catalog, clock: ManualClock
+) -> None:
+    sold, said = tokens.named(row(token="ETH.base"), Column.SELL)
+    assert sold is not None
+    assert (sold.symbol, said) == ("USDC", ())
+    none, (finding,) = SheetTokens(catalog, clock.now()).named(row(), Column.SELL)
+    assert (none, finding.code, finding.column) == (None, "NO_TOKEN", Column.SELL)
+
+
+async def test_a_mistake_is_told_of_every_row_that_makes_it(tokens: SheetTokens) -> None:
+    wrong = row(token="NOPE", chain="base")
+    first, again = (tokens.named(wrong, Column.TOKEN) for _ in range(2))
+    assert first == again
+    assert [one.code for one in again[1]] == ["TOKEN_NOT_FOUND"]
+
+
+async def test_a_token_that_is_never_swapped_is_named_and_refused(
+    tokens: SheetTokens, catalog: Catalog
+) -> None:
+    scam = next(one for one in catalog.rows if one.enabled and one.verdict.word == "malicious")
+    token, (finding,) = tokens.named(row(token=scam.id), Column.TOKEN)
+    assert token is not None
+    assert tokens.refused(token)
+    assert (finding.code, finding.level) == ("TOKEN_REFUSED", Level.PROBLEM)
+    honest, _ = tokens.named(row(token="ETH.base"), Column.TOKEN)
+    assert honest is not None
+    assert not tokens.refused(honest)
+
+
+async def test_the_contracts_of_a_chain_are_those_of_its_tokens(
+    tokens: SheetTokens, catalog: Catalog
+) -> None:
+    token, _ = tokens.named(row(token="USDC.base"), Column.TOKEN)
+    assert token is not None
+    there = tokens.contracts_on_chain_of(token)
+    assert there == catalog.rows.contracts_on("base")
+    assert len(there) > 1

@@ -1,0 +1,59 @@
+"""Names of the public service are read where ours are written (wire decisions 2.8, 7)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from swapdesk.wire.encoding.codec import decode, encode_json
+from swapdesk.wire.encoding.dialect import VENDOR_NAMES
+from swapdesk.wire.orders import Order
+
+VALUES: dict[str, Any] = {
+    "serviceId": "h9NpKm75gRnX7GWaFATwYn",
+    "depositTag": "104729",
+    "rerouted": True,
+    "inTransactionOutHash": "0x" + "ab" * 32,
+    "actionRequired": True,
+}
+PAIRS = [
+    (ours, theirs) for ours, names in VENDOR_NAMES.items() for theirs in names if ours in VALUES
+]
+
+
+def read(told: dict[str, Any]) -> dict[str, Any]:
+    order = decode(Order, json.dumps({"serviceId": "a", **told}).encode(), side="client")
+    found: dict[str, Any] = json.loads(encode_json(order))
+    return found
+
+
+def test_every_name_of_an_order_is_tried() -> None:
+    assert VENDOR_NAMES.keys() - VALUES.keys() == {"serviceIds"}
+
+
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS)
+def test_their_name_is_read_and_ours_is_written(ours: str, theirs: str) -> None:
+    told = {"id": "1", theirs: VALUES[ours]}
+    order = decode(
+        Order,
+        json.dumps(told if ours == "serviceId" else {"serviceId": "a", **told}).encode(),
+        side="client",
+    )
+    written = json.loads(encode_json(order))
+    assert written[ours] == VALUES[ours]
+    assert theirs not in written
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [pair for pair in PAIRS if pair[0] != "serviceId"])
+def test_a_null_of_ours_hides_nothing_of_theirs(ours: str, theirs: str) -> None:
+    assert read({ours: None, theirs: VALUES[ours]})[ours] == VALUES[ours]
+    assert read({theirs: VALUES[ours], ours: None})[ours] == VALUES[ours]
+
+
+def test_what_both_names_say_is_ours() -> None:
+    told = {"depositTag": "1", "senderTag": "2", "actionRequired": False, "ffSetEmergency": True}
+    found = read(told)
+    assert (found["depositTag"], found["actionRequired"]) == ("1", False)
+    assert "depositTag" not in read({"depositTag": None, "senderTag": None})
