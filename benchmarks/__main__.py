@@ -6,7 +6,7 @@ import argparse
 import compileall
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from benchmarks import (
 )
 from benchmarks.report import Case
 
-CASES: dict[str, Callable[[Any], list[Case]]] = {
+CASES: dict[str, Callable[[Any], Iterable[Case]]] = {
     "start": lambda chosen: start.run(chosen.rounds),
     "tokens": lambda chosen: tokens.run(chosen.rounds),
     "search": lambda chosen: search.run(chosen.rounds),
@@ -70,12 +70,10 @@ def main() -> int:
         compileall.compile_dir(package, quiet=2)
     cases: list[Case] = []
     for name in wanted:
-        load = os.getloadavg()[0]
-        found = CASES[name](chosen)
-        print(f"{name} (load before {load:.1f}, after {os.getloadavg()[0]:.1f})")
-        for case in found:
+        print(f"{name} (load before {os.getloadavg()[0]:.1f})", flush=True)
+        for case in CASES[name](chosen):
             print(f"  {case.line()}", flush=True)
-        cases += found
+            cases.append(case)
     return int(chosen.strict and not all(case.held for case in cases))
 
 

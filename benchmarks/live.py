@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.homes import DESK
@@ -70,23 +70,19 @@ class FeedProcess:
         self._process.wait(10)
 
 
-def run(seconds: float) -> list[Case]:
+def run(seconds: float) -> Iterator[Case]:
     """Each program ``seconds`` on its own feed of the same orders."""
     with tempfile.TemporaryDirectory() as scratch:
-        table = _table(seconds)
+        table_p95 = _quantile(_table(seconds), 0.95)
         desk, cpu, lost, stall = _desk(Path(scratch, "measured"), seconds)
+        p95, count = _quantile(desk, 0.95), len(desk)
+        yield Case("key p95, 1,000 updates/s", "desk", "limit", p95, KEY_SECONDS, 1.0, count=count)
+        yield Case("the same against a DataTable", "desk", "table", p95, table_p95, SHARE_OF_TABLE)
+        yield Case("CPU share at 1,000 updates/s", "desk", "limit", cpu, CPU, 1.0, "%", 100)
+        yield Case("orders not in their last state", "desk", "limit", lost, 1.0, 0.0, "", 1)
+        yield Case("longest loop callback", "desk", "limit", stall, STALL_SECONDS, 1.0)
         growth = _growth(Path(scratch, "growing"), GROWN_TIMES * seconds)
-    p95 = _quantile(desk, 0.95)
-    table_p95 = _quantile(table, 0.95)
-    count = len(desk)
-    return [
-        Case("key p95, 1,000 updates/s", "desk", "limit", p95, KEY_SECONDS, 1.0, count=count),
-        Case("the same against a DataTable", "desk", "table", p95, table_p95, SHARE_OF_TABLE),
-        Case("CPU share at 1,000 updates/s", "desk", "limit", cpu, CPU, 1.0, unit="%", scale=100),
-        Case("memory growth", "desk", "limit", growth, GROWTH, 1.0, unit="MiB/min", scale=1),
-        Case("orders not in their last state", "desk", "limit", lost, 1.0, 0.0, unit="", scale=1),
-        Case("longest loop callback", "desk", "limit", stall, STALL_SECONDS, 1.0),
-    ]
+        yield Case("memory growth", "desk", "limit", growth, GROWTH, 1.0, "MiB/min", 1)
 
 
 def _desk(home: Path, seconds: float) -> tuple[list[float], float, float, float]:
@@ -191,7 +187,11 @@ def _keys(
         sent = terminal.send(key)
         shown = terminal.wait(_changed(place, before), 10)
         if shown is None:
-            raise RuntimeError("a key was not answered:\n" + "\n".join(terminal.lines()))
+            rest = time.perf_counter() - terminal.last
+            raise RuntimeError(
+                f"key {len(samples)} was not answered; the last change on the screen was"
+                f" {rest:.1f} s ago:\n" + "\n".join(terminal.lines())
+            )
         samples.append(max(0.0, shown - sent))
     return samples
 

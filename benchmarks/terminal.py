@@ -28,6 +28,9 @@ _QUERIES = (
 )
 """What a current terminal answers."""
 
+_LOOK = 0.1
+"""Seconds between two looks of one who waits."""
+
 _KITTY = (b"\x1b[>1u", b"\x1b[<u")
 
 
@@ -111,11 +114,13 @@ class Terminal:
         return any(line.strip() for line in self._screen.display)
 
     def wait(self, condition: Callable[[Terminal], bool], timeout: float = 20.0) -> float | None:
-        """When the chunk arrived after which ``condition`` holds; None at the timeout."""
-        end = time.perf_counter() + timeout
+        """When the chunk arrived after which ``condition`` holds; None at the timeout, in which
+        a time does not count while the whole machine stood still."""
+        left = timeout
         if condition(self):
             return time.perf_counter()
         while True:
+            begin = time.perf_counter()
             while self._fed < len(self._chunks):
                 at = self._feed()
                 if condition(self):
@@ -123,10 +128,10 @@ class Terminal:
             with self._arrived:
                 if self._fed < len(self._chunks):
                     continue
-                left = end - time.perf_counter()
                 if left <= 0 or self._closed:
                     return None
-                self._arrived.wait(left)
+                self._arrived.wait(min(left, _LOOK))
+            left -= min(time.perf_counter() - begin, 2 * _LOOK)
 
     def next_chunk(self, after: int, timeout: float = 5.0) -> float | None:
         """When the first chunk after number ``after`` arrived."""
