@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.homes import DESK
 from benchmarks.report import Case
+from benchmarks.stalls import longest
 from benchmarks.terminal import Terminal
 from swapdesk.clock import SystemClock
 from swapdesk.flows.journal.journal import Journal
@@ -74,29 +75,32 @@ def run(seconds: float) -> Iterator[Case]:
     """Each program ``seconds`` on its own feed of the same orders."""
     with tempfile.TemporaryDirectory() as scratch:
         table_p95 = _quantile(_table(seconds), 0.95)
-        desk, cpu, lost, stall = _desk(Path(scratch, "measured"), seconds)
+        desk, cpu, lost, starting, moving = _desk(Path(scratch, "measured"), seconds)
         p95, count = _quantile(desk, 0.95), len(desk)
         yield Case("key p95, 1,000 updates/s", "desk", "limit", p95, KEY_SECONDS, 1.0, count=count)
         yield Case("the same against a DataTable", "desk", "table", p95, table_p95, SHARE_OF_TABLE)
         yield Case("CPU share at 1,000 updates/s", "desk", "limit", cpu, CPU, 1.0, "%", 100)
         yield Case("orders not in their last state", "desk", "limit", lost, 1.0, 0.0, "", 1)
-        yield Case("longest loop callback", "desk", "limit", stall, STALL_SECONDS, 1.0)
+        yield Case("longest callback of the start", "desk", "limit", starting, STALL_SECONDS, 1.0)
+        yield Case("the same while orders move", "desk", "limit", moving, STALL_SECONDS, 1.0)
         growth = _growth(Path(scratch, "growing"), GROWN_TIMES * seconds)
         yield Case("memory growth", "desk", "limit", growth, GROWTH, 1.0, "MiB/min", 1)
 
 
-def _desk(home: Path, seconds: float) -> tuple[list[float], float, float, float]:
-    """Seconds of each key, share of a core, orders not in their last state, longest callback."""
+def _desk(home: Path, seconds: float) -> tuple[list[float], float, float, float, float]:
+    """Seconds of each key, share of a core, orders not in their last state, and the longest
+    callback until the orders move, then while they do."""
     feed = FeedProcess(ORDERS, RATE, seconds)
     url = f"http://127.0.0.1:{feed.port}/v2"
     stalls = home / "stalls.json"
     terminal = _tracking(home, url, [DESK[0], "-m", "benchmarks.watched_desk", str(stalls)])
     try:
         _list_orders(terminal, feed, home, url)
+        going = time.perf_counter()
         feed.go()
         time.sleep(1.0)
         begin, used = time.perf_counter(), terminal.cpu_seconds()
-        keys = _keys(terminal, "\x1b[B", _bar, begin + seconds - 3.0)
+        keys = _keys(terminal, _arrow, _bar, begin + seconds - 3.0)
         cpu = (terminal.cpu_seconds() - used) / (time.perf_counter() - begin)
         feed.expect("fed")
         lost = _missing(home, url, DisplayStatus.SENDING_TO_RECEIVER)
@@ -108,9 +112,10 @@ def _desk(home: Path, seconds: float) -> tuple[list[float], float, float, float]
         terminal.settle(0.5, 5)
         terminal.close()
         feed.close()
-    held = [took for begin, took, _ in json.loads(stalls.read_text()) if begin < leaving]
-    longest = max(held, default=0.0)
-    return keys, cpu, float(lost), longest
+    held = [one for one in json.loads(stalls.read_text()) if one[0] < leaving]
+    starting = longest([one for one in held if one[0] < going])
+    moving = longest([one for one in held if one[0] >= going])
+    return keys, cpu, float(lost), starting, moving
 
 
 def _growth(home: Path, seconds: float) -> float:
@@ -123,9 +128,10 @@ def _growth(home: Path, seconds: float) -> float:
         feed.go()
         begin = time.perf_counter()
         end = begin + seconds - 3.0
-        _keys(terminal, "\x1b[B", _bar, min(begin + WARM_SECONDS, (begin + end) / 2))
+        _keys(terminal, _arrow, _bar, min(begin + WARM_SECONDS, (begin + end) / 2))
         warm, memory = time.perf_counter(), _rss(terminal.pid)
-        _keys(terminal, "\x1b[B", _bar, end)
+        _to_the_first(terminal)
+        _keys(terminal, _arrow, _bar, end)
         return (_rss(terminal.pid) - memory) / (time.perf_counter() - warm) * 60
     finally:
         terminal.close()
@@ -158,6 +164,18 @@ def _list_orders(terminal: Terminal, feed: FeedProcess, home: Path, url: str) ->
     ):
         raise RuntimeError("the desk did not list the orders:\n" + "\n".join(terminal.lines()))
     terminal.settle(0.5, 10)
+    _to_the_first(terminal)
+
+
+def _to_the_first(terminal: Terminal) -> None:
+    """The cursor stays on its order while others are listed above it, so it may stand anywhere."""
+    terminal.send("\x1b[H")
+    terminal.settle(0.5, 1)
+
+
+def _arrow(number: int) -> str:
+    """Down through all rows and up again."""
+    return "\x1b[A" if number // (ORDERS - 1) % 2 else "\x1b[B"
 
 
 def _table(seconds: float) -> list[float]:
@@ -169,22 +187,25 @@ def _table(seconds: float) -> list[float]:
         end = time.perf_counter() + seconds - 1.0
         # All rows are there after the first round of orders.
         time.sleep(min(ORDERS / RATE, seconds / 2))
-        return _keys(terminal, "k", _counter, end)
+        return _keys(terminal, lambda _: "k", _counter, end)
     finally:
         terminal.close()
         feed.close()
 
 
 def _keys(
-    terminal: Terminal, key: str, place: Callable[[Terminal], object], until: float
+    terminal: Terminal,
+    key: Callable[[int], str],
+    place: Callable[[Terminal], object],
+    until: float,
 ) -> list[float]:
-    """Seconds from a key to the frame in which ``place`` changed."""
+    """Seconds from each key to the frame in which ``place`` changed; ``key`` by its number."""
     rng, samples = random.Random(1), []
     while time.perf_counter() < until:
         time.sleep(_PAUSE + rng.random() * 0.02)
         terminal.lines()
         before = place(terminal)
-        sent = terminal.send(key)
+        sent = terminal.send(key(len(samples)))
         shown = terminal.wait(_changed(place, before), 10)
         if shown is None:
             rest = time.perf_counter() - terminal.last

@@ -38,6 +38,13 @@ def run(rounds: int) -> list[Case]:
     ]
 
 
+def longest(found: list[tuple[float, float, str]]) -> float:
+    """Seconds of the longest callback; prints the three longest with what they ran."""
+    for _, took, what in sorted(found, key=lambda one: -one[1])[:3]:
+        print(f"    {took * 1e3:6.1f} ms {what[:100]}")
+    return max((took for _, took, _ in found), default=0.0)
+
+
 def _start(home: Path) -> float:
     """Start with a full cache, find a token, open the tracker, page through it, leave."""
     log = home / "stalls.json"
@@ -67,7 +74,7 @@ def _start(home: Path) -> float:
             terminal.settle(0.2, 0.2)
     finally:
         terminal.close()
-    return _longest([one for one in json.loads(log.read_text()) if one[0] < leaving])
+    return longest([one for one in json.loads(log.read_text()) if one[0] < leaving])
 
 
 def _refresh(directory: Path) -> float:
@@ -78,10 +85,4 @@ def _refresh(directory: Path) -> float:
         text=True,
         check=True,
     )
-    return _longest(json.loads(ended.stdout.splitlines()[-1]))
-
-
-def _longest(found: list[tuple[float, float, str]]) -> float:
-    for _, took, what in sorted(found, key=lambda one: -one[1])[:3]:
-        print(f"    {took * 1e3:6.1f} ms {what[:100]}")
-    return max((took for _, took, _ in found), default=0.0)
+    return longest(json.loads(ended.stdout.splitlines()[-1]))
