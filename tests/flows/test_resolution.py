@@ -70,6 +70,9 @@ async def test_disabled_and_malicious_tokens_are_never_the_choice(catalog: Catal
     assert gone.token is None
     assert gone.problem is not None
     assert gone.problem.endswith("is disabled at the service.")
+    assert gone.disabled
+    for unknown in ("disabled", "nope", ""):
+        assert not resolve(unknown, catalog).disabled
 
 
 async def test_ids_and_contracts(catalog: Catalog) -> None:

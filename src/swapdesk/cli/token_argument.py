@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from swapdesk.cli.command_error import CORRECT, CommandError, bad_input, own_refusal
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_safety import TokenCheck, check_token
@@ -23,12 +22,11 @@ def find_token(spec: str, desk: Desk, *, field: str) -> Token:
     """
     found = resolve(spec, desk.catalog)
     if found.token is None:
-        disabled = _only_disabled(spec, desk.catalog)
         raise CommandError(
-            Exit.OWN_REFUSAL if disabled else Exit.NOT_FOUND,
-            "TOKEN_DISABLED" if disabled else "TOKEN_NOT_FOUND",
+            Exit.OWN_REFUSAL if found.disabled else Exit.NOT_FOUND,
+            "TOKEN_DISABLED" if found.disabled else "TOKEN_NOT_FOUND",
             found.problem or "There is no such token.",
-            next="you: choose another token" if disabled else CORRECT,
+            next="you: choose another token" if found.disabled else CORRECT,
             fields={field: {"message": found.problem or ""}},
         )
     if found.ambiguous:
@@ -59,16 +57,3 @@ def usability(token: Token, desk: Desk) -> TokenCheck:
     row = desk.catalog.row(token.id)
     imitates = imitated_by(row, desk.catalog.rows.drawn_like(row)) if row is not None else None
     return check_token(token, now=desk.clock.now(), imitates=imitates)
-
-
-def _only_disabled(spec: str, catalog: Catalog) -> bool:
-    """Whether ``spec`` names tokens, all of them disabled."""
-    wanted = spec.strip()
-    head, _, chain = wanted.rpartition(".")
-    by_id = catalog.row(wanted)
-    rows = [by_id] if by_id is not None else catalog.rows_of_symbol(wanted)
-    rows = rows or catalog.rows_of_contract(wanted)
-    if not rows and head:
-        found = catalog.rows_of_symbol(head) or catalog.rows_of_contract(head)
-        rows = [row for row in found if row.chain.lower() == chain.lower()]
-    return bool(rows) and not any(row.enabled for row in rows)

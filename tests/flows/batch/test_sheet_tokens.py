@@ -64,6 +64,21 @@ async def test_a_mistake_is_told_of_every_row_that_makes_it(tokens: SheetTokens)
     assert [one.code for one in again[1]] == ["TOKEN_NOT_FOUND"]
 
 
+@pytest.mark.parametrize(
+    ("cells", "code"),
+    [
+        ({"token": "avax"}, "TOKEN_DISABLED"),
+        ({"token": "disabled"}, "TOKEN_NOT_FOUND"),
+        ({"token": "disabled", "chain": "base"}, "TOKEN_NOT_FOUND"),
+    ],
+)
+async def test_a_token_is_disabled_by_what_the_list_says_and_not_by_its_name(
+    cells: dict[str, str], code: str, tokens: SheetTokens
+) -> None:
+    token, (finding,) = tokens.named(row(**cells), Column.TOKEN)
+    assert (token, finding.code, finding.column) == (None, code, Column.TOKEN)
+
+
 async def test_a_token_that_is_never_swapped_is_named_and_refused(
     tokens: SheetTokens, catalog: Catalog
 ) -> None:

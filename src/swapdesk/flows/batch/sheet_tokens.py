@@ -82,8 +82,7 @@ class SheetTokens:
         found = resolve(named, self.catalog)
         if found.token is None:
             reason = found.problem or "There is no such token."
-            disabled = "disabled" in reason
-            code = "TOKEN_DISABLED" if disabled else "TOKEN_NOT_FOUND"
+            code = "TOKEN_DISABLED" if found.disabled else "TOKEN_NOT_FOUND"
             return problem(code, column, reason, WRITE[column])
         if found.ambiguous:
             names = ", ".join(found.specs[:_MOST_NAMED])

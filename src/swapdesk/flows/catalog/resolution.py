@@ -23,12 +23,14 @@ class Resolution:
     """``token`` is the one chosen, None with a ``problem``. ``candidates`` begin with the best.
 
     ``candidates`` are the enabled tokens the text may mean, the chosen one among them.
+    ``disabled``: it names tokens, and the service swaps none of them at present.
     """
 
     spec: str
     token: Token | None
     candidates: tuple[TokenRow, ...]
     problem: str | None
+    disabled: bool = False
 
     @property
     def ambiguous(self) -> bool:
@@ -57,7 +59,7 @@ def resolve(spec: str, catalog: Catalog, *, prefer: str | None = None) -> Resolu
     rows = _matching(wanted, catalog)
     usable = [row for row in rows if row.enabled]
     if not usable:
-        return Resolution(wanted, None, (), _problem(wanted, rows, catalog))
+        return Resolution(wanted, None, (), _problem(wanted, rows, catalog), bool(rows))
     ordered = _trusted(usable)
     chosen = next((row for row in ordered if row.id == (prefer or "").lower()), ordered[0])
     token = catalog.token(chosen.id)
