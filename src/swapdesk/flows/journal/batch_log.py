@@ -25,7 +25,7 @@ from swapdesk.flows.journal.batch_records import (
 )
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.process_identity import ProcessIdentity
+from swapdesk.flows.journal.ownership import Ownership
 from swapdesk.wire.encoding.codec import rfc3339
 
 
@@ -33,7 +33,7 @@ class BatchLog:
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
-        self._me = ProcessIdentity.current()
+        self._ownership = Ownership(file, "batch")
 
     def add(
         self,
@@ -69,8 +69,8 @@ class BatchLog:
                     rfc3339(self._clock.now()),
                     file,
                     digest,
-                    self._me.pid,
-                    self._me.started,
+                    self._ownership.me.pid,
+                    self._ownership.me.started,
                 ),
             )
             for number, group in enumerate(groups, start=1):
@@ -197,20 +197,7 @@ class BatchLog:
 
     def adopt(self, batch_id: str) -> bool:
         """Take over a batch whose owner is dead; False while another owner lives."""
-        with self._file.write() as db:
-            row = db.execute(
-                "SELECT owner_pid, owner_start FROM batch WHERE id = ?", (batch_id,)
-            ).fetchone()
-            if row is None:
-                return False
-            owner = ProcessIdentity(row["owner_pid"], row["owner_start"])
-            if not self._me.may_take_over(owner):
-                return False
-            db.execute(
-                "UPDATE batch SET owner_pid = ?, owner_start = ? WHERE id = ?",
-                (self._me.pid, self._me.started, batch_id),
-            )
-            return True
+        return self._ownership.take_over(batch_id)
 
     def get(self, batch_id: str) -> JournaledBatch | None:
         """A batch by its id or the unique beginning of it, at least four characters."""

@@ -22,6 +22,7 @@ from swapdesk.flows.journal.journal_records import (
     StepState,
 )
 from swapdesk.flows.journal.order_log import OrderLog
+from swapdesk.flows.journal.ownership import Ownership
 from swapdesk.flows.journal.process_identity import ProcessIdentity
 from swapdesk.wire.encoding.codec import rfc3339
 from swapdesk.wire.orders import Order
@@ -44,7 +45,7 @@ class IntentLog:
         self._file = file
         self._clock = clock
         self._orders = orders
-        self._me = ProcessIdentity.current()
+        self._ownership = Ownership(file, "intent")
 
     def add(
         self, intent: Intent, step: str, digest: str, told: dict[str, Any] | None = None
@@ -72,8 +73,8 @@ class IntentLog:
                     intent.fingerprint,
                     json.dumps(intent.as_json()),
                     IntentState.OPEN,
-                    self._me.pid,
-                    self._me.started,
+                    self._ownership.me.pid,
+                    self._ownership.me.started,
                 ),
             )
             db.execute(
@@ -151,21 +152,7 @@ class IntentLog:
 
     def adopt(self, intent_id: str) -> bool:
         """Take over an intent whose owner is dead; False while the owner lives."""
-        with self._file.write() as db:
-            row = db.execute(
-                "SELECT owner_pid, owner_start, version FROM intent WHERE id = ?", (intent_id,)
-            ).fetchone()
-            if row is None:
-                return False
-            owner = ProcessIdentity(row["owner_pid"], row["owner_start"])
-            if not self._me.may_take_over(owner):
-                return False
-            db.execute(
-                "UPDATE intent SET owner_pid = ?, owner_start = ?, version = version + 1"
-                " WHERE id = ? AND version = ?",
-                (self._me.pid, self._me.started, intent_id, row["version"]),
-            )
-            return True
+        return self._ownership.take_over(intent_id)
 
     def unfinished(self) -> list[JournaledIntent]:
         """Intents without a known outcome, oldest first."""
