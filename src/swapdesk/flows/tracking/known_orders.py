@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -149,24 +149,25 @@ class KnownOrders:
     def sorted(self) -> list[TrackedOrder]:
         """Ended orders that need their owner, open ones with the nearest deadline first, then the
         other ended ones; ended ones newest first."""
-        late = datetime.max.replace(tzinfo=self._clock.now().tzinfo)
-        early = datetime.min.replace(tzinfo=self._clock.now().tzinfo)
-        running = [self._known[name] for name in self._open]
-        stranded = [self._known[name] for name in self._stranded]
         kept = self._open | self._stranded
-        over = [one for name, one in self._known.items() if name not in kept]
-        running.sort(key=lambda o: (o.order.expires or late, o.service_id))
-        for group in (stranded, over):
-            group.sort(key=lambda o: (o.order.created or early, o.service_id), reverse=True)
-        return stranded + running + over
+        running = [name for _, name in sorted(self._by_deadline())]
+        stranded = self._newest(self._stranded)
+        over = self._newest(name for name in self._known if name not in kept)
+        return [self._known[name] for names in (stranded, running, over) for name in names]
 
     def nearest(self, count: int) -> list[TrackedOrder]:
         """Open orders with the nearest deadline first, at most ``count``."""
-        late = datetime.max.replace(tzinfo=self._clock.now().tzinfo)
-        running = (self._known[name] for name in self._open)
-        return heapq.nsmallest(
-            count, running, key=lambda o: (o.order.expires or late, o.service_id)
-        )
+        return [self._known[name] for _, name in heapq.nsmallest(count, self._by_deadline())]
+
+    def _by_deadline(self) -> Iterator[tuple[datetime, str]]:
+        """Open orders as what they are sorted by: plain pairs, since there may be thousands."""
+        late = datetime.max.replace(tzinfo=UTC)
+        return ((self._known[name].order.expires or late, name) for name in self._open)
+
+    def _newest(self, names: Iterable[str]) -> list[str]:
+        early = datetime.min.replace(tzinfo=UTC)
+        found = [(self._known[name].order.created or early, name) for name in names]
+        return [name for _, name in sorted(found, reverse=True)]
 
     def see(self, order: Order, source: Source, before: TrackedOrder | None) -> Sighted:
         """What ``order`` makes of ``before``, which is the newest that is known of it."""
