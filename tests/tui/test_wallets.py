@@ -12,7 +12,8 @@ import pytest
 
 from harness import Sandbox
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
-from swapdesk.tui.screens.wallet_rows import Told, wallet_pane, wallet_rows
+from swapdesk.flows.wallet.wallet_reading import Told
+from swapdesk.tui.screens.wallet_rows import wallet_pane, wallet_rows
 from swapdesk.tui.screens.wallets import WalletsScreen
 from swapdesk.tui.spans import Span, line_of, plain_text
 from swapdesk.tui.widgets.table_layout import Prose, Row, Section

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
-from swapdesk.tui.screens.wallet_rows import Told
+from swapdesk.flows.wallet.wallet_reading import Told
 from swapdesk.tui.screens.wallets import WalletsScreen
 from swapdesk.wallet.accounts import Account, Kind, Origin
 from swapdesk.wallet.holdings import Allowance

@@ -51,6 +51,11 @@ class ChainHoldings:
     reading: bool = False
     next: str = ""
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """The address of the account, and the chain."""
+        return (self.account.address, self.chain)
+
 
 @dataclass(frozen=True)
 class ChainAllowances:

@@ -35,6 +35,14 @@ class Proposed:
     allowance: Allowance
     review: Review
 
+    @property
+    def refusal(self) -> str | None:
+        """Why a word typed by the trader does not sign it, in sentences; None where it does."""
+        if not self.review.refused and self.review.phrase is None:
+            return None
+        found = self.review.findings
+        return f"{found[0].words} Rule {found[0].code}." if found else "It is not understood."
+
 
 @dataclass(frozen=True)
 class Open:
@@ -44,6 +52,7 @@ class Open:
     link: ChainLink
     allowance: Allowance
     transaction: SignedTransaction
+    refusal = None
 
 
 @dataclass(frozen=True)

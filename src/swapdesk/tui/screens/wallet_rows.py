@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from swapdesk.flows.batch.standing import way_out
 from swapdesk.flows.notation import exact_amount, short_address, usd
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings
+from swapdesk.flows.wallet.wallet_reading import Told
 from swapdesk.tui.glyphs import TROUBLE
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
@@ -28,35 +29,6 @@ COLUMNS = (
 
 PANE = 74
 READ_AGAIN = "you: r reads it again"
-
-
-@dataclass(frozen=True)
-class Told:
-    """What was read last; ``read_only``: another desk has the wallet. ``reading``: balances are
-    still to come. ``smart``: what smart accounts of these accounts hold. ``answered`` are chains
-    of accounts, each (address, chain), in the order of their first answers: a late one does not
-    move what is shown already."""
-
-    accounts: tuple[Account, ...] = ()
-    holdings: tuple[ChainHoldings, ...] = ()
-    allowances: tuple[ChainAllowances, ...] = ()
-    read_only: bool = False
-    problems: tuple[str, ...] = ()
-    reading: bool = False
-    smart: tuple[ChainHoldings, ...] = ()
-    answered: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def placed(self) -> tuple[ChainHoldings, ...]:
-        """What the accounts hold, those that answered first on top."""
-        rank = {one: place for place, one in enumerate(self.answered)}
-        return tuple(sorted(self.holdings, key=lambda one: rank.get(_of(one), len(rank))))
-
-    def with_answers(self, holdings: tuple[ChainHoldings, ...]) -> Told:
-        """The same with more of what was read."""
-        known = set(self.answered)
-        new = tuple(_of(one) for one in holdings if not one.reading and _of(one) not in known)
-        return replace(self, holdings=holdings, answered=(*self.answered, *new))
 
 
 @dataclass(frozen=True)
@@ -90,7 +62,7 @@ def wallet_rows(told: Told) -> tuple[list[TableRow], dict[str, Subject]]:
             rows.append(Blank(f"gap {address} {one.chain}"))
         name: Cell = "" if before == address else _name(one.account)
         before = address
-        rows += _on_chain(one, name, allowing.get(_of(one)), subjects)
+        rows += _on_chain(one, name, allowing.get(one.place), subjects)
     held = {one.account.address for one in told.holdings}
     for account in told.accounts:
         if account.address in held:
@@ -125,7 +97,7 @@ def wallet_rows(told: Told) -> tuple[list[TableRow], dict[str, Subject]]:
         if each.unlimited:
             cells["amount"] = Span("any amount", "status-waiting")
         rows.append(Row(key, cells))
-    failed = {_of(one) for one in told.holdings if one.problem is not None}
+    failed = {one.place for one in told.holdings if one.problem is not None}
     for asked in told.allowances:
         place = (asked.account.address, asked.chain)
         # A chain that does not answer at all has said so in its own row.
@@ -193,10 +165,6 @@ def _on_chain(
 
 def _name(account: Account) -> Span:
     return Span(account.name or short_address(account.address), bold=True)
-
-
-def _of(one: ChainHoldings) -> tuple[str, str]:
-    return (one.account.address, one.chain)
 
 
 def _doubts(asked: ChainAllowances) -> Iterator[Span]:

@@ -11,11 +11,9 @@ from textual.message import Message
 from textual.widget import Widget
 
 from swapdesk.flows.batch.smart_accounts import smart_accounts
-from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age
-from swapdesk.flows.wallet.chain_holdings import ChainHoldings
-from swapdesk.flows.wallet.revoking import Ended, NotRevoked, Open, Proposed, Revoked, Revoking
-from swapdesk.flows.wallet.sandbox_gifts import fill_wallet
+from swapdesk.flows.wallet.revoking import Ended, Open, Proposed, Revoking
+from swapdesk.flows.wallet.wallet_reading import Told, WalletReading
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
@@ -26,19 +24,18 @@ from swapdesk.tui.commands.wallets import (
     RevokeAllowance,
 )
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.wallet_rows import COLUMNS, Subject, Told, wallet_pane, wallet_rows
+from swapdesk.tui.screens.revoke_facts import revoke_question, revoke_said
+from swapdesk.tui.screens.wallet_rows import COLUMNS, Subject, wallet_pane, wallet_rows
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.text_rows import RuleRow, TextRows
-from swapdesk.tui.widgets.typed_confirm import Question, TypedConfirm
-from swapdesk.wallet.accounts import Accounts
+from swapdesk.tui.widgets.typed_confirm import TypedConfirm
 from swapdesk.wallet.errors import WalletError
 
 READING = "The chains are being read."
 NO_ACCOUNT = "This wallet has no account. The command swapdesk wallet new makes one."
 LIVE_REVOKES = "live: swapdesk wallet revoke"
-WORD = "revoke"
 
 
 class WalletsScreen(Page):
@@ -125,63 +122,22 @@ class WalletsScreen(Page):
         self.run_worker(self._ask(), group="wallets", exclusive=True, exit_on_error=False)
 
     async def _ask(self) -> None:
-        wallet, link = self.desk.wallet, self.link
+        desk, link = self.desk, self.link
+        reading = WalletReading(
+            desk.wallet,
+            link.control if link is not None else None,
+            lambda: smart_accounts(desk.journal),
+            heard=lambda told: self.post_message(self.Read(told, last=False)),
+            made=lambda count: self.post_message(self.Made(count)),
+        )
         try:
-            made = await wallet.prepare_sandbox()
-            accounts = await wallet.accounts()
-            problems = tuple(f"{one.file}: {one.reason}." for one in accounts.unusable)
-            told = self._begun(accounts, problems)
-            if self.told is None:
-                self.post_message(self.Read(told, last=False))
-            if made:
-                self.post_message(self.Made(len(made)))
-            if link is not None and link.control is not None and not wallet.live:
-                problems += (await fill_wallet(wallet, link.control)).problems
-            told = await self._balances(replace(told, problems=problems))
-            told = replace(told, smart=await self._smart(), reading=False)
-            self.post_message(self.Read(told, last=False))
-            told = replace(told, allowances=await wallet.allowances())
+            told = await reading.read(self.told)
         except WalletError as error:
             self.post_message(self.Read(None, failure_of_wallet(error).cause))
         except OSError as error:
             self.post_message(self.Read(None, f"{error}."))
         else:
             self.post_message(self.Read(told))
-
-    def _begun(self, accounts: Accounts, problems: tuple[str, ...]) -> Told:
-        """What is known before any chain was asked. What may be taken stands as it was read until
-        it is read anew, and so does the order of the chains."""
-        known = self.told or Told()
-        return Told(
-            accounts.accounts,
-            allowances=known.allowances,
-            read_only=accounts.read_only,
-            problems=problems,
-            reading=True,
-            answered=known.answered,
-        )
-
-    async def _balances(self, told: Told) -> Told:
-        """Of all chains. At the first reading each is shown as it answers; later what was read
-        before stands until all of them did."""
-        first = self.told is None or not self.told.holdings
-
-        def heard(holdings: tuple[ChainHoldings, ...]) -> None:
-            nonlocal told
-            told = told.with_answers(holdings)
-            if first:
-                self.post_message(self.Read(told, last=False))
-
-        holdings = await self.desk.wallet.holdings(heard=heard)
-        return told.with_answers(holdings)
-
-    async def _smart(self) -> tuple[ChainHoldings, ...]:
-        """What smart accounts hold. A journal that cannot be read knows of none, and says so by
-        itself."""
-        try:
-            return await self.desk.wallet.smart_holdings(smart_accounts(self.desk.journal))
-        except JournalUnavailable:
-            return ()
 
     @on(Made)
     def _made(self, event: Made) -> None:
@@ -290,12 +246,9 @@ class WalletsScreen(Page):
         self.busy = ""
         self.refresh_keys()
         proposed = event.proposed
-        if isinstance(proposed, Proposed) and (
-            proposed.review.refused or proposed.review.phrase is not None
-        ):
-            found = proposed.review.findings
-            said = f"{found[0].words} Rule {found[0].code}." if found else "It is not understood."
-            self.show_notice(f"Not signed: {said}", "error")
+        refusal = proposed.refusal
+        if refusal is not None:
+            self.show_notice(f"Not signed: {refusal}", "error")
             return
 
         def typed(yes: bool | None) -> None:
@@ -309,7 +262,7 @@ class WalletsScreen(Page):
                     exit_on_error=False,
                 )
 
-        self.app.push_screen(TypedConfirm(_question(event.subject, proposed)), typed)
+        self.app.push_screen(TypedConfirm(revoke_question(event.subject, proposed)), typed)
 
     async def _revoke(self, proposed: Proposed | Open) -> None:
         wallet = self.desk.wallet
@@ -329,14 +282,8 @@ class WalletsScreen(Page):
         self.refresh_keys()
         if event.failure:
             self.show_notice(event.failure, "error")
-        elif isinstance(event.ended, Revoked):
-            self.show_notice("Revoked: nobody may take this any more.")
-        elif isinstance(event.ended, NotRevoked):
-            self.show_notice(f"The allowance stands. {event.ended.reason}", "error")
         elif event.ended is not None:
-            self.show_notice(
-                "Sent, not confirmed yet. x sends the same transaction again.", "warning"
-            )
+            self.show_notice(*revoke_said(event.ended))
         else:
             self.show_notice("Locked.")
         if event.ended is not None:
@@ -345,16 +292,3 @@ class WalletsScreen(Page):
     def work_failed(self, group: str) -> None:
         self.busy = ""
         self.refresh_keys()
-
-
-def _question(subject: Subject, proposed: Proposed | Open) -> Question:
-    if isinstance(proposed, Open):
-        what = ["This was signed before. The same transaction is sent again, never a new one."]
-    else:
-        review = proposed.review
-        what = [f"{review.title}."]
-        what += [f"{one.field}: {one.signed}" for one in review.lines]
-        what += [f"{one.words} ({one.code})" for one in review.findings]
-        what += [f"Digest {review.digest}"]
-    name = subject.account.name or subject.account.address
-    return Question(f"End an allowance of {name} on {subject.chain}", what, WORD, "sign and send")
