@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import socket
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -159,6 +160,52 @@ def test_what_connects_needs_nothing_more_than_is_loaded_between_keys(tmp_path: 
         "assert not [name for name in set(sys.modules) - before if 'catalog_re' not in name]"
     )
     assert loaded(statement, (*SERVER, *CHAINS), tmp_path) == []
+
+
+_CONNECTING = """
+import asyncio, contextlib, pathlib, swapdesk.flows.creation.resume, {modules}
+from swapdesk.client.errors import ClientError
+from swapdesk.client.stream_events import StreamState
+from swapdesk.flows import connection
+from swapdesk.paths import Home
+from swapdesk.settings import load_settings
+
+async def connect():
+    environment = {{
+        "SWAPDESK_API_URL": "http://127.0.0.1:{port}/v2",
+        "SWAPDESK_API_KEY": "key", "SWAPDESK_API_SECRET": "secret",
+    }}
+    settings = load_settings(environment, Home.at(pathlib.Path({home!r})))
+    before = set(sys.modules)
+    desk = swapdesk.flows.desk.Desk.open(settings)
+    await desk.connect(connection.live_connection(settings))
+    with contextlib.suppress(ClientError):
+        await desk.link.api.health()
+    while desk.link.tracker.stream_state is StreamState.RESUMING:
+        await asyncio.sleep(0)
+    json.dump(sorted(set(sys.modules) - before), sys.stdout)
+    await desk.close()
+
+asyncio.run(connect())
+"""
+
+
+def test_the_first_request_and_the_stream_import_next_to_nothing(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+    modules = ", ".join((*loading.DESK, *loading.LINK))
+    program = _CONNECTING.format(modules=modules, port=port, home=str(tmp_path))
+    ended = subprocess.run(
+        [sys.executable, "-c", f"import json, sys\n{program}"],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    libraries = {name.split(".")[0] for name in json.loads(ended.stdout)}
+    assert not libraries & {"anyio", "websockets", "httpcore", "Crypto", "swapdesk"}, ended.stdout
 
 
 def test_the_desks_half_of_the_wallet_loads_no_chain_library(tmp_path: Path) -> None:

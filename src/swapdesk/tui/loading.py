@@ -7,6 +7,7 @@ So nothing is imported while keys come, and never more than one module before th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 from collections.abc import Iterable
 
@@ -18,6 +19,7 @@ DESK = (
     "swapdesk.wire.tokens",
     "swapdesk.wire.orders",
     "swapdesk.flows.journal.journal",
+    "Crypto.Hash.keccak",
     "swapdesk.flows.payees.address_book",
     "swapdesk.flows.desk",
     "swapdesk.flows.quotes.intent_line",
@@ -29,6 +31,8 @@ first page then reads its line with; each after what it needs itself."""
 LINK = (
     "httpcore",
     "httpx",
+    "anyio._backends._asyncio",
+    "websockets.asyncio.client",
     "swapdesk.flows.connection",
     "swapdesk.wire.operations",
     "swapdesk.client.api",
@@ -39,7 +43,8 @@ LINK = (
     "swapdesk.flows.tracking.latest",
     "swapdesk.tui.screens.orders",
 )
-"""What a desk is connected with, and the page of its orders."""
+"""What a desk is connected with, with what its libraries would import at the first request and the
+first frame of the stream, and the page of its orders."""
 
 REST_SECONDS = 0.15
 """Without a key for as long the next module may be loaded: a word is typed faster than that."""
@@ -76,7 +81,11 @@ class KeyRest:
 
 
 async def load(modules: Iterable[str], rest: KeyRest) -> None:
-    """Import ``modules`` in a thread, each in a pause between keys. Raises ImportError."""
+    """Import ``modules`` in a thread, each in a pause between keys. Raises ImportError.
+
+    One that is not there is left to whoever needs it: libraries rename what is inside of them.
+    """
     for name in modules:
         await rest.wait()
-        await asyncio.to_thread(importlib.import_module, name)
+        with contextlib.suppress(ModuleNotFoundError):
+            await asyncio.to_thread(importlib.import_module, name)
