@@ -1,44 +1,36 @@
 """The DEX half of the order desk: permissions, signature chains, creates, confirmations.
 
-Everything a venue says no to is refused before the quote is consumed. A transaction counts for
-an order only if the chain knows it and it is the order's to the last byte (``sightings``; wire
-decisions 2.7, 2.13).
+Everything a venue says no to is refused before the quote is consumed. Which transaction counts
+for an order is decided in ``confirmations``.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.catalog import Catalog
+from swapdesk.service.dex.chain_answers import asked
+from swapdesk.service.dex.confirmations import Confirmations
 from swapdesk.service.dex.deals import (
-    BY_VENUE,
-    CONFIRMED,
-    CONFIRMED_HASH,
-    SOUGHT,
-    SOURCE_CHAIN,
     Detail,
     deal_of_quote,
     detail_of,
     execution_of,
 )
-from swapdesk.service.dex.sightings import Foreign, Sightings
-from swapdesk.service.errors import ServiceError, invalid
+from swapdesk.service.dex.sightings import Sightings
+from swapdesk.service.errors import invalid
 from swapdesk.service.orders.quote_use import unusable, usable
 from swapdesk.service.orders.recipients import is_address
-from swapdesk.service.orders.window import visible
 from swapdesk.service.store.protocol import Store
 from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import Transient
 from swapdesk.service.venues.onchain.adapter import (
     CHAIN_ERRORS,
     Deal,
-    DexRefused,
     DexVenue,
     Progress,
 )
@@ -51,16 +43,8 @@ from swapdesk.wire.dex import (
     ConfirmTransactionRequest,
     SignatureRequirement,
 )
-from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.exchanges import ExchangeRequest
-from swapdesk.wire.orders import OrderStatus
 from swapdesk.wire.tokens import Token
-
-T = TypeVar("T")
-
-log = logging.getLogger(__name__)
-
-_TRIES = 5
 
 
 class DexDesk:
@@ -77,15 +61,15 @@ class DexDesk:
         self._store = store
         self._catalog = catalog
         self._venues = venues
-        self._sightings = sightings
         self._clock = clock
+        self._confirmations = Confirmations(store, catalog, sightings, clock)
 
     async def approve(self, caller: Caller, request: ApproveRequest) -> ApproveAnswer:
         """What the owner still has to send or to sign; nothing once the venue may take the
         tokens. Raises ServiceError: INVALID_SWAP, VALIDATION_ERROR, SERVICE_UNAVAILABLE."""
         deal, venue = await self._deal(caller, request.quote_id)
         owner = _owner(request.address_from, deal)
-        missing = await _asked(
+        missing = await asked(
             venue.permission(deal, owner, by_permit=request.use_permit is not False)
         )
         approvals = [
@@ -102,7 +86,7 @@ class DexDesk:
     async def allowance(self, caller: Caller, request: ApproveRequest) -> bool:
         """Whether the venue may take the tokens already. Raises as ``approve``."""
         deal, venue = await self._deal(caller, request.quote_id)
-        return await _asked(venue.allowed(deal, _owner(request.address_from, deal)))
+        return await asked(venue.allowed(deal, _owner(request.address_from, deal)))
 
     async def next_signatures(
         self, caller: Caller, request: ChainSignaturesRequest
@@ -113,7 +97,7 @@ class DexDesk:
         if request.signature_key != given.key:
             raise invalid("signatureKey", "is not the key of the signature", request.signature_key)
         owner = _owner(request.address_from, deal)
-        return await _asked(venue.next_signature(deal, owner, given, request.signature_step))
+        return await asked(venue.next_signature(deal, owner, given, request.signature_step))
 
     async def _deal(self, caller: Caller, quote_id: str) -> tuple[Deal, DexVenue]:
         quote = usable(
@@ -135,7 +119,7 @@ class DexDesk:
         if request.address_from is None:
             raise invalid("addressFrom", "is required for a DEX route")
         owner = _owner(request.address_from, deal)
-        prepared = await _asked(
+        prepared = await asked(
             venue.prepare(
                 deal,
                 owner,
@@ -147,63 +131,8 @@ class DexDesk:
         return detail_of(deal, owner, prepared)
 
     async def confirm(self, caller: Caller, request: ConfirmTransactionRequest) -> bool:
-        """Take note that the order's transaction was sent, or that its venue may settle it.
-
-        False: the chain does not know the transaction (yet). Raises NOT_FOUND, BAD_REQUEST
-        without a hash, ALREADY_SUBMITTED for another hash, VALIDATION_ERROR for a transaction
-        that is not the order's, INVALID_SWAP for an order that has ended.
-        """
-        for _ in range(_TRIES):
-            order = await self._found(caller, request.id)
-            if order.detail.get(BY_VENUE) is True:
-                noted = _confirmed_without_hash(order, request)
-            else:
-                noted = await self._confirmed_by_hash(order, request)
-            if isinstance(noted, bool):
-                return noted
-            now = self._clock.now()
-            changed = replace(order, detail=order.detail | noted, modified=now, due_at=now)
-            if await self._store.advance_order(changed, expected_version=order.version):
-                return True
-        raise ServiceError(
-            ErrorCode.SERVICE_UNAVAILABLE, "The order changes at this moment. Try again."
-        )
-
-    async def _found(self, caller: Caller, service_id: str) -> StoredOrder:
-        order = await self._store.get_order(caller.partner.partner_id, service_id)
-        if order is None or not visible(order.created, self._clock.now()):
-            raise ServiceError(ErrorCode.NOT_FOUND, "There is no such order.")
-        if order.route != "dex":
-            raise invalid("id", "is no DEX order: its deposit is seen without this", service_id)
-        return order
-
-    async def _confirmed_by_hash(
-        self, order: StoredOrder, request: ConfirmTransactionRequest
-    ) -> Detail | bool:
-        """What to note; True when it is noted already, False when the chain knows nothing."""
-        if request.tx_hash is None:
-            raise ServiceError(
-                ErrorCode.BAD_REQUEST, "txHash is required: this order is settled on a chain."
-            )
-        chain = str(order.detail[SOURCE_CHAIN])
-        sightings = self._sightings[chain]
-        sent = sightings.spelled(request.tx_hash)
-        if sent is None:
-            raise invalid("txHash", "is no transaction hash of this chain", request.tx_hash)
-        known = order.detail.get(CONFIRMED_HASH)
-        if known is not None:
-            return _same(known == sent)
-        _require_open(order)
-        try:
-            if not await _asked(sightings.knows(order, sent)):
-                return False
-        except Foreign:
-            reason = "is not the transaction of this order"
-            raise invalid("txHash", reason, request.tx_hash) from None
-        other = await self._store.order_of_transaction(chain, sent)
-        if other is not None and other != order.service_id:
-            raise invalid("txHash", "was confirmed for another order", request.tx_hash)
-        return {CONFIRMED: True, CONFIRMED_HASH: sent}
+        """As :meth:`Confirmations.confirm`."""
+        return await self._confirmations.confirm(caller, request)
 
     async def progress(self, order: StoredOrder) -> Progress:
         """Where an order stands now. Raises Transient when its chain does not answer."""
@@ -211,73 +140,13 @@ class DexDesk:
         if venue is None:
             raise Transient(f"venue {order.legs[0]} is not configured")
         try:
-            noted = await self._sought(order)
+            noted = await self._confirmations.sought(order)
             order = replace(order, detail={**order.detail, **noted})
             execution = execution_of(order, self._catalog, self._clock.now())
             progress = await venue.progress(execution)
         except CHAIN_ERRORS as error:
             raise Transient(str(error)) from error
         return replace(progress, notes={**noted, **progress.notes})
-
-    async def _sought(self, order: StoredOrder) -> dict[str, str]:
-        """What is to be noted of a transaction that nobody told of: executed is executed.
-
-        It is looked for when the call cannot be executed any more, and once more before the
-        order expires."""
-        if CONFIRMED_HASH in order.detail or order.detail.get(BY_VENUE) is True:
-            return {}
-        execution = execution_of(order, self._catalog, self._clock.now())
-        if order.status != OrderStatus.WAITING or execution.now < execution.deadline:
-            return {}
-        moment = "expiry" if execution.now >= order.expires else "deadline"
-        if order.detail.get(SOUGHT) == moment:
-            return {}
-        chain = str(order.detail[SOURCE_CHAIN])
-        sightings, deal = self._sightings[chain], execution.deal
-        for sent in await sightings.sought(order, deal.token_in, deal.token_out):
-            if await self._belongs(order, chain, sent):
-                return {CONFIRMED_HASH: sent}
-        return {SOUGHT: moment}
-
-    async def _belongs(self, order: StoredOrder, chain: str, sent: str) -> bool:
-        try:
-            known = await self._sightings[chain].knows(order, sent)
-        except Foreign:
-            return False
-        return known and await self._store.order_of_transaction(chain, sent) in (
-            None,
-            order.service_id,
-        )
-
-
-def _confirmed_without_hash(
-    order: StoredOrder, request: ConfirmTransactionRequest
-) -> Detail | bool:
-    if request.tx_hash is not None:
-        raise invalid("txHash", "belongs to no order that its venue settles", request.tx_hash)
-    if order.detail.get(CONFIRMED) is True:
-        return True
-    if order.status != OrderStatus.WAITING:
-        raise _ended()
-    return {CONFIRMED: True}
-
-
-def _same(is_known: bool) -> bool:
-    if not is_known:
-        raise ServiceError(
-            ErrorCode.ALREADY_SUBMITTED, "This order was confirmed with another transaction."
-        )
-    return True
-
-
-def _require_open(order: StoredOrder) -> None:
-    """One that expired unconfirmed may still have been paid in time: it gets its hash."""
-    if order.status not in (OrderStatus.WAITING, OrderStatus.EXPIRED):
-        raise _ended()
-
-
-def _ended() -> ServiceError:
-    return ServiceError(ErrorCode.INVALID_SWAP, "This order can no longer be confirmed.")
 
 
 def _owner(address: str, deal: Deal) -> str:
@@ -290,19 +159,3 @@ def _owner(address: str, deal: Deal) -> str:
 def _spelled(address: str, token: Token) -> str:
     """An address of the token's chain in its one spelling."""
     return checksummed(address) if token.chain_data.kind == "evm" else address
-
-
-async def _asked(answer: Awaitable[T]) -> T:
-    """The answer of a venue or a chain, or the refusal of a request."""
-    try:
-        return await answer
-    except DexRefused as refused:
-        if refused.field is not None:
-            raise invalid(refused.field, refused.reason) from refused
-        reason = refused.reason[0].upper() + refused.reason[1:]
-        raise ServiceError(ErrorCode.INVALID_SWAP, f"{reason}.") from refused
-    except CHAIN_ERRORS as error:
-        log.warning("a chain does not answer: %s", error)
-        raise ServiceError(
-            ErrorCode.SERVICE_UNAVAILABLE, "The chain does not answer at present. Try again."
-        ) from error
