@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from datetime import timedelta
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError
@@ -19,10 +18,6 @@ from swapdesk.flows.creation.create_body import dex_body
 from swapdesk.flows.creation.create_outcome import Created, NotCreated, Unknown
 from swapdesk.flows.creation.dex_transaction import (
     NotThisSwap,
-    deadline_of,
-    settled_by_venue,
-    told_by,
-    transaction_of,
 )
 from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow
 from swapdesk.flows.dex.dex_confirmation import DexConfirmation
@@ -31,8 +26,8 @@ from swapdesk.flows.dex.dex_outcome import DexOutcome, Stopped, SwapEnded, SwapO
 from swapdesk.flows.dex.dex_permission import ApprovalFailed, ChainBroken, DexPermission
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.dex_promise import promise_of
-from swapdesk.flows.dex.dex_words import ended, goes_on, reverted
-from swapdesk.flows.dex.solana_half import half_of
+from swapdesk.flows.dex.dex_words import ended, goes_on
+from swapdesk.flows.dex.swap_transaction import SwapTransaction
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.intent_log import TwinPending
 from swapdesk.flows.journal.journal import Journal
@@ -47,7 +42,6 @@ from swapdesk.flows.signing.dex_payment import (
     StillOpen,
 )
 from swapdesk.flows.signing.dex_watch import Watch
-from swapdesk.flows.wallet.one_nonce import telling
 from swapdesk.flows.wording import (
     ALREADY_ASKED,
     NO_JOURNAL,
@@ -56,15 +50,10 @@ from swapdesk.flows.wording import (
     QUOTE_ENDED,
 )
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.errors import Refused, WalletError
+from swapdesk.wallet.errors import WalletError
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 from swapdesk.wire.dex import GivenSignature
-from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import Order
-
-TOO_LATE = timedelta(seconds=5)
-"""A transaction that was never sent and ends this soon would be executed in vain."""
 
 
 class DexSwapFlow:
@@ -153,6 +142,9 @@ class _Work:
             flow._watch,
         )
         self._ending = DexEnding(intent, flow._journal)
+        self._transaction = SwapTransaction(
+            flow._journal, flow._clock, self._promise, self._payment, self._ending
+        )
         self._confirmation = DexConfirmation(
             flow._api, flow._journal, flow._clock, intent, self._ending, flow._pace
         )
@@ -168,7 +160,7 @@ class _Work:
         try:
             order = await self._ordered()
             self._ending.order_id = order.service_id
-            hash_ = await self._paid(order)
+            hash_ = await self._transaction.executed(order)
             return await self._confirmation.told(order, hash_)
         except (
             Stopped,
@@ -182,8 +174,6 @@ class _Work:
             ClientError,
         ) as stop:
             return self._ending.of(stop)
-
-    # The order
 
     async def _ordered(self) -> Order:
         """The order of this swap, created now or before."""
@@ -246,67 +236,3 @@ class _Work:
             raise Stopped(SwapEnded(words, outcome.code, error=outcome.error))
         words = goes_on(OUTCOME_UNKNOWN.cause, self._ending.money(), outcome.failure.next)
         raise Stopped(SwapOpen(words, "OUTCOME_UNKNOWN", self._intent.id))
-
-    # The payment
-
-    async def _paid(self, order: Order) -> str | None:
-        """The hash of the order's transaction, executed; None where the venue settles."""
-        hash_ = await self._kept(order)
-        if hash_ is None:
-            told = told_by(order)
-            if settled_by_venue(told):
-                return None
-            self._payment.order_until(deadline_of(told))
-            digest = hashlib.sha256(encode_json(told)).hexdigest()
-            read = half_of if self._promise.chain_id is None else transaction_of
-            hash_ = await self._payment.send_new("swap", digest, read(told, self._promise))
-        try:
-            found = await self._payment.settle(hash_, "swap")
-        except Refused as refused:
-            # The bytes are written down and are what may be sent once more.
-            words = goes_on(f"{refused.words}.", self._ending.whereabouts())
-            raise Stopped(self._ending.open("NOT_SENT", words, hash_=hash_)) from None
-        hash_ = found.hash
-        if found.state is TransactionState.SUCCEEDED:
-            return hash_
-        if found.state is TransactionState.FAILED:
-            raise Stopped(SwapEnded(reverted(hash_), "REVERTED", self._ending.order_id, hash_))
-        said = f"The transaction {hash_} of the order was {found.state.value} and moves nothing."
-        raise Stopped(
-            SwapEnded(
-                self._ending.words(said), found.state.value.upper(), self._ending.order_id, hash_
-            )
-        )
-
-    async def _kept(self, order: Order) -> str | None:
-        """The transaction that stands in the wallet's records, whatever the service says by now;
-        None where there is none. One that nobody has seen and that would come too late is given
-        up."""
-        before = await self._payment.of(Purpose.SWAP)
-        kept = [one for one in before if one.state is not TransactionState.ABANDONED]
-        pays = telling(kept)
-        if pays is None:
-            return None
-        if pays.state is TransactionState.SIGNED and self._too_late(order):
-            await self._payment.give_up_unsent(pays)
-            raise Stopped(
-                self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
-            )
-        self._note(pays)
-        return pays.hash
-
-    def _too_late(self, order: Order) -> bool:
-        try:
-            ends = deadline_of(told_by(order))
-        except NotThisSwap:
-            return False
-        return ends - self._clock.now() <= TOO_LATE
-
-    def _note(self, signed: SignedTransaction) -> None:
-        """Bring the journal to what the wallet's records say."""
-        swaps, intent_id = self._journal.swaps, self._intent.id
-        step = swaps.last(intent_id, "swap")
-        if step is None:
-            swaps.sent(intent_id, swaps.begin(intent_id, "swap", ""), hash=signed.hash)
-        elif step.state is StepState.PREPARED:
-            swaps.sent(intent_id, step.seq, hash=signed.hash)

@@ -1,0 +1,112 @@
+"""The transaction of a swap's order: the one that stands in the wallet's records, or signed once,
+sent and followed until it was executed."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+
+from swapdesk.clock import Clock
+from swapdesk.flows.creation.dex_transaction import (
+    NotThisSwap,
+    deadline_of,
+    settled_by_venue,
+    told_by,
+    transaction_of,
+)
+from swapdesk.flows.dex.dex_ending import DexEnding
+from swapdesk.flows.dex.dex_outcome import Stopped, SwapEnded
+from swapdesk.flows.dex.dex_words import goes_on, reverted
+from swapdesk.flows.dex.solana_half import half_of
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.signing.dex_payment import DexPayment
+from swapdesk.flows.wallet.one_nonce import telling
+from swapdesk.wallet.errors import Refused
+from swapdesk.wallet.promise import Promise, Purpose
+from swapdesk.wallet.transactions import SignedTransaction, TransactionState
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.orders import Order
+
+TOO_LATE = timedelta(seconds=5)
+"""A transaction that was never sent and ends this soon would be executed in vain."""
+
+
+class SwapTransaction:
+    """Of one swap. ``payment`` signs and sends, ``ending`` says what an end comes to."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        promise: Promise,
+        payment: DexPayment,
+        ending: DexEnding,
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._promise = promise
+        self._payment = payment
+        self._ending = ending
+
+    async def executed(self, order: Order) -> str | None:
+        """The hash of the order's transaction, executed; None where the venue settles."""
+        hash_ = await self._kept(order)
+        if hash_ is None:
+            told = told_by(order)
+            if settled_by_venue(told):
+                return None
+            self._payment.order_until(deadline_of(told))
+            digest = hashlib.sha256(encode_json(told)).hexdigest()
+            read = half_of if self._promise.chain_id is None else transaction_of
+            hash_ = await self._payment.send_new("swap", digest, read(told, self._promise))
+        try:
+            found = await self._payment.settle(hash_, "swap")
+        except Refused as refused:
+            # The bytes are written down and are what may be sent once more.
+            words = goes_on(f"{refused.words}.", self._ending.whereabouts())
+            raise Stopped(self._ending.open("NOT_SENT", words, hash_=hash_)) from None
+        hash_ = found.hash
+        if found.state is TransactionState.SUCCEEDED:
+            return hash_
+        if found.state is TransactionState.FAILED:
+            raise Stopped(SwapEnded(reverted(hash_), "REVERTED", self._ending.order_id, hash_))
+        said = f"The transaction {hash_} of the order was {found.state.value} and moves nothing."
+        raise Stopped(
+            SwapEnded(
+                self._ending.words(said), found.state.value.upper(), self._ending.order_id, hash_
+            )
+        )
+
+    async def _kept(self, order: Order) -> str | None:
+        """The transaction that stands in the wallet's records, whatever the service says by now;
+        None where there is none. One that nobody has seen and that would come too late is given
+        up."""
+        before = await self._payment.of(Purpose.SWAP)
+        kept = [one for one in before if one.state is not TransactionState.ABANDONED]
+        pays = telling(kept)
+        if pays is None:
+            return None
+        if pays.state is TransactionState.SIGNED and self._too_late(order):
+            await self._payment.give_up_unsent(pays)
+            raise Stopped(
+                self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
+            )
+        self._note(pays)
+        return pays.hash
+
+    def _too_late(self, order: Order) -> bool:
+        try:
+            ends = deadline_of(told_by(order))
+        except NotThisSwap:
+            return False
+        return ends - self._clock.now() <= TOO_LATE
+
+    def _note(self, signed: SignedTransaction) -> None:
+        """Bring the journal to what the wallet's records say."""
+        swaps, intent_id = self._journal.swaps, self._promise.intent_id
+        step = swaps.last(intent_id, "swap")
+        if step is None:
+            swaps.sent(intent_id, swaps.begin(intent_id, "swap", ""), hash=signed.hash)
+        elif step.state is StepState.PREPARED:
+            swaps.sent(intent_id, step.seq, hash=signed.hash)
