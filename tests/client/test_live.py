@@ -14,6 +14,7 @@ import pytest
 
 from client.order_desk import OrderDesk
 from client.rude_server import answer
+from swapdesk.client import stream_socket
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials, CredentialsError
 from swapdesk.client.live import OrderStream
@@ -25,9 +26,11 @@ from swapdesk.client.stream_events import (
     StateChanged,
     StreamEvent,
     StreamState,
+    StreamTimes,
 )
-from swapdesk.client.stream_socket import checked_stream_url, stream_url
+from swapdesk.client.stream_socket import OrderSocket, checked_stream_url, stream_url
 from swapdesk.clock import ManualClock
+from swapdesk.wire.orders import Order
 
 CREDENTIALS = Credentials.of_key("planted-key-1234", "planted-secret-5678")
 
@@ -383,6 +386,43 @@ async def test_duplicates_and_late_updates_all_arrive_in_their_order() -> None:
             await desk.update(service_id, status)
         await watcher.until(lambda: len(watcher.seen(Source.STREAM)) == len(told))
         assert watcher.seen(Source.STREAM) == told
+
+
+async def test_however_many_messages_wait_others_have_their_turn_between_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stream_socket, "TURN_SECONDS", 0.0)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def all_at_once(socket) -> None:
+        for number in range(40):
+            await socket.send(
+                json.dumps({"type": "order_update", "data": {"serviceId": "a", "status": number}})
+            )
+
+    async with OrderDesk() as desk:
+        desk.on_subscribe = all_at_once
+        clock = ManualClock()
+        socket = await OrderSocket.open(
+            desk.stream_url, CREDENTIALS, clock, StreamTimes(), lambda: None
+        )
+        beside = asyncio.create_task(others())
+        await socket.subscribe()
+        seen: list[int] = []
+        async for frame in socket.frames():
+            if isinstance(frame, Order):
+                seen.append(turns)
+            if len(seen) == 40:
+                break
+        beside.cancel()
+        await socket.close()
+    assert all(later > earlier for earlier, later in pairwise(seen))
 
 
 async def test_watched_orders_beyond_the_list_are_read_one_by_one() -> None:

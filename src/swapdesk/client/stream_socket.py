@@ -27,6 +27,8 @@ MAX_MESSAGE = 256 * 1024
 WAITING_MESSAGES = 64
 """Received and not read yet, before the peer has to wait: with fewer, a stream of many orders
 stops and starts the reading of the socket all the time."""
+TURN_SECONDS = 0.01
+"""For as long messages are read one after the other before the rest of the program has its turn."""
 # A logger of its own: the library's DEBUG lines hold the Authorization header.
 _socket_log = logging.getLogger("swapdesk.client.stream_socket.frames")
 _socket_log.setLevel(logging.WARNING)
@@ -130,9 +132,11 @@ class OrderSocket:
 
     async def frames(self) -> AsyncIterator[ServerFrame | Order | None]:
         """Every message, of an update the order; None for one that cannot be used. Ends with
-        :class:`SocketLost`."""
+        :class:`SocketLost`. However many wait, others have their turn in between."""
         from websockets.exceptions import ConnectionClosed
 
+        loop = asyncio.get_running_loop()
+        turn_ends = loop.time() + TURN_SECONDS
         try:
             while True:
                 message = await self._connection.recv()
@@ -144,6 +148,10 @@ class OrderSocket:
                     if frame.code == StreamError.AUTH_FAILED:
                         raise SocketLost("the stream refused the credentials", fatal=True)
                 yield frame
+                if loop.time() >= turn_ends:
+                    # A message that is there already is received without a break.
+                    await asyncio.sleep(0)
+                    turn_ends = loop.time() + TURN_SECONDS
         except ConnectionClosed as closed:
             raise _loss(closed) from None
 
