@@ -6,6 +6,7 @@ money line, keys. A subclass gives the body, its verbs and what each verb does.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -192,12 +193,15 @@ class DeskScreen(VerbScreen, bare=True):
         bind_keys(self, self._keymap)
         self.refresh_keys()
 
-    def on_resize(self) -> None:
+    async def on_resize(self) -> None:
         size = self.app.size
         self.set_class(is_too_small(size.width, size.height), "-too-small")
         self._lay_notice()
         # Everything stands elsewhere now: a key on its way was meant for the size before.
         self.guard.changed(self.guard.step)
+        # A screen that comes into view is painted twice by the toolkit, once for its size: others
+        # have their turn between the two.
+        await asyncio.sleep(0)
 
     def _help_key(self) -> str:
         """The first of its keys that is not typed into the field that has the focus."""
