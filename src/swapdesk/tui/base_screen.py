@@ -11,8 +11,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.events import Resize
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -193,14 +195,17 @@ class DeskScreen(VerbScreen, bare=True):
         bind_keys(self, self._keymap)
         self.refresh_keys()
 
-    async def on_resize(self) -> None:
+    def on_resize(self) -> None:
         size = self.app.size
         self.set_class(is_too_small(size.width, size.height), "-too-small")
         self._lay_notice()
         # Everything stands elsewhere now: a key on its way was meant for the size before.
         self.guard.changed(self.guard.step)
-        # A screen that comes into view is painted twice by the toolkit, once for its size: others
-        # have their turn between the two.
+
+    @on(Resize)
+    async def _take_turns(self) -> None:
+        """A screen that comes into view is painted twice by the toolkit, the second time for its
+        size: others have their turn between the two."""
         await asyncio.sleep(0)
 
     def _help_key(self) -> str:
