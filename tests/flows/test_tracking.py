@@ -181,9 +181,10 @@ async def test_an_order_older_than_the_service_remembers_stays(followed: Followe
 async def test_orders_of_other_programs_of_the_partner_are_seen_too(followed: Followed) -> None:
     before = len(followed.tracker.orders())
     intent = await followed.trade.quoted("200")
-    order = await followed.trade.api.create_exchange(
+    receipt = await followed.trade.api.create_exchange(
         ExchangeRequest(quote_id=intent.quote_id, address_to=intent.recipient)
     )
+    order = receipt.made
     await followed.until(lambda: followed.tracker.get(order.service_id) is not None)
     assert len(followed.tracker.orders()) == before + 1
     tracked = followed.tracker.get(order.service_id)
@@ -200,9 +201,10 @@ async def test_an_order_seen_before_its_create_is_committed_is_shown_after_it(
     intent = await trade.quoted("300")
     # Time passes in big steps until the stream tells; an order made long before is another one.
     sent_at = trade.clock.now()
-    order = await trade.api.create_exchange(
+    receipt = await trade.api.create_exchange(
         ExchangeRequest(quote_id=intent.quote_id, address_to=intent.recipient)
     )
+    order = receipt.made
     await followed.until(lambda: followed.tracker.get(order.service_id) is not None)
     trade.journal.intents.add(intent, "create", "digest")
     trade.journal.intents.mark_sent(intent.id, sent_at)
@@ -282,8 +284,15 @@ async def test_what_ended_with_its_money_stuck_stands_first(followed: Followed) 
 async def test_a_past_order_is_recalled_when_it_is_asked_for(followed: Followed) -> None:
     """Whoever only asks for one thing does not read every order there ever was."""
     followed.venue(LegStatus.FINISHED)
-    await followed.until(lambda: followed.order.ended)
-    trade, past = followed.trade, followed.order
+    trade, past_id = followed.trade, followed.order_id
+
+    def kept() -> bool:
+        entry = trade.journal.orders.get(past_id)
+        return entry is not None and entry.ended and entry.order == followed.order.order
+
+    # What is known is committed after it is told.
+    await followed.until(kept)
+    past = followed.order
     open_too = past.order.model_copy(
         update={"service_id": "o" * 22, "display_status": "EXCHANGE_IN_PROGRESS", "status": 2}
     )
