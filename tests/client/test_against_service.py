@@ -90,7 +90,9 @@ async def create(api: PartnerApi) -> Order:
     quotes = await api.get_quotes(swap())
     quote_id = quotes.quotes[0].quote_id
     assert quote_id is not None
-    return await api.create_exchange(ExchangeRequest(quote_id=quote_id, address_to=BTC_ADDRESS))
+    receipt = await api.create_exchange(ExchangeRequest(quote_id=quote_id, address_to=BTC_ADDRESS))
+    assert receipt.request_id
+    return receipt.made
 
 
 async def test_every_operation_is_understood_both_ways(parts: ServiceParts) -> None:
@@ -118,7 +120,8 @@ async def test_every_operation_is_understood_both_ways(parts: ServiceParts) -> N
         sent = await api.create_private_send(
             PrivateSendRequest(quote_id=sends.quotes[0].quote_id, address_to=ETH_ADDRESS)
         )
-        assert sent.anonymous
+        assert sent.made.anonymous
+        assert sent.request_id
         listed = await api.list_orders(OrderQuery(page_size=1))
         assert (len(listed.orders), listed.total, listed.total_pages) == (1, 2, 2)
         limits = await api.get_rate_limits()

@@ -79,7 +79,9 @@ GROUP = MultiExchangeRequest(
 
 async def test_a_group_from_the_create_to_its_confirmation(parts: ServiceParts) -> None:
     async with client(httpx.ASGITransport(app=build_service(parts))) as api:
-        made = await api.create_multi_exchange(GROUP)
+        receipt = await api.create_multi_exchange(GROUP)
+        assert receipt.request_id
+        made = receipt.made
         first, second, wrong = made.orders
         assert first.order is not None
         assert second.order is not None

@@ -338,7 +338,7 @@ async def test_429_is_repeated_after_the_time_told(write: bool) -> None:
         RudeServer(limited, answer(200, ORDER)) as server,
         open_api(server, clock) as api,
     ):
-        order = await (api.create_exchange(CREATE) if write else api.get_order("abc"))
+        order = (await api.create_exchange(CREATE)).made if write else await api.get_order("abc")
         assert order.service_id == "abc"
         assert len(server.requests) == 2
     assert len(clock.slept) == 1

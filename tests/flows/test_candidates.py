@@ -52,10 +52,10 @@ async def unknown(trade: Trade, intent: Intent | None = None) -> Intent:
 async def twin_of(trade: Trade, intent: Intent) -> str:
     """Another program of the partner creates the same payment."""
     other = await trade.quoted()
-    made = await trade.api.create_exchange(
+    receipt = await trade.api.create_exchange(
         ExchangeRequest(quote_id=other.quote_id, address_to=intent.recipient)
     )
-    return made.service_id
+    return receipt.made.service_id
 
 
 async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(

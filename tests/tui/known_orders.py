@@ -52,7 +52,9 @@ def write(path: Path, known: Known) -> None:
     if known.intent is not None:
         journal.intents.add(known.intent, "create", "0" * 64)
         journal.intents.mark_sent(known.intent.id, clock.now())
-        journal.intents.mark_created(known.intent.id, first, source="create", verdict=UNREPEATED)
+        journal.intents.mark_created(
+            known.intent.id, first, source="create", verdict=UNREPEATED, request_id="6f1d-22c9"
+        )
         journal.orders.settle(first.service_id, known.verdict)
     else:
         journal.orders.record([(first, known.source, ended_now(first))])

@@ -16,6 +16,7 @@ from typing import Any
 
 from swapdesk.client.api_connection import ApiConnection
 from swapdesk.client.order_page import OrderPage, OrderRows, read_order_page
+from swapdesk.client.receipt import Receipt
 from swapdesk.client.transport import refuse_answer
 from swapdesk.wire.account import RateLimits
 from swapdesk.wire.chains import ChainList, ChainQuery
@@ -93,26 +94,26 @@ class PartnerApi(ApiConnection):
 
     async def create_exchange(
         self, request: ExchangeRequest, *, until: datetime | None = None
-    ) -> Order:
+    ) -> Receipt[Order]:
         """Create an order. After :class:`OutcomeUnknown` look for it, never send it again.
 
         A refusal that says when to come back is repeated once, but never from ``until`` on,
         by the clock: the quote is over then.
         """
-        return await self._call("create_exchange", Order, body=request, until=until)
+        return await self._create("create_exchange", Order, request, until)
 
     async def create_private_send(
         self, request: PrivateSendRequest, *, until: datetime | None = None
-    ) -> Order:
+    ) -> Receipt[Order]:
         """Create a private send, with the rules of :meth:`create_exchange`."""
-        return await self._call("create_private_send", Order, body=request, until=until)
+        return await self._create("create_private_send", Order, request, until)
 
     async def create_multi_exchange(
         self, request: MultiExchangeRequest, *, until: datetime | None = None
-    ) -> MultiExchange:
+    ) -> Receipt[MultiExchange]:
         """Create a group of orders, with the rules of :meth:`create_exchange`: after
         :class:`OutcomeUnknown` look for its orders in the list, never send it again."""
-        return await self._call("create_multi_exchange", MultiExchange, body=request, until=until)
+        return await self._create("create_multi_exchange", MultiExchange, request, until)
 
     async def get_multi_exchange(self, multi_id: str) -> MultiExchangeStatus:
         return await self._call(

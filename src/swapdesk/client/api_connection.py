@@ -20,6 +20,7 @@ from swapdesk.client.called_operation import find_operation
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import RequestRefused
 from swapdesk.client.exchange_log import ExchangeLog
+from swapdesk.client.receipt import Receipt
 from swapdesk.client.retry import RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.client.transport import ApiTransport, RawAnswer, refuse_answer
@@ -142,6 +143,28 @@ class ApiConnection:
         read: Callable[[object], T] | None = None,
         until: datetime | None = None,
     ) -> T:
+        receipt = await self._asked(
+            name, kind, path=path, query=query, body=body, wrapped=wrapped, read=read, until=until
+        )
+        return receipt.made
+
+    async def _create(
+        self, name: str, kind: type[T], body: BaseModel, until: datetime | None
+    ) -> Receipt[T]:
+        return await self._asked(name, kind, body=body, until=until)
+
+    async def _asked(
+        self,
+        name: str,
+        kind: type[T],
+        *,
+        path: Mapping[str, str] | None = None,
+        query: BaseModel | None = None,
+        body: BaseModel | None = None,
+        wrapped: str | None = None,
+        read: Callable[[object], T] | None = None,
+        until: datetime | None = None,
+    ) -> Receipt[T]:
         operation = BY_NAME[name]
         answer = await self._transport.send(
             operation,
@@ -161,7 +184,7 @@ class ApiConnection:
             raise refuse_answer(answer, "not_json", str(error)) from None
         if isinstance(result, Order):
             self._keep(result.service_id, answer.body)
-        return result
+        return Receipt(result, answer.request_id)
 
     def _keep(self, service_id: str, raw: bytes) -> None:
         self._raw_orders[service_id] = raw

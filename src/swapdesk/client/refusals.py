@@ -24,7 +24,7 @@ _MAX_FIELDS = 50
 
 def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ApiError:
     """The error of an answer of 400 and above. ``now`` is the service's time."""
-    request_id = _identity(headers.get("x-request-id"), 128)
+    request_id = request_id_of(headers)
     wait = retry_after(headers.get("retry-after"), now)
     try:
         found = decode_json(body, max_bytes=ERROR_LIMIT)
@@ -55,8 +55,13 @@ def answered(status: int, headers: Mapping[str, str], body: bytes) -> Answered:
         status=status,
         content_type=safe_text(headers.get("content-type", ""), 100),
         begin=safe_text(text, BEGIN_CHARACTERS),
-        request_id=_identity(headers.get("x-request-id"), 128),
+        request_id=request_id_of(headers),
     )
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    """The service's name for a request; None where it gave none, or none that can be shown."""
+    return _identity(headers.get("x-request-id"), 128)
 
 
 def retry_after(text: str | None, now: datetime) -> float | None:

@@ -24,7 +24,7 @@ from swapdesk.client.credentials import Credentials, OriginAuth, service_url
 from swapdesk.client.errors import AnswerRefused, ClientError, RequestRefused, Unreachable
 from swapdesk.client.exchange_log import Attempt, ExchangeLog
 from swapdesk.client.outcomes import as_outcome, lost
-from swapdesk.client.refusals import ERROR_LIMIT, answered, refusal_of
+from swapdesk.client.refusals import ERROR_LIMIT, answered, refusal_of, request_id_of
 from swapdesk.client.retry import RetryBudget, RetryPolicy
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock
@@ -224,7 +224,7 @@ class ApiTransport:
             status=progress.status,
             headers=progress.headers,
             body=progress.body,
-            request_id=progress.headers.get("x-request-id"),
+            request_id=request_id_of(progress.headers),
             ms=(self._clock.monotonic() - began) * 1000.0,
         )
 

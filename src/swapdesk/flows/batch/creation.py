@@ -108,7 +108,7 @@ class BatchCreation:
         if not self._log.mark_sent(batch_id, group.number, self._api.server_now()):
             return None
         try:
-            answer = await self._api.create_multi_exchange(request)
+            receipt = await self._api.create_multi_exchange(request)
         except OutcomeUnknown as error:
             self._log.mark_unknown(
                 batch_id,
@@ -137,7 +137,14 @@ class BatchCreation:
             # Definite by the client's own word: nothing left, or nothing happened.
             self._log.mark_not_sent(batch_id, group.number)
             return error
-        self._log.mark_created(batch_id, group.number, answer.multi_id, _ends(request, answer))
+        made = receipt.made
+        self._log.mark_created(
+            batch_id,
+            group.number,
+            made.multi_id,
+            _ends(request, made),
+            request_id=receipt.request_id,
+        )
         return None
 
     async def resolve(self, batch_id: str, group: JournaledGroup) -> ClientError | None:

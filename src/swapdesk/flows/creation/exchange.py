@@ -16,20 +16,19 @@ from decimal import Decimal
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
+from swapdesk.client.receipt import Receipt
 from swapdesk.clock import Clock
+from swapdesk.flows.creation.adoption import Adoption
 from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE
 from swapdesk.flows.creation.create_body import CreateBody, create_body
 from swapdesk.flows.creation.create_outcome import Created, CreateOutcome, NotCreated, Unknown
-from swapdesk.flows.creation.order_check import OrderCheck, check_order, check_repeat
+from swapdesk.flows.creation.order_check import OrderCheck
 from swapdesk.flows.creation.reconciliation import LOOKS, Reconciled, find_order
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import (
-    NO_ADDRESS_TEXT,
-    UNREPEATED,
     Standing,
     Verdict,
 )
-from swapdesk.flows.journal.folding import display_of, ended
 from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -76,6 +75,7 @@ class ExchangeFlow:
         self._journal = journal
         self._clock = clock
         self.lower_tolerance = lower_tolerance
+        self._adoption = Adoption(api, journal, clock, lower_tolerance)
         self._looks = looks
         self._skew_limit = skew_limit
         self.running = running if running is not None else set()
@@ -164,7 +164,7 @@ class ExchangeFlow:
         on_waiting: Callable[[], None] | None,
     ) -> CreateOutcome:
         try:
-            order = await self._post(body, intent.valid_until - LAST_MOMENT)
+            receipt = await self._post(body, intent.valid_until - LAST_MOMENT)
         except OutcomeUnknown as error:
             return await self._look_for(intent, sent_at, known, error, on_waiting)
         except ApiError as error:
@@ -178,11 +178,11 @@ class ExchangeFlow:
             self._journal.intents.mark_refused(intent.id, code="NOT_SENT")
             return NotCreated(UNREACHABLE, "NOT_REACHABLE", error)
         try:
-            return await self._adopt(intent, order, found_again=False)
+            return await self._adoption.created(intent, receipt)
         except (JournalUnavailable, OrderTaken):
-            return _unjournaled(intent, order)
+            return _unjournaled(intent, receipt.made)
 
-    async def _post(self, body: CreateBody, until: datetime) -> Order:
+    async def _post(self, body: CreateBody, until: datetime) -> Receipt[Order]:
         if isinstance(body, ExchangeRequest):
             return await self._api.create_exchange(body, until=until)
         return await self._api.create_private_send(body, until=until)
@@ -225,7 +225,7 @@ class ExchangeFlow:
         )
         if len(found.same) == 1:
             try:
-                return await self._adopt(intent, found.same[0], found_again=True)
+                return await self._adoption.found_again(intent, found.same[0])
             except OrderTaken:
                 return Unknown(OUTCOME_UNKNOWN, intent.id)
         if found.same or found.possible or not found.certain:
@@ -238,59 +238,18 @@ class ExchangeFlow:
 
         It is compared and repeated as any other. Raises OrderTaken and JournalUnavailable.
         """
-        return await self._adopt(intent, order, found_again=True)
+        return await self._adoption.found_again(intent, order)
 
     def of_others(self, intent: Intent) -> set[str]:
         """Orders of this journal that belong to other intents."""
         return self._journal.orders.index.of_others(intent.id)
-
-    async def _adopt(self, intent: Intent, order: Order, *, found_again: bool) -> Created:
-        """Journal the order, hidden; read it again, compare, and only then let it be shown."""
-        check = self._check(intent, order)
-        stands = self._journal.intents.mark_created(
-            intent.id,
-            order,
-            source="list" if found_again else "create",
-            verdict=check.verdict if check.hard else UNREPEATED,
-            resolved=found_again,
-        )
-        if stands.standing is not Standing.UNREPEATED:
-            return Created(order, check, stands, found_again)
-        return await self._repeat(Created(order, check, stands, found_again), intent)
-
-    async def _repeat(self, created: Created, intent: Intent) -> Created:
-        """Let the service repeat the order until it repeated an address it gave before."""
-        order = created.order
-        for _ in range(2):
-            try:
-                repeated = await self._api.get_order(order.service_id)
-            except ClientError:
-                return created
-            check = self._check(intent, repeated)
-            differs = check_repeat(order, repeated)
-            check = OrderCheck((*differs, *check.hard), check.lower_by, check.provider_changed)
-            created = Created(repeated, check, created.verdict, created.found_again)
-            repeats_address = order.deposit_address is not None or intent.route == "dex"
-            order = repeated
-            if check.hard or repeats_address or ended(display_of(repeated)):
-                stands = self._journal.orders.settle(order.service_id, check.verdict)
-                return replace(created, verdict=stands)
-            if repeated.deposit_address is None:
-                break
-        return replace(created, verdict=Verdict(Standing.UNREPEATED, NO_ADDRESS_TEXT))
-
-    def _check(self, intent: Intent, order: Order) -> OrderCheck:
-        return check_order(
-            intent, order, now=self._clock.now(), lower_tolerance=self.lower_tolerance
-        )
 
     async def confirm_again(self, intent: Intent, known: Order) -> Created:
         """Compare an order whose repetition failed, was late, or that a restart interrupted.
 
         ``known`` is the order as journaled; raises JournalUnavailable.
         """
-        check = self._check(intent, known)
-        return await self._repeat(Created(known, check, UNREPEATED), intent)
+        return await self._adoption.confirm_again(intent, known)
 
     def accept_lower(self, created: Created) -> Created:
         """The user accepted less output than confirmed; anything else that hides it stays."""

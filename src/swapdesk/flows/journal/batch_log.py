@@ -167,11 +167,14 @@ class BatchLog:
         ends: Sequence[RowEnd],
         *,
         resolved: bool = False,
+        request_id: str | None = None,
     ) -> None:
-        """Commit the id of a group and what became of its rows, before either is shown."""
+        """Commit the id of a group and what became of its rows, before either is shown.
+        ``request_id`` is that of the answer; one that is known already stays without it."""
         with self._file.write() as db:
             state = StepState.RESOLVED_YES if resolved else StepState.ACKED
-            self._move(db, batch_id, group, state, multi_id=multi_id)
+            told = {} if request_id is None else {"request_id": request_id}
+            self._move(db, batch_id, group, state, multi_id=multi_id, **told)
             self._end_rows(db, batch_id, group, ends)
 
     def mark_not_created(self, batch_id: str, group: int) -> None:

@@ -26,7 +26,8 @@ WALLET_PAYMENT = "/wallet/deposits"
 """Stands for the path of a payment from the profile's own wallet."""
 BUNDLE_PAYMENT = "/wallet/bundles"
 """Stands for the path of a payment by a bundle of the order's group (``bundle_log``)."""
-_PATHS = (PAYMENT, WALLET_PAYMENT, BUNDLE_PAYMENT)
+PAYMENTS = (PAYMENT, WALLET_PAYMENT, BUNDLE_PAYMENT)
+"""The paths that pay a deposit."""
 
 
 class PaidBefore(Exception):
@@ -55,7 +56,7 @@ class JournaledCall:
 
     @property
     def pays(self) -> bool:
-        return self.path in _PATHS
+        return self.path in PAYMENTS
 
     @property
     def by_bundle(self) -> bool:
@@ -196,7 +197,7 @@ _PAYMENT_OF = (
 
 
 def _payment_values(service_id: str) -> tuple[str, ...]:
-    return (*_PATHS, service_id, StepState.REFUSED)
+    return (*PAYMENTS, service_id, StepState.REFUSED)
 
 
 def begin_bundle_payments(db: sqlite3.Connection, service_ids: Sequence[str], now: str) -> None:

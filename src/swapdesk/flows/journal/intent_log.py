@@ -102,8 +102,10 @@ class IntentLog:
         source: Source,
         verdict: Verdict,
         resolved: bool = False,
+        request_id: str | None = None,
     ) -> Verdict:
         """Commit the order an intent became, before it is shown; what stands afterwards.
+        ``request_id`` is that of the answer; one that is known already stays without it.
 
         Raises OrderTaken when the journal holds this order for another intent.
         """
@@ -114,7 +116,8 @@ class IntentLog:
             if row is not None and row["intent_id"] not in (None, intent_id):
                 raise OrderTaken(order.service_id)
             step = StepState.RESOLVED_YES if resolved else StepState.ACKED
-            self._set_step(db, intent_id, step, result=order.service_id)
+            told = {} if request_id is None else {"request_id": request_id}
+            self._set_step(db, intent_id, step, result=order.service_id, **told)
             self._set_intent(db, intent_id, IntentState.CREATED)
             return self._orders.put(db, order, source, verdict=verdict, intent_id=intent_id)
 

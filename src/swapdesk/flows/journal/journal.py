@@ -18,6 +18,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.journal.batch_log import BatchLog
 from swapdesk.flows.journal.bundle_log import BundleLog
 from swapdesk.flows.journal.call_log import CallLog
+from swapdesk.flows.journal.create_requests import CreateRequests
 from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.intent_log import IntentLog
 from swapdesk.flows.journal.journal_file import JournalFile
@@ -43,6 +44,7 @@ class Journal:
         self.withdrawals = WithdrawalLog(file, clock)
         self.calls = CallLog(file, clock, self.orders)
         self.transactions = TransactionLog(file)
+        self.create_requests = CreateRequests(file)
 
     @classmethod
     def open(cls, path: Path, clock: Clock) -> Journal:

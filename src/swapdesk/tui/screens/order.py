@@ -105,10 +105,7 @@ class OrderScreen(OrderView):
         tracked = self.tracked
         if tracked is None:
             return
-        request = None
-        if tracked.intent is not None:
-            step = self.desk.journal.intents.step(tracked.intent.id)
-            request = step.request_id if step is not None else None
+        request = self.desk.journal.create_requests.of(self.service_id)
         seen = self.desk.journal.orders.events(self.service_id)
         found = diagnose(tracked, self.now(), request_id=request, since=seen_since(seen))
         self.app.push_screen(DiagnosisOverlay(found))
