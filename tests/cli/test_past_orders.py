@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from cli.desks import InProcess
-from flows.orders import NOW, created_here, order
+from flows.orders import NOW, created_here, intent, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 
@@ -25,6 +27,29 @@ def past(here: InProcess) -> InProcess:
     journal.orders.record([(order(service_id="pastForeignOne", **DONE), "list", True)])
     journal.close()
     return here
+
+
+@pytest.mark.parametrize("words", [("list",), ("show", "pastPaidByFaucet")])
+def test_a_create_of_unknown_outcome_keeps_no_order_waiting(
+    words: tuple[str, ...], past: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That there is no order takes a minute to prove; what is known is told before."""
+    monkeypatch.setattr("swapdesk.cli.order_reports.TELLING_SECONDS", 0.5)
+    journal = Journal.open(past.home / "profiles" / "main" / "journal.db", ManualClock(NOW))
+    lost = intent()
+    journal.intents.add(lost, "create", "digest")
+    journal.intents.mark_sent(lost.id, NOW)
+    journal.close()
+    begun = time.monotonic()
+    told = past("orders", *words, "--json")
+    assert time.monotonic() - begun < 30
+    assert told.code == 0
+    assert (
+        "0.5 BTC to ETH, standard: the service has not said within 0.5 s whether it created the"
+        " order. Nothing was paid. The next command looks again."
+    ) in told.stderr
+    if words == ("list",):
+        assert [one["intentId"] for one in told.document["unknown"]] == [lost.id]
 
 
 @pytest.mark.parametrize("name", ["pastPaidByFaucet", "pastPaid"])

@@ -186,6 +186,34 @@ async def test_a_kill_after_sending_is_resumed_without_a_second_post(trade: Trad
     assert await orders_of(trade) == 1
 
 
+async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(trade: Trade) -> None:
+    """Whoever only lists orders does not wait the minute that it takes to prove an absence."""
+    intent = await trade.quoted()
+    await killed_after_sending(trade, intent)
+    asked: list[str] = []
+
+    def unreachable(request: httpx.Request) -> None:
+        asked.append(request.url.path)
+        raise httpx.ConnectError("connection refused", request=request)
+
+    trade.network.before = unreachable
+    # Nobody moves the clock: the look that comes second would be waited for without end.
+    patient = ExchangeFlow(trade.api, trade.journal, trade.clock, looks=(0.0, 19.0))
+    report = await resume(trade.journal, patient, patience=0.2)
+    assert asked
+    assert report.left == [intent]
+    assert report.empty
+    entry = trade.journal.intents.get(intent.id)
+    assert entry is not None
+    assert entry.state is IntentState.UNKNOWN
+    assert patient.running == set()
+    trade.network.before = None
+    report = await resume(trade.journal, trade.flow, patience=60.0)
+    assert [one.id for one, _ in report.found] == [intent.id]
+    assert report.left == []
+    assert trade.network.posts() == 1
+
+
 async def test_a_kill_before_sending_leaves_nothing(trade: Trade) -> None:
     intent = await trade.quoted()
     trade.journal.intents.add(intent, "create", "digest")

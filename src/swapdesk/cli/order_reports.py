@@ -11,7 +11,7 @@ from swapdesk.cli.command_error import CommandError, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import order_facts, order_row, order_sentence, tracked_json
 from swapdesk.cli.output import Form
-from swapdesk.cli.session import Session
+from swapdesk.cli.session import TELLING_SECONDS, Session
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_records import IntentState
@@ -46,7 +46,7 @@ def order_choice(words: str, sorting: str) -> Choice:
 
 async def chosen_orders(session: Session, choice: Choice) -> list[TrackedOrder]:
     """The orders, read from the service; as last known when it cannot be asked."""
-    await session.settle()
+    await session.settle(TELLING_SECONDS)
     await session.link.tracker.load_in_steps()
     try:
         await session.link.tracker.sweep()
@@ -136,7 +136,7 @@ def unknown_json(intent: Intent) -> dict[str, Any]:
 async def report_order(session: Session, name: str) -> int:
     """One order, read now; as last known when the service cannot be asked."""
     output = session.call.output
-    await session.settle()
+    await session.settle(TELLING_SECONDS)
     tracked = await find_order(session, name)
     now = session.desk.clock.now()
     made = session.desk.journal.transactions.of(tracked.service_id)

@@ -14,7 +14,7 @@ from swapdesk.cli.command_error import CommandError
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import order_sentence, tracked_json
 from swapdesk.cli.order_reports import find_order
-from swapdesk.cli.session import Session
+from swapdesk.cli.session import TELLING_SECONDS, Session
 from swapdesk.client.errors import ClientError
 from swapdesk.client.stream_events import StreamState
 from swapdesk.flows.journal.folding import display_of, ended
@@ -34,7 +34,7 @@ async def watch_orders(
     session: Session, ids: Sequence[str], *, refunded: bool, wait: float | None
 ) -> int:
     """Print every change. Raises CommandError with exit 3 when ``wait`` seconds have passed."""
-    await session.settle()
+    await session.settle(TELLING_SECONDS)
     found = [await find_order(session, name) for name in ids]
     watched = list(dict.fromkeys(tracked.service_id for tracked in found))
     watch = _Watch(session, watched, refunded)

@@ -29,6 +29,11 @@ from swapdesk.settings import Settings
 T = TypeVar("T")
 
 
+TELLING_SECONDS = 5.0
+"""How long a command that creates nothing looks for the order of an earlier create: long enough
+for an answer. That there is none takes a minute to prove, and is for a command that creates."""
+
+
 @dataclass
 class Session:
     """A connected desk and, in the sandbox profile, the sandbox it uses."""
@@ -47,11 +52,12 @@ class Session:
         await self.desk.catalog.load_in_steps()
         await self.desk.refresh_reference()
 
-    async def settle(self) -> None:
-        """Settle what an earlier command or desk left open; nothing new is created before."""
+    async def settle(self, patience: float | None = None) -> None:
+        """Settle what an earlier command or desk left open; nothing new is created before. A
+        command that only tells orders has the ``patience`` of :data:`TELLING_SECONDS`."""
         if self.desk.journal.intents.unfinished():
             self.call.output.talk("An earlier request is unfinished. Looking for its order.")
-        report = await self.desk.resume()
+        report = await self.desk.resume(patience)
         for intent, created in report.found:
             self.call.output.talk(
                 f"The order exists: {created.order.service_id}. It was not created twice."
@@ -67,7 +73,11 @@ class Session:
                 f"{unknown.failure.cause} Intent {intent.id} stays open. Next:"
                 f" {unknown.failure.next}."
             )
-
+        for intent in report.left:
+            self.call.output.talk(
+                f"{intent_words(intent)}: the service has not said within {patience:g} s whether"
+                " it created the order. Nothing was paid. The next command looks again."
+            )
         for intent in report.elsewhere:
             self.call.output.talk(
                 f"{intent_words(intent)}: another desk or command that runs now looks after it."

@@ -179,12 +179,13 @@ class Desk:
             await self.catalog.refresh(link.api)
         await link.learn_rate_limits()
 
-    async def resume(self) -> ResumeReport:
-        """Settle unfinished business of an earlier run, then take its orders into view."""
+    async def resume(self, patience: float | None = None) -> ResumeReport:
+        """Settle unfinished business of an earlier run, then take its orders into view. Whoever
+        creates nothing afterwards may have only so many seconds of ``patience``."""
         from swapdesk.flows.creation.resume import ResumeReport
 
         try:
-            return await self.link.settle()
+            return await self.link.settle(patience)
         except JournalUnavailable as error:
             return ResumeReport(problem=str(error))
 

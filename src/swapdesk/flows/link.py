@@ -107,9 +107,10 @@ class Link:
         except ClientError as error:
             log.info("the rate limits are not known: %s", error)
 
-    async def settle(self) -> ResumeReport:
-        """Find out what became of every request without a known outcome."""
-        report = await resume(self._journal, self.exchange)
+    async def settle(self, patience: float | None = None) -> ResumeReport:
+        """Find out what became of every request without a known outcome; ``patience`` as of
+        :func:`resume`."""
+        report = await resume(self._journal, self.exchange, patience)
         for _, created in report.found:
             self.tracker.adopt(created.order.service_id)
         return report

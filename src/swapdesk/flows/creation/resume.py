@@ -6,6 +6,7 @@ left is looked up at the service; an order whose repetition was interrupted is r
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 
 from swapdesk.flows.creation.create_outcome import Created, NotCreated, Unknown
@@ -18,13 +19,15 @@ from swapdesk.flows.journal.journal_records import StepState
 
 @dataclass
 class ResumeReport:
-    """What was found, by intent. ``elsewhere`` belong to another desk that still runs;
-    ``problem`` says why the journal could not be used, if it could not."""
+    """What was found, by intent. ``elsewhere`` belong to another desk that still runs; the look
+    for the order of ``left`` was broken off; ``problem`` says why the journal could not be used,
+    if it could not."""
 
     found: list[tuple[Intent, Created]] = field(default_factory=list)
     not_created: list[Intent] = field(default_factory=list)
     unknown: list[tuple[Intent, Unknown]] = field(default_factory=list)
     elsewhere: list[Intent] = field(default_factory=list)
+    left: list[Intent] = field(default_factory=list)
     problem: str | None = None
 
     @property
@@ -41,9 +44,29 @@ def _goes_on(journal: Journal, intent: Intent) -> bool:
     return step is None or step.name != "create"
 
 
-async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
-    """Settle every unfinished intent whose owner is gone. Never posts anything."""
+async def resume(
+    journal: Journal, flow: ExchangeFlow, patience: float | None = None
+) -> ResumeReport:
+    """Settle every unfinished intent whose owner is gone. Never posts anything.
+
+    ``patience`` is for whoever creates nothing afterwards: how many seconds it may take. A look
+    that is broken off then proves nothing, and its intent stays open.
+    """
     report = ResumeReport()
+    try:
+        async with asyncio.timeout(patience):
+            await _settle(journal, flow, report)
+    except TimeoutError:
+        others = {one.id for one in (*report.elsewhere, *(one for one, _ in report.unknown))}
+        report.left = [
+            entry.intent
+            for entry in journal.intents.unfinished()
+            if entry.intent.id not in others and not _goes_on(journal, entry.intent)
+        ]
+    return report
+
+
+async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) -> None:
     for entry in journal.intents.unfinished():
         intent = entry.intent
         if intent.id in flow.running or _goes_on(journal, intent):
@@ -76,4 +99,3 @@ async def resume(journal: Journal, flow: ExchangeFlow) -> ResumeReport:
         if confirmed is not None and not ended(display_of(known.order)):
             again = await flow.confirm_again(confirmed.intent, known.order)
             report.found.append((confirmed.intent, again))
-    return report
