@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE, output_now
+from swapdesk.flows.creation.agreed_output import LOWER_TOLERANCE
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.intents.standing import FOREIGN, Standing, contradiction
 from swapdesk.flows.journal.figures import only_figures
@@ -27,6 +27,7 @@ from swapdesk.flows.journal.journal_records import JournaledOrder, Source
 from swapdesk.flows.orders.order_case import needs_owner
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.batched_orders import BatchedOrders, BatchPayments
+from swapdesk.flows.tracking.order_standings import OrderStandings
 from swapdesk.flows.tracking.own_payments import OwnPayments
 from swapdesk.flows.tracking.swap_payments import read_swap_payment
 from swapdesk.wire.orders import Order
@@ -65,7 +66,7 @@ class KnownOrders:
         ``batch_payments`` nobody knows how far a batch is paid."""
         self._journal = journal
         self._clock = clock
-        self._lower_tolerance = lower_tolerance
+        self._standings = OrderStandings(journal, lower_tolerance)
         self._batched = BatchedOrders(journal.batches, batch_payments)
         self._paid = OwnPayments(journal.transactions)
         self._known: dict[str, TrackedOrder] = {}
@@ -188,9 +189,9 @@ class KnownOrders:
         before = self._batched.with_batch(before, order)
         withheld, reason = before.withheld, contradicts(before.order, order)
         if reason is not None:
-            before = self._refuse(before, reason)
+            before = self._standings.refused(before, reason)
         else:
-            before = self._with_output(before, order)
+            before = self._standings.with_output(before, order)
         judged = before.withheld != withheld
         known = before.order
         others = other_objects(known, order)
@@ -237,7 +238,7 @@ class KnownOrders:
             merged = fold(entry.order, before.order)
             entry = replace(entry, order=merged or entry.order, ended=before.ended or entry.ended)
         tracked = replace(self._tracked(entry), source="create")
-        return self._with_output(tracked, tracked.order), merged is not None
+        return self._standings.with_output(tracked, tracked.order), merged is not None
 
     def _loading(self, entries: Iterator[JournaledOrder]) -> Iterator[None]:
         for at, entry in enumerate(entries):
@@ -283,39 +284,6 @@ class KnownOrders:
             log.error("the journal cannot be read: %s", error)
             return before
         return self._tracked(entry) if entry is not None else before
-
-    def _refuse(self, before: TrackedOrder, reason: str) -> TrackedOrder:
-        log.warning("order %s contradicts what is known: %s", before.short_id, reason)
-        verdict = contradiction(reason)
-        try:
-            verdict = self._journal.orders.settle(before.service_id, verdict)
-        except JournalUnavailable as error:
-            log.error("the journal did not take a warning: %s", error)
-        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
-
-    def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
-        """``before`` as it stands once the estimate of its output is the one in ``seen``."""
-        if output_now(before, seen, self._lower_tolerance) is None:
-            return before
-        try:
-            # Another desk of this home may have asked, or been answered, meanwhile.
-            entry = self._journal.orders.get(before.service_id)
-            if entry is not None:
-                standing, withheld = entry.verdict.standing, entry.withheld
-                before = replace(
-                    before, standing=standing, withheld=withheld, accepted=entry.accepted
-                )
-            verdict = output_now(before, seen, self._lower_tolerance)
-            if verdict is None:
-                return before
-            log.info("order %s: its output is %s now", before.short_id, seen.out_amount)
-            verdict = self._journal.orders.settle(before.service_id, verdict)
-        except JournalUnavailable as error:
-            log.error("the journal did not take the output of an order: %s", error)
-            verdict = output_now(before, seen, self._lower_tolerance)
-            if verdict is None or verdict.payable:
-                return before
-        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
 
     def _intent_of(self, intent_id: str | None) -> Intent | None:
         entry = self._journal.intents.get(intent_id) if intent_id else None
