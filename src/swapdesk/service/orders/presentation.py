@@ -76,12 +76,7 @@ class Presentation:
         that state (spec: Multi exchange status).
         """
         if row.status == OrderStatus.DELETED:
-            return Order(
-                service_id=row.service_id,
-                status=row.status,
-                status_label=OrderStatus.DELETED.name,
-                display_status=row.display_status,
-            )
+            return _deleted(row)
         token_in = self._catalog.token(row.token_in_id)
         token_out = self._catalog.token(row.token_out_id)
         private = row.route == "private"
@@ -89,13 +84,7 @@ class Presentation:
         # The provider of an order of a group may change until its set-up is complete.
         assigned = row.multi_id is None or row.deposit_address is not None
         provider = self._venues.provider(row.legs[0]) if assigned and not private else None
-        deposit_hash = _text(row, "depositHash")
         payout_hash = _text(row, "payoutHash")
-        link = ""
-        if payout_hash is not None and token_out is not None:
-            link = transaction_link(token_out.chain_data, payout_hash)
-        elif deposit_hash is not None and token_in is not None:
-            link = transaction_link(token_in.chain_data, deposit_hash)
         return Order(
             service_id=row.service_id,
             id=row.record_id,
@@ -137,7 +126,7 @@ class Presentation:
             in_token=token_in,
             out_token=token_out,
             eta=_eta(row),
-            hash_url=link,
+            hash_url=_newest_link(row, token_in, token_out),
             in_transaction_out_hash=None if private else payout_hash,
             out_transaction_out_hash=payout_hash if private else None,
             order_finished_received=_time(row, "finished"),
@@ -164,6 +153,25 @@ def transaction_link(chain: Chain, transaction_hash: str) -> str:
     if "{txHash}" in template:
         return template.replace("{txHash}", segment)
     return template + segment
+
+
+def _deleted(row: StoredOrder) -> Order:
+    return Order(
+        service_id=row.service_id,
+        status=row.status,
+        status_label=OrderStatus.DELETED.name,
+        display_status=row.display_status,
+    )
+
+
+def _newest_link(row: StoredOrder, token_in: Token | None, token_out: Token | None) -> str:
+    """Of the payout, else of the deposit; empty without either."""
+    payout, deposit = _text(row, "payoutHash"), _text(row, "depositHash")
+    if payout is not None and token_out is not None:
+        return transaction_link(token_out.chain_data, payout)
+    if deposit is not None and token_in is not None:
+        return transaction_link(token_in.chain_data, deposit)
+    return ""
 
 
 def _metadata(row: StoredOrder, *, fresh: bool) -> object:
