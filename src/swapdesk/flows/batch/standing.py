@@ -8,10 +8,15 @@ from decimal import Decimal
 from enum import IntEnum
 
 from swapdesk.flows.batch.bundle_promise import funded_bundle
+from swapdesk.flows.batch.group_words import (
+    NOT_PAID,
+    bundle_whereabouts,
+    parts_whereabouts,
+    plan_words,
+)
 from swapdesk.flows.batch.shared_account import withdrawn
 from swapdesk.flows.journal.batch_records import JournaledGroup, RowState
 from swapdesk.flows.journal.bundle_records import (
-    Built,
     BundleState,
     JournaledBundle,
     Paying,
@@ -19,8 +24,6 @@ from swapdesk.flows.journal.bundle_records import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.wording import IN_WALLET
 
 
 class Until(IntEnum):
@@ -166,30 +169,21 @@ class GroupStanding:
         """What was built: ``1 bundle of 20 transfers; the smart account needs 0.004 ETH``."""
         if self.bundle is None:
             return ""
-        said = self._plan(self.bundle.built)
-        out = self.left_out
-        return f"{said}; {out} row{'' if out == 1 else 's'} left out" if out else said
-
-    def _plan(self, built: Built) -> str:
-        count, signed = len(built.deposits), len(built.items)
-        transfers = f"{count} transfer{'' if count == 1 else 's'}"
-        if built.kind == "solana":
-            return f"{signed} transaction{'' if signed == 1 else 's'} of {transfers} in all"
-        whole = f"1 bundle of {transfers}, "
-        whole += "signed once" if signed == 1 else f"{signed} signatures"
-        if not built.needs or self.funded:
-            return f"{whole}; the smart account has what it needs"
-        needs = " and ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in built.needs)
-        return f"{whole}; the smart account needs {needs}"
+        return plan_words(self.bundle.built, funded=self.funded, left_out=self.left_out)
 
     @property
     def whereabouts(self) -> str:
         """Where the money is as far as is known, without a point."""
         if self.bundle is None:
-            return f"{IN_WALLET}; no deposit was paid"
+            return NOT_PAID
         if self.solana:
-            return self._on_solana(self.bundle)
-        return self._by_bundle(self.bundle)
+            return parts_whereabouts(self.bundle, self.parts)
+        return bundle_whereabouts(
+            self.bundle,
+            filling=any(one.state is StepState.SENT for one in self.fundings),
+            funded=self.funded,
+            withdrawn=self.withdrawn,
+        )
 
     @property
     def brief(self) -> str | None:
@@ -217,48 +211,6 @@ class GroupStanding:
         if bundle.state in _LEFT_THERE or self.funded:
             return way_out(bundle.built.chain)
         return ""
-
-    def _by_bundle(self, bundle: JournaledBundle) -> str:
-        count, sender = len(bundle.built.deposits), bundle.built.sender
-        account = f"in your smart account {sender}"
-        if self.withdrawn is not None:
-            account = f"back in your wallet, by transaction {self.withdrawn}"
-        several = len(bundle.built.items) > 1
-        match bundle.state:
-            case BundleState.SENT | BundleState.UNKNOWN:
-                return f"{account}, or on its way to the deposit addresses"
-            case BundleState.SUBMITTED:
-                return f"on its way from your smart account to {_places(count)}"
-            case BundleState.CONFIRMED:
-                return f"at {_places(count)}, by transaction {bundle.tx_hash}"
-            case BundleState.FAILED if several:
-                return f"{account}, or at the deposit addresses of the part that was paid"
-            case BundleState.FAILED:
-                return f"{account}; this bundle paid nobody"
-            case BundleState.WITHDRAWN:
-                return f"{account}, or back in your wallet; this bundle paid nobody"
-            case BundleState.SIGNED:
-                return f"{account}; nothing was submitted"
-        if any(one.state is StepState.SENT for one in self.fundings):
-            return f"on its way to your own smart account {sender}, or still in your wallet"
-        if self.funded or self.withdrawn is not None:
-            return f"{account}; nothing was submitted"
-        return f"{IN_WALLET}; no deposit was paid"
-
-    def _on_solana(self, bundle: JournaledBundle) -> str:
-        done = [one for one in self.parts if one.state is StepState.ACKED]
-        open_ = [one for one in self.parts if one.state is StepState.SENT]
-        total = len(bundle.built.items)
-        if bundle.state is BundleState.CONFIRMED:
-            return f"at {_places(len(bundle.built.deposits))}, by {_times(total)}"
-        if open_:
-            return (
-                f"{len(done)} of {_times(total)} paid; one is on its way, or still in your wallet:"
-                f" {open_[-1].hash}"
-            )
-        if done:
-            return f"{len(done)} of {_times(total)} paid; the rest is in your wallet"
-        return f"{IN_WALLET}; no deposit was paid"
 
 
 _LEFT_THERE = frozenset({BundleState.SIGNED, BundleState.FAILED, BundleState.WITHDRAWN})
@@ -303,11 +255,3 @@ def signs(standing: GroupStanding, until: Until) -> bool:
 
 def _ids(bundle: JournaledBundle) -> frozenset[str]:
     return frozenset(one.service_id for one in bundle.built.deposits)
-
-
-def _places(count: int) -> str:
-    return f"{count} deposit address{'' if count == 1 else 'es'}"
-
-
-def _times(count: int) -> str:
-    return f"{count} transaction{'' if count == 1 else 's'}"
