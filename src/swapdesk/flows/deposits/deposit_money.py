@@ -8,8 +8,9 @@ from datetime import datetime
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.notation import countdown
+from swapdesk.flows.orders.order_saying import withheld_next
 from swapdesk.flows.orders.order_state import describe
-from swapdesk.flows.orders.summarising import short_place, withheld_next
+from swapdesk.flows.orders.summarising import short_place
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 
