@@ -27,6 +27,7 @@ from swapdesk.secret import Secret
 from swapdesk.settings import Options, load_settings
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.errors import AgentGone, Refused, WrongPassphrase
+from swapdesk.wallet.review import Finding, Severity
 from swapdesk.wallet.transactions import SignedTransaction
 from wallet.agents import CHEAP
 from wallet.approving import approve
@@ -142,7 +143,13 @@ async def test_an_allowance_is_revoked_once_also_after_a_kill(rich: Bench) -> No
     revoking = Revoking(wallet, clock)
     proposed = await revoking.propose(account, link, allowance)
     assert isinstance(proposed, Proposed)
-    assert not proposed.review.refused
+    assert proposed.refusal is None
+    warned = Finding("GAS_HIGH", Severity.WARN, "Gas is dear.")
+    wrong = Finding("SPENDER_UNKNOWN", Severity.REFUSE, "Nobody knows this spender.")
+    refused = replace(proposed, review=replace(proposed.review, findings=(warned, wrong)))
+    assert refused.refusal == "Nobody knows this spender. Rule SPENDER_UNKNOWN."
+    typed = replace(proposed, review=replace(proposed.review, phrase="revoke", findings=(warned,)))
+    assert typed.refusal == "Gas is dear. Rule GAS_HIGH."
     # Signed and written down, then the agent is killed before a byte has left.
     written = await (await wallet.client()).sign(proposed.review)
     assert isinstance(written, SignedTransaction)

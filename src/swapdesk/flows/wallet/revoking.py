@@ -19,7 +19,7 @@ from swapdesk.wallet.holdings import Allowance
 from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
 from swapdesk.wallet.place import ChainLink
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.review import Review
+from swapdesk.wallet.review import Review, Severity
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 
 GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
@@ -40,7 +40,7 @@ class Proposed:
         """Why a word typed by the trader does not sign it, in sentences; None where it does."""
         if not self.review.refused and self.review.phrase is None:
             return None
-        found = self.review.findings
+        found = sorted(self.review.findings, key=lambda one: one.severity is not Severity.REFUSE)
         return f"{found[0].words} Rule {found[0].code}." if found else "It is not understood."
 
 
