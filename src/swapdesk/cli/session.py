@@ -76,7 +76,8 @@ class Session:
         for intent in report.left:
             self.call.output.talk(
                 f"{intent_words(intent)}: the service has not said within {patience:g} s whether"
-                " it created the order. Nothing was paid. The next command looks again."
+                " it created the order. Nothing was paid. An open desk and the next command that"
+                " creates look for a whole minute, which settles it."
             )
         for intent in report.elsewhere:
             self.call.output.talk(
