@@ -118,12 +118,12 @@ def test_orders_of_before_are_those_the_service_made_before(journal: Journal) ->
 @pytest.mark.parametrize(
     ("ask", "index"),
     [
-        (OrderIndex.count_open, "known_order_present"),
-        (OrderIndex.present, "known_order_present"),
-        (OrderIndex.unrepeated, "known_order_unrepeated"),
-        (OrderIndex.paid_recipients, "known_order_paid"),
-        (OrderIndex.deposit_addresses, "known_order_deposit"),
-        (lambda one: one.of_others("i"), "known_order_by_intent"),
+        (OrderIndex.count_open, "COVERING INDEX known_order_present"),
+        (OrderIndex.present, "COVERING INDEX known_order_present"),
+        (OrderIndex.unrepeated, "INDEX known_order_unrepeated"),
+        (OrderIndex.paid_recipients, "INDEX known_order_paid"),
+        (OrderIndex.deposit_addresses, "INDEX known_order_deposit"),
+        (lambda one: one.of_others("i"), "INDEX known_order_by_intent"),
     ],
 )
 def test_no_order_is_read_for_an_answer(
@@ -141,4 +141,4 @@ def test_no_order_is_read_for_an_answer(
     with closing(sqlite3.connect(path)) as db:
         (query,) = asked
         plan = " ".join(row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {query}"))
-    assert re.search(rf"USING (COVERING )?INDEX {index}\b", plan), plan
+    assert re.search(rf"{index}\b", plan), plan

@@ -14,7 +14,7 @@ from typing import Any
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.events import Resize
+from textual.events import Resize, ScreenResume
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -202,10 +202,11 @@ class DeskScreen(VerbScreen, bare=True):
         # Everything stands elsewhere now: a key on its way was meant for the size before.
         self.guard.changed(self.guard.step)
 
+    @on(ScreenResume)
     @on(Resize)
     async def _take_turns(self) -> None:
-        """A screen that comes into view is painted twice by the toolkit, the second time for its
-        size: others have their turn between the two."""
+        """A screen that comes into view is filled, and painted twice by the toolkit, the second
+        time for its size: others have their turn in between."""
         await asyncio.sleep(0)
 
     def _help_key(self) -> str:

@@ -199,7 +199,7 @@ PAID_AT = (
 """Of ``known_order``: when it was paid out, as far as the service said."""
 
 _ANSWERS_ABOUT_ALL = f"""
-CREATE INDEX known_order_present ON known_order (service_id) WHERE {PRESENT};
+CREATE INDEX known_order_present ON known_order (display, service_id) WHERE {PRESENT};
 CREATE INDEX known_order_unrepeated ON known_order (intent_id, service_id)
     WHERE standing = 'unrepeated';
 CREATE INDEX known_order_paid ON known_order (json_extract(last, '$.receiverAddress'), {PAID_AT})
