@@ -10,7 +10,6 @@ import errno
 import gc
 import importlib
 import logging
-import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -22,6 +21,7 @@ from swapdesk.cli.call import Call, global_options, narrow
 from swapdesk.cli.command_error import CommandError, bad_input, of_refused_journal
 from swapdesk.cli.exit_codes import MEANINGS, Exit
 from swapdesk.cli.output import Form, Output, OutputLost, ReaderLeft
+from swapdesk.cli.standard_streams import replace_closed, silence
 
 COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
@@ -136,16 +136,16 @@ def run(arguments: Sequence[str]) -> int:
         output.failure(_interrupted())
         return Exit.INTERRUPTED
     except ReaderLeft:
-        _write_no_more()
+        silence(sys.stdout)
         return Exit.DONE
     except OutputLost as error:
-        _write_no_more()
+        silence(sys.stdout)
         output.failure(_not_written(str(error)))
         return Exit.NOT_WRITTEN
     except OSError as error:
         if error.filename is not None or error.errno not in _FULL:
             return _report_defect(output, error)
-        _write_no_more()
+        silence(sys.stdout)
         output.failure(_not_written(error.strerror or "no room"))
         return Exit.NOT_WRITTEN
     except Exception as error:  # noqa: BLE001 the last line of defence reports every defect
@@ -156,8 +156,9 @@ def run(arguments: Sequence[str]) -> int:
         return refused.exit
 
 
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""What writing ends with where help or a version, which are not written here, find no room."""
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF})
+"""What writing ends with where help or a version, which are not written here, find no room or
+a closed stream."""
 
 
 def _report_defect(output: Output, error: Exception) -> int:
@@ -176,11 +177,6 @@ def _flush() -> None:
         raise
     except OSError as error:
         raise OutputLost(error) from None
-
-
-def _write_no_more() -> None:
-    """Nobody takes the rest; without this, closing the stream would complain once more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _not_written(reason: str) -> CommandError:
@@ -224,4 +220,5 @@ def _defect(error: Exception) -> CommandError:
 
 def main() -> NoReturn:
     """The entry point of the command."""
+    replace_closed()
     sys.exit(run(sys.argv[1:]))

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any, TextIO
 
 from swapdesk.cli.command_error import CommandError
+from swapdesk.cli.standard_streams import silence
 
 _ESCAPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _GAP = "  "
@@ -46,6 +47,7 @@ class Output:
         self.form = form
         self._stdout = stdout
         self._stderr = stderr
+        self._unheard = False
 
     @property
     def json(self) -> bool:
@@ -125,21 +127,23 @@ class Output:
     def talk(self, *sentences: str) -> None:
         """What is going on, for whoever watches; never part of the data."""
         for sentence in sentences:
-            print(safe_line(sentence), file=self._stderr or sys.stderr, flush=True)
+            self._aside(safe_line(sentence))
 
     def ask(self, question: str) -> str:
         """One line of an answer; the question stands on standard error."""
-        stderr = self._stderr or sys.stderr
-        print(safe_line(question), end=" ", file=stderr, flush=True)
+        self._aside(safe_line(question), end=" ")
+        if self._unheard:
+            # Nobody saw the question, so nothing that is read can be its answer.
+            return ""
         answer = sys.stdin.readline()
         if not answer:
-            print(file=stderr, flush=True)
+            self._aside("")
         return answer.strip()
 
     def failure(self, error: CommandError) -> None:
         """Cause, place of the money, next actor; code and request id last."""
         if self.json:
-            print(json_text(error.as_json()), file=self._stderr or sys.stderr, flush=True)
+            self._aside(json_text(error.as_json()))
             return
         last = error.code if error.request_id is None else f"{error.code}, {error.request_id}"
         rows = [error.message, f"The money is {error.money}.", f"Next: {error.next}.", f"({last})"]
@@ -149,6 +153,16 @@ class Output:
     def report(self, text: str) -> None:
         """A report of several lines on standard error."""
         self.talk(*text.split("\n"))
+
+    def _aside(self, text: str, end: str = "\n") -> None:
+        """Talk that nobody can take is lost; the command goes on and keeps its exit code."""
+        stream = self._stderr or sys.stderr
+        try:
+            print(text, end=end, file=stream, flush=True)
+        except OSError:
+            self._unheard = True
+            if stream is sys.stderr:
+                silence(stream)
 
     def _out(self, line: str) -> None:
         try:
