@@ -49,8 +49,11 @@ class TerminalWindow:
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, f"waited for {what}:\n{self.text}"
-            assert self.process.poll() is None or self._read(0.1), f"it ended:\n{self.text}"
-            self._read(0.1)
+            ended = self.process.poll() is not None
+            if not self._read(0.1) and ended:
+                # Its end, or what it wrote last, may be what is waited for.
+                assert condition(), f"it ended:\n{self.text}"
+                return
 
     def read_until(self, *texts: str, seconds: float = PATIENCE) -> None:
         """Wait until all these texts are on the screen together."""
