@@ -11,7 +11,7 @@ from cli.desks import Desk, InProcess
 from harness import Sandbox, running_sandbox
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """A fast sandbox, shared; a test that breaks it puts it right again."""
     with running_sandbox(tmp_path_factory.mktemp("home"), wallet=True) as running:

@@ -21,7 +21,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield sandbox
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def everyones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """One sandbox for all modules that end none of its processes, count no orders but their own
     and leave no fault behind: they have it as their ``running``."""

@@ -317,7 +317,7 @@ async def market(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> As
         yield market
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """One real sandbox for all tests of a worker; every test has a home of its own."""
     with running_sandbox(tmp_path_factory.mktemp("sandbox")) as running:
