@@ -247,6 +247,19 @@ async def test_routes_out_of_view_are_counted(market: Market) -> None:
         assert " below · " not in run.text
 
 
+async def test_the_heading_keeps_its_chains_beside_the_explanation(market: Market) -> None:
+    """Of what the order of the rows means as much is said as the heading leaves room for."""
+    many = [MERIDIAN | {"quoteId": f"many-{at}"} for at in range(60)]
+    market.network.after = quotes_with(*many)
+    async with market.desk((120, 40)) as run:
+        await run.to_quotes()
+        assert "ranked by net received" in run.text
+        await run.press("e")
+        await run.see("Provider pays out")
+        head = next(row for row in run.text.split("\n") if "Sell " in row)
+        assert "on Ethereum  " in head and "by net received" in head
+
+
 async def test_the_waterfall_walks_the_quotes_and_reviews(market: Market) -> None:
     market.network.after = quotes_with(MERIDIAN)
     async with market.desk() as run:

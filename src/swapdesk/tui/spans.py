@@ -15,6 +15,8 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 from swapdesk.tui.glyphs import CUT, RULE, ascii_forms
 
 REPLACEMENT = "�"
+GAP = 2
+"""Cells between a left and a right part of one row."""
 
 
 @dataclass(slots=True)
@@ -112,7 +114,7 @@ def push_right(content: LineLike, width: int) -> Line:
     return [Span(" " * rest), *line] if rest > 0 else line
 
 
-def spread(left: LineLike, right: LineLike, width: int, gap: int = 2) -> Line:
+def spread(left: LineLike, right: LineLike, width: int, gap: int = GAP) -> Line:
     """Left and right part in ``width`` cells; the right part stays whole, the left is cut."""
     end = line_of(right)
     size = width_of(end)

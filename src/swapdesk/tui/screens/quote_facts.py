@@ -58,17 +58,19 @@ def heading(wish: QuoteWish, recipient: str) -> Line:
     ]
 
 
-def ranked_by(board: QuoteBoard, arrangement: Arrangement, *, failed: bool, short: bool) -> Line:
-    """What the order of the rows means; ``failed``: a later answer did not come."""
+def ranked_by(board: QuoteBoard, arrangement: Arrangement, *, failed: bool) -> list[Line]:
+    """What the order of the rows means, with the time of the answer and without; ``failed``: a
+    later answer did not come."""
     net = "what you send" if board.wish.receive else "net received"
     said = {QuoteOrder.NET: net, QuoteOrder.ALL_IN: "all-in", QuoteOrder.TIME: "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
     if arrangement.only is not None:
         line += [route_word(arrangement.only), Span(" only · ", "muted")]
-    if short:
-        return [*line, Span("by ", "muted"), Span(said[arrangement.order])]
     at = clock_time(board.received_at, zone=True)
-    return [*line, Span(f"{at} · ranked by ", "muted"), Span(said[arrangement.order])]
+    return [
+        [*line, Span(f"{at} · ranked by ", "muted"), Span(said[arrangement.order])],
+        [*line, Span("by ", "muted"), Span(said[arrangement.order])],
+    ]
 
 
 def nothing_yet(asking: float | None, error: ClientError | None, *, answered: bool) -> LineLike:

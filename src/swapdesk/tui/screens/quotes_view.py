@@ -155,16 +155,16 @@ class QuotesView(Page):
 
     def _say_head(self) -> None:
         if self.composed:
-            self._head.show(heading(self.question.wish, self.recipient), self._ranked_by())
+            self._head.show(heading(self.question.wish, self.recipient), *self._ranked_by())
 
-    def _ranked_by(self) -> Line:
+    def _ranked_by(self) -> list[Line]:
         if self.board is None:
             return []
         if self._asked_at is not None:
-            return [Span("asking again", "status-moving")]
-        short = self.app.size.width < NORMAL or (self._panel_open and self.app.size.width < WIDE)
-        line = ranked_by(self.board, self.arrangement, failed=self._error is not None, short=short)
-        return [*_count_below(self._table), *line]
+            return [[Span("asking again", "status-moving")]]
+        lines = ranked_by(self.board, self.arrangement, failed=self._error is not None)
+        count = _count_below(self._table)
+        return [*([*count, *line] for line in lines), lines[-1]]
 
     def _show_below(self) -> None:
         if not self.composed:

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from swapdesk.tui.lines_view import LinesView
-from swapdesk.tui.spans import Line, LineLike, cut, line_of, rule, spread, wrapped
+from swapdesk.tui.spans import (
+    GAP,
+    Line,
+    LineLike,
+    cut,
+    line_of,
+    rule,
+    spread,
+    width_of,
+    wrapped,
+)
 
 
 class TextRows(LinesView):
@@ -26,23 +36,28 @@ class TextRows(LinesView):
 
 
 class HeadLine(LinesView):
-    """One row with a left and a right part; the right one stays whole."""
+    """One row with a left and a right part. Of several right parts, the fullest first, the first
+    beside which the left one stays whole is shown; beside the last the left one is cut."""
 
     DEFAULT_CSS = """
     HeadLine { height: 1; }
     """
 
-    def __init__(self, left: LineLike = "", right: LineLike = "", **place: Any) -> None:
+    def __init__(self, left: LineLike = "", *rights: LineLike, **place: Any) -> None:
         super().__init__(**place)
-        self.left, self.right = left, right
+        self.left, self.rights = left, rights
 
-    def show(self, left: LineLike, right: LineLike = "") -> None:
-        self.left, self.right = left, right
+    def show(self, left: LineLike, *rights: LineLike) -> None:
+        self.left, self.rights = left, rights
         self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        right = line_of(self.right)
-        return [spread(self.left, right, width) if right else cut(self.left, width)]
+        room = width - width_of(self.left) - GAP
+        rights = [line_of(one) for one in self.rights if one]
+        if not rights:
+            return [cut(self.left, width)]
+        fitting = (one for one in rights if width_of(one) <= room)
+        return [spread(self.left, next(fitting, rights[-1]), width)]
 
 
 class RuleRow(LinesView):
