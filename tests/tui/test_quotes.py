@@ -257,7 +257,8 @@ async def test_the_heading_keeps_its_chains_beside_the_explanation(market: Marke
         await run.press("e")
         await run.see("Provider pays out")
         head = next(row for row in run.text.split("\n") if "Sell " in row)
-        assert "on Ethereum  " in head and "by net received" in head
+        assert "on Ethereum  " in head
+        assert "by net received" in head
 
 
 async def test_the_waterfall_walks_the_quotes_and_reviews(market: Market) -> None:
