@@ -52,7 +52,7 @@ class Known:
 
     def restarted(self) -> TrackedOrder:
         again = KnownOrders(self.journal, ManualClock())
-        again.load()
+        again.load_newest()
         tracked = again.get(order().service_id)
         assert tracked is not None
         return tracked
@@ -64,7 +64,7 @@ def known(tmp_path: Path) -> Iterator[Known]:
     journal = Journal.open(tmp_path / "journal.db", clock)
     created_here(journal, order())
     orders = KnownOrders(journal, clock)
-    orders.load()
+    orders.load_newest()
     yield Known(tmp_path / "journal.db", journal, orders)
     journal.close()
 
@@ -149,7 +149,7 @@ def test_two_desks_of_one_home_agree_on_what_was_accepted(known: Known) -> None:
     fallen = order(out_amount=HALF)
     other_journal = Journal.open(known.path, ManualClock())
     other = KnownOrders(other_journal, ManualClock())
-    other.load()
+    other.load_newest()
     known.seen(out_amount=HALF)
     known.accept(HALF)
     theirs = other.get(fallen.service_id)

@@ -223,7 +223,7 @@ async def test_a_killed_desk_knows_the_newest_figures_after_its_next_start(tmp_p
         api = PartnerApi(desk.http.url, credentials, clock=clock, rng=random.Random(1))
         stream = OrderStream(desk.stream_url, credentials, clock, api, random.Random(2))
         tracker = Tracker(journal, api, clock, stream)
-        tracker.load()
+        await tracker.load_past()
         following = asyncio.create_task(tracker.run())
         try:
             await until(

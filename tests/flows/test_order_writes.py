@@ -242,13 +242,12 @@ def test_a_contradiction_is_found_although_nothing_is_read_again(journal: Journa
     assert again.order.receiver_address == order().receiver_address
 
 
-async def test_loading_in_steps_breathes_and_knows_the_same(journal: Journal) -> None:
+async def test_the_past_is_read_in_steps_and_knows_the_same(journal: Journal) -> None:
     count = LOAD_STEP * 2 + 5
     journal.orders.record(
         (order(service_id=f"m{at:021}"), "list", at % 2 == 0) for at in range(count)
     )
-    at_once, in_steps = (KnownOrders(journal, ManualClock(NOW)) for _ in range(2))
-    at_once.load()
+    in_steps = KnownOrders(journal, ManualClock(NOW))
     breaths = 0
 
     async def breathe() -> None:
@@ -257,7 +256,9 @@ async def test_loading_in_steps_breathes_and_knows_the_same(journal: Journal) ->
             breaths += 1
             await asyncio.sleep(0)
 
-    await asyncio.gather(in_steps.load_in_steps(past=True), breathe())
-    assert in_steps.sorted() == at_once.sorted()
-    assert len(in_steps) == count
+    await asyncio.gather(in_steps.load_past(), breathe())
+    known = {one.service_id: one.order for one in in_steps}
+    assert known == {entry.order.service_id: entry.order for entry in journal.orders.each()}
+    assert len(known) == count
+    assert in_steps.past_known
     assert breaths >= 2

@@ -33,7 +33,7 @@ def journal(path: Path) -> Journal:
 
 def followed(journal: Journal) -> KnownOrders:
     known = KnownOrders(journal, ManualClock(NOW))
-    known.load()
+    known.load_newest()
     return known
 
 

@@ -96,7 +96,7 @@ async def watched(trade: Trade, tmp_path: Path) -> AsyncIterator[Watched]:
     assert isinstance(created, Created)
     stream = OrderStream(None, credentials, trade.clock, api, random.Random(2))
     tracker = Tracker(trade.journal, api, trade.clock, stream)
-    tracker.load()
+    await tracker.load_past()
     following = asyncio.create_task(tracker.run())
     journal = tmp_path / "desk" / "journal.db"
     one = Followed(trade, tracker, following, created.order.service_id, url, journal)

@@ -88,7 +88,7 @@ async def followed(trade: Trade, tmp_path: Path) -> AsyncIterator[Followed]:
     assert isinstance(created, Created)
     stream = OrderStream(None, credentials, trade.clock, api, random.Random(2))
     tracker = Tracker(trade.journal, api, trade.clock, stream)
-    tracker.load()
+    await tracker.load_past()
     following = asyncio.create_task(tracker.run())
     one = Followed(
         trade, tracker, following, created.order.service_id, url, tmp_path / "desk" / "journal.db"
@@ -150,7 +150,7 @@ async def test_a_new_start_knows_the_order_from_the_journal_alone(followed: Foll
     api = PartnerApi("http://127.0.0.1:9/v2", credentials, clock=followed.trade.clock)
     stream = OrderStream(None, credentials, followed.trade.clock, api, random.Random(3))
     again = Tracker(followed.trade.journal, api, followed.trade.clock, stream)
-    again.load()
+    await again.load_past()
     tracked = again.get(followed.order_id)
     assert tracked is not None
     assert tracked.intent is not None
@@ -225,7 +225,7 @@ async def test_an_end_that_only_the_stream_tells_is_not_believed(followed: Follo
     )
     followed.tracker._apply(claimed, "stream")
     assert followed.display == DisplayStatus.WAITING_FOR_DEPOSIT
-    await followed.until(lambda: not followed.tracker._asking)
+    await followed.until(lambda: not followed.tracker._errands)
     assert followed.display == DisplayStatus.WAITING_FOR_DEPOSIT
 
 
@@ -238,9 +238,9 @@ async def test_an_unrepeated_order_is_repeated_by_a_later_look(followed: Followe
     tracker = Tracker(
         trade.journal, trade.api, trade.clock, followed.tracker._stream, flow=trade.flow
     )
-    tracker.load()
+    await tracker.load_past()
     await tracker.read(followed.order_id)
-    await followed.until(lambda: not tracker._asking)
+    await followed.until(lambda: not tracker._errands)
     tracked = tracker.get(followed.order_id)
     assert tracked is not None
     assert tracked.withheld is None
@@ -300,7 +300,7 @@ async def test_a_past_order_is_recalled_when_it_is_asked_for(followed: Followed)
 
     async def begun() -> Tracker:
         tracker = Tracker(trade.journal, trade.api, trade.clock, followed.tracker._stream)
-        await tracker.load_in_steps(past=False)
+        await tracker.load_present()
         assert tracker.get(past.service_id) is None
         assert [one.service_id for one in tracker.known()] == ["o" * 22]
         assert tracker.open_count == 1
@@ -313,7 +313,7 @@ async def test_a_past_order_is_recalled_when_it_is_asked_for(followed: Followed)
     assert tracker.get(past.service_id) is recalled
     assert tracker.recall("n" * 22) is None
     again = await begun()
-    await again.load_in_steps()
+    await again.load_past()
     assert {one.service_id for one in again.orders()} == {past.service_id, "o" * 22}
     late = await begun()
     behind = past.order.model_copy(update={"display_status": "EXCHANGE_IN_PROGRESS", "status": 2})

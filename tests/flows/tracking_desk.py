@@ -27,7 +27,7 @@ async def follow(
     api = PartnerApi(api_url, credentials, clock=clock, rng=random.Random(1))
     stream = OrderStream(stream_url, credentials, clock, api, random.Random(2))
     tracker = Tracker(journal, api, clock, stream)
-    tracker.load()
+    await tracker.load_past()
     following = asyncio.create_task(tracker.run())
     async for _ in tracker.changes():
         one, kept = tracker.get(name), journal.orders.get(name)

@@ -47,7 +47,7 @@ def order_choice(words: str, sorting: str) -> Choice:
 async def chosen_orders(session: Session, choice: Choice) -> list[TrackedOrder]:
     """The orders, read from the service; as last known when it cannot be asked."""
     await session.settle(TELLING_SECONDS)
-    await session.link.tracker.load_in_steps()
+    await session.link.tracker.load_past()
     try:
         await session.link.tracker.sweep()
     except ClientError as error:

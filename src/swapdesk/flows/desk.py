@@ -140,9 +140,10 @@ class Desk:
         return self._link.connection.makers if self._link is not None else ()
 
     async def connect(self, connection: Connection, *, follow: bool = True) -> None:
-        """Connect, or connect again after the sandbox was started anew. Whoever does not follow
-        the orders has those in view of which something may still become; the tracker loads or
-        recalls the others when they are asked for."""
+        """Connect, or connect again after the sandbox was started anew. Orders of which something
+        may still become are in view then. Whoever follows the orders has the newest in view, too,
+        and all others soon (:meth:`Link.follow`); for anybody else the tracker loads or recalls
+        them when they are asked for."""
         from swapdesk.flows.link import Link
 
         previous, self._link = self._link, None
@@ -160,7 +161,9 @@ class Desk:
         )
         # The link brought the HTTP client, which took as long as the first orders take.
         await self.clock.sleep(0)
-        await link.tracker.load_in_steps(past=follow)
+        await link.tracker.load_present()
+        if follow:
+            link.tracker.load_newest()
         self._link = link
         if self._wallet is not None and (self._wallet.links, self._wallet.makers) != (
             self.chain_links(),

@@ -39,6 +39,10 @@ LIVE_SKEW_SECONDS = 120.0
 SETTLE_SECONDS = 60.0
 """How often a request of unknown outcome is looked for while the desk runs."""
 
+PAST_PAUSE = 0.02
+"""Seconds between two steps of reading the past beside a desk that is in use: about what a step
+takes, so that keys find the loop free half of the time."""
+
 
 class Link:
     """Everything that exists only while the desk knows its service."""
@@ -89,11 +93,17 @@ class Link:
         self._tasks: list[asyncio.Task[None]] = []
         self.on_settled: Callable[[ResumeReport], None] | None = None
         """Called with what a later look found out about requests without a known outcome."""
+        self.on_past_known: Callable[[], None] | None = None
+        """Called once every order of the journal is in view."""
 
     def follow(self) -> None:
-        """Start following orders; without a key there is nothing to follow."""
-        if not self._tasks and not self.connection.read_only:
-            self._tasks = [
+        """Start following orders, and read those of the past; without a key there is nothing to
+        follow."""
+        if self._tasks:
+            return
+        self._tasks = [asyncio.create_task(self._read_past(), name="past-orders")]
+        if not self.connection.read_only:
+            self._tasks += [
                 asyncio.create_task(self.tracker.run(), name="order-tracker"),
                 asyncio.create_task(self._settle_for_ever(), name="unknown-outcomes"),
             ]
@@ -114,6 +124,17 @@ class Link:
         for _, created in report.found:
             self.tracker.adopt(created.order.service_id)
         return report
+
+    async def _read_past(self) -> None:
+        while not self.tracker.past_known:
+            try:
+                await self.tracker.load_past(PAST_PAUSE)
+            except JournalUnavailable as error:
+                log.error("the journal cannot be read: %s", error)
+                await self._clock.sleep(SETTLE_SECONDS)
+                continue
+            if self.on_past_known is not None:
+                self.on_past_known()
 
     async def _settle_for_ever(self) -> None:
         while True:

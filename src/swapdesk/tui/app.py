@@ -23,7 +23,13 @@ from swapdesk.tui.garbage import GarbageRounds
 from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.keys_in_turn import KeysInTurn
 from swapdesk.tui.leaving import LeavingGuard, brief_warning
-from swapdesk.tui.messages import BusinessSettled, Connected, OrdersChanged, StartMoved
+from swapdesk.tui.messages import (
+    BusinessSettled,
+    Connected,
+    OrdersChanged,
+    PastKnown,
+    StartMoved,
+)
 from swapdesk.tui.page import Page
 from swapdesk.tui.places import Places
 from swapdesk.tui.screens.swap import SwapScreen
@@ -138,6 +144,7 @@ class DeskApp(Creating, Signing, Discreet, Places, KeysInTurn, SafeApp[int]):
         link = self.session.desk.link
         self._ends.begin(link.tracker.orders())
         link.on_settled = self._settled
+        link.on_past_known = self._past_known
         self.run_worker(self._follow_orders(), group="orders", exclusive=True, exit_on_error=False)
         self._tell_unfinished()
         self.take_on_signings()
@@ -157,6 +164,17 @@ class DeskApp(Creating, Signing, Discreet, Places, KeysInTurn, SafeApp[int]):
 
     def _settled(self, report: ResumeReport) -> None:
         self.post_message(BusinessSettled(report))
+
+    def _past_known(self) -> None:
+        self.post_message(PastKnown())
+
+    @on(PastKnown)
+    def _past_came(self) -> None:
+        if (link := self.session.link) is not None:
+            self._ends.begin(link.tracker.orders())
+        if (page := self.page) is not None:
+            page.refresh_frame()
+            page.session_changed()
 
     @on(BusinessSettled)
     def _business_settled(self, event: BusinessSettled) -> None:

@@ -35,6 +35,10 @@ class BusinessSettled(Message):
     report: ResumeReport
 
 
+class PastKnown(Message):
+    """Every order of the journal is in view."""
+
+
 @dataclass
 class OrdersChanged(Message):
     """Orders with these ids changed; an empty set stands for the state of the stream."""

@@ -100,7 +100,7 @@ def test_a_new_start_knows_it_from_the_journal(journal: Journal) -> None:
     created(journal)
     journal.orders.record([(ORDER, "stream", False)])
     known = KnownOrders(journal, ManualClock())
-    known.load()
+    known.load_newest()
     tracked = known.get(ORDER.service_id)
     assert tracked is not None
     assert tracked.in_batch
@@ -110,7 +110,7 @@ def test_a_contradiction_is_said_of_an_order_of_a_batch(journal: Journal) -> Non
     created(journal)
     journal.orders.record([(ORDER, "stream", False)])
     known = KnownOrders(journal, ManualClock())
-    known.load()
+    known.load_newest()
     moved = ORDER.model_copy(update={"deposit_address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"})
     seen = known.see(moved, "stream", known.get(ORDER.service_id)).order
     assert seen is not None
@@ -133,7 +133,7 @@ class Followed:
         journal.orders.record([(ORDER, "stream", False)])
         self.journal = journal
         self.known = KnownOrders(journal, ManualClock(), batch_payments=OrderPayments(journal))
-        self.known.load()
+        self.known.load_newest()
 
     def built(self, service_id: str = ORDER.service_id) -> JournaledBundle:
         deposit = BundleDeposit(1, service_id, "0x01", 243 * 10**6, NOW + timedelta(minutes=30))

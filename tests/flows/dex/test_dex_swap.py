@@ -29,7 +29,7 @@ def listed(someone: Swapper) -> list[OrderSummary]:
     """The orders as a desk that starts now tells them."""
     clock = someone.place.floor.clock
     known = KnownOrders(someone.journal, clock)
-    known.load()
+    known.load_newest()
     return [summarise(one, clock.now()) for one in known]
 
 

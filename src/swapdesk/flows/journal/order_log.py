@@ -71,13 +71,13 @@ class OrderLog:
             return stands
 
     def each(self) -> Iterator[JournaledOrder]:
-        """Every order this desk knows, read a few at a time."""
-        after = 0
+        """Every order this desk knows, newest first, read a few at a time."""
+        before = 1 << 62
         while rows := self._file.read(
-            "SELECT * FROM order_row WHERE place > ? ORDER BY place LIMIT ?",
-            (after, _LOAD),
+            "SELECT * FROM order_row WHERE place < ? ORDER BY place DESC LIMIT ?",
+            (before, _LOAD),
         ):
-            after = rows[-1]["place"]
+            before = rows[-1]["place"]
             yield from map(self._order_of, rows)
 
     def present(self) -> Iterator[JournaledOrder]:

@@ -52,7 +52,7 @@ class Sighted(NamedTuple):
 
 
 class KnownOrders:
-    """Fill with :meth:`load`; :meth:`see` judges, :meth:`put` keeps."""
+    """Fill with :meth:`load_present`; :meth:`see` judges, :meth:`put` keeps."""
 
     def __init__(
         self,
@@ -73,18 +73,26 @@ class KnownOrders:
         self._open: set[str] = set()
         self._stranded: set[str] = set()
         """Ended ones that need their owner."""
+        self.past_known = False
+        """Whether every order of the journal is in view; until then :meth:`recall` finds one."""
 
-    def load(self) -> None:
-        """Take what the journal knows."""
-        for _ in self._loading(self._journal.orders.each()):
-            pass
-
-    async def load_in_steps(self, *, past: bool) -> None:
-        """As :meth:`load`, with a breath for the event loop after every :data:`LOAD_STEP`; without
-        ``past`` only orders of which something may still become."""
-        orders = self._journal.orders
-        for _ in self._loading(orders.each() if past else orders.present()):
+    async def load_present(self) -> None:
+        """Take the orders of which something may still become, with a breath for the event loop
+        after every :data:`LOAD_STEP`."""
+        for _ in self._loading(self._journal.orders.present()):
             await asyncio.sleep(0)
+
+    def load_newest(self) -> None:
+        """Take the newest orders, whatever became of them: :data:`LOAD_STEP` at most."""
+        for _ in self._loading(self._journal.orders.each()):
+            return
+        self.past_known = True
+
+    async def load_past(self, pause: float = 0.0) -> None:
+        """Take all others, newest first, with ``pause`` seconds after every :data:`LOAD_STEP`."""
+        for _ in self._loading(self._journal.orders.each()):
+            await self._clock.sleep(pause)
+        self.past_known = True
 
     def recall(self, service_id: str) -> TrackedOrder | None:
         """The order, taken from the journal where it was not loaded."""

@@ -9,9 +9,8 @@ network.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from datetime import datetime
 
 from swapdesk.client.api import PartnerApi
@@ -34,10 +33,11 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
-from swapdesk.flows.orders.order_state import short_id
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.batched_orders import BatchPayments
 from swapdesk.flows.tracking.known_orders import KnownOrders
+from swapdesk.flows.tracking.order_changes import OrderChanges
+from swapdesk.flows.tracking.order_errands import OrderErrands
 from swapdesk.wire.orders import Order, OrderQuery
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ MAX_PAGES = 100
 
 
 class Tracker:
-    """Call :meth:`load` at the start, :meth:`run` in a task, and read :meth:`orders`."""
+    """Call :meth:`load_present` at the start, :meth:`run` in a task, and read :meth:`orders`."""
 
     def __init__(
         self,
@@ -74,19 +74,27 @@ class Tracker:
         self._writes = OrderWrites(
             journal.order_writer(), clock, self._committed, seconds=flush_seconds
         )
-        self._asking: set[str] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._listeners: list[asyncio.Queue[str | None]] = []
+        self._errands = OrderErrands()
+        self._changes = OrderChanges()
         self.stream_since: datetime = clock.now()
 
-    def load(self) -> None:
-        """Take what the journal knows."""
-        self._known.load()
+    async def load_present(self) -> None:
+        """Take the orders of which something may still become, without stopping the event loop
+        for long."""
+        await self._known.load_present()
 
-    async def load_in_steps(self, *, past: bool = True) -> None:
-        """As :meth:`load`, without stopping the event loop for long; without ``past`` only orders
-        of which something may still become."""
-        await self._known.load_in_steps(past=past)
+    def load_newest(self) -> None:
+        """Take the newest orders, whatever became of them."""
+        self._known.load_newest()
+
+    async def load_past(self, pause: float = 0.0) -> None:
+        """Take all others, with ``pause`` seconds after every step."""
+        await self._known.load_past(pause)
+
+    @property
+    def past_known(self) -> bool:
+        """Whether all orders of the journal are in view; until then :meth:`recall` finds one."""
+        return self._known.past_known
 
     def orders(self) -> list[TrackedOrder]:
         """Ended orders that need their owner, open ones with the nearest deadline first, then the
@@ -146,19 +154,19 @@ class Tracker:
             self._writes.put(Writing(tracked.order, "stream", tracked.ended))
         self._over.pop(service_id, None)
         self._known.put(tracked)
-        self._announce(service_id)
+        self._changes.tell(service_id)
         return tracked
 
     def look_at_payments(self) -> None:
         """Announce the orders that stand otherwise since their payment, or that of their batch,
         moved."""
         for service_id in self._known.look_at_payments():
-            self._announce(service_id)
+            self._changes.tell(service_id)
 
     def look_at_swap(self, service_id: str) -> None:
         """Announce an order when its transaction stands otherwise than it was told."""
         if self._known.look_at_swap(service_id):
-            self._announce(service_id)
+            self._changes.tell(service_id)
 
     async def read(self, service_id: str) -> TrackedOrder | None:
         """Ask the service for one order now. Raises ClientError; 404 keeps what is known."""
@@ -194,8 +202,7 @@ class Tracker:
                 async for event in events:
                     self._take(event)
         finally:
-            for task in self._tasks:
-                task.cancel()
+            self._errands.end()
             await self._writes.finish()
 
     def _take(self, event: StreamEvent) -> None:
@@ -209,22 +216,13 @@ class Tracker:
                 self._stream.unwatch([event.service_id])
         elif isinstance(event, StateChanged):
             self.stream_since = event.since
-            self._announce(None)
+            self._changes.tell(None)
         elif isinstance(event, Gap):
             log.info("order stream resumed after a gap: %s", event.reason)
 
-    async def changes(self) -> AsyncGenerator[frozenset[str], None]:
+    def changes(self) -> AsyncGenerator[frozenset[str], None]:
         """Ids that changed since the last look, coalesced; an empty set means the stream state."""
-        queue: asyncio.Queue[str | None] = asyncio.Queue()
-        self._listeners.append(queue)
-        try:
-            while True:
-                changed = {await queue.get()}
-                while not queue.empty():
-                    changed.add(queue.get_nowait())
-                yield frozenset(name for name in changed if name is not None)
-        finally:
-            self._listeners.remove(queue)
+        return self._changes.each()
 
     # Inside
 
@@ -250,7 +248,7 @@ class Tracker:
         else:
             self._known.put(after)
         if seen.judged:
-            self._announce(service_id)
+            self._changes.tell(service_id)
         if seen.repeat:
             self._repeat_soon(after)
 
@@ -263,7 +261,7 @@ class Tracker:
             over = self._over.pop(service_id, None)
             if over is not None:
                 self._known.put(over)
-            self._announce(service_id)
+            self._changes.tell(service_id)
 
     def _read_soon(self, service_id: str) -> None:
         async def confirm() -> None:
@@ -272,7 +270,7 @@ class Tracker:
             except ClientError as error:
                 log.info("the end of order %s is not confirmed yet: %s", service_id, error)
 
-        self._once(service_id, confirm())
+        self._errands.run(service_id, confirm())
 
     def _repeat_soon(self, tracked: TrackedOrder) -> None:
         """Let the service repeat an order again, once its create has left that open."""
@@ -287,23 +285,4 @@ class Tracker:
             except (ClientError, JournalUnavailable) as error:
                 log.info("order %s is not repeated yet: %s", tracked.short_id, error)
 
-        self._once(tracked.service_id, repeat())
-
-    def _once(self, service_id: str, work: Coroutine[None, None, None]) -> None:
-        """Run ``work`` unless something is under way for the order already."""
-        if service_id in self._asking:
-            work.close()
-            return
-        self._asking.add(service_id)
-        task = asyncio.create_task(work, name=f"order-{short_id(service_id)}")
-        self._tasks.add(task)
-
-        def done(task: asyncio.Task[None]) -> None:
-            self._tasks.discard(task)
-            self._asking.discard(service_id)
-
-        task.add_done_callback(done)
-
-    def _announce(self, service_id: str | None) -> None:
-        for queue in self._listeners:
-            queue.put_nowait(service_id)
+        self._errands.run(tracked.service_id, repeat())

@@ -122,7 +122,7 @@ class BatchView(Page):
         link, now = self.link, self.now()
         if made is None or link is None:
             return {}
-        found = (link.tracker.get(row.service_id) for row in made.rows if row.service_id)
+        found = (link.tracker.recall(row.service_id) for row in made.rows if row.service_id)
         return {one.service_id: summarise(one, now) for one in found if one is not None}
 
     def known_orders(self, made: JournaledBatch) -> dict[str, Order]:
@@ -130,7 +130,7 @@ class BatchView(Page):
         link = self.link
         if link is None:
             return {}
-        found = (link.tracker.get(row.service_id) for row in made.rows if row.service_id)
+        found = (link.tracker.recall(row.service_id) for row in made.rows if row.service_id)
         return {one.service_id: one.order for one in found if one is not None}
 
     # drawing

@@ -36,7 +36,7 @@ class DepositPage(Page):
 
     @property
     def tracked(self) -> TrackedOrder | None:
-        return self.link.tracker.get(self.service_id) if self.link is not None else None
+        return self.link.tracker.recall(self.service_id) if self.link is not None else None
 
     def on_tick(self) -> None:
         self.show()

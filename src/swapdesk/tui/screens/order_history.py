@@ -103,7 +103,7 @@ class OrderHistoryScreen(Page):
         return rows
 
     def _say(self) -> None:
-        tracked = self.link.tracker.get(self.service_id) if self.link is not None else None
+        tracked = self.link.tracker.recall(self.service_id) if self.link is not None else None
         if tracked is None:
             return
         summary = summarise(tracked, self.now())

@@ -98,7 +98,7 @@ class OrderView(Page):
 
     @property
     def tracked(self) -> TrackedOrder | None:
-        return self.link.tracker.get(self.service_id) if self.link is not None else None
+        return self.link.tracker.recall(self.service_id) if self.link is not None else None
 
     @property
     def counting(self) -> bool:

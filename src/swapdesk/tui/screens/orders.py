@@ -179,6 +179,9 @@ class OrdersScreen(OrdersList):
     # taking them along
 
     def do_export_rows(self) -> None:
+        if self.link is not None and not self.link.tracker.past_known:
+            self.show_notice("Older orders are still being read. Take them along in a moment.")
+            return
         ask_export(self, self._table.shown, self.now())
 
     # reading again

@@ -164,7 +164,12 @@ class OrdersList(Page):
         if self._sorting is not Sorting.DEADLINE:
             orders = sort_orders(orders, self._sorting)
         shown = Shown(
-            orders, self._filter, tracker.open_count, tracker.stranded_count, self._stale()
+            orders,
+            self._filter,
+            tracker.open_count,
+            tracker.stranded_count,
+            self._stale(),
+            whole=tracker.past_known,
         )
         if self._filling is not None:
             self._filling.cancel()

@@ -189,6 +189,9 @@ class QuotesView(Page):
         if row is None or row.quote.swap is None or link is None or not self._panel_open:
             self._record.show(None, named=False)
             return
+        if not link.tracker.past_known:
+            self._record.show(None, named=False)
+            return
         if self._records is None:
             self._records = provider_records(link.tracker.orders())
         self._record.show(self._records.get(row.quote.swap), named=True)

@@ -41,7 +41,7 @@ class RawOrderScreen(Page):
         self._say_money()
 
     def _say_money(self) -> None:
-        tracked = self.link.tracker.get(self.service_id) if self.link is not None else None
+        tracked = self.link.tracker.recall(self.service_id) if self.link is not None else None
         if tracked is not None:
             summary = summarise(tracked, self.now())
             self.set_money(summary.money, summary.brief, where_short=summary.place)
@@ -59,7 +59,7 @@ class RawOrderScreen(Page):
             raw, source = encode_json(entry.order), "from this desk's journal"
         self.context = f"{short_id(self.service_id)} · {source}"
         self.refresh_frame()
-        tracked = self.link.tracker.get(self.service_id) if self.link is not None else None
+        tracked = self.link.tracker.recall(self.service_id) if self.link is not None else None
         withheld = tracked.withheld if tracked is not None else entry and entry.withheld
         hidden = None
         if withheld is not None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 NONE_YET = Nothing("No orders yet.", "n", "starts a swap")
+PAST_COMES = "older ones are being read"
 STEP, FILTERED_STEP = 100, 25
 """Rows laid out between two breaths of the event loop, a few milliseconds: a filter reads all that
 an order says."""
@@ -38,6 +39,8 @@ class Shown:
     stranded: int = 0
     """How many of all orders need you although they ended."""
     stale: str = ""
+    whole: bool = True
+    """Whether older ones are not still being read."""
 
 
 @dataclass(slots=True)
@@ -231,22 +234,25 @@ class OrderList(LineTable):
         self._total = dict(zip(Group, (stranded, open_, finished), strict=True))
         none = f"No order matches {shown.kept.text!r}. esc clears the filter."
         self.set_empty(none if shown.orders else empty_line(NONE_YET))
-        self.set_rows(self._grouped(shown.stale), measured)
+        self.set_rows(self._grouped(shown), measured)
 
-    def _grouped(self, stale: str) -> list[TableRow]:
+    def _grouped(self, shown: Shown) -> list[TableRow]:
         groups: dict[Group, list[TableRow]] = {group: [] for group in Group}
         for one in self._drawn.values():
             groups[one.group].append(one.row)
         rows: list[TableRow] = []
         self._open_label = None
         for group, found in groups.items():
-            if not found:
+            coming = group is Group.FINISHED and not shown.whole
+            if not found and not coming:
                 continue
             rows += [Blank(f"gap {group}")] if rows else []
             fact = _fact(len(found), self._total[group])
+            if coming:
+                fact = f"{fact}, {PAST_COMES}"
             label = Section(f"section {group}", group.value, fact)
             if group is Group.OPEN:
-                label = self._open_label = replace(label, stale=stale)
+                label = self._open_label = replace(label, stale=shown.stale)
             rows += [label, *found]
         return rows
 
