@@ -1,5 +1,6 @@
-"""What years of completed orders cost: a command beside many of them against one beside a few, and
-the questions about all of them that stand between a quote and its create."""
+"""What years of completed orders cost: a command and the connecting of a desk beside many of them
+against those beside a few, and the questions about all of them that stand between a quote and its
+create."""
 
 from __future__ import annotations
 
@@ -19,11 +20,13 @@ from benchmarks.homes import DESK, NOWHERE, offline_environment
 from benchmarks.report import Case, Figures
 from benchmarks.service_world import build, stored_orders
 from swapdesk.clock import SystemClock
+from swapdesk.flows.connection import live_connection
+from swapdesk.flows.desk import Desk
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.payees import last_paid, own_deposits, paid_addresses
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains, build_tokens
-from swapdesk.settings import place_of_url
+from swapdesk.settings import load_settings, place_of_url
 from swapdesk.wire.encoding.ids import new_order_id
 from swapdesk.wire.orders import Order
 
@@ -44,6 +47,7 @@ def run(rounds: int) -> list[Case]:
         for _ in range(rounds):
             for home in (few, many):
                 figures.add(home.name, _command_cpu(home, orders[0].service_id))
+                figures.add(f"desk, {home.name}", asyncio.run(_connecting(home)))
         journal = Journal.open(_journal(many), SystemClock())
         asked = {
             "who was paid": lambda: (paid_addresses(journal), last_paid(journal)),
@@ -58,7 +62,8 @@ def run(rounds: int) -> list[Case]:
                 figures.add(name, _seconds(ask))
         journal.close()
     command = figures.case(f"orders show beside {MANY:,}", "many", "few", MOST_OF_FEW)
-    return [command, *(figures.best(name, name, MOST_SECONDS) for name in asked)]
+    desk = figures.case(f"desk beside {MANY:,}", "desk, many", "desk, few", MOST_OF_FEW)
+    return [command, desk, *(figures.best(name, name, MOST_SECONDS) for name in asked)]
 
 
 async def _orders(scratch: Path) -> list[Order]:
@@ -133,6 +138,16 @@ def _command_cpu(home: Path, order: str) -> float:
         check=True,
     )
     return _children() - before
+
+
+async def _connecting(home: Path) -> float:
+    """Seconds until a desk that follows its orders is connected to a service it has not asked."""
+    desk = Desk.open(load_settings(offline_environment(home), Home.at(home)))
+    begin = time.perf_counter()
+    await desk.connect(live_connection(desk.settings))
+    passed = time.perf_counter() - begin
+    await desk.close()
+    return passed
 
 
 def _children() -> float:
