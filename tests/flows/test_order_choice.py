@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import stat
 from datetime import timedelta
 from decimal import Decimal
@@ -311,6 +312,30 @@ def test_a_link_in_the_way_is_not_followed(tmp_path: Path) -> None:
     link.symlink_to(target)
     assert write_export(link, b"export") != link
     assert target.read_bytes() == b"mine"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no named pipes in a directory")
+def test_a_pipe_that_was_named_is_written_into_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "orders.csv"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_export_file(pipe, b"orders")
+        assert os.read(reader, 100) == b"orders"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_link_that_was_named_stays_and_leads_to_the_export(tmp_path: Path) -> None:
+    target, link = tmp_path / "kept" / "orders.csv", tmp_path / "latest.csv"
+    target.parent.mkdir()
+    link.symlink_to(target)
+    for content in (b"first", b"second"):
+        write_export_file(link, content)
+        assert link.is_symlink()
+        assert target.read_bytes() == content
 
 
 def test_where_exports_go(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -81,8 +82,22 @@ def write_export(first: Path, content: bytes) -> Path:
 
 
 def write_export_file(path: Path, content: bytes) -> None:
-    """Write to a place that was named; an existing file is replaced as a whole."""
-    write_private(path, content, replace=True)
+    """Write to a place that was named. Raises OSError.
+
+    An existing file is replaced as a whole, behind a link the one it leads to. A pipe and a
+    device are written into: a file in their place would end what others use them for.
+    """
+    try:
+        regular = stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        regular = True
+    if regular:
+        write_private(path.resolve(), content, replace=True)
+        return
+    with path.open("wb", buffering=0) as place:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[place.write(rest) :]
 
 
 def export_directory(home: Home, person: Path) -> Path:
