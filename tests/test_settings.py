@@ -217,6 +217,16 @@ def test_a_secret_file_that_others_can_read_is_not_read(home: Home) -> None:
     assert "chmod 600" in str(settings.problems[0])
 
 
+@pytest.mark.parametrize(("secret", "wrong"), [(None, "cannot be read: "), (" ", "is empty")])
+def test_a_secret_file_without_a_secret_is_named(
+    home: Home, secret: str | None, wrong: str
+) -> None:
+    write_config(home, CONFIG, secret)
+    settings = load_settings({}, home)
+    assert settings.secret.value is None
+    assert f"secret_file {home.config / 'prod.secret'} {wrong}" in str(settings.problems[0])
+
+
 def test_secrets_are_shown_nowhere(home: Home) -> None:
     write_config(home, CONFIG, secret="planted-secret-77")
     settings = load_settings({"SWAPDESK_CONTROL_TOKEN": "planted-token-88"}, home)

@@ -270,15 +270,19 @@ class _Reading:
             self._problem("SWAPDESK_API_KEY", f"needs {variable}: secret_file is for another key")
             return absent
         file = self.home.config / Path(str(row["secret_file"])).expanduser()
+        text = wrong = ""
         try:
             text = read_private(file).decode("utf-8").strip()
-        except (UnsafePlace, OSError) as error:
-            self._problem("secret_file", error.strerror or str(error))
-            return absent
+        except UnsafePlace as error:
+            wrong = str(error)
+        except OSError as error:
+            wrong = f"{file} cannot be read: {error.strerror or error}"
         except UnicodeDecodeError:
-            self._problem("secret_file", "is no text")
+            wrong = f"{file} is no text"
+        if not text:
+            self._problem("secret_file", wrong or f"{file} is empty")
             return absent
-        return Value(Secret(text), Origin.PROFILE, "secret_file") if text else absent
+        return Value(Secret(text), Origin.PROFILE, "secret_file")
 
     def _problem(self, key: str, message: str) -> None:
         environment = key.startswith("SWAPDESK_")

@@ -149,6 +149,7 @@ def test_a_profile_that_does_not_exist(here: InProcess) -> None:
     (here.home / "config.toml").write_text('[profiles.main]\nurl = "https://api.example/v2"\n')
     result = here("chains", "--profile", "mian", "--json")
     assert (result.code, result.error["code"]) == (2, "NO_SUCH_PROFILE")
+    assert result.error["message"].endswith("; did you mean main?")
     assert "did you mean main?" in result.error["message"]
 
 

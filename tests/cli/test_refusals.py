@@ -261,6 +261,10 @@ def test_an_order_that_cannot_be_asked_after_is_not_said_to_be_at_home(desk: Des
     result = desk("orders", "show", "kXb7PqLmN4sTvWzYcDfGhJ", "--json")
     error = refused(result, 7, "SERVICE_UNAVAILABLE")
     assert error["money"] == "where the service has this order; it could not be asked"
+    desk.sandbox.fault("http_503", operation="list_orders", times=20)
+    listed = desk("orders", "list")
+    assert listed.code == 0
+    assert "The service is not available. This is what the journal knows." in listed.stderr
 
 
 def test_funding_is_for_the_sandbox(other_desk: Desk) -> None:

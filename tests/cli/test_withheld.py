@@ -74,3 +74,25 @@ def test_an_honest_service_is_believed(clean: Sandbox, tmp_path: Path) -> None:
     created, shown = swap_at(clean, tmp_path, lambda method, path, answer: answer)
     assert created.code == 0, created
     assert shown.document["deposit"] == created.document["deposit"]
+
+
+def test_an_order_that_was_not_repeated_differs_in_nothing(clean: Sandbox, tmp_path: Path) -> None:
+    partner = clean.partner("PRO", 1)
+    environ = {
+        "SWAPDESK_API_URL": clean.ready["url"],
+        "SWAPDESK_API_KEY": partner["apiKey"],
+        "SWAPDESK_API_SECRET": partner["apiSecret"],
+    }
+    desk = Desk(clean, tmp_path, environ)
+    clean.fault("http_503", operation="get_order", times=1000)
+    pair = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", MINE)
+    created = desk("swap", *pair, "--yes", "--json")
+    assert (created.code, created.error["code"]) == (9, "NOT_REPEATED"), created
+    assert created.document["deposit"] is None
+    order = created.document["serviceId"]
+    assert created.error["next"] == (
+        f"{created.document['next']}; swapdesk orders show {order} asks again"
+    )
+    clean.control("DELETE", "/faults")
+    shown = desk("orders", "show", order, "--json")
+    assert shown.document["deposit"] is not None, shown

@@ -39,7 +39,9 @@ class Call:
         try:
             settings = load_settings(os.environ, find_home(os.environ), options)
         except SettingsError as error:
-            raise bad_input("NO_SUCH_PROFILE", f"{error}.", field="profile") from None
+            said = str(error)
+            ended = said if said.endswith("?") else f"{said}."
+            raise bad_input("NO_SUCH_PROFILE", ended, field="profile") from None
         if not lenient and (problems := wrong_in_config(settings)):
             raise config_error(problems)
         return settings

@@ -15,7 +15,6 @@ from swapdesk.cli.order_document import (
     deposit_json,
     next_actor,
     order_json,
-    tracked_json,
 )
 from swapdesk.cli.output import Form
 from swapdesk.cli.payee_arguments import Payees, read_payees
@@ -23,6 +22,7 @@ from swapdesk.cli.quote_choice import choose_quote
 from swapdesk.cli.review import review_lines
 from swapdesk.cli.session import Session, require_key
 from swapdesk.cli.token_argument import find_token, require_usable
+from swapdesk.cli.withheld_order import print_withheld, withheld_error
 from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.create_outcome import Created, NotCreated
@@ -81,14 +81,8 @@ class Creation:
         if tracked is None:
             raise _lost_from_journal(created)
         if created.withheld is not None:
-            self._print_withheld(tracked)
-            raise CommandError(
-                Exit.OWN_REFUSAL,
-                "ORDER_DIFFERS",
-                f"Order {created.order.service_id}: {created.withheld}",
-                money="in your wallet; nothing was paid",
-                next="you: do not pay this order; ask for new quotes",
-            )
+            print_withheld(self._output, tracked, self._desk.clock.now())
+            raise withheld_error(tracked, created.withheld)
         paid = await self._fund(tracked) if request.fund else None
         funded = paid.hash if isinstance(paid, Funded) else None
         self._print(intent, created, tracked, funded)
@@ -241,13 +235,6 @@ class Creation:
         if created.check.provider_changed:
             self._output.talk(f"The provider changed to {order.swap_name or order.in_}.")
         self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
-
-    def _print_withheld(self, tracked: TrackedOrder) -> None:
-        """The order without where to pay: its id must not be lost."""
-        if self._output.json:
-            self._output.document(tracked_json(tracked, self._desk.clock.now()))
-        else:
-            self._output.say(f"Order {tracked.service_id}")
 
 
 def _hundredths(percent: Decimal | None) -> Decimal | None:

@@ -52,7 +52,8 @@ async def chosen_orders(session: Session, choice: Choice) -> list[TrackedOrder]:
         await session.link.tracker.sweep()
     except ClientError as error:
         session.call.output.talk(
-            f"The service could not be asked: {error}. This is what the journal knows."
+            f"The service could not be asked: {str(error).rstrip('.')}."
+            " This is what the journal knows."
         )
     now = session.desk.clock.now()
     known = sort_orders(session.link.tracker.orders(), choice.sorting)
@@ -166,7 +167,8 @@ async def find_order(session: Session, name: str) -> TrackedOrder:
             failed = of_client_error(error)
             failed.money = "where the service has this order; it could not be asked"
             raise failed from None
-        session.call.output.talk(f"The service could not be asked: {error}. As last known:")
+        said = str(error).rstrip(".")
+        session.call.output.talk(f"The service could not be asked: {said}. As last known:")
         found = known
     if found is not None:
         return found
