@@ -6,13 +6,14 @@ from decimal import Decimal
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sampling import examples
 from swapdesk.chain.addresses.decoding import KINDS, check_address
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.addresses.payment_uri import ChainFacts, PaymentUri, payment_uri
+from swapdesk.wire.encoding.numbers import from_base_units
 
 EVM = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
@@ -150,10 +151,13 @@ def test_an_amount_that_is_none_is_refused(amount: str) -> None:
         uri("bitcoin", amount)
 
 
-@given(units=st.integers(1, 10**30), decimals=st.sampled_from([0, 6, 8, 9, 18, 24]))
+@given(units=st.integers(1, 10**39), decimals=st.sampled_from([0, 6, 8, 9, 18, 24]))
+@example(units=10**28 + 6, decimals=6)
+@example(units=5 * 10**29 + 1, decimals=18)
 @settings(max_examples=examples(60), deadline=None)
 def test_the_address_stays_whole_and_the_amount_exact(units: int, decimals: int) -> None:
-    amount = Decimal(units).scaleb(-decimals)
+    """Also of an amount with more digits than Python computes with unless it is told."""
+    amount = from_base_units(units, decimals)
     for kind in KINDS:
         address = derive_address(kind, bytes(range(32)))
         found = payment_uri(

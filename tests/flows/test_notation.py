@@ -79,6 +79,8 @@ def test_money() -> None:
 def test_differences_always_have_a_sign() -> None:
     assert n.difference(Decimal("-0.0147770")) == "−0.014777"
     assert n.difference(Decimal("2.5")) == "+2.500000"
+    long = "12345678901234567890123456789.500001"
+    assert n.difference(Decimal(f"-{long}")).replace(",", "") == f"−{long}"
     assert n.percent(Decimal("-0.434")) == "−0.43%"
     assert n.percent(Decimal("1.24")) == "+1.24%"
     assert n.percent(Decimal("0.001")) == "<0.01%"

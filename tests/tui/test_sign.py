@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from textual.widget import Widget
 
-from flows.signing import DIGEST, ORDER, document, review
+from flows.signing import DIGEST, MOVES, ORDER, document, review
 from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.flows.signing.dex_payment import Agreed
 from swapdesk.secret import Secret
@@ -138,6 +138,14 @@ async def test_a_review_that_ended_is_not_signed(market: Market) -> None:
         await run.settle(lambda: one.signing.review is None, "the end of the review")
         await run.press("s")
         assert one.answers == []
+
+
+async def test_what_moves_keeps_every_digit(market: Market) -> None:
+    """Also one with more digits than Python computes with unless it is told."""
+    many = replace(MOVES.changes[0], decimals=18, units=-(10**30) - 1)
+    async with market.desk((120, 40)) as run:
+        await asked(run, review(simulation=replace(MOVES, changes=(many,))))
+        assert "−1,000,000,000,000.000000000000000001" in run.text
 
 
 async def test_leaving_keeps_the_question_and_home_leads_back(market: Market) -> None:

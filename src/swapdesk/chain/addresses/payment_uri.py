@@ -19,6 +19,8 @@ from decimal import Decimal
 from typing import Literal
 from urllib.parse import quote
 
+from swapdesk.wire.encoding.numbers import short, to_base_units
+
 Part = Literal["token", "amount", "memo"]
 
 MAX_MEMO_ID = 2**64 - 1
@@ -64,7 +66,7 @@ class _Payment:
 
     @property
     def units(self) -> int:
-        return int(self.amount.scaleb(self.decimals))
+        return to_base_units(self.amount, self.decimals)
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,7 @@ def payment_uri(
     if not amount.is_finite() or amount <= 0:
         raise ValueError("a payment has an amount above zero")
     payment = _Payment(chain, contract, address, amount, memo or None, decimals, symbol)
-    exponent = amount.normalize().as_tuple().exponent
-    payable = isinstance(exponent, int) and -exponent <= decimals
+    payable = -int(short(amount).as_tuple().exponent) <= decimals
     scheme = _SCHEMES.get(chain.kind) if payable else None
     plain = all(_NAME.fullmatch(text) for text in (address, contract) if text is not None)
     link = scheme(payment) if scheme is not None and plain else None

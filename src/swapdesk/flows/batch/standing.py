@@ -24,6 +24,7 @@ from swapdesk.flows.journal.bundle_records import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.wire.encoding.numbers import ROUGH
 
 
 class Until(IntEnum):
@@ -161,7 +162,7 @@ class GroupStanding:
         sums: dict[str, tuple[int, Decimal, str]] = {}
         for place, item in enumerate(self.bundle.built.items if self.bundle else ()):
             _, before, _ = sums.get(item.token_id, (place, Decimal(0), item.symbol))
-            sums[item.token_id] = (place, before + item.amount, item.symbol)
+            sums[item.token_id] = (place, ROUGH.add(before, item.amount), item.symbol)
         return tuple((amount, symbol) for _, amount, symbol in sums.values())
 
     @property

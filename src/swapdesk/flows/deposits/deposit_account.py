@@ -5,6 +5,7 @@ from __future__ import annotations
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.wire.encoding.numbers import ROUGH
 
 OTHER_DESK = "Another desk has the wallet: sign there, or close it."
 
@@ -24,7 +25,7 @@ def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
     if found.balance is None:
         return f"How much {symbol} wallet {found.name} has on {chain} could not be read."
     if found.balance < amount:
-        short_of = f"{exact_amount(amount - found.balance)} {symbol}"
+        short_of = f"{exact_amount(ROUGH.subtract(amount, found.balance))} {symbol}"
         return (
             f"{wallet} has {exact_amount(found.balance)} {symbol} on {chain} and is short of"
             f" {short_of}: the order asks for {asked}."

@@ -45,7 +45,7 @@ def table_amount(amount: Decimal | None, side: Side = "receive") -> str:
         return _signed(f"{amount.quantize(Decimal(1), context=_WIDE):,f}")
     if 0 < amount < _SMALLEST:
         return f"<{_SMALLEST:f}"
-    whole = int(abs(amount))
+    whole = int(amount.copy_abs())
     places = _DIGITS - (len(str(whole)) if whole else 0)
     return _signed(f"{_rounded(amount, max(0, min(_DIGITS, places)), side):,f}")
 
@@ -57,7 +57,7 @@ def tracker_amount(amount: Decimal | None, side: Side = "receive") -> str:
     text = table_amount(amount, side)
     if "." not in text or text.startswith("<"):
         return text
-    whole = int(abs(amount))
+    whole = int(amount.copy_abs())
     places = min(_TRACKER_PLACES, max(0, _DIGITS - (len(str(whole)) if whole else 0)))
     shorter = _rounded(amount, places, side)
     if shorter == 0:
@@ -75,29 +75,29 @@ def difference(amount: Decimal | None, places: int = _TRACKER_PLACES) -> str:
     short = amount.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN, context=_WIDE)
     if short == 0:
         return f"<{Decimal(1).scaleb(-places):f}"
-    return _plus(short, f"{abs(short):,f}")
+    return _plus(short, f"{short.copy_abs():,f}")
 
 
 def usd(value: Decimal | None) -> str:
     """``$48,210.00``; ``<$0.01`` for less than a cent; ``—`` when unknown."""
     if value is None:
         return NOTHING
-    if 0 < abs(value) < Decimal("0.01"):
+    if 0 < value.copy_abs() < Decimal("0.01"):
         return "<$0.01"
     cents = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
-    return f"{MINUS if cents < 0 else ''}${abs(cents):,f}"
+    return f"{MINUS if cents < 0 else ''}${cents.copy_abs():,f}"
 
 
 def usd_market(value: Decimal | None) -> str:
     """A market figure with one decimal and K, M, B or T: ``$61.8B``."""
     if value is None:
         return NOTHING
-    size = abs(value)
+    size = value.copy_abs()
     for unit, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K")):
         # 999,950 is one million once it has one decimal.
         if size >= Decimal(unit) * Decimal("0.99995"):
             short = (value / unit).quantize(Decimal("0.1"), ROUND_HALF_EVEN, context=_WIDE)
-            return f"{MINUS if short < 0 else ''}${abs(short):,f}{letter}"
+            return f"{MINUS if short < 0 else ''}${short.copy_abs():,f}{letter}"
     return usd(value)
 
 
@@ -105,10 +105,10 @@ def percent(value: Decimal | None) -> str:
     """A signed percentage from its value in percent: ``−0.43%``, ``<0.01%``, ``0.00%``."""
     if value is None:
         return NOTHING
-    if 0 < abs(value) < Decimal("0.01"):
+    if 0 < value.copy_abs() < Decimal("0.01"):
         return "<0.01%"
     short = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
-    return "0.00%" if short == 0 else _plus(short, f"{abs(short):,f}%")
+    return "0.00%" if short == 0 else _plus(short, f"{short.copy_abs():,f}%")
 
 
 def rate_both_ways(

@@ -82,7 +82,7 @@ def kept_by_provider(order: Order) -> Decimal | None:
     """What of the deposit a refund leaves out; None when the service reports no amount."""
     if order.refund_amount is None or order.in_amount is None:
         return None
-    return max(Decimal(0), order.in_amount - order.refund_amount)
+    return max(Decimal(0), ROUGH.subtract(order.in_amount, order.refund_amount))
 
 
 def kept_as_fee(order: Order) -> bool:

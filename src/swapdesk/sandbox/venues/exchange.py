@@ -51,10 +51,7 @@ from swapdesk.service.venues.adapter import (
     VenueQuote,
     VenueTraits,
 )
-from swapdesk.wire.encoding.numbers import (
-    plain,
-    quantize,
-)
+from swapdesk.wire.encoding.numbers import plain, quantize, short
 from swapdesk.wire.providers import SwapProvider
 from swapdesk.wire.tokens import Token
 
@@ -282,10 +279,10 @@ def _amounts(book: Book, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts 
 
 def _bounded(paid: Decimal, limits: VenueLimits, symbol: str) -> Unavailable | None:
     if paid < limits.minimum:
-        least = plain(limits.minimum.normalize())
+        least = plain(short(limits.minimum))
         return Unavailable(f"below minimum: this route takes {least} {symbol} or more", limits)
     if paid > limits.maximum:
-        most = plain(limits.maximum.normalize())
+        most = plain(short(limits.maximum))
         return Unavailable(f"above maximum: this route takes {most} {symbol} at most", limits)
     return None
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from swapdesk.service.venues.adapter import Terms
+from swapdesk.wire.encoding.numbers import short
 
 FIXED_VALID = timedelta(seconds=600)
 """How long a fixed rate may be taken; a refund address has to be typed meanwhile."""
@@ -35,7 +36,7 @@ def rate_name(
 ) -> str:
     """The name of the promise to swap ``amounts`` (in, out) of ``pair``, given at ``at``."""
     moment = (at - _EPOCH) // _MILLISECOND
-    figures = (*(format(each.normalize(), "f") for each in (*amounts, terms.markup)),)
+    figures = (*(format(short(each), "f") for each in (*amounts, terms.markup)),)
     told = (seed, venue, *pair, *figures, terms.receive, moment)
     digest = hashlib.sha256("\0".join(map(str, told)).encode()).hexdigest()[:20]
     return f"{venue}-{moment:x}-{digest}"

@@ -169,11 +169,11 @@ def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
 
 
 def _least(bound: Decimal, token: Token) -> str:
-    return f"{plain(quantize(bound, token.decimals, up=True).normalize())} {token.symbol}"
+    return f"{plain(short(quantize(bound, token.decimals, up=True)))} {token.symbol}"
 
 
 def _most(bound: Decimal, token: Token) -> str:
-    return f"{plain(quantize(bound, token.decimals, up=False).normalize())} {token.symbol}"
+    return f"{plain(short(quantize(bound, token.decimals, up=False)))} {token.symbol}"
 
 
 def offered(limits: VenueLimits, token_in: Token) -> VenueLimits:

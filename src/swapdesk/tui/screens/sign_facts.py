@@ -173,7 +173,7 @@ def _moved(one: Moved, wallet: str, width: int) -> list[Line]:
 
 
 def _signed(amount: Decimal) -> str:
-    return f"{'−' if amount < 0 else '+'}{exact_amount(abs(amount))}"
+    return f"{'−' if amount < 0 else '+'}{exact_amount(amount.copy_abs())}"
 
 
 def _role(amount: Decimal) -> str:
