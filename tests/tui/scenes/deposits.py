@@ -26,6 +26,7 @@ from swapdesk.wallet.transactions import TransactionState
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import HALF_HOUR, Known, ago, prepare
 from tui.scenes import scene
+from tui.scenes.sign import asked_in_a_worker
 
 ORDER = "q5Zt8JxKcVbNmAsDfGhJkL"
 NODE = {
@@ -75,8 +76,7 @@ async def review(run: DeskRun) -> None:
     signing = await begun(run)
     signing.account("trading")
     signing.reviewed(PAYLOAD, deposit_review())
-    run.app.run_worker(signing.look(deposit_review()), group="swap", exit_on_error=False)
-    await run.settle(lambda: signing.review is not None, "the question")
+    await asked_in_a_worker(run, signing, deposit_review())
     run.app.open_signing(signing)
     await run.see("sign or refuse in")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 from flows.orders import NOW
@@ -12,6 +13,7 @@ from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.dex_words import ended, goes_on
 from swapdesk.flows.dex.running_swaps import RunningSwaps
 from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.signing.dex_payment import NotAgreed
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Match, Review
@@ -43,7 +45,17 @@ async def opened(run: DeskRun) -> SwapSigning:
 async def asks(run: DeskRun, signing: SwapSigning, asked: Review) -> None:
     """The flow at its question."""
     signing.reviewed(document(), asked)
-    run.app.run_worker(signing.look(asked), group="swap", exit_on_error=False)
+    await asked_in_a_worker(run, signing, asked)
+
+
+async def asked_in_a_worker(run: DeskRun, signing: Any, asked: Review) -> None:
+    """As the flows ask: an answer that does not come in time ends the work."""
+
+    async def work() -> None:
+        with contextlib.suppress(NotAgreed):
+            await signing.look(asked)
+
+    run.app.run_worker(work(), group="swap", exit_on_error=False)
     await run.settle(lambda: signing.review is not None, "the question")
 
 
