@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from harness import Result, Sandbox, cli
 from swapdesk.cli.main import run
+
+_TESTS = Path(__file__).parents[1]
 
 
 class Desk:
@@ -20,6 +26,18 @@ class Desk:
 
     def __call__(self, *arguments: str, stdin: str = "", seconds: float = 50.0) -> Result:
         return cli(*arguments, home=self.home, env=self.environ, stdin=stdin, seconds=seconds)
+
+    def killed(self, boundary: str, *arguments: str, seconds: float = 90.0) -> None:
+        """A command that ``kill -9`` ends at a boundary (``flows.dex.boundaries``)."""
+        child = subprocess.run(
+            [sys.executable, str(_TESTS / "cli" / "killed_command.py"), boundary, *arguments],
+            env={**os.environ, "SWAPDESK_HOME": str(self.home), "PYTHONPATH": str(_TESTS)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
+        assert child.returncode == -signal.SIGKILL, child.stderr
 
 
 class InProcess:

@@ -4,7 +4,6 @@ payouts that arrive on the chains."""
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,7 @@ from harness import Result, Sandbox
 from sandbox.chain_money import Chain
 from sandbox.running import until
 from swapdesk.cli.exit_codes import Exit
-from swapdesk.clock import SystemClock
-from swapdesk.flows.journal.journal import Journal
-from swapdesk.paths import Home
 from swapdesk.sandbox.world import find_token
-from swapdesk.settings import load_settings
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -157,13 +152,6 @@ def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> 
     idle = desk("batch", "resume", name, "--yes", "--json")
     assert (idle.code, error_of(idle)["code"]) == (Exit.OWN_REFUSAL, "NOT_BEGUN")
     assert error_of(idle)["next"] == f"you: swapdesk batch sign {name} --group 1"
-    # What a run began is paid by it, and nobody has said yes here.
-    settings = load_settings({}, Home.at(desk.home))
-    with closing(Journal.open(settings.places.journal, SystemClock())) as journal:
-        journal.batches.pay(created["batch"], "")
-    unsaid = desk("batch", "resume", name, "--json")
-    assert (unsaid.code, error_of(unsaid)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
-    assert error_of(unsaid)["money"] == "in your wallet; no deposit was paid"
     signed = desk("batch", "sign", name, "--yes", "--json", seconds=90)
     assert signed.code == Exit.DONE, signed.stderr
     (group,) = signed.document["groups"]
@@ -185,6 +173,23 @@ def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> 
     assert settled(after) == settled(before)
     none = desk("batch", "create", "--failed", name, "--yes", "--json")
     assert (none.code, error_of(none)["code"]) == (Exit.OWN_REFUSAL, "NO_FAILED_ROWS")
+
+
+def test_a_run_killed_while_it_creates_is_paid_by_whoever_goes_on(
+    desk: Desk, account: str, tmp_path: Path
+) -> None:
+    receiver = "0x" + "6f" * 20
+    file = written(tmp_path / "killed.csv", f"{receiver},180,ETH,arbitrum,USDC.base")
+    desk.killed("api.create_multi_exchange.after.1", "batch", "run", file, "--yes", "--json")
+    # Nobody has said yes to this command.
+    unsaid = desk("batch", "resume", "--json", seconds=90)
+    assert (unsaid.code, error_of(unsaid)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
+    assert error_of(unsaid)["money"] == "in your wallet; no deposit was paid"
+    done = desk("batch", "resume", "--yes", "--json", seconds=120)
+    assert done.code == Exit.DONE, done.stderr
+    (group,) = done.document["groups"]
+    assert group["standing"] == "paid"
+    until(lambda: chain_of(desk, "arbitrum").balance(ARBITRUM_ETH, receiver) > 0)
 
 
 def test_a_bundle_that_fails_says_where_the_money_is(

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -160,16 +156,7 @@ def test_a_killed_payment_is_gone_on_with_and_made_once(
     )
     nonce = int(chain("eth_getTransactionCount", account, "latest"), 16)
     service_id, place = order["serviceId"], order["deposit"]["address"]
-    child = subprocess.run(
-        [sys.executable, str(TESTS / "cli" / "killed_fund.py"), boundary,
-         "fund", service_id, "--yes", "--json"],
-        env={**os.environ, "SWAPDESK_HOME": str(desk.home), "PYTHONPATH": str(TESTS)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )  # fmt: skip
-    assert child.returncode == -signal.SIGKILL, child.stderr
+    desk.killed(boundary, "fund", service_id, "--yes", "--json")
     ended = until(lambda: _again(desk, service_id), 60)
     assert ended["hash"]
     (log,) = transfers(chain, USDC, place)

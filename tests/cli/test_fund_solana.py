@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.desks import Desk
-from cli.test_fund import BITCOIN, TESTS, order_of
+from cli.test_fund import BITCOIN, order_of
 from harness import Sandbox, running_sandbox, start_command
 from sandbox.chain_money import SolanaChain
 from sandbox.running import until
@@ -126,7 +122,7 @@ def test_a_killed_payment_is_gone_on_with_and_made_once(
     amount = str(70 + KILLED.index(boundary))
     order = order_of(desk, amount, "usdc.solana", "btc.bitcoin", "--to", BITCOIN)
     place = order["deposit"]["address"]
-    _kill(desk.home, boundary, order["serviceId"])
+    desk.killed(boundary, "fund", order["serviceId"], "--yes", "--json")
     ended = until(lambda: _again(desk, chain, order), 60)
     (paid,) = deposits(chain, order)
     assert paid["signature"] == ended["hash"]
@@ -137,7 +133,7 @@ def test_what_was_signed_and_expired_is_not_paid_and_may_be_once_more(
     desk: Desk, account: str, chain: SolanaChain
 ) -> None:
     order = order_of(desk, "79", "usdc.solana", "btc.bitcoin", "--to", BITCOIN)
-    _kill(desk.home, KILLED[0], order["serviceId"])
+    desk.killed(KILLED[0], "fund", order["serviceId"], "--yes", "--json")
     # Longer than a blockhash lives, shorter than the order waits.
     desk.sandbox.control("POST", "/clock", {"advance": 90})
 
@@ -155,19 +151,6 @@ def test_what_was_signed_and_expired_is_not_paid_and_may_be_once_more(
     assert code == 0, told
     (paid,) = deposits(chain, order)
     assert paid["signature"] == told["hash"]
-
-
-def _kill(home: Path, boundary: str, service_id: str) -> None:
-    child = subprocess.run(
-        [sys.executable, str(TESTS / "cli" / "killed_fund.py"), boundary,
-         "fund", service_id, "--yes", "--json"],
-        env={**os.environ, "SWAPDESK_HOME": str(home), "PYTHONPATH": str(TESTS)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )  # fmt: skip
-    assert child.returncode == -signal.SIGKILL, child.stderr
 
 
 def _again(desk: Desk, chain: SolanaChain, order: dict[str, Any]) -> dict[str, Any] | None:

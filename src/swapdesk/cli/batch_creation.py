@@ -105,12 +105,15 @@ async def creatable_plan(
     return plan
 
 
-async def created(session: Session, plan: BatchPlan, *, again: bool) -> Creation:
-    """Journal the plan and create its groups. Raises CommandError."""
+async def created(
+    session: Session, plan: BatchPlan, *, again: bool, payer: str | None = None
+) -> Creation:
+    """Journal the plan and create its groups; with a ``payer`` they are paid afterwards, also by
+    whoever goes on with it. Raises CommandError."""
     creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
     output = session.call.output
     try:
-        batch_id = creation.write(plan, again=again)
+        batch_id = creation.write(plan, again=again, payer=payer)
         output.talk(*(group_words(group) for group in plan.groups))
         outcomes = await creation.run(batch_id, lambda outcome: _say(output, outcome))
     except BatchCreatedBefore as error:

@@ -85,8 +85,7 @@ async def run_batch(session: Session, create: CreateRequest, request: PayRequest
     plan = await creatable_plan(session, create, PAY, "pay")
     await _ready(session)
     await _require_payers(session, plan, request.account)
-    made = await created(session, plan, again=create.again)
-    session.desk.journal.batches.pay(made.batch.id, request.account)
+    made = await created(session, plan, again=create.again, payer=request.account)
     stopped = creation_error(made)
     if stopped is not None:
         tell_batch(session, made.batch)

@@ -9,6 +9,7 @@ from swapdesk.flows.batch.payouts import PAY_OUT, payouts_of
 from swapdesk.flows.batch.settle_words import or_take_back
 from swapdesk.flows.batch.standing import GroupStanding, Until
 from swapdesk.flows.journal.bundle_records import WalletPayment
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.orders import Order
@@ -101,7 +102,9 @@ def next_words(standing: GroupStanding, orders: Mapping[str, Order] | None = Non
     """Who acts next, and by which command."""
     batch = standing.batch_id[:8]
     if standing.group.multi_id is None:
-        return f"you: swapdesk batch resume {batch}"
+        group = standing.group
+        waits = group.open or group.state is StepState.PREPARED
+        return f"you: swapdesk batch {'resume' if waits else 'create --failed'} {batch}"
     if standing.over:
         payouts = payouts_of([standing], orders or {})
         return payouts.next(LOOK, LEFT) if payouts is not None else PAY_OUT

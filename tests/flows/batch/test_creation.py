@@ -14,6 +14,7 @@ import pytest
 from flows.faulty_network import FaultyNetwork, lose_answer, refuse_connection
 from flows.marketplace import api as plain_api
 from flows.marketplace import book, catalog, clock, service, venues
+from swapdesk.cli.group_document import next_words
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import Unreachable
@@ -24,6 +25,7 @@ from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.results import ENDS, HEADS, result_rows, results_csv
 from swapdesk.flows.batch.sheet import Column
+from swapdesk.flows.batch.standing import standings
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore, RowEnd, RowState
 from swapdesk.flows.journal.journal import Journal
@@ -123,6 +125,17 @@ async def test_a_plan_with_problems_is_never_written(desk: Desk) -> None:
     assert desk.journal.batches.newest() == []
 
 
+async def test_a_batch_that_is_to_be_paid_says_so_before_anything_leaves(desk: Desk) -> None:
+    plan = await desk.plan(*CLEAN)
+    paid = desk.creation.write(plan, payer="trading")
+    assert desk.journal.batches.payer(paid) == "trading"
+    (standing,) = standings(desk.journal, paid)
+    assert next_words(standing) == f"you: swapdesk batch resume {paid[:8]}"
+    await desk.creation.run(paid)
+    again = desk.creation.write(plan, again=True)
+    assert desk.journal.batches.payer(again) is None
+
+
 async def test_a_lost_answer_is_found_and_never_sent_again(desk: Desk) -> None:
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
     desk.network.after = lose_answer
@@ -140,6 +153,9 @@ async def test_a_desk_that_died_after_sending_looks_before_anything_else(desk: D
     desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
     (outcome,) = await desk.creation.run(batch_id)
     assert outcome.group.state is StepState.RESOLVED_NO
+    # There is nothing to go on with: its rows are created anew, on purpose.
+    (standing,) = standings(desk.journal, batch_id)
+    assert next_words(standing) == f"you: swapdesk batch create --failed {batch_id[:8]}"
     assert [row.state for row in outcome.group.rows] == [RowState.FAILED] * 2
     assert await desk.groups() == set()
     assert not desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())

@@ -63,8 +63,9 @@ class BatchCreation:
         self._clock = clock
         self._looks = looks
 
-    def write(self, plan: BatchPlan, *, again: bool = False) -> str:
-        """Journal the plan as it was confirmed; the id of the batch.
+    def write(self, plan: BatchPlan, *, again: bool = False, payer: str | None = None) -> str:
+        """Journal the plan as it was confirmed, with the ``payer`` of all of it where it shall be
+        paid at once (:meth:`BatchLog.add`); the id of the batch.
 
         Raises NotCreatable, BatchCreatedBefore and JournalUnavailable.
         """
@@ -73,7 +74,7 @@ class BatchCreation:
         groups = [_new_group(group) for group in plan.groups]
         digest = hashlib.sha256("\n".join(group.body for group in groups).encode()).hexdigest()
         batch_id = uuid.uuid4().hex
-        self._log.add(batch_id, plan.sheet.name, digest, groups, again=again)
+        self._log.add(batch_id, plan.sheet.name, digest, groups, again=again, payer=payer)
         return batch_id
 
     async def run(

@@ -43,8 +43,11 @@ class BatchLog:
         groups: Sequence[NewGroup],
         *,
         again: bool = False,
+        payer: str | None = None,
     ) -> None:
-        """Commit a batch before anything of it leaves.
+        """Commit a batch before anything of it leaves. ``payer``: all groups are to be paid, one
+        after another, from the accounts of this name or address; empty for the first of each
+        chain, None where nobody asked for that.
 
         Raises BatchCreatedBefore when the same rows are on their way with unknown outcome, or
         became orders before and ``again`` does not ask for them anew.
@@ -73,6 +76,10 @@ class BatchLog:
                     self._ownership.me.started,
                 ),
             )
+            if payer is not None:
+                db.execute(
+                    "INSERT INTO batch_payer (batch_id, account) VALUES (?, ?)", (batch_id, payer)
+                )
             for number, group in enumerate(groups, start=1):
                 db.execute(
                     "INSERT INTO batch_group (batch_id, number, chain, paid, body, state)"
@@ -243,15 +250,6 @@ class BatchLog:
         """Another one once anything moved that says how a group is paid; None for no group of
         this journal."""
         return payment_mark(self._file, multi_id)
-
-    def pay(self, batch_id: str, account: str) -> None:
-        """Commit that all groups of a batch are to be paid, one after another, from the accounts
-        of this name or address; empty for the first of each chain."""
-        with self._file.write() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO batch_payer (batch_id, account) VALUES (?, ?)",
-                (batch_id, account),
-            )
 
     def payer(self, batch_id: str) -> str | None:
         """Which account pays the batch as a whole; None where that was never asked for."""

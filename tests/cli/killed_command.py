@@ -1,4 +1,4 @@
-"""One ``fund`` in a process of its own that kills itself at a boundary."""
+"""A command in a process of its own that kills itself at a boundary."""
 
 from __future__ import annotations
 
