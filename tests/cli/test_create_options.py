@@ -54,6 +54,7 @@ def test_a_markup_is_part_of_the_price(desk: Desk) -> None:
         (("--min-out", "1,5"), "min-out"),
         (("--middle-refund", MINE), "middle-refund"),
         (("--fixed", "--refund", REFUND, "--quote", "a" * 24), "quote"),
+        (("--memo", "1", "--waive-memo", "NO MEMO"), "waive-memo"),
     ],
 )
 def test_what_cannot_work_is_refused_before_a_quote_is_spent(
@@ -62,6 +63,15 @@ def test_what_cannot_work_is_refused_before_a_quote_is_spent(
     refused = desk("swap", "0.1", *PAIR, *options)
     assert refused.code == 2, refused
     assert field in refused.error["fields"], refused.error
+
+
+def test_a_provider_that_does_not_take_the_amount_says_what_it_takes(desk: Desk) -> None:
+    quoted = desk("quote", "0.1", *PAIR[:2], "--json").document
+    small = next(one for one in quoted["unusable"] if "below minimum" in one["reason"])
+    refused = desk("swap", "0.1", *PAIR, "--provider", small["swap"])
+    assert (refused.code, refused.error["code"]) == (4, "NO_USABLE_ROUTE")
+    assert small["reason"] in refused.error["message"]
+    assert refused.error["next"] == "you: change the amount or the tokens"
 
 
 def test_a_refund_address_of_another_chain_is_refused(desk: Desk) -> None:

@@ -50,6 +50,16 @@ def test_lines_are_filtered(form: Form, text: str) -> None:
         assert not any(ch in line for ch in "\x1b\x9b\u202e\u200b\r\b\x7f\ud83d")
 
 
+def test_where_sentences_are_asked_for_a_table_is_one_for_each_row() -> None:
+    output, out, _ = made(Form.PLAIN)
+    output.table(("row", "amount", "order", "state"), [("1", "150 USDC", "", "ready")])
+    output.facts([("Total", "150 USDC"), ("Budget", "")])
+    assert out.getvalue().splitlines() == [
+        "Row 1, amount 150 USDC, state ready.",
+        "Total: 150 USDC",
+    ]
+
+
 def test_columns_are_aligned_by_cells_and_on_the_point() -> None:
     output, out, _ = made(Form.TABLE)
     rows = [("日本", "12.5"), ("a", "1,000"), ("é\u0301", "—")]

@@ -209,6 +209,9 @@ def _create(
     require_no_options(options["preset"], bool(types))
     if waive_memo is not None and waive_memo != NO_MEMO:
         raise bad_input("BAD_WAIVER", f'Write --waive-memo "{NO_MEMO}".', field="waive-memo")
+    if waive_memo is not None and options["memo"]:
+        message = "--memo names one and --waive-memo says there is none: leave out one of them."
+        raise bad_input("TWO_CHOICES", message, field="waive-memo")
     if options["quote_id"] is not None and (types or provider is not None):
         message = "--quote chooses one route; leave out --type and --provider."
         raise bad_input("TWO_CHOICES", message, field="quote")

@@ -79,7 +79,11 @@ class Output:
         headed: bool = True,
     ) -> None:
         """Columns as wide as their widest cell; those in ``numbers`` are aligned on the point.
-        A table that comes in parts gives all of them the ``least`` widths, and heads to one."""
+        A table that comes in parts gives all of them the ``least`` widths, and heads to one.
+        Where sentences are asked for, one for each row with its heads in it."""
+        if self.form is Form.PLAIN:
+            self.say(*(_sentence(heads, row) for row in rows))
+            return
         columns = [[safe_line(cell) for cell in column] for column in zip(*rows, strict=True)]
         if not columns:
             return
@@ -100,6 +104,9 @@ class Output:
     def facts(self, rows: Sequence[tuple[str, str]]) -> None:
         """Labels and values, one a line, empty values left out."""
         shown = [(label, value) for label, value in rows if value]
+        if self.form is Form.PLAIN:
+            self.say(*(f"{label}: {value}" for label, value in shown))
+            return
         width = max((cells(label) for label, _ in shown), default=0)
         for label, value in shown:
             self._out(safe_line(f"{label}{' ' * (width - cells(label))}{_GAP}{value}"))
@@ -223,6 +230,12 @@ def _row(texts: Sequence[str], widths: Sequence[int], numbers: Collection[int]) 
         blank = " " * (width - cells(text))
         parts.append(blank + text if place in numbers else text + blank)
     return _GAP.join(parts).rstrip()
+
+
+def _sentence(heads: Sequence[str], row: Sequence[str]) -> str:
+    """``Row 1, amount 150, state ready.`` Empty cells are left out."""
+    said = ", ".join(f"{head} {cell}" for head, cell in zip(heads, row, strict=True) if cell)
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 def _escaped(text: str) -> str:

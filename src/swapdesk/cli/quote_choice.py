@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from swapdesk.cli.amount_argument import read_amount
@@ -19,7 +20,8 @@ from swapdesk.cli.session import Session
 from swapdesk.flows.notation import percent
 from swapdesk.flows.quotes.quote_wish import OnChain, QuoteOptions, QuoteWish, WishRefused
 from swapdesk.flows.quotes.quoting import QuoteBoard
-from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, UnusableQuote
+from swapdesk.flows.tracking.announcements import without_route_next
 from swapdesk.wire.tokens import Token
 
 ASK_AGAIN = "you: ask for new quotes"
@@ -102,6 +104,15 @@ async def _best(
     )
     if row is not None:
         return board, row
+    unusable = tuple(one for one in board.ranking.unusable if wanted and wanted in _names(one))
+    if unusable:
+        reason = unusable[0].reason.rstrip(".")
+        raise CommandError(
+            Exit.REFUSED,
+            "NO_USABLE_ROUTE",
+            f'No usable route of "{request.provider}": {reason}.',
+            next=without_route_next(replace(board, ranking=Ranking((), unusable))),
+        )
     if wanted and board.ranking.rows:
         known = sorted({r.quote.swap for r in board.ranking.rows if r.quote.swap})
         message = (
@@ -111,7 +122,7 @@ async def _best(
     raise no_route(board)
 
 
-def _names(row: RankedQuote) -> tuple[str, ...]:
+def _names(row: RankedQuote | UnusableQuote) -> tuple[str, ...]:
     return tuple(name.lower() for name in (row.quote.swap, row.quote.swap_name) if name)
 
 

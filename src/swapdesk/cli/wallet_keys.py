@@ -50,9 +50,8 @@ async def list_accounts(call: Call, wallet: LocalWallet) -> int:
         )
         return Exit.DONE
     if output.form is Form.PLAIN:
-        output.say(
-            *(f"{o.name} is an {o.kind} account, {o.address} ({o.origin})." for o in known.accounts)
-        )
+        for one in known.accounts:
+            output.say(f"{one.name} is an account of {one.kind}, {one.address} ({one.origin}).")
     else:
         rows = [
             (o.name, str(o.kind), grouped_address(o.address), str(o.origin), o.path or "")

@@ -9,7 +9,7 @@ from typing import Any
 from swapdesk.client.credentials import Credentials
 from swapdesk.flows.wallet.chain_links import sandbox_links, sandbox_makers
 from swapdesk.secret import Secret
-from swapdesk.settings import Settings
+from swapdesk.settings import Origin, Settings
 from swapdesk.wallet.place import ChainLink
 
 
@@ -45,6 +45,8 @@ def live_connection(settings: Settings) -> Connection:
     elif settings.partner_id.value is not None:
         credentials = Credentials.read_only(settings.partner_id.value)
         partner = "read only"
+    elif settings.key.origin is Origin.ENVIRONMENT:
+        raise NotConfigured("SWAPDESK_API_KEY needs SWAPDESK_API_SECRET")
     else:
         raise NotConfigured(
             f"profile {settings.profile.value} has no key with secret_file and no partner_id"

@@ -45,7 +45,8 @@ def no_usable_route(board: QuoteBoard) -> str:
 def without_route_next(board: QuoteBoard | None) -> str:
     """Who acts when no route is usable."""
     if board is not None and board.failed:
-        return "you: ask again, or change the amount"
+        alone = board.failed == len(board.ranking.unusable)
+        return "you: ask again" if alone else "you: ask again, or change the amount"
     return "you: change the amount or the tokens"
 
 
