@@ -85,16 +85,28 @@ def read_as(
     def swap(request: httpx.Request, response: httpx.Response) -> httpx.Response:
         if request.method != "GET" or "/orders/" not in request.url.path:
             return response
-        stream = response.stream
-        assert isinstance(stream, httpx.AsyncByteStream)
-
-        class Swapped(httpx.AsyncByteStream):
-            async def __aiter__(self) -> AsyncIterator[bytes]:
-                yield change(b"".join([part async for part in stream]))
-
-        return httpx.Response(response.status_code, headers=response.headers, stream=Swapped())
+        return changed(response, change)
 
     return swap
+
+
+def changed(response: httpx.Response, change: Callable[[bytes], bytes]) -> httpx.Response:
+    """The answer with another body, as long as the first."""
+    stream = response.stream
+    assert isinstance(stream, httpx.AsyncByteStream)
+
+    class Swapped(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield change(b"".join([part async for part in stream]))
+
+    return httpx.Response(response.status_code, headers=response.headers, stream=Swapped())
+
+
+def listed_on_two_pages(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    """The list of orders moves on while it is read: what its first page had is on the second."""
+    if request.method == "GET" and request.url.path == "/v2/orders":
+        return changed(response, lambda body: body.replace(b'"totalPages":1', b'"totalPages":2'))
+    return response
 
 
 def with_date(date: str) -> Callable[[httpx.Request, httpx.Response], httpx.Response]:

@@ -13,6 +13,7 @@ from flows.conftest import Trade
 from flows.faulty_network import (
     another_address,
     fail_answer,
+    listed_on_two_pages,
     lose_answer,
     refuse_connection,
     with_date,
@@ -70,6 +71,29 @@ async def test_a_lost_answer_is_looked_up_and_never_posted_again(trade: Trade) -
     assert waited == [True]
     assert trade.network.posts() == 1
     assert await orders_of(trade) == 1
+
+
+async def test_an_order_that_is_listed_on_two_pages_is_one(trade: Trade) -> None:
+    """An order that is made while the list is read pushes others to the next page."""
+    plain, asked = trade.network.inner, []
+
+    class Moving(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            if request.url.path == "/v2/orders":
+                asked.append(request.url.params["page"])
+                request = httpx.Request(
+                    "GET", request.url.copy_set_param("page", 1), headers=request.headers
+                )
+            return await plain.handle_async_request(request)
+
+    trade.network.inner = Moving()
+    trade.network.after = lambda asking, answer: listed_on_two_pages(
+        asking, lose_answer(asking, answer)
+    )
+    outcome = await trade.flow.create(await trade.quoted())
+    assert isinstance(outcome, Created)
+    assert outcome.found_again
+    assert asked == ["1", "2"]
 
 
 async def test_a_gateway_error_after_the_create_is_looked_up(trade: Trade) -> None:

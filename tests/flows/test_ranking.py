@@ -41,6 +41,21 @@ def order(ranking: Ranking) -> list[str | None]:
     return [row.quote.swap for row in ranking.rows]
 
 
+def test_a_quote_that_is_repeated_is_one_and_two_of_one_id_are_none() -> None:
+    twice = quote(1, "5")
+    ranking = ranked(twice, quote(2, "4"), twice.model_copy())
+    assert order(ranking) == ["v1", "v2"]
+    assert ranking.unusable == ()
+    other = quote(1, "9", swap="v9")
+    ranking = ranked(twice, quote(2, "4"), other, quote(1, None, error="too low"))
+    assert order(ranking) == ["v2"]
+    assert [one.reason for one in ranking.unusable] == [
+        "another quote of this answer has the same id",
+        "another quote of this answer has the same id",
+        "too low",
+    ]
+
+
 def comparable(asked: Quote) -> bool:
     """Whether the desk can compare it, on amounts that can be believed."""
     out, net = asked.amount_out, asked.net_amount_out

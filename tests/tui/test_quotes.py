@@ -261,6 +261,14 @@ async def test_the_heading_keeps_its_chains_beside_the_explanation(market: Marke
         assert "by net received" in head
 
 
+async def test_two_quotes_of_one_id_are_shown_and_not_chosen(market: Market) -> None:
+    market.network.after = quotes_with(MERIDIAN, MERIDIAN | {"netAmountOut": 14.5})
+    async with market.desk() as run:
+        await run.to_quotes()
+        assert run.text.count("another quote of this answer has the same id") == 2
+        assert "Alder" in run.text
+
+
 async def test_the_waterfall_walks_the_quotes_and_reviews(market: Market) -> None:
     market.network.after = quotes_with(MERIDIAN)
     async with market.desk() as run:

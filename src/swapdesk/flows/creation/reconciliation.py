@@ -146,16 +146,17 @@ async def _judge(
 
 
 async def list_since(api: PartnerApi, since: datetime) -> tuple[list[Order], bool]:
-    """Orders since a time, and whether these are all of them."""
-    orders: list[Order] = []
+    """Orders since a time, and whether these are all of them. One that moves to the next page
+    while the list is read is one order, as it was read last."""
+    orders: dict[str, Order] = {}
     skipped = 0
     for page in range(1, MAX_PAGES + 1):
         answer = await api.list_orders(OrderQuery(from_=since, page=page, page_size=100))
-        orders.extend(answer.orders)
+        orders.update((order.service_id, order) for order in answer.orders)
         skipped += answer.skipped
         if page >= answer.total_pages or answer.empty:
-            return orders, skipped == 0
-    return orders, False
+            return list(orders.values()), skipped == 0
+    return list(orders.values()), False
 
 
 def _made_meanwhile(intent: Intent, order: Order, since: datetime) -> bool | None:

@@ -224,8 +224,11 @@ def end_of(quote: Quote, asked_at: datetime) -> datetime:
 
 def ranked_for(wish: QuoteWish, rows: Sequence[tuple[Quote, datetime]], now: datetime) -> Ranking:
     """Quotes with their ends, ranked for what was asked."""
-    # Quotes without an id are not usable, whatever their end.
-    ends = {quote.quote_id: end for quote, end in rows}
+    # Quotes without an id are not usable, whatever their end; of one that two answers repeat the
+    # earlier end counts.
+    ends: dict[str | None, datetime] = {}
+    for quote, end in rows:
+        ends[quote.quote_id] = min(end, ends.get(quote.quote_id, end))
     return rank(
         [quote for quote, _ in rows],
         now=now,

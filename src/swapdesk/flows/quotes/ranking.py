@@ -7,6 +7,7 @@ usable routes are ranked: a sort over everything would put an errored or filtere
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -137,11 +138,16 @@ def rank(
     let a reason name the bound that was missed. ``receive`` is what reverse quotes have to
     pay out, in ``symbol_out``: then the route that takes least is first. ``memo``: a deposit
     on the chain of the token sold carries one. ``fixed_only``: no floating rate was asked for.
+    What is named by an id must be one quote: others of the same id cannot be told from it.
     """
     usable: list[tuple[Quote, datetime]] = []
     unusable: list[UnusableQuote] = []
-    for quote in quotes:
+    distinct = _without_repeats(quotes)
+    named = Counter(quote.quote_id for quote in distinct)
+    for quote in distinct:
         problem = problem_of(quote, amount, symbol_in)
+        if problem is None and named[quote.quote_id] > 1:
+            problem = Unusable("another quote of this answer has the same id")
         if problem is None and receive is not None:
             problem = reverse_problem(quote, receive, symbol_out)
         if problem is None and fixed_only and not quote.fixed:
@@ -156,6 +162,18 @@ def rank(
     reverse = receive is not None
     usable.sort(key=lambda entry: _order(entry[0], reverse))
     return Ranking(_placed(usable, reverse, memo), tuple(unusable))
+
+
+def _without_repeats(quotes: Iterable[Quote]) -> list[Quote]:
+    """A quote that is given twice, word by word, is one."""
+    known: dict[str, list[Quote]] = {}
+    distinct: list[Quote] = []
+    for quote in quotes:
+        same = known.setdefault(quote.quote_id, []) if quote.quote_id is not None else []
+        if quote not in same:
+            same.append(quote)
+            distinct.append(quote)
+    return distinct
 
 
 def comparison_key(quote: Quote) -> Decimal | None:

@@ -79,7 +79,7 @@ class OrderHistoryScreen(Page):
             of = date(update.at, now)
             if of != day:
                 rows += [Blank(f"gap {key}")] if rows else []
-                rows.append(Section(f"day {of}", of))
+                rows.append(Section(f"day {key}", of))
                 day = of
             glyph, role = SIGNS[update.level]
             rows.append(
