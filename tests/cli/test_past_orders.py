@@ -64,6 +64,7 @@ def test_a_completed_order_is_shown_by_its_id_or_the_beginning_of_it(
 def test_a_beginning_of_several_orders_names_them(past: InProcess) -> None:
     told = past("orders", "show", "pastBatchRow", "--json")
     assert (told.code, told.error["code"]) == (2, "AMBIGUOUS_ORDER")
+    assert told.error["money"] == "where it was; nothing was sent"
     assert told.error["message"] == (
         "3 orders begin with pastBatchRow: pastBatchRow0001, pastBatchRow0002, pastBatchRow0003."
     )

@@ -13,7 +13,7 @@ from swapdesk.cli.batch_creation import (
     gone_on,
 )
 from swapdesk.cli.batch_result import ask_orders, find_batch, tell_batch
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input
 from swapdesk.cli.exit_codes import Exit, exit_of
 from swapdesk.cli.group_document import next_words
 from swapdesk.cli.output import Output
@@ -295,7 +295,9 @@ def _chosen(session: Session, batch: JournaledBatch, number: int | None) -> Grou
     if number is None:
         return next((one for one in found if not one.over and one.next is not None), found[-1])
     if not 1 <= number <= len(found):
-        raise bad_input("NO_GROUP", f"The batch has {len(found)} groups.", field="group")
+        raise bad_input(
+            "NO_GROUP", f"The batch has {len(found)} groups.", field="group", money=UNMOVED
+        )
     return found[number - 1]
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 from swapdesk.cli.batch_report import tell_plan
 from swapdesk.cli.call import Call
-from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.command_error import UNMOVED, bad_input
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session
 from swapdesk.flows.batch.plan import BatchPlan
@@ -41,12 +42,12 @@ def write_template(call: Call, out: Path | None) -> int:
 def new_file(out: Path, content: bytes) -> Path:
     """Write a file of this very name. Exit 2 when there is one, or it cannot be written."""
     if out.exists():
-        raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out")
+        raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out", money=UNMOVED)
     try:
         return write_export(out, content)
     except OSError as error:
         said = error.strerror or "it cannot be written"
-        raise bad_input("FILE", f"{out.name}: {said}.", field="out") from None
+        raise bad_input("FILE", f"{out.name}: {said}.", field="out", money=UNMOVED) from None
 
 
 async def planned(session: Session, file: Path, sell: str) -> BatchPlan:
@@ -55,7 +56,7 @@ async def planned(session: Session, file: Path, sell: str) -> BatchPlan:
         content = await asyncio.to_thread(read_bytes, file)
         sheet = await _planner(session, sell).read(file.name, content)
     except UnreadableFile as error:
-        facts = {} if error.line is None else {"line": error.line}
+        facts: dict[str, Any] = {} if error.line is None else {"line": error.line}
         raise bad_input(error.code, f"{error.reason} {error.do}", field="file", **facts) from None
     return await planned_sheet(session, sheet, sell)
 

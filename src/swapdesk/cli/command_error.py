@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
 
 UNTOUCHED = "in your wallet; nothing was sent"
+UNMOVED = "where it was; nothing was sent"
+"""Of commands about orders there are: what was paid for those is with them."""
 CORRECT = "you: correct the command"
 
 
@@ -49,10 +51,12 @@ class CommandError(Exception):
         }
 
 
-def bad_input(code: str, message: str, *, field: str | None = None, **facts: Any) -> CommandError:
+def bad_input(
+    code: str, message: str, *, field: str | None = None, money: str = UNTOUCHED, **facts: Any
+) -> CommandError:
     """Exit 2; ``field`` is the argument at fault, ``facts`` what else is known of it."""
     fields = {field: {"message": message, **facts}} if field else {}
-    return CommandError(Exit.BAD_INPUT, code, message, fields=fields)
+    return CommandError(Exit.BAD_INPUT, code, message, money, fields=fields)
 
 
 def own_refusal(code: str, message: str, *, next: str = CORRECT) -> CommandError:

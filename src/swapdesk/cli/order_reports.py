@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from swapdesk.cli.command_error import CommandError, bad_input, of_client_error
+from swapdesk.cli.command_error import UNMOVED, CommandError, bad_input, of_client_error
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.order_document import order_facts, order_row, order_sentence, tracked_json
 from swapdesk.cli.output import Form
@@ -41,7 +41,7 @@ def order_choice(words: str, sorting: str) -> Choice:
     try:
         return Choice(read_filter(words), Sorting(sorting))
     except FilterProblem as error:
-        raise bad_input("BAD_FILTER", str(error), field="filter") from None
+        raise bad_input("BAD_FILTER", str(error), money=UNMOVED, field="filter") from None
 
 
 async def chosen_orders(session: Session, choice: Choice) -> list[TrackedOrder]:
@@ -76,7 +76,9 @@ async def export_orders(
         write_export_file(out, content)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise bad_input("NOT_WRITTEN", f"{out} cannot be written: {reason}.", field="out") from None
+        raise bad_input(
+            "NOT_WRITTEN", f"{out} cannot be written: {reason}.", money=UNMOVED, field="out"
+        ) from None
     session.call.output.talk(f"{len(orders)} orders written to {out}.")
     return Exit.DONE
 
@@ -161,7 +163,7 @@ async def find_order(session: Session, name: str) -> TrackedOrder:
     except NotFound:
         found = None
     except RequestRefused as error:
-        raise bad_input("BAD_ORDER_ID", f"{error}.", field="order") from None
+        raise bad_input("BAD_ORDER_ID", f"{error}.", money=UNMOVED, field="order") from None
     except ClientError as error:
         if known is None:
             failed = of_client_error(error)
@@ -190,5 +192,5 @@ def _known_id(session: Session, name: str) -> str:
     found = sorted(one for one in known if one.startswith(name))
     if len(found) > 1:
         message = f"{len(found)} orders begin with {name}: {', '.join(found[:5])}."
-        raise bad_input("AMBIGUOUS_ORDER", message, field="order", candidates=found)
+        raise bad_input("AMBIGUOUS_ORDER", message, money=UNMOVED, field="order", candidates=found)
     return found[0] if found else name

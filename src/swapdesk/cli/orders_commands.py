@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from swapdesk.cli.call import Call, desk_command
-from swapdesk.cli.command_error import bad_input
+from swapdesk.cli.command_error import UNMOVED, bad_input
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -116,7 +116,9 @@ def watch(call: Call, ids: tuple[str, ...], until: str, timeout: float | None) -
     One line for each change. Exit 0 when all completed, 10 when one ended otherwise.
     """
     if timeout is not None and not 0 < timeout < float("inf"):
-        raise bad_input("BAD_TIMEOUT", "A timeout is above 0 seconds.", field="timeout")
+        raise bad_input(
+            "BAD_TIMEOUT", "A timeout is above 0 seconds.", field="timeout", money=UNMOVED
+        )
     from swapdesk.cli.order_watch import watch_orders
     from swapdesk.cli.session import run_session
 
