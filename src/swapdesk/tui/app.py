@@ -18,20 +18,16 @@ from swapdesk.tui.commands import all_commands, everywhere
 from swapdesk.tui.commands.keymap import checked_keymap
 from swapdesk.tui.creating import Creating
 from swapdesk.tui.discreet import Discreet
-from swapdesk.tui.end_bell import EndBell, Notify, terminal_notice
+from swapdesk.tui.end_bell import EndBell, Notify
+from swapdesk.tui.following import Following
 from swapdesk.tui.garbage import GarbageRounds
 from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.keys_in_turn import KeysInTurn
 from swapdesk.tui.leaving import LeavingGuard, brief_warning
 from swapdesk.tui.messages import (
-    BusinessSettled,
     Connected,
-    OrdersChanged,
-    PastKnown,
     StartMoved,
 )
-from swapdesk.tui.page import Page
-from swapdesk.tui.places import Places
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.session import Session, StartSandbox
 from swapdesk.tui.signing import Signing
@@ -41,7 +37,6 @@ if TYPE_CHECKING:
     import httpx
 
     from swapdesk.clock import Clock
-    from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
 
@@ -50,7 +45,7 @@ log = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 
 
-class DeskApp(Creating, Signing, Discreet, Places, KeysInTurn, SafeApp[int]):
+class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
     """``start_sandbox`` is called after the first frame, on the sandbox profile only."""
 
     CSS_PATH = "styles/desk.tcss"
@@ -80,11 +75,6 @@ class DeskApp(Creating, Signing, Discreet, Places, KeysInTurn, SafeApp[int]):
         self._ends = EndBell(Notify(settings.notify.value), self._tell_terminal)
         self._key_problems = self._take_keymap()
         self._begun = False
-
-    @property
-    def page(self) -> Page | None:
-        """The page in view, under an overlay if one is open."""
-        return next((one for one in reversed(self.screen_stack) if isinstance(one, Page)), None)
 
     def get_default_screen(self) -> Screen[Any]:
         return self._home
@@ -126,10 +116,6 @@ class DeskApp(Creating, Signing, Discreet, Places, KeysInTurn, SafeApp[int]):
             await session.sandbox_gone()
             log.warning("the sandbox is gone; it is started again")
 
-    async def _follow_orders(self) -> None:
-        async for ids in self.session.desk.link.tracker.changes():
-            self.post_message(OrdersChanged(ids))
-
     @on(StartMoved)
     def _start_moved(self) -> None:
         if self.session.refused is not None:
@@ -141,49 +127,9 @@ class DeskApp(Creating, Signing, Discreet, Places, KeysInTurn, SafeApp[int]):
 
     @on(Connected)
     def _connected(self) -> None:
-        link = self.session.desk.link
-        self._ends.begin(link.tracker.orders())
-        link.on_settled = self._settled
-        link.on_past_known = self._past_known
-        self.run_worker(self._follow_orders(), group="orders", exclusive=True, exit_on_error=False)
-        self._tell_unfinished()
+        self.follow(self.session.desk.link)
         self.take_on_signings()
         self.tell_problems(self._start_problems())
-
-    def _tell_unfinished(self) -> None:
-        """What the start found out; in the middle of something else only as a notice."""
-        report = self.session.report
-        if report is None or report.empty:
-            return
-        from swapdesk.tui.screens.unfinished import UnfinishedScreen
-
-        if len(self.screen_stack) == 1:
-            self.push_screen(UnfinishedScreen(self.session))
-        else:
-            self.notify("The desk settled what was left open. o shows the orders.")
-
-    def _settled(self, report: ResumeReport) -> None:
-        self.post_message(BusinessSettled(report))
-
-    def _past_known(self) -> None:
-        self.post_message(PastKnown())
-
-    @on(PastKnown)
-    def _past_came(self) -> None:
-        if (link := self.session.link) is not None:
-            self._ends.begin(link.tracker.orders())
-        if (page := self.page) is not None:
-            page.refresh_frame()
-            page.session_changed()
-
-    @on(BusinessSettled)
-    def _business_settled(self, event: BusinessSettled) -> None:
-        from swapdesk.flows.tracking.open_business import settled_words
-
-        for said in settled_words(event.report):
-            self.notify(said, severity="warning")
-        if (page := self.page) is not None:
-            page.orders_changed(frozenset())
 
     def _take_keymap(self) -> list[ConfigProblem]:
         settings = self.session.settings
@@ -205,35 +151,11 @@ class DeskApp(Creating, Signing, Discreet, Places, KeysInTurn, SafeApp[int]):
             said.append(session.desk.journal.problem)
         return said
 
-    @on(OrdersChanged)
-    def _orders_changed(self, event: OrdersChanged) -> None:
-        self._tell_ends(event.ids)
-        if (page := self.page) is not None:
-            page.refresh_frame()
-            page.orders_changed(event.ids)
-
-    def _tell_ends(self, ids: frozenset[str]) -> None:
-        if (link := self.session.link) is None:
-            return
-        found = [one for one in map(link.tracker.get, ids) if one is not None]
-        for said in self._ends.changed(found, self.session.now_clock.now()):
-            self.notify(said)
-
-    def _tell_terminal(self, text: str) -> None:
-        if self._driver is not None:
-            self._driver.write(terminal_notice(text))
-
     async def on_event(self, event: Event) -> None:
         if isinstance(event, KeyPressed):
             self._garbage.key()
             self.session.rest.key()
         await super().on_event(event)
-
-    def on_app_focus(self) -> None:
-        self._ends.focused = True
-
-    def on_app_blur(self) -> None:
-        self._ends.focused = False
 
     def tick(self) -> None:
         """Once a second: countdowns and ages of the page in view, on one tick; and the palettes

@@ -8,6 +8,7 @@ from swapdesk.tui.batching import Batching
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import Command
 from swapdesk.tui.messages import TokenChosen
+from swapdesk.tui.page import Page
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.session import Session
 
@@ -17,6 +18,11 @@ class Places(Batching):
 
     session: Session
     _home: SwapScreen
+
+    @property
+    def page(self) -> Page | None:
+        """The page in view, under an overlay if one is open."""
+        return next((one for one in reversed(self.screen_stack) if isinstance(one, Page)), None)
 
     async def go_to(self, verb: type[Command]) -> None:
         """Do a verb of everywhere that leads to a page. The list of tokens is filled when it is
