@@ -189,6 +189,16 @@ def test_config_show_masks_secrets(here: InProcess, monkeypatch: pytest.MonkeyPa
         assert "…cdef" in shown.stdout
 
 
+def test_a_key_without_its_secret_is_named(
+    here: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SWAPDESK_API_URL", "https://api.example/v2")
+    monkeypatch.setenv("SWAPDESK_API_KEY", "0123456789abcdef")
+    result = here("chains", "--json")
+    assert result.code == 2
+    assert "SWAPDESK_API_KEY needs SWAPDESK_API_SECRET" in result.error["message"]
+
+
 @click.command()
 def broken() -> None:
     raise RuntimeError("api_secret=hunter2hunter2 \x1b[2J")
