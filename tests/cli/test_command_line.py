@@ -145,6 +145,22 @@ def test_raw_calls_name_a_parameter(here: InProcess) -> None:
     assert (missing.code, missing.error["code"]) == (2, "BAD_BODY")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("api", "POST", "/exchanges", "-d", "\udcff", "--yes"),
+        ("api", "GET", "/tokens", "-q", "term=\udcff"),
+        ("swap", *RUN["swap"], "--memo", "\udcff"),
+        ("quote", *RUN["quote"], "--provider", "hy", "--provider", "\udcff"),
+        ("tokens", "\udcff"),
+    ],
+)
+def test_words_are_utf_8(here: InProcess, arguments: tuple[str, ...]) -> None:
+    result = here(*arguments, "--json")
+    assert (result.code, result.error["code"]) == (2, "USAGE")
+    assert "not UTF-8" in result.error["message"]
+
+
 def test_a_profile_that_does_not_exist(here: InProcess) -> None:
     (here.home / "config.toml").write_text('[profiles.main]\nurl = "https://api.example/v2"\n')
     result = here("chains", "--profile", "mian", "--json")

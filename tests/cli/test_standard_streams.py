@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -38,6 +39,17 @@ def test_a_closed_standard_output_cannot_be_written(tmp_path: Path, command: str
     ended = shell(tmp_path, f"swapdesk {command} >&-")
     assert ended.returncode == 11
     assert "NOT_WRITTEN" in ended.stderr
+
+
+@pytest.mark.parametrize("form", ["", "--json", "--plain"])
+def test_what_the_encoding_lacks_is_escaped(tmp_path: Path, form: str) -> None:
+    home = tmp_path / "\u2192\U0001f680"
+    home.mkdir()
+    ended = shell(home, f"PYTHONIOENCODING=latin-1 swapdesk config show {form}")
+    assert ended.returncode == 0
+    assert "/\\u2192\\ud83d\\ude80/" in ended.stdout
+    if form == "--json":
+        assert json.loads(ended.stdout)["settings"]["home"]["value"].startswith(str(home))
 
 
 def test_both_full_is_told_by_the_exit_code(tmp_path: Path) -> None:

@@ -112,9 +112,25 @@ def desk_command(command: F) -> F:
     ) -> Any:
         call = context.find_object(Call) or Call(Output(Form.TABLE))
         narrow(call, profile, as_json, plain)
+        _require_text(context)
         return command(call, *args, **kwargs)
 
     return with_call  # type: ignore[return-value]
+
+
+def _require_text(context: click.Context) -> None:
+    """Exit 2 for words that are not UTF-8: nothing that is asked, kept or sent can hold them.
+    Names of files may be any bytes."""
+    for given in context.command.params:
+        value = context.params.get(given.name or "")
+        for word in value if isinstance(value, tuple) else (value,):
+            if isinstance(word, str) and not _is_text(word):
+                raise click.BadParameter("It is not UTF-8.", context, given)
+
+
+def _is_text(word: str) -> bool:
+    """Bytes that are no UTF-8 are lone surrogates in an argument."""
+    return word.isascii() or not any("\ud800" <= one <= "\udfff" for one in word)
 
 
 def narrow(call: Call, profile: str | None, as_json: bool, plain: bool) -> None:

@@ -21,7 +21,7 @@ from swapdesk.cli.call import Call, global_options, narrow
 from swapdesk.cli.command_error import CommandError, bad_input, of_refused_journal
 from swapdesk.cli.exit_codes import MEANINGS, Exit
 from swapdesk.cli.output import Form, Output, OutputLost, ReaderLeft
-from swapdesk.cli.standard_streams import replace_closed, silence
+from swapdesk.cli.standard_streams import escape_foreign, replace_closed, silence
 
 COMMANDS: dict[str, str] = {
     "quote": "swapdesk.cli.quote_command:quote",
@@ -221,4 +221,5 @@ def _defect(error: Exception) -> CommandError:
 def main() -> NoReturn:
     """The entry point of the command."""
     replace_closed()
+    escape_foreign()
     sys.exit(run(sys.argv[1:]))
