@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from corpus.values import EVERY_KIND
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import AnswerRefused, ClientError
@@ -21,12 +22,18 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.catalog_reading import TokenReader
 from swapdesk.flows.catalog.token_body import verdict_of
+from swapdesk.flows.catalog.token_query import TokenQuery as TokenWords
 from swapdesk.flows.catalog.token_row import CanDo, Verdict
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.tokens import Token, TokenQuery
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
+OLDER_CATALOGUE = """
+CREATE TABLE generation (number INTEGER PRIMARY KEY, begun REAL NOT NULL, finished REAL) STRICT;
+INSERT INTO generation VALUES (1, 1795183331.0, 1795183331.0);
+PRAGMA user_version = 2;
+"""
 WORLD = build_tokens(build_chains(), NOW)
 LISTED = [token for token in WORLD if not token.unverified]
 
@@ -169,6 +176,75 @@ async def test_a_bad_token_is_left_out_and_counted(clock: ManualClock, tmp_path:
     async with answering(scripted([[token_json(1), *bad]]), clock) as api:
         report = await catalog.refresh(api)
     assert (report.tokens, report.skipped) == (1, 4)
+    catalog.close()
+
+
+@pytest.mark.parametrize("unknown", EVERY_KIND)
+async def test_a_new_member_of_a_chain_loses_no_token(
+    unknown: Any, clock: ManualClock, tmp_path: Path
+) -> None:
+    """A list or an object there emptied the list, which was kept for six hours."""
+    tokens = [token_json(1), token_json(2)]
+    for token in tokens:
+        token["chainData"] = {**token["chainData"], "newMember": unknown}
+    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+    async with answering(scripted([tokens]), clock) as api:
+        report = await catalog.refresh(api)
+    assert (report.tokens, report.skipped, catalog.gap) == (2, 0, None)
+    assert [row.symbol for row in catalog.rows] == ["T1", "T2"]
+    catalog.close()
+
+
+async def test_a_list_with_a_gap_says_so_in_every_run(clock: ManualClock, tmp_path: Path) -> None:
+    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+    bad = {**token_json(2), "chainData": {**token_json(2)["chainData"], "priority": ["high"]}}
+    async with answering(scripted([[token_json(1), bad]]), clock) as api:
+        await catalog.refresh(api)
+    catalog.close()
+    again = Catalog.open(tmp_path / "catalog.db", clock)
+    again.load()
+    assert again.gap == "1 of the service's tokens cannot be read and are left out"
+    assert "1 cannot be read" in TokenWords("t").hint(1, again, 50)
+    assert again.gap in TokenWords("nowhere").nothing(again)
+    async with answering(scripted([[token_json(1), token_json(2)]]), clock) as api:
+        await again.refresh(api)
+    assert again.gap is None
+    again.close()
+
+
+async def test_a_list_of_which_nothing_can_be_read_replaces_none(
+    clock: ManualClock, tmp_path: Path
+) -> None:
+    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+    async with answering(scripted([[token_json(1)]]), clock) as api:
+        await catalog.refresh(api)
+    none = scripted([[{**token_json(2), "decimals": "many"}, 7]])
+    async with answering(none, clock) as api:
+        with pytest.raises(AnswerRefused, match=r"2 tokens, none of which can be read.*decimals"):
+            await catalog.refresh(api)
+        with pytest.raises(AnswerRefused, match="none of which can be read"):
+            await catalog.fetch_by_address(api, "0x" + "a" * 40)
+    assert [row.symbol for row in catalog.rows] == ["T1"]
+    catalog.close()
+
+
+async def test_an_unreadable_token_of_a_contract_is_said(
+    clock: ManualClock, tmp_path: Path
+) -> None:
+    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+    async with answering(scripted([[token_json(1), {"id": "x"}]]), clock) as api:
+        assert len(await catalog.fetch_by_address(api, "0x" + "a" * 40)) == 1
+    assert catalog.skipped == 1
+    catalog.close()
+
+
+def test_a_list_of_an_older_version_is_read_anew(tmp_path: Path, clock: ManualClock) -> None:
+    """It may have been emptied by a member of a chain that it did not know."""
+    path = tmp_path / "catalog.db"
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript(OLDER_CATALOGUE)
+    catalog = Catalog.open(path, clock)
+    assert catalog.stale
     catalog.close()
 
 

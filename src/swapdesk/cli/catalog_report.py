@@ -33,6 +33,7 @@ async def report_tokens(
     found = search(rows, term, chain=chain, limit=limit)
     if not found and len(term) >= LONGEST_UNLISTED:
         asked = await catalog.fetch_by_address(session.link.api, term)
+        session.tell_gap()
         found = search(asked, "", chain=chain, limit=limit)
     if not found:
         raise CommandError(

@@ -51,6 +51,12 @@ class Session:
         """The token list from disk, read anew from the service when it is old."""
         await self.desk.catalog.load_in_steps()
         await self.desk.refresh_reference()
+        self.tell_gap()
+
+    def tell_gap(self) -> None:
+        """Say it where tokens of the service are not in the list."""
+        if (gap := self.desk.catalog.gap) is not None:
+            self.call.output.talk(f"{gap}.")
 
     async def settle(self, patience: float | None = None) -> None:
         """Settle what an earlier command or desk left open; nothing new is created before. A

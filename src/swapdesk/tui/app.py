@@ -147,8 +147,9 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
             *self.palette_problems,
             *session.desk.book.problems,
         ]
-        if session.desk.journal.problem is not None:
-            said.append(session.desk.journal.problem)
+        for problem in (session.desk.journal.problem, session.desk.catalog.gap):
+            if problem is not None:
+                said.append(problem)
         return said
 
     async def on_event(self, event: Event) -> None:

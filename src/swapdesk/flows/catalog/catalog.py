@@ -50,6 +50,7 @@ class Catalog:
         self._providers: list[SwapProvider] = []
         self._tokens: OrderedDict[str, Token] = OrderedDict()
         self._refreshing = False
+        self._skipped_unlisted = 0
 
     @classmethod
     def open(cls, path: Path, clock: Clock) -> Catalog:
@@ -84,6 +85,19 @@ class Catalog:
         """Whether a refresh is due: there is no list, or it is older than six hours."""
         age = self.age
         return age is None or age > STALE_AFTER
+
+    @property
+    def skipped(self) -> int:
+        """Tokens that could not be read, of the list and of the contract asked for last."""
+        return self._file.skipped() + self._skipped_unlisted
+
+    @property
+    def gap(self) -> str | None:
+        """What is said of tokens that are left out, without a full stop; None for none."""
+        count = self.skipped
+        if not count:
+            return None
+        return f"{count:,} of the service's tokens cannot be read and are left out"
 
     @property
     def refreshing(self) -> bool:
@@ -238,6 +252,6 @@ class Catalog:
         """
         from swapdesk.flows.catalog.catalog_refresh import read_contract
 
-        found = await read_contract(api, self._file, self._clock, address)
+        found, self._skipped_unlisted = await read_contract(api, self._file, self._clock, address)
         await self.load_in_steps()
         return found

@@ -78,6 +78,14 @@ class CatalogFile:
         ).fetchone()
         return None if found is None else (int(found[0]), float(found[1]))
 
+    def skipped(self) -> int:
+        """How many tokens the current list lacks because they could not be read."""
+        current = self.current()
+        found = self._connection.execute(
+            "SELECT skipped FROM generation WHERE number = ?", (current[0] if current else None,)
+        ).fetchone()
+        return 0 if found is None else int(found[0])
+
     def begin(self, now: datetime) -> int:
         """A new, unfinished generation; what failed refreshes left behind is removed."""
         with self._connection:
@@ -138,8 +146,9 @@ class CatalogFile:
                 [(generation, place, body) for place, body in enumerate(bodies)],
             )
 
-    def finish(self, generation: int, now: datetime) -> Iterator[None]:
-        """Make it current in one commit, then remove the older ones, in steps.
+    def finish(self, generation: int, now: datetime, skipped: int = 0) -> Iterator[None]:
+        """Make it current in one commit, then remove the older ones, in steps. ``skipped``
+        tokens could not be read and are not in it.
 
         A newer one finished by another process stays current.
         """
@@ -148,8 +157,8 @@ class CatalogFile:
             yield from self._put_in_order(generation)
         with self._connection:
             self._connection.execute(
-                "UPDATE generation SET finished = ? WHERE number = ?",
-                (now.timestamp(), generation),
+                "UPDATE generation SET finished = ?, skipped = ? WHERE number = ?",
+                (now.timestamp(), skipped, generation),
             )
         yield from self._remove(f"BETWEEN 1 AND {generation - 1:d}")
 

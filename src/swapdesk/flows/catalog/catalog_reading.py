@@ -41,12 +41,17 @@ MOST_PAGES = 200
 Step = list[tuple[Token, bytes]]
 """Tokens with their JSON, which leaves out ``chainData``."""
 
+_CHAIN_MEMBERS = tuple(str(field.alias) for field in Chain.model_fields.values())
+
 
 class TokenReader:
-    """Checks token objects one by one; a bad one is counted and left out."""
+    """Checks token objects one by one; a bad one is counted and left out. ``reason`` says what is
+    wrong with the first of them."""
 
     def __init__(self) -> None:
+        self.read_count = 0
         self.skipped = 0
+        self.reason = ""
         self._chains: dict[tuple[Any, ...], Chain] = {}
 
     def chains(self) -> list[Chain]:
@@ -57,19 +62,30 @@ class TokenReader:
         step: Step = []
         for value in values:
             try:
-                chain = self._chain(value.pop("chainData"))
-                token = validate(Token, {**value, "chainData": chain}, side="client")
-            except (ShapeError, AttributeError, KeyError, TypeError):
+                token, rest = self._token(value)
+            except ShapeError as error:
                 self.skipped += 1
+                self.reason = self.reason or str(error)
                 continue
-            step.append((token, encode_json(value)))
+            step.append((token, encode_json(rest)))
+        self.read_count += len(step)
         return step
 
-    def _chain(self, value: dict[str, Any]) -> Chain:
-        key = tuple(value.items())
-        chain = self._chains.get(key)
+    def _token(self, value: Any) -> tuple[Token, dict[str, Any]]:
+        if not isinstance(value, dict):
+            raise ShapeError([("", "must be an object")])
+        rest = {name: member for name, member in value.items() if name != "chainData"}
+        chain = self._chain(value.get("chainData"))
+        return validate(Token, {**rest, "chainData": chain}, side="client"), rest
+
+    def _chain(self, value: Any) -> Chain:
+        """Members that a chain does not have neither refuse it nor tell two chains apart."""
+        members = tuple(map(value.get, _CHAIN_MEMBERS)) if isinstance(value, dict) else ()
+        if not members or any(isinstance(member, (dict, list)) for member in members):
+            return validate(Chain, value, side="client")
+        chain = self._chains.get(members)
         if chain is None:
-            chain = self._chains[key] = validate(Chain, value, side="client")
+            chain = self._chains[members] = validate(Chain, value, side="client")
         return chain
 
 
@@ -78,7 +94,7 @@ async def read_pages(
 ) -> AsyncIterator[tuple[Step, int]]:
     """Steps of tokens from every page of ``query``, each with the service's total.
 
-    Raises ClientError.
+    Raises ClientError, also where there are tokens and not one of them can be read.
     """
     operation = BY_NAME["list_tokens"]
     for page in range(query.page, MOST_PAGES + 1):
@@ -99,7 +115,12 @@ async def read_pages(
             await clock.sleep(0)
             yield step, total
         if page >= pages or not tokens:
-            return
+            break
+    if reader.skipped and not reader.read_count:
+        said = (
+            f"{reader.skipped} tokens, none of which can be read; of the first one {reader.reason}"
+        )
+        raise refuse_answer(answer, "wrong_shape", said)
 
 
 def _parts(tokens: list[Any]) -> Iterator[list[Any]]:

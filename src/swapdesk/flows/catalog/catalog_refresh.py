@@ -6,6 +6,7 @@ Written into a new generation of the file beside the one in use (spec: GET /chai
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ from swapdesk.wire.tokens import TokenQuery
 
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
+
+log = logging.getLogger(__name__)
 
 PAGE_SIZE = 1000
 CHAIN_PAGE_SIZE = 100
@@ -75,7 +78,8 @@ async def _fill(
     known = {chain.short_name.lower(): chain for chain in reader.chains()}
     known.update((chain.short_name.lower(), chain) for chain in chains)
     file.add_chains(generation, [(n, encode_json(c)) for n, c in known.items()])
-    for _ in file.finish(generation, clock.now()):
+    _note(reader)
+    for _ in file.finish(generation, clock.now(), reader.skipped):
         await clock.sleep(0)
     return RefreshReport(
         count, len(known), len(providers), reader.skipped, clock.monotonic() - began
@@ -84,8 +88,9 @@ async def _fill(
 
 async def read_contract(
     api: PartnerApi, file: CatalogFile, clock: Clock, address: str
-) -> list[TokenRow]:
-    """Tokens of a contract that no list has, unverified ones too, kept beside every list.
+) -> tuple[list[TokenRow], int]:
+    """Tokens of a contract that no list has, unverified ones too, kept beside every list; and
+    how many of them could not be read.
 
     Raises ClientError.
     """
@@ -96,7 +101,13 @@ async def read_contract(
         found += file.add_tokens(UNLISTED, step, clock.now())
     chains = [(chain.short_name, encode_json(chain)) for chain in reader.chains()]
     file.add_chains(UNLISTED, chains)
-    return found
+    _note(reader)
+    return found, reader.skipped
+
+
+def _note(reader: TokenReader) -> None:
+    if reader.skipped:
+        log.warning("%d tokens cannot be read; the first: %s", reader.skipped, reader.reason)
 
 
 async def _all_chains(api: PartnerApi) -> list[Chain]:

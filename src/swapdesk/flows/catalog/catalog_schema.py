@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-_VERSION = 2
+_VERSION = 3
+"""3: version 2 lost every token of a chain with a member it did not know, without a word, so that
+its lists are read anew; and a list knows how many tokens it lacks."""
 _SCHEMA = """
 CREATE TABLE token (
     generation INTEGER NOT NULL, id TEXT NOT NULL, chain TEXT NOT NULL, body BLOB NOT NULL,
@@ -25,7 +27,8 @@ CREATE TABLE provider (
     PRIMARY KEY (generation, place)
 ) STRICT;
 CREATE TABLE generation (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, begun REAL NOT NULL, finished REAL
+    number INTEGER PRIMARY KEY AUTOINCREMENT, begun REAL NOT NULL, finished REAL,
+    skipped INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 """
 

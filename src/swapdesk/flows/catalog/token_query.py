@@ -59,13 +59,19 @@ class TokenQuery:
         if catalog is None:
             return ""
         more = "+" if found == limit else ""
-        return " · ".join([f"{found}{more} of {catalog.count} tokens", f"by {self.sort}",
-                           *self._filters(catalog)])  # fmt: skip
+        said = [f"{found}{more} of {catalog.count} tokens", f"by {self.sort}"]
+        if catalog.skipped:
+            said.insert(1, f"{catalog.skipped} cannot be read")
+        return " · ".join([*said, *self._filters(catalog)])
 
     def nothing(self, catalog: Catalog | None) -> str:
         """Why no row is there, and what to do about it."""
         if catalog is None or not catalog.count:
             return "The list of tokens is not here yet."
+        said = self._nothing_found(catalog)
+        return said if catalog.gap is None else f"{said} {catalog.gap}."
+
+    def _nothing_found(self, catalog: Catalog) -> str:
         filters = " · ".join(self._filters(catalog))
         if not self.text:
             return f"No token fits: {filters}. tab changes the chain, f2 the purpose."

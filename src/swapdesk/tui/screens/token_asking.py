@@ -110,6 +110,8 @@ class TokenAsking(Page):
     def _unlisted(self, event: UnlistedFound) -> None:
         if event.error is not None:
             self._say(event.error, "error")
+        elif (gap := self.desk.catalog.gap) is not None:
+            self.show_notice(f"{gap}.", "warning")
         elif not event.count:
             self.show_notice("The service does not know this contract either.", "warning")
         self.fill()
