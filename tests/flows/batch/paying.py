@@ -17,13 +17,13 @@ import httpx
 
 from flows.dex.swapping import Place, journal_in
 from flows.faulty_network import FaultyNetwork
-from service.dex.trading import BASE, Floor
+from service.dex.trading import BASE, AgeingClock, Floor
 from service.new_store import open_new
 from service.venue import PlainVenue
 from service.world import PARTNERS
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
-from swapdesk.clock import Clock, SystemClock
+from swapdesk.clock import Clock
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.settling import GroupChain, GroupSettling
 from swapdesk.flows.batch.standing import GroupStanding, standings
@@ -262,7 +262,7 @@ class PayingPlace(Place):
 @asynccontextmanager
 async def paying(directory: Path) -> AsyncIterator[PayingPlace]:
     """Worker and bundle watch run by themselves, as in the service's own process."""
-    bundle_faults, clock = BundleFaults(), SystemClock()
+    bundle_faults, clock = BundleFaults(), AgeingClock()
     async with served(directory / "chains") as world:
         chains = build_chains()
         tokens = build_tokens(chains, clock.now())

@@ -34,7 +34,7 @@ from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
 from swapdesk.service.dex.onchain import Onchain
 from swapdesk.service.parts import ServiceParts
-from swapdesk.service.venues.onchain.reader import ChainReader
+from swapdesk.service.venues.onchain.reader import FRESH_SECONDS, ChainReader
 from swapdesk.wire.tokens import Token
 
 BASE = "http://service/v2"
@@ -47,6 +47,18 @@ def told(answer: httpx.Response) -> Any:
     return json.loads(answer.text, parse_float=Decimal)
 
 
+class AgeingClock(SystemClock):
+    """The system's time; what was read can be made older than it is."""
+
+    _aged = 0.0
+
+    def age(self, seconds: float) -> None:
+        self._aged += seconds
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self._aged
+
+
 @dataclass
 class Floor:
     """A service, its chains, and a client of the first partner."""
@@ -55,7 +67,7 @@ class Floor:
     parts: ServiceParts
     readers: dict[str, ChainReader]
     api: httpx.AsyncClient
-    clock: SystemClock
+    clock: AgeingClock
     faults: Faults
     onchain: Onchain = field(default_factory=Onchain)
     """The venues of the chains, for another service beside this one."""
@@ -184,9 +196,10 @@ class Trader:
         return await client.send_raw(bytes(signed.raw_transaction))
 
     async def mined(self, sent: str) -> bool:
-        """Wait for a transaction; whether it succeeded."""
+        """Wait for a transaction; whether it succeeded. What the service read before it is old."""
         node = self.floor.world.node
         receipt = await node.confirmed(self.chain, bytes.fromhex(sent[2:]))
+        self.floor.clock.age(FRESH_SECONDS)
         return receipt["status"] == "0x1"
 
     async def execute(self, metadata: dict[str, Any]) -> str:
@@ -209,9 +222,9 @@ class Trader:
 
 
 @asynccontextmanager
-async def trading(directory: Path, clock: SystemClock | None = None) -> AsyncIterator[Floor]:
+async def trading(directory: Path) -> AsyncIterator[Floor]:
     """The service over fast chains. The worker moves when it is told to."""
-    clock = clock or SystemClock()
+    clock = AgeingClock()
     terms = chain_terms()
     genesis = {name: first_state(terms[name], KEY) for name in ("ethereum", "base")}
     async with running(directory / "chains", genesis=genesis) as world:
