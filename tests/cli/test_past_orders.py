@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from cli.desks import InProcess
-from flows.orders import NOW, created_here, intent, order
+from flows.orders import NOW, RECIPIENT, created_here, intent, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 
+REFUND = "0xAb" + "3" * 38
+HASH = "0x" + "7e" * 32
 DONE = {"display_status": "SWAP_COMPLETED", "status": 4}
 
 
@@ -68,6 +70,32 @@ def test_a_beginning_of_several_orders_names_them(past: InProcess) -> None:
     assert told.error["message"] == (
         "3 orders begin with pastBatchRow: pastBatchRow0001, pastBatchRow0002, pastBatchRow0003."
     )
+
+
+@pytest.mark.parametrize("name", [REFUND, REFUND[:10].upper(), HASH.upper()[2:], "req-6f1d"])
+def test_an_order_is_found_by_its_addresses_hashes_and_request(past: InProcess, name: str) -> None:
+    journal = Journal.open(past.home / "profiles" / "main" / "journal.db", ManualClock(NOW))
+    found = order(service_id="pastFoundOne", refund_address=REFUND, refund_hash=HASH, **DONE)
+    journal.orders.record([(found, "list", True)])
+    call = journal.calls.add("POST", "/exchange", b"{}")
+    journal.calls.mark_created(call, found, status=200, request_id="req-6f1d")
+    journal.close()
+    told = past("orders", "show", name, "--json")
+    assert (told.code, told.document["serviceId"]) == (0, "pastFoundOne")
+    listed = past("orders", "list", "--filter", name, "--json")
+    assert [one["serviceId"] for one in listed.document["orders"]] == ["pastFoundOne"]
+
+
+def test_a_name_of_several_orders_names_them_and_one_of_none_says_what_was_searched(
+    past: InProcess,
+) -> None:
+    several = past("orders", "show", RECIPIENT, "--json")
+    assert (several.code, several.error["code"]) == (2, "AMBIGUOUS_ORDER")
+    assert f"5 orders have {RECIPIENT} in an address" in several.error["message"]
+    none = past("orders", "list", "--filter", "0xnowhere", "--json")
+    assert none.document["orders"] == []
+    assert "Searched in 5 orders: ids, tokens" in none.stderr
+    assert "request ids" in none.stderr
 
 
 def test_the_list_has_completed_orders_too(past: InProcess) -> None:

@@ -104,6 +104,30 @@ def test_what_a_filter_keeps(text: str, keeps: bool) -> None:
     assert kept(text, tracked()) is keeps
 
 
+def test_a_bare_word_is_looked_for_in_the_journal_too() -> None:
+    """The journal names orders by an address, a hash or a request id with that word."""
+    one = tracked()
+    journal = {"0xfeed": {one.service_id}, "0xbeef": {"another"}}
+
+    def keeps(text: str) -> bool:
+        kept = read_filter(text).looked_up(lambda word: journal.get(word, set()))
+        return kept.keeps(one, summarise(one, LATER), LATER)
+
+    assert keeps("0xFEED")
+    assert keeps("btc 0xfeed standard")
+    assert not keeps("0xbeef")
+    assert keeps("-0xbeef")
+    assert not keeps("-0xfeed")
+    assert not keeps("id:0xfeed")
+
+
+def test_who_finds_nothing_is_told_what_was_searched() -> None:
+    said = read_filter("0xfeed").nothing(1_200)
+    assert said.startswith("No order matches '0xfeed'. Searched in 1,200 orders: ids, tokens,")
+    assert said.endswith("all addresses and hashes, and request ids.")
+    assert read_filter(">1h").nothing(1) == "No order matches '>1h'. Searched in 1 order."
+
+
 STUCK = {"display_status": "FAILED", "in_status": 3, "action_required": True}
 ENDS: list[tuple[dict[str, Any], Group]] = [
     ({}, Group.OPEN),
@@ -253,6 +277,17 @@ def test_a_hidden_address_is_in_no_export(form: ExportForm) -> None:
         order(), None, "Not what you confirmed.", False, NOW, "list", Standing.DIFFERS
     )
     assert DEPOSIT.encode() not in export_bytes([hidden], LATER, form, {})
+
+
+def test_where_a_deposit_went_is_exported_of_orders_made_elsewhere_too() -> None:
+    """It is no address to pay to, and does not stand where one is looked for."""
+    done = {"display_status": "SWAP_COMPLETED", "in_status": 5, "deposit_tag": "77"}
+    foreign = TrackedOrder(
+        order(**done), None, "Not of this desk.", True, NOW, "list", Standing.FOREIGN
+    )
+    (row,) = rows_of(export_bytes([foreign], LATER, ExportForm.CSV, {}))
+    assert (row["depositAddress"], row["paidTo"], row["paidMemo"]) == ("", DEPOSIT, "77")
+    assert row["recipient"] == RECIPIENT
 
 
 FORMULAS = [

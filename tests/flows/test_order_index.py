@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from flows import old_journals
 from flows.orders import NOW, RECIPIENT, created_here, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.standing import UNREPEATED, Standing, Verdict
@@ -115,6 +116,56 @@ def test_orders_of_before_are_those_the_service_made_before(journal: Journal) ->
     assert journal.orders.index.created_before(NOW) == {early.service_id}
 
 
+NAMES = {
+    "deposit_address": "0xAb" + "1" * 38,
+    "receiver_address": "0xAb" + "2" * 38,
+    "refund_address": "0xAb" + "3" * 38,
+    "intermediate_refund_address": "0xAb" + "4" * 38,
+    "in_transaction_out_hash": "0xAb" + "5" * 62,
+    "out_transaction_out_hash": "0xAb" + "6" * 62,
+    "refund_hash": "0xAb" + "7" * 62,
+    "hash_url": "https://explorer.example/tx/0xAb" + "8" * 62,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_order_made_elsewhere_is_found_by_what_the_service_says(
+    journal: Journal, name: str
+) -> None:
+    seen(journal, "silent")
+    journal.orders.record([(order(service_id="foreignOne", **NAMES), "list", False)])
+    told = NAMES[name].rpartition("/")[2]
+    for part in (told, told.lower(), told[-12:].upper()):
+        assert journal.orders.index.named(part) == {"foreignOne"}
+    assert journal.orders.index.named("%") == journal.orders.index.named("0xab_") == frozenset()
+
+
+def test_orders_are_found_by_what_this_desk_did_for_them(path: Path) -> None:
+    old_journals.written(path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE step SET request_id = 'req-of-step' WHERE name = 'create'")
+        db.execute("UPDATE batch_group SET request_id = 'req-of-group' WHERE number = 1")
+        db.commit()
+    journal = Journal.open(path, ManualClock(NOW))
+    named = journal.orders.index.named
+    for service_id, made in journal.transactions.all().items():
+        for one in made:
+            assert service_id in named(one.hash)
+    assert named("0x" + "b2" * 32) == {"oldDexSwap12345"}
+    assert "oldDexSwap12345" in named("of-step")
+    assert named("REQ-OF-GROUP") == {"oldBatchRow0001", "oldBatchRow0002"}
+    call = journal.calls.add_payment("paidByHand", b"{}")
+    journal.calls.mark_done(call, status=200, request_id="req-of-call", hash_="0xfeed")
+    assert named("of-call") == named("feed") == {"paidByHand"}
+    journal.close()
+
+
+def test_an_order_is_found_by_a_deposit_the_service_named_before(journal: Journal) -> None:
+    with journal._file.write() as db:
+        db.execute("INSERT INTO told_deposit VALUES ('toldOne', 'Fa' || '9d')")
+    assert journal.orders.index.named("fa9d") == {"toldOne"}
+
+
 @pytest.mark.parametrize(
     ("ask", "index"),
     [
@@ -124,6 +175,7 @@ def test_orders_of_before_are_those_the_service_made_before(journal: Journal) ->
         (OrderIndex.paid_recipients, "INDEX known_order_paid"),
         (OrderIndex.deposit_addresses, "INDEX known_order_deposit"),
         (lambda one: one.of_others("i"), "INDEX known_order_by_intent"),
+        (lambda one: one.named("x"), "INDEX known_order_named"),
     ],
 )
 def test_no_order_is_read_for_an_answer(

@@ -22,6 +22,7 @@ from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus
 from tui.desk_run import SIZES, DeskRun, Market
 from tui.known_orders import (
+    HASH,
     Known,
     ended,
     every_state,
@@ -226,7 +227,15 @@ async def test_the_filter_keeps_what_matches(market: Market) -> None:
         await run.press("slash")
         await run.type("nothing like it")
         await run.see("No order matches")
+        await run.see("all addresses and hashes, and request ids")
         await run.press("escape")
+        await run.see("h8Kq2P")
+        await run.press("slash")
+        await run.type(HASH)
+        await run.see("c5Rf1J")
+        assert "h8Kq2P" not in run.text
+        await run.press("escape", "slash")
+        await run.type("6f1d-22")
         await run.see("h8Kq2P")
 
 

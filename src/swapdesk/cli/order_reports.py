@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ from swapdesk.flows.wording import OUTCOME_UNKNOWN
 
 HEADS = ("order", "state", "send", "", "get", "", "route", "created", "next")
 SHORTEST_PREFIX = 4
+SHORTEST_NAME = 6
+"""Characters of an address, a hash or a request id that an order is looked for by."""
+NOT_FOUND, BAD_ID = "NOT_FOUND", "BAD_ORDER_ID"
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,11 @@ async def chosen_orders(session: Session, choice: Choice) -> list[TrackedOrder]:
     known = sort_orders(session.link.tracker.orders(), choice.sorting)
     if choice.kept.empty:
         return known
-    return [one for one in known if choice.kept.keeps(one, summarise(one, now), now)]
+    kept = choice.kept.looked_up(session.desk.journal.orders.index.named)
+    found = [one for one in known if kept.keeps(one, summarise(one, now), now)]
+    if known and not found:
+        session.call.output.talk(kept.nothing(len(known)))
+    return found
 
 
 async def export_orders(
@@ -120,8 +128,8 @@ async def report_orders(session: Session, choice: Choice) -> int:
         output.table(
             HEADS, [order_row(tracked, now, of(tracked)) for tracked in orders], numbers=(2, 4)
         )
-    if not orders:
-        output.talk("No orders yet." if choice.kept.empty else "No order matches the filter.")
+    if not session.link.tracker.count:
+        output.talk("No orders yet.")
     return Exit.DONE
 
 
@@ -137,10 +145,11 @@ def unknown_json(intent: Intent) -> dict[str, Any]:
 
 
 async def report_order(session: Session, name: str) -> int:
-    """One order, read now; as last known when the service cannot be asked."""
+    """One order, read now; as last known when the service cannot be asked. ``name`` is its id,
+    the beginning of it, or one of its addresses, hashes or request ids."""
     output = session.call.output
     await session.settle(TELLING_SECONDS)
-    tracked = await find_order(session, name)
+    tracked = await _searched(session, name)
     now = session.desk.clock.now()
     made = session.desk.journal.transactions.of(tracked.service_id)
     if output.json:
@@ -163,7 +172,7 @@ async def find_order(session: Session, name: str) -> TrackedOrder:
     except NotFound:
         found = None
     except RequestRefused as error:
-        raise bad_input("BAD_ORDER_ID", f"{error}.", money=UNMOVED, field="order") from None
+        raise bad_input(BAD_ID, f"{error}.", money=UNMOVED, field="order") from None
     except ClientError as error:
         if known is None:
             failed = of_client_error(error)
@@ -174,14 +183,42 @@ async def find_order(session: Session, name: str) -> TrackedOrder:
         found = known
     if found is not None:
         return found
-    raise CommandError(
+    raise _not_known(name)
+
+
+def _not_known(name: str, how: str = "") -> CommandError:
+    """``how`` it was searched for, after a comma."""
+    return CommandError(
         Exit.NOT_FOUND,
-        "NOT_FOUND",
-        f"Order {name} is not in this journal, and the service does not know it or it is older"
+        NOT_FOUND,
+        f"Order {name} is not in this journal{how}, and the service does not know it or it is older"
         " than 48 hours.",
         money="not known here: this desk knows nothing of such an order",
         next="you: check the id and the profile, or write to support with the id if you paid it",
     )
+
+
+async def _searched(session: Session, name: str) -> TrackedOrder:
+    """As :func:`find_order`, and by an address, a hash or a request id that one order alone has:
+    in the journal, and among what the service lists. Of an order that is to be paid only the id
+    is taken."""
+    index = session.desk.journal.orders.index
+    what = f"orders have {name} in an address, a hash or a request id"
+    found = _known_id(session, name)
+    if found in index.ids() or len(name) < SHORTEST_NAME:
+        return await find_order(session, found)
+    if (named := _only(what, index.named(name))) is not None:
+        return await find_order(session, named)
+    try:
+        return await find_order(session, name)
+    except CommandError as error:
+        if error.code not in (NOT_FOUND, BAD_ID):
+            raise
+    with suppress(ClientError):
+        await session.link.tracker.sweep()
+    if (named := _only(what, index.named(name))) is not None:
+        return await find_order(session, named)
+    raise _not_known(name, ", by id, address, hash and request id")
 
 
 def _known_id(session: Session, name: str) -> str:
@@ -189,8 +226,16 @@ def _known_id(session: Session, name: str) -> str:
     known = session.desk.journal.orders.index.ids()
     if name in known or len(name) < SHORTEST_PREFIX:
         return name
-    found = sorted(one for one in known if one.startswith(name))
-    if len(found) > 1:
-        message = f"{len(found)} orders begin with {name}: {', '.join(found[:5])}."
-        raise bad_input("AMBIGUOUS_ORDER", message, money=UNMOVED, field="order", candidates=found)
-    return found[0] if found else name
+    begun = (one for one in known if one.startswith(name))
+    return _only(f"orders begin with {name}", begun) or name
+
+
+def _only(what: str, found: Iterable[str]) -> str | None:
+    """The one that was found; None for none. Exit 2 where there are several."""
+    several = sorted(found)
+    if len(several) > 1:
+        message = f"{len(several)} {what}: {', '.join(several[:5])}."
+        raise bad_input(
+            "AMBIGUOUS_ORDER", message, money=UNMOVED, field="order", candidates=several
+        )
+    return several[0] if several else None

@@ -37,7 +37,8 @@ def choosing(command: F) -> F:
             "words",
             metavar="WORDS",
             default="",
-            help='Orders that match every word, as "private hold >1h" or "get:eth -late".',
+            help='Orders that match every word, as "private hold >1h" or "get:eth -late"; a word'
+            " may be part of an address, a hash or a request id.",
         ),
     ):
         command = option(command)
@@ -92,7 +93,8 @@ def export(call: Call, form: str, out: Path | None, words: str, sort: str) -> in
 @click.argument("order")
 @desk_command
 def show(call: Call, order: str) -> int:
-    """Show one order by its id, or by the beginning of an id that is unique."""
+    """Show one order by its id or the beginning of one, or by what only this order has: a part of
+    an address, a transaction hash or the request id of its create."""
     from swapdesk.cli.order_reports import report_order
     from swapdesk.cli.session import run_session
 

@@ -208,7 +208,33 @@ CREATE INDEX known_order_deposit ON known_order (json_extract(last, '$.depositAd
     WHERE json_valid(last);
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _FIRST + _HASHES_OF_DEPOSITS, _ANSWERS_ABOUT_ALL)
+_NAMES = (
+    "depositAddress",
+    "receiverAddress",
+    "refundAddress",
+    "intermediateRefundAddress",
+    "inTransactionOutHash",
+    "outTransactionOutHash",
+    "refundHash",
+    "hashUrl",
+)
+NAMED = (
+    "lower("
+    + " || ' ' || ".join(f"coalesce(json_extract(last, '$.{name}'), '')" for name in _NAMES)
+    + ")"
+)
+"""Of ``known_order``: every address and hash that the service told, in small letters."""
+
+_ORDERS_BY_NAME = f"""
+CREATE INDEX known_order_named ON known_order ({NAMED}, service_id) WHERE json_valid(last);
+"""
+
+STEPS: tuple[str, ...] = (
+    _FIRST,
+    _FIRST + _HASHES_OF_DEPOSITS,
+    _ANSWERS_ABOUT_ALL,
+    _ORDERS_BY_NAME,
+)
 """Statements without a semicolon inside; step 1 makes version 1 (``PRAGMA user_version``) of an
 empty file. Version 1 grew by tables without another number, so step 2 makes up for them."""
 

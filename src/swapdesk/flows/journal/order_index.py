@@ -12,7 +12,7 @@ from typing import NamedTuple
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import ended
 from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.journal_schema import OF_PAID, PAID_AT, PRESENT
+from swapdesk.flows.journal.journal_schema import NAMED, OF_PAID, PAID_AT, PRESENT
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
 
 
@@ -22,6 +22,25 @@ class PaidRecipient(NamedTuple):
     address: str
     times: int
     last: datetime | None
+
+
+_NAMED = f"""
+SELECT service_id FROM known_order INDEXED BY known_order_named
+  WHERE json_valid(last) AND instr({NAMED}, ?1)
+UNION SELECT service_id FROM told_deposit WHERE instr(lower(hash), ?1)
+UNION SELECT service_id FROM call
+  WHERE service_id > '' AND (instr(lower(hash), ?1) OR instr(lower(request_id), ?1))
+UNION SELECT known_order.service_id FROM step JOIN known_order USING (intent_id)
+  WHERE instr(lower(step.request_id), ?1)
+  OR (json_valid(step.result) AND instr(lower(json_extract(step.result, '$.hash')), ?1))
+UNION SELECT batch_row.service_id FROM batch_group JOIN batch_row
+  ON batch_row.batch_id = batch_group.batch_id AND batch_row.group_number = batch_group.number
+  WHERE batch_row.service_id > '' AND instr(lower(batch_group.request_id), ?1)
+UNION SELECT batch_row.service_id FROM bundle JOIN batch_row USING (batch_id, group_number)
+  WHERE batch_row.service_id > '' AND instr(lower(bundle.tx_hash), ?1)
+UNION SELECT paid.value FROM bundle_payment, json_each(service_ids) AS paid
+  WHERE instr(lower(bundle_payment.hash), ?1)
+"""  # noqa: S608
 
 
 class OrderIndex:
@@ -105,6 +124,12 @@ class OrderIndex:
             for row in rows
             if row["address"]
         ]
+
+    def named(self, part: str) -> frozenset[str]:
+        """Orders with this in one of their addresses, in the hash of one of their transactions or
+        in the request id of their create, in letters of either case."""
+        rows = self._file.read(_NAMED, (part.lower(),))
+        return frozenset(row["service_id"] for row in rows)
 
     def _before(self, query: str, moment: datetime) -> set[str]:
         rows = self._file.read(query, ())

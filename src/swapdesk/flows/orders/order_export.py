@@ -1,6 +1,7 @@
 """Orders for other programs: CSV and JSON with exact amounts and ISO 8601 times.
 
-A deposit address that must not be paid is left out. No cell of the CSV is a formula to a
+A deposit address that must not be paid is left out; where a deposit went is told beside it, also of
+an order that was made elsewhere. No cell of the CSV is a formula to a
 spreadsheet, whatever a service wrote; the file is new, whole and readable by its owner only.
 """
 
@@ -26,6 +27,7 @@ from swapdesk.flows.orders.deposit_hash import deposit_hash
 from swapdesk.flows.orders.order_account import kept_by_provider
 from swapdesk.flows.orders.order_route import route_of
 from swapdesk.flows.orders.order_sentence import next_actor
+from swapdesk.flows.orders.paid_place import paid_place
 from swapdesk.flows.orders.summarising import summarise_paid
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home, write_private
@@ -136,7 +138,7 @@ def _write_whole(path: Path, content: bytes) -> None:
 def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction]) -> dict[str, Any]:
     order, intent, summary = tracked.order, tracked.intent, summarise_paid(tracked, now, made)
     sent, received = tracked.symbols
-    hidden = tracked.withheld is not None
+    hidden, place = tracked.withheld is not None, paid_place(tracked, made)
     return {
         "serviceId": order.service_id,
         "created": order.created,
@@ -160,6 +162,8 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
         "rerouted": bool(order.rerouted),
         "depositAddress": None if hidden else order.deposit_address,
         "depositMemo": None if hidden else order.deposit_tag,
+        "paidTo": place.address if place is not None else None,
+        "paidMemo": place.memo if place is not None else None,
         "recipient": order.receiver_address,
         "recipientLabel": intent.recipient_label if intent is not None else None,
         "recipientMemo": order.receiver_tag,
@@ -215,8 +219,8 @@ COLUMNS = (
     "serviceId", "created", "expires", "finished", "state", "displayStatus", "ended", "route",
     "provider", "fixed", "sendAmount", "sendSymbol", "sendChain", "sendUsd", "getAmount",
     "getSymbol", "getChain", "getUsd", "quotedGetAmount", "rerouted", "depositAddress",
-    "depositMemo", "recipient", "recipientLabel", "recipientMemo", "depositHash",
-    "approveHash", "swapHash", "payoutHash",
+    "depositMemo", "paidTo", "paidMemo", "recipient", "recipientLabel", "recipientMemo",
+    "depositHash", "approveHash", "swapHash", "payoutHash",
     "refundAddress", "refundAmount", "refundKept", "refundChain", "refundHash", "money", "next",
     "withheld", "seen", "source",
 )  # fmt: skip

@@ -1,18 +1,18 @@
 """Which orders a filter line keeps: ``private hold >1h``.
 
 Every word must match. A bare word is looked for in the id, tokens, route, state, provider and
-recipient; ``>1h`` and ``<30m`` compare the age; ``route:private``, ``state:hold``, ``send:btc``,
-``get:eth``, ``at:juniper``, ``to:@bob``, ``id:w2Bn`` and ``group:kXb7`` look in one place;
-``-word`` keeps what does not match. What cannot be understood is told in words and keeps the
-filter before.
+recipient, and in the journal among addresses, hashes and request ids; ``>1h`` and ``<30m`` compare
+the age; ``route:private``, ``state:hold``, ``send:btc``, ``get:eth``, ``at:juniper``, ``to:@bob``,
+``id:w2Bn`` and ``group:kXb7`` look in one place; ``-word`` keeps what does not match. What cannot
+be understood is told in words and keeps the filter before.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from swapdesk.flows.orders.order_route import route_of
@@ -24,6 +24,11 @@ _AGE = re.compile(r"([<>])(\d{1,4})([smhd])")
 _FIELD = re.compile(r"([a-z]{1,12}):(.*)")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 ROUTES = tuple(RouteType)
+SEARCHED = (
+    "ids, tokens, routes, states, providers, groups, recipients, all addresses and hashes,"
+    " and request ids"
+)
+"""Where a bare word is looked for, for whoever finds nothing."""
 
 
 class FilterProblem(ValueError):
@@ -37,6 +42,8 @@ class _Looked:
     tracked: TrackedOrder
     summary: OrderSummary
     now: datetime
+    named: Mapping[str, Collection[str]]
+    """By word the orders of which the journal knows an address, hash or request id with it."""
 
 
 Test = Callable[[_Looked], bool]
@@ -48,10 +55,24 @@ class OrderFilter:
 
     text: str
     tests: tuple[Test, ...]
+    words: tuple[str, ...] = ()
+    """The bare ones."""
+    named: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+    def looked_up(self, named: Callable[[str], Collection[str]]) -> OrderFilter:
+        """The same once the journal was asked, in one question a word, for the orders of which it
+        knows an address, hash or request id with that word."""
+        return replace(self, named={word: named(word) for word in self.words})
 
     def keeps(self, tracked: TrackedOrder, summary: OrderSummary, now: datetime) -> bool:
-        looked = _Looked(tracked, summary, now)
+        looked = _Looked(tracked, summary, now, self.named)
         return all(test(looked) for test in self.tests)
+
+    def nothing(self, count: int) -> str:
+        """What to say where none of ``count`` orders is kept."""
+        orders = "1 order" if count == 1 else f"{count:,} orders"
+        searched = f": {SEARCHED}" if self.words else ""
+        return f"No order matches {self.text!r}. Searched in {orders}{searched}."
 
     @property
     def empty(self) -> bool:
@@ -64,7 +85,11 @@ EVERYTHING = OrderFilter("", ())
 def read_filter(text: str) -> OrderFilter:
     """Understand a filter line. Raises FilterProblem."""
     words = text.lower().split()
-    return OrderFilter(" ".join(words), tuple(_test(word) for word in words))
+    asked = [word[1:] if word[0] == "-" and len(word) > 1 else word for word in words]
+    bare = [word for word in asked if word[0] not in "<>" and not _FIELD.fullmatch(word)]
+    return OrderFilter(
+        " ".join(words), tuple(_test(word) for word in words), tuple(dict.fromkeys(bare))
+    )
 
 
 def _test(word: str) -> Test:
@@ -76,7 +101,9 @@ def _test(word: str) -> Test:
     field = _FIELD.fullmatch(word)
     if field is not None:
         return _field_test(word, *field.groups())
-    return lambda looked: word in _everything(looked)
+    return lambda looked: (
+        looked.tracked.service_id in looked.named.get(word, ()) or word in _everything(looked)
+    )
 
 
 def _age_test(word: str) -> Test:

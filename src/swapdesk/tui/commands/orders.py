@@ -28,7 +28,7 @@ class Fund(Command):
 
 
 class FilterRows(Command):
-    """Keep orders that match, as: private hold >1h."""
+    """Keep orders that match: private hold >1h, or part of an address, hash or request id."""
 
     KEY = "slash"
     SHOWN_KEY = "/"

@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual import on
 
 from swapdesk.client.errors import ClientError
+from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_filter import EVERYTHING, FilterProblem, OrderFilter, read_filter
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_sorting import Sorting
@@ -151,7 +152,7 @@ class OrdersScreen(OrdersList):
         if not self._field.opened:
             return
         try:
-            self._filter = read_filter(self._field.text)
+            self._filter = self._understood()
         except FilterProblem as problem:
             # A word that is being typed may not be one yet; the rows stay as they are.
             self._field.say(Span(not_read(self._filter), "status-waiting"))
@@ -160,6 +161,14 @@ class OrdersScreen(OrdersList):
             self._field.say("")
             self.settle_notice("understood")
             self._fill()
+
+    def _understood(self) -> OrderFilter:
+        """The line as a filter. Raises FilterProblem."""
+        kept = read_filter(self._field.text)
+        try:
+            return kept.looked_up(self.desk.journal.orders.index.named)
+        except JournalUnavailable as error:
+            raise FilterProblem(f"The journal cannot be searched: {error}.") from None
 
     @on(TextField.Submitted)
     def _submitted(self) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 from swapdesk.tui.spans import LineLike
 from swapdesk.tui.widgets.text_field import TextField
 
-LIMIT = 60
+LIMIT = 240
+"""Room for the longest hash and a few words."""
 
 
 class FilterField(TextField):

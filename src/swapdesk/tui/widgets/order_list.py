@@ -232,7 +232,7 @@ class OrderList(LineTable):
         open_, stranded = shown.running, shown.stranded
         finished = len(shown.orders) - open_ - stranded
         self._total = dict(zip(Group, (stranded, open_, finished), strict=True))
-        none = f"No order matches {shown.kept.text!r}. esc clears the filter."
+        none = f"{shown.kept.nothing(len(shown.orders))} esc clears the filter."
         self.set_empty(none if shown.orders else empty_line(NONE_YET))
         self.set_rows(self._grouped(shown), measured)
 
