@@ -187,15 +187,16 @@ async def test_only_one_of_many_submissions_counts(
     signatures = signed(await build(api, multi_id))
     answers = await asyncio.gather(*(submit(api, multi_id, signatures) for _ in range(20)))
     codes = sorted(answer.status_code for answer in answers)
-    assert codes == [200] + [409] * 19
-    assert {each.json()["code"] for each in answers if each.status_code == 409} == {
-        "ALREADY_SUBMITTED"
-    }
+    assert codes == [200] + [404] * 19
+    late = {(each.json()["code"], each.json()["message"]) for each in answers if each.is_error}
+    ((code, told),) = late
+    assert code == "NOT_FOUND"
+    assert "was submitted already" in told
     await service.bundles.step()
     await service.bundles.step()
     assert len(bundler.taken) == 1
     again = await submit(api, multi_id, signatures)
-    assert (again.status_code, again.json()["code"]) == (409, "ALREADY_SUBMITTED")
+    assert (again.status_code, again.json()["code"], again.json()["message"]) == (404, code, told)
     rebuilt = await api.post(
         f"/exchanges/multi/{multi_id}/tx/build", json={"sender": OWNER.address}
     )

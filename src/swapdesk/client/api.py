@@ -142,7 +142,8 @@ class PartnerApi(ApiConnection):
         self, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
         """Submit the signatures of the newest build. After :class:`OutcomeUnknown`, as after
-        ``ALREADY_SUBMITTED`` and ``NOT_FOUND``, look at the group; never build anew for it."""
+        ``NOT_FOUND``, which a bundle that was submitted before is answered with, look at the
+        group; never build anew for it."""
         return await self._call(
             "submit_multi_transactions", MultiSubmission, path={"multiId": multi_id}, body=request
         )

@@ -277,7 +277,7 @@ OPERATIONS: tuple[Operation, ...] = (
         MultiSubmission,
         path_parameters=MultiPath,
         body=MultiSubmitRequest,
-        errors=(E.INVALID_SWAP, *_BUILD),
+        errors=(E.NOT_FOUND, E.INVALID_SWAP, *_WRITE),
         deadline=30.0,
     ),
     Operation(

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 import pytest_asyncio
 
@@ -136,20 +137,40 @@ async def test_what_never_arrived_leaves_again_as_it_was(someone: Payer) -> None
     assert done.failure is None, done.failure
 
 
-async def test_somebody_was_first(someone: Payer) -> None:
-    """The same signatures were submitted by another hand: 409 is understood as done."""
-    await someone.created("b1005", ("USDC", "25"))
-    await someone.settling("b1005").advance(Until.SIGNED)
-    bundle = someone.standing("b1005").bundle
+@pytest.mark.parametrize(
+    ("batch", "status", "code"),
+    [("b1005", 404, None), ("b1015", 404, "NO_BUNDLE"), ("b1025", 409, "ALREADY_SUBMITTED")],
+)
+async def test_somebody_was_first(
+    someone: Payer, batch: str, status: int, code: str | None
+) -> None:
+    """The same signatures were submitted by another hand: a refusal of ours, whatever its code,
+    is no word about the bundle, and its status is asked for."""
+    await someone.created(batch, ("USDC", "25"))
+    await someone.settling(batch).advance(Until.SIGNED)
+    bundle = someone.standing(batch).bundle
     assert bundle is not None
-    multi_id = str(someone.group("b1005").multi_id)
+    multi_id = str(someone.group(batch).multi_id)
     await someone.place.api.submit_multi_transactions(
         multi_id, MultiSubmitRequest(signatures=list(bundle.signatures))
     )
-    done = await someone.settling("b1005").advance(Until.SETTLED)
+    refused: list[int] = []
+
+    def answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.method != "POST":
+            return response
+        refused.append(response.status_code)
+        if code is None:
+            return response
+        told = {"code": code, "message": "no"}
+        return httpx.Response(status, json=told, request=request)
+
+    someone.place.network.after = answer
+    done = await someone.settling(batch).advance(Until.SETTLED)
     assert done.failure is None, done.failure
-    assert len(someone.deposits("b1005")) == 1
-    assert await someone.paid_exactly("b1005")
+    assert refused == [404]
+    assert len(someone.deposits(batch)) == 1
+    assert await someone.paid_exactly(batch)
 
 
 @pytest.mark.parametrize(

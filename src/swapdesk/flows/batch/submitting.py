@@ -12,7 +12,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown, RateLimited
+from swapdesk.client.errors import (
+    ApiError,
+    ClientError,
+    Conflict,
+    NotFound,
+    OutcomeUnknown,
+    RateLimited,
+)
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.settle_words import BUILD_AGAIN, GOES_ON, SUBMIT_AGAIN, Stopped
 from swapdesk.flows.journal.bundle_records import BundleState, JournaledBundle
@@ -29,8 +36,6 @@ _ENDS: dict[str, BundleState] = {
     BundleStatus.FAILED: BundleState.FAILED,
     BundleStatus.WITHDRAWN: BundleState.WITHDRAWN,
 }
-_MAYBE_THERE = frozenset({ErrorCode.ALREADY_SUBMITTED, ErrorCode.NOT_FOUND})
-"""Somebody was first, which may have been this request; or there is no bundle, or none any more."""
 
 
 class Submission:
@@ -66,11 +71,13 @@ class Submission:
             self._log.again(bundle)
             raise
         except ApiError as error:
-            if error.code in _MAYBE_THERE:
-                self._log.unknown(bundle, str(error.code))
+            code = error.code or f"HTTP_{error.status}"
+            if isinstance(error, NotFound | Conflict) or code == ErrorCode.ALREADY_SUBMITTED:
+                # Somebody was first, which may have been this request; or there is no bundle, or
+                # none any more.
+                self._log.unknown(bundle, code)
                 return
             problems = "; ".join(f"{name}: {one.message}" for name, one in error.fields.items())
-            code = error.code or f"HTTP_{error.status}"
             reason = problems or error.message
             self._log.ended(bundle, BundleState.REFUSED, code=code, reason=reason)
         except ClientError:

@@ -128,19 +128,15 @@ class Bundles:
     async def submit(self, group: StoredGroup, signatures: list[str]) -> StoredBundle:
         """The bundle, submitted by this call alone and handed to nobody yet.
 
-        Raises ALREADY_SUBMITTED when another call was first, NOT_FOUND when nothing awaits its
-        signatures, VALIDATION_ERROR for signatures that are not the owner's or not as many as
-        batches, INVALID_SWAP when orders ended since it was built.
+        Raises NOT_FOUND when nothing awaits its signatures, also when another call was first
+        (spec: Errors 5), VALIDATION_ERROR for signatures that are not the owner's or not as many
+        as batches, INVALID_SWAP when orders ended since it was built.
         """
         for _ in range(_TRIES):
             bundles = await self._store.bundles_of_group(group.partner_id, group.multi_id)
             pending = next((each for each in bundles if each.state == "pending"), None)
             if pending is None:
-                if any(each.state in ("submitted", "confirmed") for each in bundles):
-                    raise already_submitted()
-                raise ServiceError(
-                    ErrorCode.NOT_FOUND, "No bundle of this group awaits its signatures."
-                )
+                raise _nothing_awaits(submitted_before=bool(bundles))
             _check(pending, signatures, self._clock.now())
             submitted = replace(
                 pending,
@@ -196,6 +192,17 @@ def _told(built: BuiltOperation, orders: list[StoredOrder]) -> MultiTransaction:
             user_operation=validate(UserOperation, operation, side="service"),
         ),
     )
+
+
+def _nothing_awaits(*, submitted_before: bool) -> ServiceError:
+    """A bundle that is kept and not pending was submitted, whatever became of it."""
+    words = "No bundle of this group awaits its signatures."
+    if submitted_before:
+        words = (
+            "The bundle of this group was submitted already and awaits no signatures. Look at its"
+            " status."
+        )
+    return ServiceError(ErrorCode.NOT_FOUND, words)
 
 
 def _unavailable() -> ServiceError:

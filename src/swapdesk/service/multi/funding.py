@@ -96,7 +96,7 @@ class FundingDesk:
         self, caller: Caller, multi_id: str, request: MultiSubmitRequest
     ) -> MultiSubmission:
         """Take the signatures of the bundle that awaits them. Raises ServiceError: NOT_FOUND,
-        ALREADY_SUBMITTED, VALIDATION_ERROR, INVALID_SWAP."""
+        VALIDATION_ERROR, INVALID_SWAP."""
         group = await self._groups.found(caller, multi_id)
         submitted = await self._bundles.submit(group, request.signatures)
         self._watch.wake()
