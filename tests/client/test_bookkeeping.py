@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from corpus import load
 from swapdesk.client.budget import Budget, Window
 from swapdesk.client.exchange_log import MASK, Attempt, ExchangeLog
 from swapdesk.client.retry import RetryBudget
@@ -129,6 +130,8 @@ def test_server_time_follows_a_jump_and_ignores_nonsense() -> None:
     assert clock.skew() is None
     for bad in (None, "", "x", "Fri, 99 Nov 2026 14:00:00 GMT", "9" * 100):
         clock.observe(bad, sent=0, received=0)
+    for case in load("date", name="times"):
+        clock.observe(case.text, sent=0, received=0)
     assert clock.skew() is None
     at = base.monotonic()
     clock.observe("Sat, 21 Nov 2026 14:59:50 GMT", sent=at, received=at)

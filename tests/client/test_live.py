@@ -14,6 +14,7 @@ import pytest
 
 from client.order_desk import OrderDesk
 from client.rude_server import answer
+from corpus import load
 from swapdesk.client import stream_socket
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials, CredentialsError
@@ -466,6 +467,18 @@ async def test_no_final_state_is_missed_over_many_drops() -> None:
         await watcher.state(StreamState.LIVE, step=0.2)
         # The last events may still be on their way to the reader.
         await watcher.until(lambda: dict(watcher.seen()) == truth, step=0.5)
+
+
+async def test_times_without_sense_end_no_stream() -> None:
+    times = [case.text for case in load("timestamp", name="times")]
+    async with OrderDesk() as desk, watching(desk) as watcher:
+        await watcher.state(StreamState.LIVE)
+        for number, time in enumerate(times):
+            stamps = dict.fromkeys(("created", "modified", "expires", "inCreated"), time)
+            await desk.say({"type": "order_update", "data": {**desk.put("a", 0), **stamps}})
+            await desk.update("a", number)
+        await watcher.until(lambda: ("a", len(times) - 1) in watcher.seen(Source.STREAM))
+        assert watcher.stream.state is StreamState.LIVE
 
 
 async def test_closing_leaves_nothing_behind() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from flows.orders import NOW, order
+from swapdesk.background import BackgroundTasks
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -108,6 +109,33 @@ async def test_what_is_put_soon_after_another_is_one_commit(journal: Journal) ->
     async with asyncio.timeout(10):
         await told.enough.wait()
     assert sorted(told.ids) == ["a" * 22, "b" * 22]
+
+
+class Broken(Told):
+    """A log whose first write is a defect."""
+
+    def record(self, orders: Any) -> None:
+        if not self.threads:
+            super().record([])
+            raise RuntimeError("planted")
+        super().record(orders)
+
+
+async def test_a_defect_loses_no_order(journal: Journal) -> None:
+    clock, defects = ManualClock(NOW), []
+    told = Broken(journal.order_writer())
+    background = BackgroundTasks(clock, defects.append)
+    writes = OrderWrites(told, clock, told.written, background=background)  # type: ignore[arg-type]
+    for name in ("a" * 22, "b" * 22):
+        writes.put(Writing(order(service_id=name), "list", False))
+    writes.schedule()
+    async with asyncio.timeout(10):
+        while not told.enough.is_set():
+            clock.advance(0.1)
+            await asyncio.sleep(0.001)
+    assert sorted(told.ids) == ["a" * 22, "b" * 22]
+    assert [defect.task for defect in defects] == ["writing orders down"]
+    await writes.finish()
 
 
 async def test_what_waits_at_the_end_is_written(journal: Journal) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from flows.test_background import kill
 from swapdesk.tui.app import DeskApp
 from swapdesk.tui.loading import KeyRest
 from swapdesk.tui.screens.tokens import TokensScreen
@@ -139,3 +140,22 @@ async def test_a_module_waits_for_a_pause_and_never_for_ever() -> None:
         await asyncio.sleep(0.001)
     rest.key()
     ends_at_once(rest.wait())
+
+
+async def test_work_that_a_defect_stopped_goes_on(market: Market) -> None:
+    async with market.desk() as desk:
+        await desk.ready()
+        for group in ("session", "orders"):
+            (worker,) = [one for one in desk.app.workers if one.group == group]
+            task: Any = worker._task
+
+            def killed(task: Any = task, group: str = group) -> bool:
+                return kill(task, group)
+
+            await desk.settle(killed, group)
+            await desk.see("A defect stopped")
+            await desk.later("started again")
+            await desk.press("o")
+            await desk.settle(lambda task=task: not task.done() and task._fut_waiter, "the work")
+            await desk.ready()
+            assert not worker.is_finished

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from eth_account import Account as EthAccount
 
+from flows.test_background import kill
 from forked_processes import in_fresh_interpreters
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Kind, Origin, export_phrase
@@ -76,6 +77,17 @@ async def test_memory_is_closed_and_nobody_is_told_a_secret(
         assert secret.encode() not in told
         assert secret.encode() not in written
         assert secret not in heard
+
+
+async def test_an_agent_that_is_not_heard_any_more_is_ended(start: Start) -> None:
+    agent = await start()
+    asked = asyncio.create_task(agent.read_accounts())
+    await asyncio.sleep(0)
+    assert kill(agent._agent._hearing, "")
+    with pytest.raises(AgentGone, match="cannot be understood: Planted"):
+        async with asyncio.timeout(20):
+            await asked
+    assert agent.gone is not None
 
 
 @LINUX

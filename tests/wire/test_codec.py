@@ -322,6 +322,19 @@ def test_times_that_are_read(text: str, moment: datetime) -> None:
     assert TypeAdapter(Timestamp).validate_python(text).tzinfo is UTC
 
 
+@pytest.mark.parametrize("case", load("timestamp", name="times"), ids=lambda case: case.id)
+def test_times_are_near_enough_to_count_with(case: Case) -> None:
+    stamp = TypeAdapter(Timestamp)
+    if case.expect["read"] == "refused":
+        with pytest.raises(ValidationError):
+            stamp.validate_python(case.text)
+        return
+    read = stamp.validate_python(case.text)
+    assert read == parse_rfc3339(case.expect["read"])
+    assert stamp.validate_python(parse_rfc3339(case.text)) == read
+    assert read + timedelta(days=9999) > read > read - timedelta(days=9999)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -116,6 +116,7 @@ async def open_session(call: Call) -> AsyncIterator[Session]:
     except UnsafePlace as error:
         raise _unsafe(error) from None
     session = Session(call, settings, desk, sandbox)
+    desk.background.on_defect = lambda defect: call.output.talk(str(defect))
     try:
         connection = live or await _sandbox_connection(session)
         if desk.journal.problem is not None:

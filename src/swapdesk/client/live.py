@@ -20,6 +20,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Self
 
+from swapdesk.background import BackgroundTasks
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.concurrency import together
 from swapdesk.client.credentials import Credentials
@@ -56,7 +57,7 @@ class OrderStream:
     """An async iterator of :data:`StreamEvent`, for ever, until it is closed.
 
     ``url`` None derives the address from the API's. A reader that is slow holds the socket
-    back; nothing is dropped.
+    back; nothing is dropped. What stops by a defect is started again by ``background``.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class OrderStream:
         rng: random.Random,
         *,
         times: StreamTimes | None = None,
+        background: BackgroundTasks | None = None,
     ) -> None:
         self.url = stream_url(api.url) if url is None else checked_stream_url(url)
         self.refused: str | None = None
@@ -79,7 +81,8 @@ class OrderStream:
         self._backoff = Backoff(self._times, rng)
         self._events: asyncio.Queue[StreamEvent | None] = asyncio.Queue(WAITING_EVENTS)
         self._held: deque[Order] | None = None
-        self._reading = OrderReading(api, clock, self._events.put)
+        self._background = background or BackgroundTasks(clock)
+        self._reading = OrderReading(api, clock, self._tell)
         self._polls = PollSchedule(clock, self._times)
         self._task: asyncio.Task[None] | None = None
         self._state = StreamState.RESUMING
@@ -89,6 +92,8 @@ class OrderStream:
         self._lost_because = ""
 
     async def __aenter__(self) -> Self:
+        # What was left of an earlier run is read afresh, as after every gap.
+        self._events = asyncio.Queue(WAITING_EVENTS)
         self._task = asyncio.create_task(self._run(), name="order stream")
         return self
 
@@ -142,11 +147,21 @@ class OrderStream:
 
     async def _run(self) -> None:
         try:
-            await together(self._connect_for_ever(), self._poll_for_ever())
+            await self._background.keep("the order stream", self._connect_and_poll)
         finally:
             # Wakes a reader that waits for the next event; with a full queue none waits.
             if not self._events.full():
                 self._events.put_nowait(None)
+
+    async def _connect_and_poll(self) -> None:
+        try:
+            await together(self._connect_for_ever(), self._poll_for_ever())
+        except BaseException as error:
+            if self._state is StreamState.LIVE:
+                self._lost_at, self._lost_because = self._heard_at, type(error).__name__
+            self._state = StreamState.RESUMING
+            self._polls.ask_within(0.0)
+            raise
 
     async def _connect_for_ever(self) -> None:
         if not self._credentials.writes:
@@ -234,7 +249,7 @@ class OrderStream:
         await socket.subscribe()
         await socket.acknowledged()
         if self._lost_at is not None:
-            await self._events.put(Gap(self._lost_at, self._clock.now(), self._lost_because))
+            await self._tell(Gap(self._lost_at, self._clock.now(), self._lost_because))
         try:
             await self._reading.read(Source.SNAPSHOT)
         except ClientError as error:
@@ -251,13 +266,16 @@ class OrderStream:
 
     # Reading and telling
 
+    async def _tell(self, event: StreamEvent) -> None:
+        await self._events.put(event)
+
     async def _see(self, order: Order, source: Source) -> None:
-        await self._events.put(OrderSeen(order, source, self._clock.now()))
+        await self._tell(OrderSeen(order, source, self._clock.now()))
 
     async def _enter(self, state: StreamState, reason: str) -> None:
         if state is not self._state or self._state is StreamState.RESUMING:
             self._state = state
-            await self._events.put(StateChanged(state, self._clock.now(), reason))
+            await self._tell(StateChanged(state, self._clock.now(), reason))
 
     def _heard_now(self) -> None:
         self._heard = self._clock.monotonic()

@@ -20,6 +20,8 @@ from swapdesk.wire.errors import FieldProblem
 ERROR_LIMIT = 64 * 1024
 BEGIN_CHARACTERS = 200
 _MAX_FIELDS = 50
+_LONGEST_WAIT = 10.0**9
+"""Seconds. More cannot be added to a time."""
 
 
 def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ApiError:
@@ -69,12 +71,14 @@ def retry_after(text: str | None, now: datetime) -> float | None:
     if not text or len(text) > 64:
         return None
     if text.isascii() and text.isdigit():
-        return float(min(int(text[:12]), 10**9))
+        return min(float(text), _LONGEST_WAIT)
     try:
         at = parsedate_to_datetime(text)
     except (ValueError, OverflowError, TypeError):
         return None
-    return max(0.0, (at - now).total_seconds()) if at.tzinfo is not None else None
+    if at.tzinfo is None:
+        return None
+    return min(max(0.0, (at - now).total_seconds()), _LONGEST_WAIT)
 
 
 def _identity(value: object, limit: int) -> str | None:

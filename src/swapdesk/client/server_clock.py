@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from swapdesk.clock import Clock
+from swapdesk.clock import EARLIEST, LATEST, Clock
 
 # A Date header is cut to whole seconds.
 _RESOLUTION = timedelta(seconds=1)
@@ -28,7 +28,7 @@ class ServerClock:
 
     def observe(self, date: str | None, *, sent: float, received: float) -> None:
         """Take the ``Date`` of an answer to a request ``sent`` and ``received`` at these
-        monotonic seconds. An unreadable one is ignored."""
+        monotonic seconds. An unreadable one is ignored, and one of another age."""
         stamp = _parse(date)
         if stamp is None:
             return
@@ -63,6 +63,7 @@ def _parse(date: str | None) -> datetime | None:
         return None
     try:
         stamp = parsedate_to_datetime(date)
-        return stamp.replace(tzinfo=UTC) if stamp.tzinfo is None else stamp.astimezone(UTC)
+        stamp = stamp.replace(tzinfo=UTC) if stamp.tzinfo is None else stamp.astimezone(UTC)
     except (ValueError, OverflowError, TypeError):
         return None
+    return stamp if EARLIEST <= stamp < LATEST else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from swapdesk.background import BackgroundTasks
 from swapdesk.client.exchange_log import ExchangeLog
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.catalog.catalog import Catalog
@@ -44,7 +45,9 @@ class Desk:
         catalog: Catalog,
         book: AddressBook,
         transport: httpx.AsyncBaseTransport | None,
+        background: BackgroundTasks | None = None,
     ) -> None:
+        self.background = background or BackgroundTasks(clock)
         self.settings = settings
         self.clock = clock
         self.journal = journal
@@ -65,9 +68,11 @@ class Desk:
         clock: Clock | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         catalog: Catalog | None = None,
+        background: BackgroundTasks | None = None,
     ) -> Desk:
         """The desk of a profile, from disk alone, on the clock of its catalogue. ``catalog``:
-        the one that is open already; it is the desk's from here on. Raises JournalRefused."""
+        the one that is open already; it is the desk's from here on. ``background``: what runs its
+        tasks, and tells of their defects. Raises JournalRefused."""
         mine = None if catalog is not None else open_catalog(settings, clock or SystemClock())
         catalog = catalog or mine
         assert catalog is not None
@@ -85,6 +90,7 @@ class Desk:
             catalog,
             AddressBook.load(places.address_book, sandbox=not settings.live),
             transport,
+            background,
         )
 
     @property
@@ -158,6 +164,7 @@ class Desk:
             self.exchange_log,
             self._transport,
             self._running,
+            self.background,
         )
         # The link brought the HTTP client, which took as long as the first orders take.
         await self.clock.sleep(0)

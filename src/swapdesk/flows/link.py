@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import httpx
 
+from swapdesk.background import BackgroundTasks
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError
 from swapdesk.client.exchange_log import ExchangeLog
@@ -57,6 +58,7 @@ class Link:
         exchange_log: ExchangeLog,
         transport: httpx.AsyncBaseTransport | None,
         running: set[str],
+        background: BackgroundTasks,
     ) -> None:
         self.connection = connection
         rng = random.Random()  # jitter only
@@ -68,7 +70,9 @@ class Link:
             transport=transport,
             exchange_log=exchange_log,
         )
-        self.stream = OrderStream(None, connection.credentials, clock, self.api, rng)
+        self.stream = OrderStream(
+            None, connection.credentials, clock, self.api, rng, background=background
+        )
         self.quotes = QuoteDesk(self.api, catalog, clock)
         self.exchange = ExchangeFlow(
             self.api,
@@ -85,11 +89,13 @@ class Link:
             self.stream,
             flow=self.exchange,
             batch_payments=OrderPayments(journal),
+            background=background,
         )
         self.control = SandboxControl(*connection.control) if connection.control else None
         self.faucet = SandboxFaucet(self.control, clock, journal.calls) if self.control else None
         self._journal = journal
         self._clock = clock
+        self._background = background
         self._tasks: list[asyncio.Task[None]] = []
         self.on_settled: Callable[[ResumeReport], None] | None = None
         """Called with what a later look found out about requests without a known outcome."""
@@ -101,11 +107,12 @@ class Link:
         follow."""
         if self._tasks:
             return
-        self._tasks = [asyncio.create_task(self._read_past(), name="past-orders")]
+        start = self._background.start
+        self._tasks = [start("reading past orders", self._read_past)]
         if not self.connection.read_only:
             self._tasks += [
-                asyncio.create_task(self.tracker.run(), name="order-tracker"),
-                asyncio.create_task(self._settle_for_ever(), name="unknown-outcomes"),
+                asyncio.create_task(self.tracker.run(), name="following orders"),
+                start("looking for unknown outcomes", self._settle_for_ever),
             ]
 
     async def learn_rate_limits(self) -> None:

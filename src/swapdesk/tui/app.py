@@ -13,6 +13,7 @@ from textual.events import Key as KeyPressed
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
+from swapdesk.background import Defect
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands import all_commands, everywhere
 from swapdesk.tui.commands.keymap import checked_keymap
@@ -69,6 +70,7 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
             driver_class=driver_class,
         )
         self.session = Session(settings, start_sandbox, clock=clock, transport=transport)
+        self.session.background.on_defect = self._tell_defect
         self._home = SwapScreen(self.session)
         self._leaving = LeavingGuard(self.session.clock)
         self._garbage = GarbageRounds(self.session.clock)
@@ -95,9 +97,8 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
     def start(self) -> None:
         """Connect, and after a failure try again."""
         self._begun = True
-        self.run_worker(
-            self._keep_connected(), group="session", exclusive=True, exit_on_error=False
-        )
+        connected = self.session.background.keep("the connection", self._keep_connected)
+        self.run_worker(connected, group="session", exclusive=True, exit_on_error=False)
 
     async def on_unmount(self) -> None:
         self._garbage.end()
@@ -171,6 +172,9 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
         if (page := self.page) is not None:
             page.tick()
         self._garbage.tick()
+
+    def _tell_defect(self, defect: Defect) -> None:
+        self.notify(str(defect), severity="error")
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A worker that failed says so; the desk and its orders go on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -25,9 +26,9 @@ class Following(Places):
         self._ends.begin(link.tracker.orders())
         link.on_settled = self._settled
         link.on_past_known = self._past_known
-        self.run_worker(
-            self._follow_orders(link), group="orders", exclusive=True, exit_on_error=False
-        )
+        background = self.session.background
+        told = background.keep("telling of orders", partial(self._follow_orders, link))
+        self.run_worker(told, group="orders", exclusive=True, exit_on_error=False)
         self._tell_unfinished()
 
     async def _follow_orders(self, link: Link) -> None:

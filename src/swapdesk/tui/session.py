@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from swapdesk.background import BackgroundTasks
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.tui import loading
 from swapdesk.tui.live_guard import LiveGuard
@@ -77,6 +78,8 @@ class Session:
     ) -> None:
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
+        self.background = BackgroundTasks(self.clock)
+        """What runs on whatever page is in view."""
         self.phase = Phase.STARTING
         self.done = 0
         self.reason = ""
@@ -138,6 +141,8 @@ class Session:
             if _refuses_journal(error):
                 self.refused = error
             elif not isinstance(error, _expected_failures()):
+                self.phase, self.reason = Phase.FAILED, _sentence(error)
+                changed()
                 raise
             log.warning("the desk did not connect: %s", error)
             self.phase, self.reason = Phase.FAILED, _sentence(error)
@@ -205,7 +210,9 @@ class Session:
         from swapdesk.flows.desk import Desk
 
         await catalog.load_models_in_steps()
-        return Desk.open(self.settings, transport=self._transport, catalog=catalog)
+        return Desk.open(
+            self.settings, transport=self._transport, catalog=catalog, background=self.background
+        )
 
     async def sandbox_gone(self) -> None:
         """Return when the sandbox has not been reachable for :data:`GONE_SECONDS`."""

@@ -183,8 +183,9 @@ class AgentProcess:
                 self._heard(decode_frame(body, head))
         except (asyncio.IncompleteReadError, ConnectionError):
             words = None
-        except FrameError as error:
-            words = f"the wallet agent cannot be understood: {error}"
+        except Exception as error:  # noqa: BLE001 (unread, the rest of the pipe means nothing)
+            said = str(error) if isinstance(error, FrameError) else type(error).__name__
+            words = f"the wallet agent cannot be understood: {said}"
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
         code = await self._process.wait()

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from swapdesk.clock import LATEST, within_range
 from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wire.dex import Approval
@@ -107,10 +108,10 @@ def deadline_of(told: Mapping[str, Any]) -> datetime:
     seconds = _whole(told.get("deadline"))
     try:
         if seconds is not None:
-            return datetime.fromtimestamp(seconds, UTC)
+            return within_range(datetime.fromtimestamp(seconds, UTC))
     except (ValueError, OverflowError, OSError):
         pass
-    return datetime.max.replace(tzinfo=UTC)
+    return LATEST
 
 
 def _on_chain(told: object, promise: Promise) -> None:

@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from swapdesk.background import BackgroundTasks
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import Source
@@ -52,6 +53,7 @@ class OrderWrites:
         written: Callable[[Iterable[str]], None],
         *,
         seconds: float = FLUSH_SECONDS,
+        background: BackgroundTasks | None = None,
     ) -> None:
         self.pending: dict[str, Writing] = {}
         self._figures: dict[str, tuple[float, Writing]] = {}
@@ -63,6 +65,7 @@ class OrderWrites:
         self._clock = clock
         self._written = written
         self._seconds = seconds
+        self._background = background or BackgroundTasks(clock)
         self._flush: asyncio.Task[None] | None = None
         self._finished = False
         self._one_at_a_time = asyncio.Lock()
@@ -94,9 +97,9 @@ class OrderWrites:
         if self._finished:
             return
         if (self.pending or self._untold) and (self._flush is None or self._flush.done()):
-            self._flush = asyncio.create_task(self._flush_soon(), name="journal-flush")
+            self._flush = self._background.start("writing orders down", self._flush_soon)
         if self._figures and (self._collecting is None or self._collecting.done()):
-            self._collecting = asyncio.create_task(self._collect(), name="journal-figures")
+            self._collecting = self._background.start("collecting figures", self._collect)
 
     async def flush(self) -> bool:
         """Write what waits now, but for figures, and tell it; False when the journal did not
@@ -112,16 +115,16 @@ class OrderWrites:
                 part = {name: self.pending.pop(name) for name in names}
                 try:
                     await asyncio.shield(asyncio.to_thread(self._write, list(part.values())))
-                except asyncio.CancelledError:
-                    # The thread goes on with this part; written twice is written once.
-                    self.pending = {**part, **self.pending}
-                    self.schedule()
-                    raise
                 except JournalUnavailable as error:
                     log.error("the journal did not take %d orders: %s", len(waiting) - at, error)
                     self.pending = {**part, **self.pending}
                     self._written(waiting[at:])
                     return False
+                except BaseException:
+                    # The thread goes on with this part; written twice is written once.
+                    self.pending = {**part, **self.pending}
+                    self.schedule()
+                    raise
                 self._written(names)
         return True
 

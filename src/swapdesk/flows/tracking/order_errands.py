@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 
+from swapdesk.background import BackgroundTasks
 from swapdesk.flows.orders.order_state import short_id
 
 
 class OrderErrands:
     """At most one errand an order; :meth:`end` cancels all."""
 
-    def __init__(self) -> None:
+    def __init__(self, background: BackgroundTasks) -> None:
+        self._background = background
         self._for: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -21,7 +23,8 @@ class OrderErrands:
             work.close()
             return
         self._for.add(service_id)
-        task = asyncio.create_task(work, name=f"order-{short_id(service_id)}")
+        name = f"looking after order {short_id(service_id)}"
+        task = asyncio.create_task(self._background.once(name, work), name=name)
         self._tasks.add(task)
 
         def done(task: asyncio.Task[None]) -> None:

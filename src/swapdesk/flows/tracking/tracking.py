@@ -13,6 +13,7 @@ import logging
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from datetime import datetime
 
+from swapdesk.background import BackgroundTasks, Defect
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.client.live import OrderStream
@@ -33,6 +34,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
+from swapdesk.flows.orders.order_state import short_id
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.batched_orders import BatchPayments
 from swapdesk.flows.tracking.known_orders import KnownOrders
@@ -58,7 +60,9 @@ class Tracker:
         flush_seconds: float = FLUSH_SECONDS,
         flow: ExchangeFlow | None = None,
         batch_payments: BatchPayments | None = None,
+        background: BackgroundTasks | None = None,
     ) -> None:
+        self._background = background or BackgroundTasks(clock)
         self._api = api
         self._clock = clock
         self._stream = stream
@@ -72,9 +76,13 @@ class Tracker:
         self._over: dict[str, TrackedOrder] = {}
         """Orders that ended, until the journal has it."""
         self._writes = OrderWrites(
-            journal.order_writer(), clock, self._committed, seconds=flush_seconds
+            journal.order_writer(),
+            clock,
+            self._committed,
+            seconds=flush_seconds,
+            background=self._background,
         )
-        self._errands = OrderErrands()
+        self._errands = OrderErrands(self._background)
         self._changes = OrderChanges()
         self.stream_since: datetime = clock.now()
 
@@ -191,19 +199,28 @@ class Tracker:
         await self._commit()
 
     async def run(self) -> None:
-        """Follow the stream until cancelled."""
+        """Follow the stream until cancelled, whatever single events turn out to be."""
+        try:
+            await self._background.keep("following orders", self._follow)
+        finally:
+            self._errands.end()
+            await self._writes.finish()
+
+    async def _follow(self) -> None:
         self._stream.watch(
             known.service_id
             for known in self._known
             if not known.ended and not known.archived(self._clock.now())
         )
-        try:
-            async with self._stream as events:
-                async for event in events:
+        async with self._stream as events:
+            async for event in events:
+                try:
                     self._take(event)
-        finally:
-            self._errands.end()
-            await self._writes.finish()
+                except Exception as error:  # noqa: BLE001 (one order stops no other)
+                    which = "orders"
+                    if isinstance(event, OrderSeen):
+                        which = f"order {short_id(event.order.service_id)}"
+                    self._background.tell(Defect(f"following {which}", error, again=True))
 
     def _take(self, event: StreamEvent) -> None:
         if isinstance(event, OrderSeen):

@@ -178,7 +178,8 @@ class OrdersList(Page):
             self._table.fill(shown, self.now())
             self._show_pane()
         else:
-            self._filling = asyncio.create_task(self._fill_in_steps(shown), name="order rows")
+            filling = self.session.background.once("filling the list", self._fill_in_steps(shown))
+            self._filling = asyncio.create_task(filling, name="order rows")
 
     async def _fill_in_steps(self, shown: Shown) -> None:
         for _ in self._table.filling(shown, self.now()):

@@ -1,4 +1,5 @@
-"""Times on the wire: RFC 3339 text, aware UTC inside."""
+"""Times on the wire: RFC 3339 text, aware UTC inside, and no further away than can be counted
+with."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from swapdesk.clock import within_range
 from swapdesk.wire.encoding.numbers import WireNumber
 from swapdesk.wire.encoding.readers import reader
 
@@ -65,17 +67,20 @@ def parse_rfc3339(text: str) -> datetime:
 
 
 class TimestampSchema:
-    """Marker that reads RFC 3339 text or an aware datetime; numbers are refused."""
+    """Marker that reads RFC 3339 text or an aware datetime; numbers are refused.
+
+    A time outside of the range becomes its nearer end: an order must not go out of view for it.
+    """
 
     def _validate(self, value: object) -> datetime:
         if isinstance(value, datetime):
             if value.tzinfo is None:
                 raise PydanticCustomError("timestamp", "must have a time zone")
-            return value.astimezone(UTC)
+            return within_range(value).astimezone(UTC)
         if not isinstance(value, str) or isinstance(value, WireNumber):
             raise PydanticCustomError("timestamp", "must be a date-time text")
         try:
-            return parse_rfc3339(value)
+            return within_range(parse_rfc3339(value))
         except ValueError as error:
             raise PydanticCustomError("timestamp", "{reason}", {"reason": str(error)}) from None
 
@@ -86,4 +91,4 @@ class TimestampSchema:
 
 
 Timestamp = Annotated[datetime, TimestampSchema()]
-"""A time of an answer or a body: aware UTC."""
+"""A time of an answer or a body: aware UTC, in the range of :mod:`swapdesk.clock`."""

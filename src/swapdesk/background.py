@@ -1,0 +1,91 @@
+"""Background tasks that go on: one that stops by a defect is told of and started again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from swapdesk.clock import Clock
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 60.0
+"""Seconds before a task that stopped is started again: doubled each time, and short again after
+it ran for the longest."""
+TOLD_AGAIN = 600.0
+"""Seconds in which the same defect of the same task is told once."""
+
+
+@dataclass(frozen=True)
+class Defect:
+    """What stopped a task; ``again`` says whether it is started again."""
+
+    task: str
+    error: BaseException
+    again: bool
+
+    def __str__(self) -> str:
+        then = "It is started again." if self.again else "The rest goes on."
+        return f"A defect stopped {self.task}: {type(self.error).__name__}. {then}"
+
+
+class BackgroundTasks:
+    """Runs the tasks of one desk. ``on_defect`` is called with every defect, on the event loop.
+
+    Tasks are named by what they do, as a sentence goes on after "A defect stopped".
+    """
+
+    def __init__(self, clock: Clock, on_defect: Callable[[Defect], None] | None = None) -> None:
+        self.on_defect = on_defect
+        self._clock = clock
+        self._told: dict[tuple[str, str], float] = {}
+
+    def start(self, task: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        """A task that runs :meth:`keep`."""
+        return asyncio.create_task(self.keep(task, work), name=task)
+
+    async def keep(self, task: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Run ``work`` until it returns or is cancelled, anew after every defect."""
+        pause = FIRST_PAUSE
+        while True:
+            began = self._clock.monotonic()
+            if await self._ended(task, work(), again=True):
+                return
+            if self._clock.monotonic() - began >= LONGEST_PAUSE:
+                pause = FIRST_PAUSE
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def once(self, task: str, work: Awaitable[None]) -> None:
+        """Run ``work``; a defect is told and ends it."""
+        await self._ended(task, work, again=False)
+
+    async def _ended(self, task: str, work: Awaitable[None], *, again: bool) -> bool:
+        try:
+            await work
+        except asyncio.CancelledError as error:
+            # Cancelled by whoever ends the desk, or by something within that was given up.
+            current = asyncio.current_task()
+            if current is None or current.cancelling():
+                raise
+            self.tell(Defect(task, error, again))
+        except Exception as error:  # noqa: BLE001 (each kind means the same here)
+            self.tell(Defect(task, error, again))
+        else:
+            return True
+        return False
+
+    def tell(self, defect: Defect) -> None:
+        """Log a defect and hand it to ``on_defect``, unless it was told a moment ago."""
+        log.error("%s", defect, exc_info=defect.error)
+        now = self._clock.monotonic()
+        known = (defect.task, repr(defect.error)[:200])
+        if now - self._told.get(known, float("-inf")) < TOLD_AGAIN:
+            return
+        self._told = {one: at for one, at in self._told.items() if now - at < TOLD_AGAIN}
+        self._told[known] = now
+        if self.on_defect is not None:
+            self.on_defect(defect)

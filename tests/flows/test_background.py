@@ -1,0 +1,170 @@
+"""Background tasks of a connected desk: each is killed, told of and started again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.conftest import Trade
+from swapdesk.background import BackgroundTasks, Defect
+from swapdesk.client.credentials import Credentials
+from swapdesk.client.stream_events import OrderMissing, StreamState
+from swapdesk.clock import ManualClock
+from swapdesk.flows.connection import Connection
+from swapdesk.flows.creation.create_outcome import Created
+from swapdesk.flows.desk import Desk
+from swapdesk.flows.journal.folding import display_of
+from swapdesk.paths import Home
+from swapdesk.sandbox.http_server import build_server, started
+from swapdesk.sandbox.listening import listen
+from swapdesk.service.app import build_service
+from swapdesk.settings import load_settings
+from swapdesk.wire.orders import DisplayStatus, LegStatus
+
+OURS = ("swapdesk/background", "swapdesk/client/", "swapdesk/flows/")
+KEPT = {"following orders", "the order stream", "looking for unknown outcomes"}
+
+
+UNTOLD = {"ServerClock.sleep"}
+"""A wait that breaks is over, for whoever gave it to ``within``."""
+
+
+class Planted(Exception):
+    """A defect of the test."""
+
+
+def own_tasks() -> list[asyncio.Task[Any]]:
+    """Every task of this loop that runs code of the desk."""
+    found = []
+    for task in asyncio.all_tasks():
+        coroutine: Any = task.get_coro()
+        if any(place in coroutine.cr_code.co_filename for place in OURS):
+            found.append(task)
+    return found
+
+
+def kill(task: asyncio.Task[Any], words: str) -> bool:
+    """Raise a defect where the task waits; False where it waits for another task of the desk."""
+    waits: Any = getattr(task, "_fut_waiter", None)
+    if waits is None or isinstance(waits, asyncio.Task) or waits.done():
+        return False
+    waits.set_exception(Planted(words))
+    return True
+
+
+async def until(clock: ManualClock, condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end, [task.get_name() for task in own_tasks()]
+        clock.advance(0.05)
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def followed(trade: Trade, home: Path) -> AsyncIterator[Desk]:
+    """A desk that follows its orders at the service over loopback."""
+    server = build_server(build_service(trade.service), lifespan=True)
+    listener = listen("127.0.0.1", 0)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    assert await started(server, asyncio.Event())
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/v2"
+    desk = Desk.open(load_settings({}, Home.at(home)), clock=trade.clock)
+    await desk.connect(Connection(url, Credentials.of_key("first-key", "first-secret"), "alice"))
+    try:
+        yield desk
+    finally:
+        await desk.close()
+        server.should_exit = True
+        trade.clock.advance(60)
+        await serving
+
+
+async def test_each_task_is_killed_told_and_started_again(trade: Trade, tmp_path: Path) -> None:
+    clock = trade.clock
+    async with followed(trade, tmp_path / "home") as desk:
+        told: list[Defect] = []
+        desk.background.on_defect = told.append
+        tracker = desk.link.tracker
+
+        def live() -> bool:
+            return tracker.stream_state is StreamState.LIVE
+
+        await until(clock, live)
+        created = await desk.link.exchange.create(await trade.quoted())
+        assert isinstance(created, Created)
+        service_id = created.order.service_id
+
+        def display() -> str | None:
+            found = tracker.get(service_id)
+            return display_of(found.order) if found is not None else None
+
+        await until(clock, display)
+        # Every place where a task waits, once; what a killed one was part of is started again.
+        places = {_place(task) for task in own_tasks()} - UNTOLD
+        assert len(places) == 7, places
+        for place in sorted(places):
+            told.clear()
+            await until(clock, lambda place=place: kill_at(place))
+            await until(clock, lambda: told)
+            assert all(defect.task in KEPT and defect.again for defect in told), told
+            await until(clock, live)
+        trade.venue.move(f"{service_id}:in", LegStatus.CONFIRMING)
+        await until(clock, lambda: display() == DisplayStatus.DEPOSIT_DETECTED)
+        running = {task.get_name() for task in own_tasks()}
+        assert {"following orders", "looking for unknown outcomes"} <= running
+
+
+def _place(task: asyncio.Task[Any]) -> str:
+    coroutine: Any = task.get_coro()
+    return task.get_name() if task.get_name() in KEPT else str(coroutine.__qualname__)
+
+
+def kill_at(place: str) -> bool:
+    killed = [kill(task, place) for task in own_tasks() if _place(task) == place]
+    return any(killed)
+
+
+async def test_an_event_that_makes_a_defect_stops_no_other(trade: Trade, tmp_path: Path) -> None:
+    async with followed(trade, tmp_path / "home") as desk:
+        told: list[Defect] = []
+        desk.background.on_defect = told.append
+        tracker = desk.link.tracker
+        await until(trade.clock, lambda: tracker.stream_state is StreamState.LIVE)
+        bad = OrderMissing([], trade.clock.now())  # type: ignore[arg-type]
+        await desk.link.stream._events.put(bad)
+        created = await desk.link.exchange.create(await trade.quoted())
+        assert isinstance(created, Created)
+        await until(trade.clock, lambda: tracker.get(created.order.service_id))
+        assert [defect.task for defect in told] == ["following orders"]
+
+
+async def test_a_task_is_started_later_and_later_and_told_once() -> None:
+    clock, told = ManualClock(), []
+    background = BackgroundTasks(clock, told.append)
+    began: list[float] = []
+
+    async def work() -> None:
+        began.append(clock.monotonic())
+        if len(began) == 3:
+            # Something within was cancelled, and not the task.
+            raise asyncio.CancelledError
+        raise Planted
+
+    task = background.start("the work", work)
+    while len(began) < 9:
+        clock.advance(0.5)
+        await asyncio.sleep(0)
+    waited = [round(later - before) for before, later in pairwise(began)]
+    assert waited == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert [type(defect.error) for defect in told] == [Planted, asyncio.CancelledError]
+    assert str(told[0]) == "A defect stopped the work: Planted. It is started again."
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
