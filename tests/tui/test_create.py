@@ -115,6 +115,8 @@ async def test_a_name_that_means_another_address_meanwhile_freezes_nothing(
         assert screen.step is Step.OPEN
         assert "A name means another address now. Nothing was created." in run.text
         assert posts(market) == 0
+        await run.press("c")
+        assert screen._form.values == ("@bob",), "a key of the intent is no letter of a field"
         await run.press("enter")
         await run.still()
         await run.press("c")
@@ -287,7 +289,7 @@ async def test_a_chain_with_tags_asks_for_one_or_a_typed_waiver(market: Market) 
         await run.press("enter")
         await run.still()
         assert screen.step is Step.READY
-        await run.press("enter", "down")
+        await run.press("e", "down")
         await run.press("ctrl+u")
         await run.type("NO MEMO")
         await run.press("enter")
@@ -382,6 +384,43 @@ async def test_an_end_while_typing_keeps_the_fields_and_r_shows_what_changed(
         await run.press("c")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         assert posts(market) == 1
+
+
+async def test_a_new_quote_leaves_the_intent_locked_and_only_its_key_edits(market: Market) -> None:
+    async with market.desk() as run:
+        await run.to_frozen()
+        screen = run.screen(CreateScreen)
+        market.clock.advance(70)
+        run.app.tick()
+        await run.see("This quote ended at 14:03.")
+        assert "enter" not in run.text.split("\n")[-1]
+        await run.press("enter", "r")
+        await run.settle(lambda: screen.step is Step.READY, "the new quote, locked")
+        for key in ("enter", "x", "r", "tab"):
+            await run.press(key)
+        assert screen.step is Step.READY
+        assert screen._form.values == ("@bob",)
+        await run.press("e")
+        await run.type("by")
+        assert screen._form.values == ("@bobby",)
+        assert "c create" not in run.text
+
+
+async def test_a_new_quote_that_comes_while_an_address_is_typed_leaves_the_field(
+    market: Market,
+) -> None:
+    async with market.desk() as run:
+        await run.to_form()
+        await run.type("@bob")
+        market.clock.advance(70)
+        run.app.tick()
+        await run.see("ctrl+r new quote")
+        screen = run.screen(CreateScreen)
+        before = screen.row.quote_id
+        await run.press("ctrl+r")
+        await run.settle(lambda: screen.row.quote_id != before, "a quote")
+        await run.type("by")
+        assert screen._form.values == ("@bobby",)
 
 
 async def test_an_expired_quote_names_the_key_that_works_in_a_field(market: Market) -> None:

@@ -24,8 +24,15 @@ class NewQuote(Command):
     VERB = "new quote"
 
 
+class Edit(Command):
+    """Unlock the intent and go back to its fields."""
+
+    KEY = "e"
+    VERB = "edit"
+
+
 class NextField(Command):
-    """Check the field and go to the next one."""
+    """Check the field and go to the next one; behind the last one lock the intent for review."""
 
     KEY = "enter"
     VERB = "next field"

@@ -15,6 +15,7 @@ from swapdesk.tui.commands.create import (
     Back,
     Complete,
     Create,
+    Edit,
     FieldAbove,
     FieldBelow,
     NewQuote,
@@ -46,7 +47,7 @@ class CreateScreen(CreateView):
 
     NAME = "Create"
     SPENDS = "exchange"
-    VERBS = (Create, NewQuote, NextField, Complete, FieldBelow, FieldAbove, Back)
+    VERBS = (Create, NewQuote, Edit, NextField, Complete, FieldBelow, FieldAbove, Back)
     AUTO_FOCUS: ClassVar[str | None] = ""
 
     def on_mount(self) -> None:
@@ -114,13 +115,10 @@ class CreateScreen(CreateView):
         self.step_changed(self._intent.id)
         self.show()
 
-    def _edit(self) -> None:
+    def _unlock(self) -> None:
         self._intent = None
         if self.step is Step.READY:
             self.step = Step.OPEN
-        self.set_class(False, "-review")
-        self._form.focus_first()
-        self.show()
 
     # while it stands
 
@@ -148,8 +146,10 @@ class CreateScreen(CreateView):
             intent, checked.recipient, checked.memo, checked.refund, checked.intermediate
         ):
             return
-        self._edit()
+        # The focus stays: a key meant for the intent must not be typed into a field.
+        self._unlock()
         self.step_changed("thawed")
+        self.show()
         self.show_notice(CHANGED_MEANWHILE, "warning", about=self._form.values)
 
     def on_descendant_focus(self) -> None:
@@ -163,7 +163,13 @@ class CreateScreen(CreateView):
         if self._typing():
             self._form.next_field()
         else:
-            self._edit()
+            self._freeze()
+
+    def do_edit(self) -> None:
+        self._unlock()
+        self.set_class(False, "-review")
+        self._form.focus_first()
+        self.show()
 
     def do_complete(self) -> None:
         said = self._form.complete_name()
@@ -210,7 +216,8 @@ class CreateScreen(CreateView):
         self.board, self.row = event.board, row
         self.find_account()
         self._was = before.figure if row.figure != before.figure else None
-        if self._form.checked().problems:
+        if self._typing() or self._form.checked().problems:
+            # Whoever types goes on typing: the next letter would be a key of the locked intent.
             self.show()
         else:
             self._freeze()

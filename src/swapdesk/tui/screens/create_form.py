@@ -170,9 +170,9 @@ class CreateForm(Vertical):
 
     @property
     def at_end(self) -> bool:
-        """Whether ``enter`` completes the form now."""
+        """Whether ``enter`` completes the form now: nothing is wrong and no field follows."""
         field, checked = self._focused(), self.checked()
-        return field is self._fields()[-1] and self._wrong(checked) is None
+        return field in (None, self._fields()[-1]) and self._wrong(checked) is None
 
     def step(self, by: int) -> None:
         """The focus goes up or down, round the form."""

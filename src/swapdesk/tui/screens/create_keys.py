@@ -7,7 +7,15 @@ from collections.abc import Callable
 from swapdesk.flows.creation.consent import Consent
 from swapdesk.flows.creation.create_checks import Checked
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
-from swapdesk.tui.commands.create import Back, Complete, FieldAbove, FieldBelow, NewQuote, NextField
+from swapdesk.tui.commands.create import (
+    Back,
+    Complete,
+    Edit,
+    FieldAbove,
+    FieldBelow,
+    NewQuote,
+    NextField,
+)
 from swapdesk.tui.commands.everywhere import HideAmounts, Keys, Palette, ReleaseMouse
 from swapdesk.tui.screens.create_words import BUSY, Step
 
@@ -25,8 +33,8 @@ def standing_of(
     at_end: Callable[[], bool],
     locked: Callable[[], str],
 ) -> Standing:
-    """``typing``: a field has the focus. ``at_end``: enter in it freezes the intent. ``locked``
-    says why nothing can be created, if so."""
+    """``typing``: a field has the focus; else the intent has, which is locked or can be.
+    ``at_end``: enter locks it for review. ``locked`` says why nothing can be created, if so."""
     if verb in (Back, HideAmounts, ReleaseMouse):
         return READY
     if step in BUSY:
@@ -35,11 +43,13 @@ def standing_of(
         return READY
     if verb in (Complete, FieldBelow, FieldAbove):
         return READY if typing else HIDDEN
-    if verb is NextField:
-        if not typing:
-            return Standing(verb="edit")
-        return Standing(verb="freeze intent") if at_end() else READY
     over = step is Step.FAILED or expired
+    if verb is Edit:
+        return HIDDEN if typing else READY
+    if verb is NextField:
+        if not typing and (step is Step.READY or over or not at_end()):
+            return HIDDEN
+        return Standing(verb="freeze intent") if at_end() else READY
     if verb is NewQuote:
         if not over:
             return HIDDEN
