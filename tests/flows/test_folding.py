@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpus import Case, load
 from flows.orders import NOW, order
 from sampling import examples
 from service.world import BTC, ETH
@@ -25,17 +26,20 @@ from swapdesk.flows.journal.folding import (
     fold,
     may_follow,
 )
+from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.wire.encoding.codec import decode, encode_json
 from swapdesk.wire.orders import DisplayStatus, Order
 
 PRIVATE_TRACE = (*PROGRESS, DisplayStatus.SWAP_COMPLETED)
 SEVEN = (*PROGRESS[:6], DisplayStatus.SWAP_COMPLETED)
 
 
-def shown(trace: tuple[str, ...]) -> list[str | None]:
+def shown(trace: tuple[str, ...], **told: Any) -> list[str | None]:
     known = order()
     seen = [display_of(known)]
     for display in trace:
-        known = fold(known, order(display_status=display)) or known
+        known = fold(known, order(display_status=display, **told)) or known
         seen.append(display_of(known))
     return seen
 
@@ -55,7 +59,7 @@ def test_every_permutation_of_a_trace_is_shown_moving_forward() -> None:
 
 @given(st.lists(st.sampled_from([*DisplayStatus, "SOMETHING_NEW"]), max_size=30))
 def test_any_trace_never_goes_back_and_known_ends_stay(trace: list[str]) -> None:
-    seen = shown(tuple(trace))
+    seen = shown(tuple(trace), status=None)
     for before, after in itertools.pairwise(seen):
         assert may_follow(before, after)
         if ended(before) and before != after:
@@ -74,7 +78,7 @@ def test_a_deleted_order_keeps_what_was_known() -> None:
     gone = fold(order(), Order(service_id=order().service_id, status=8))
     assert gone is not None
     assert gone.in_amount == Decimal("0.5")
-    assert gone.status == 8
+    assert display_of(gone) == DisplayStatus.DELETED
 
 
 def test_what_is_to_be_paid_never_changes_by_an_update() -> None:
@@ -157,10 +161,55 @@ def test_an_older_copy_of_the_same_state_is_dropped() -> None:
     assert fold(known, order(modified=NOW, swap_name="Halyard")) is None
 
 
-def test_an_unknown_state_ranks_nowhere() -> None:
-    fresh = Order(service_id="x")
-    assert fold(fresh, order(display_status="SOMETHING_NEW")) is not None
-    assert fold(order(), order(display_status="SOMETHING_NEW")) is None
+@pytest.mark.parametrize(
+    ("status", "first", "second", "private", "display"),
+    [
+        (-2, 0, None, False, "WAITING_FOR_DEPOSIT"),
+        (0, 1, None, False, "WAITING_FOR_DEPOSIT"),
+        (1, 2, None, False, "DEPOSIT_DETECTED"),
+        (2, 3, None, False, "EXCHANGE_IN_PROGRESS"),
+        (2, 4, None, False, "SENDING_TO_RECEIVER"),
+        (2, 4, 0, True, "SENDING_TO_INTERMEDIARY"),
+        (3, 5, 1, True, "REACHED_INTERMEDIARY"),
+        (3, 5, 2, True, "INITIATING_SECOND_EXCHANGE"),
+        (3, 5, 8, True, "SECOND_EXCHANGE_IN_PROGRESS"),
+        (3, 5, 4, True, "SENDING_TO_RECEIVER"),
+        (3, 5, 99, True, "REACHED_INTERMEDIARY"),
+        (4, 5, None, False, "SWAP_COMPLETED"),
+        (8, 1, None, False, "DELETED"),
+        (99, 1, None, False, "HOVERING"),
+    ],
+)
+def test_a_display_status_without_a_word_hides_no_status(
+    status: int, first: int, second: int | None, private: bool, display: str
+) -> None:
+    told = {"status": status, "in_status": first, "out_status": second, "anonymous": private}
+    assert display_of(order(display_status="HOVERING", **told)) == display
+    absent = "99" if status == 99 else display
+    assert display_of(order(display_status=None, **told)) == absent
+
+
+@pytest.mark.parametrize("case", load(name="answers"), ids=lambda case: case.id)
+def test_what_an_answer_makes_of_an_order_that_waited(case: Case) -> None:
+    answer = {"serviceId": order().service_id, **case.input}
+    known = fold(order(), decode(Order, encode_json(answer), side="client")) or order()
+    assert display_of(known) == case.expect["display"]
+    said = summarise(TrackedOrder(known, None, None, False, NOW, "read"), NOW)
+    assert said.payable is case.expect["payable"]
+    assert (known.in_amount, known.deposit_address) == (Decimal("0.5"), order().deposit_address)
+
+
+def test_an_unknown_state_is_not_waiting_and_hides_nothing_better() -> None:
+    hovering = order(display_status="HOVERING", status=None)
+    unknown = fold(order(), hovering)
+    assert unknown is not None
+    assert display_of(unknown) == "HOVERING"
+    moving = order(display_status="DEPOSIT_DETECTED")
+    assert fold(moving, hovering) is None
+    assert fold(unknown, moving) is not None
+    early = order(modified=NOW - timedelta(seconds=1))
+    assert fold(unknown, early) is None
+    assert fold(unknown, order()) is not None
 
 
 def test_the_tokens_of_an_order_keep_their_names() -> None:

@@ -57,17 +57,17 @@ def test_every_case_has_words_and_every_word_a_case() -> None:
 
 def test_every_state_and_leg_is_said() -> None:
     """All of (displayStatus or status) x inStatus x outStatus x route."""
-    states = [{"display_status": one, "status": 0} for one in DISPLAYS]
-    states += [{"display_status": None, "status": one} for one in STATUSES]
+    states = list(product(DISPLAYS, STATUSES))
     reached = set()
-    for state, first, second, private in product(states, LEGS, LEGS, (True, False)):
+    for (display, status), first, second, private in product(states, LEGS, LEGS, (True, False)):
         one = Order(
             service_id="h8Kq2PdT5mXcVbN3wRtY7z",
             in_status=first,
             out_status=second,
             anonymous=private,
             deposit_address="there",
-            **state,  # type: ignore[arg-type]
+            display_status=display,
+            status=status,
         )
         completely_said(one)
         reached.add(case_of(one))

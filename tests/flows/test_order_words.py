@@ -135,7 +135,7 @@ def test_words_of_finished_orders() -> None:
 
 
 def test_an_unknown_state_is_said_and_not_guessed() -> None:
-    assert said(tracked(display_status="TELEPORTING")).sign == "unknown"
+    assert said(tracked(display_status="TELEPORTING", status=None)).sign == "unknown"
     nothing = said(TrackedOrder(Order(service_id="a" * 22), None, None, False, NOW, "list"))
     assert (nothing.sign, nothing.time) == ("unknown", "—")
 
@@ -255,7 +255,9 @@ def test_an_order_that_ended_otherwise_has_no_future(
 def test_every_combination_has_words(
     display: str | None, first: int | None, second: int | None, anonymous: bool | None
 ) -> None:
-    state = order(display_status=display, in_status=first, out_status=second, anonymous=anonymous)
+    state = order(
+        display_status=display, in_status=first, out_status=second, anonymous=anonymous, status=None
+    )
     for leg in legs_of(state, seen((0, state)), LATER):
         assert leg.word
         assert leg.steps

@@ -231,7 +231,7 @@ def every_state(clock: ManualClock) -> list[Known]:
         lower(clock),
         foreign(clock),
         waiting(clock, "v7Lt2NzAsDfGhJkLqWeRtY", expires=ago(clock, seconds=5)),
-        exchanging(clock, "u5Ks8MzAsDfGhJkLqWeRtY", display_status="TELEPORTING"),
+        exchanging(clock, "u5Ks8MzAsDfGhJkLqWeRtY", display_status="TELEPORTING", status=None),
         ended(
             clock,
             "c5Rf1JzAsDfGhJkLqWeRtY",

@@ -30,6 +30,7 @@ from swapdesk.flows.creation.freezing import NotFreezable, freeze
 from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.intents.standing import Standing
+from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.first_use import challenge_for
@@ -208,7 +209,7 @@ class Creation:
                     "serviceId": order.service_id,
                     "intentId": intent.id,
                     "foundAgain": created.found_again,
-                    "displayStatus": order.display_status,
+                    "displayStatus": display_of(order),
                     "deposit": deposit,
                     "funded": {"hash": funded} if funded is not None else None,
                     "check": {

@@ -23,6 +23,7 @@ from swapdesk.flows.dex.dex_promise import NoDexSwap, promise_of
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.dex_terms import SLIPPAGE, terms_of
 from swapdesk.flows.intents.intent import Intent, IntentKind
+from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.payees.recipients import check_recipient
 from swapdesk.flows.quotes.quoting import QuoteBoard
 from swapdesk.flows.quotes.ranking import RankedQuote
@@ -178,7 +179,7 @@ class DexCreation(Creation):
                 {
                     "serviceId": order.service_id,
                     "intentId": intent.id,
-                    "displayStatus": order.display_status,
+                    "displayStatus": display_of(order),
                     "provider": intent.provider,
                     "account": promise.account,
                     "recipient": intent.recipient,

@@ -74,4 +74,7 @@ def terminal_notice(text: str) -> str:
 
 
 def _end(one: TrackedOrder) -> str:
-    return str(one.order.display_status or one.order.status)
+    # As above.
+    from swapdesk.flows.journal.folding import display_of
+
+    return display_of(one.order) or ""

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from decimal import Context, Decimal
 from typing import Any
 
-from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
+from swapdesk.wire.orders import DisplayStatus, LegStatus, Order, OrderStatus
 
 PROGRESS: tuple[DisplayStatus, ...] = (
     DisplayStatus.WAITING_FOR_DEPOSIT,
@@ -64,7 +64,10 @@ _UNTOUCHED = (None, LegStatus.NEW, LegStatus.WAITING)
 
 _HEX_ID = re.compile(r"[0-9a-fA-F]{24}")
 
-_STATUS_DISPLAY: dict[int, DisplayStatus] = {
+_KNOWN = frozenset(DisplayStatus)
+_STATE = ("display_status", "status", "status_label")
+
+_BY_STATUS: dict[int, DisplayStatus] = {
     -2: DisplayStatus.WAITING_FOR_DEPOSIT,
     -1: DisplayStatus.WAITING_FOR_DEPOSIT,
     0: DisplayStatus.WAITING_FOR_DEPOSIT,
@@ -78,12 +81,33 @@ _STATUS_DISPLAY: dict[int, DisplayStatus] = {
     8: DisplayStatus.DELETED,
 }
 
+_BY_SECOND_LEG: dict[int | None, DisplayStatus] = {
+    LegStatus.CONFIRMING: DisplayStatus.INITIATING_SECOND_EXCHANGE,
+    LegStatus.EXCHANGING: DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS,
+    LegStatus.VERIFYING: DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS,
+    LegStatus.FAILED: DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS,
+    LegStatus.SENDING: DisplayStatus.SENDING_TO_RECEIVER,
+}
+
 
 def display_of(order: Order) -> str | None:
-    """The displayed state: ``displayStatus`` when present, else what ``status`` implies."""
-    if order.display_status is not None:
-        return order.display_status
-    return _STATUS_DISPLAY.get(order.status) if order.status is not None else None
+    """The displayed state: ``displayStatus`` where this desk knows it, else what ``status`` and
+    the legs amount to (wire decisions 2.19), else what the service says, which is unknown. None
+    when it says nothing."""
+    shown, status = order.display_status, order.status
+    if shown in _KNOWN or status is None:
+        return shown
+    return _by_numbers(order, status) or shown or str(status)
+
+
+def _by_numbers(order: Order, status: int) -> DisplayStatus | None:
+    if status == OrderStatus.EXCHANGING and order.in_status == LegStatus.SENDING:
+        private = order.anonymous is True
+        between = DisplayStatus.SENDING_TO_INTERMEDIARY
+        return between if private else DisplayStatus.SENDING_TO_RECEIVER
+    if status == OrderStatus.ANONYMIZING and order.out_status in _BY_SECOND_LEG:
+        return _BY_SECOND_LEG[order.out_status]
+    return _BY_STATUS.get(status)
 
 
 def ended(display: str | None) -> bool:
@@ -92,18 +116,19 @@ def ended(display: str | None) -> bool:
 
 
 def may_follow(before: str | None, after: str | None) -> bool:
-    """Whether ``after`` may be shown once ``before`` was. Unknown states rank nowhere: they
-    are shown only while nothing better is known."""
+    """Whether ``after`` may be shown once ``before`` was. An unknown state ranks nowhere: it is
+    shown only while nothing better is known, and instead of waiting, since nobody is to pay an
+    order of which it is not known that it waits."""
     if before is None or before == after:
         return True
     if before in _AFTER_END:
         return after in _AFTER_END[before]
     if after in _AFTER_END:
         return True
+    if before not in PROGRESS or after is None:
+        return after is not None
     if after not in PROGRESS:
-        return False
-    if before not in PROGRESS:
-        return True
+        return before == DisplayStatus.WAITING_FOR_DEPOSIT
     return PROGRESS.index(DisplayStatus(after)) >= PROGRESS.index(DisplayStatus(before))
 
 
@@ -117,7 +142,8 @@ def fold(known: Order, seen: Order, others: Collection[str] | None = None) -> Or
     before, after = display_of(known), display_of(seen)
     if not may_follow(before, after):
         return None
-    if before == after and known.modified and seen.modified and seen.modified < known.modified:
+    unranked = before not in PROGRESS and before not in _AFTER_END
+    if (before == after or unranked) and _older(seen, known):
         return None
     address_known = known.deposit_address is not None
     told, kept, changed = seen.model_fields_set, False, False
@@ -137,7 +163,15 @@ def fold(known: Order, seen: Order, others: Collection[str] | None = None) -> Or
     if not kept and (known.model_fields_set is told or known.model_fields_set <= told):
         # Everything is as it was seen; then there is one object of it and not a copy.
         return seen
-    return known.model_copy(update=_fresh(known, seen))
+    merged = known.model_copy(update=_fresh(known, seen))
+    if display_of(merged) == after:
+        return merged
+    # What is left of the state before would tell another one.
+    return merged.model_copy(update={name: getattr(seen, name) for name in _STATE})
+
+
+def _older(seen: Order, known: Order) -> bool:
+    return bool(known.modified and seen.modified and seen.modified < known.modified)
 
 
 def other_objects(known: Order, seen: Order) -> list[str]:

@@ -16,7 +16,7 @@ from swapdesk.flows.intents.standing import (
     Verdict,
     contradiction,
 )
-from swapdesk.flows.journal.folding import PINNED, contradicts, display_of, ended, fold
+from swapdesk.flows.journal.folding import contradicts, display_of, fold
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
 from swapdesk.flows.journal.order_hashes import newly_linked_deposit
@@ -25,7 +25,7 @@ from swapdesk.flows.journal.seen_states import SeenStates
 from swapdesk.flows.journal.written_orders import WrittenOrders
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.encoding.numbers import plain
-from swapdesk.wire.orders import DisplayStatus, Order
+from swapdesk.wire.orders import Order
 
 _LOAD = 100
 
@@ -143,7 +143,7 @@ class OrderLog:
         known = self._written.last(db, order.service_id)
         if known is None or _differs(known, order):
             self._seen.add(db, order.service_id, lean, now, source)
-        kept = order if known is None else _kept(known, order)
+        kept = order if known is None else fold(known, order) or known
         if kept == order:
             # The tracker holds this one, so that there are not two of each.
             kept = order
@@ -243,18 +243,6 @@ class OrderLog:
             source=row["source"],
             accepted=None if row["accepted"] is None else Decimal(row["accepted"]),
         )
-
-
-def _kept(known: Order, order: Order) -> Order:
-    """What is written of a sighting: never less to be paid and never a state before the known
-    one. A state this desk has no word for stands as the caller saw it."""
-    folded = fold(known, order)
-    if folded is not None:
-        return folded
-    if ended(display_of(known)) or display_of(order) in frozenset(DisplayStatus):
-        return known
-    pinned = {name: getattr(known, name) for name in PINNED}
-    return order.model_copy(update={name: one for name, one in pinned.items() if one is not None})
 
 
 def _differs(known: Order, order: Order) -> bool:

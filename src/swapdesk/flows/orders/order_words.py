@@ -52,8 +52,10 @@ WORDS: dict[Case, CaseWords] = {
         "the service", "it says more", NO_TIME, _NOT_KNOWN,
     ),
     Case.UNKNOWN_STATE: CaseWords(
-        "Other ({state_short})", "moving", "A state this desk does not know: {state}",
-        "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}", _NOT_KNOWN,
+        "Other ({state_short})", "moving",
+        "A state this desk does not know: {state}. Do not send a deposit now",
+        "not known; the service names a state of its own.",
+        "the service", "it names a state this desk knows", NO_TIME, _NOT_KNOWN,
     ),
     Case.SETTING_UP: CaseWords(
         "Setting up", "waiting", "The service has not given a deposit address yet",

@@ -161,9 +161,11 @@ def _deposit(
         return [*facts, Fact("Deposit to", [Span("hidden, see above", "muted")])]
     if order.deposit_address is None:
         return facts
-    waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
-    if not summary.payable and (summary.level == "expired" or waiting or summary.ended):
-        why = "the order is closed" if summary.ended else "the deadline is over"
+    if not summary.payable:
+        waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
+        over = waiting or summary.level == "expired"
+        why = "the deadline is over" if over else "the order awaits no deposit"
+        why = "the order is closed" if summary.ended else why
         closed = [Span(f"not shown: {why}, do not send to it", "muted")]
         return [*facts, Fact("Deposit to", closed)]
     facts.append(Fact("Deposit to", address=order.deposit_address, note=on))

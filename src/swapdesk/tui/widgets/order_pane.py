@@ -123,8 +123,7 @@ def _by(summary: OrderSummary, *, sentence: bool = False) -> Line:
 def _addresses(tracked: TrackedOrder, summary: OrderSummary, width: int) -> list[Line]:
     order = tracked.order
     rows: list[Line] = []
-    over = summary.ended or summary.level == "expired" or tracked.withheld is not None
-    shown = [("Deposit", None if over else order.deposit_address)]
+    shown = [("Deposit", order.deposit_address if summary.payable else None)]
     shown += [("Pays", order.receiver_address)]
     for label, address in shown:
         if address is None:
