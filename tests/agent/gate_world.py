@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.facts import AUTHORIZATION_STATE, Facts, GasPlan, Read, needed
+from swapdesk.agent.gate.memory import Memory, Signed
 from swapdesk.agent.gate.policy import AccountFactory, Policy
+from swapdesk.agent.gate.taking import taking_of
 from swapdesk.agent.gate.verdict import Verdict, judge, unreadable
 from swapdesk.agent.shapes.claim import Claim, PayloadRefused
 from swapdesk.agent.shapes.meaning import Meaning
@@ -145,8 +148,8 @@ class World:
     genesis: str = GENESIS
     more: dict[str, object] = field(default_factory=dict)
 
-    def facts(self, claim: Claim, promise: Promise, policy: Policy) -> Facts:
-        needs = needed(claim, promise, policy)
+    def facts(self, claim: Claim, promise: Promise, policy: Policy, memory: Memory = ()) -> Facts:
+        needs = needed(claim, promise, policy, memory)
         return Facts(
             now=NOW,
             chain_id=self.chain_id,
@@ -157,6 +160,7 @@ class World:
             gas=GasPlan(150_000, 10**9) if needs.simulation and not claim.solana else None,
             simulation=self.simulation if needs.simulation else None,
             blocks_left=self.blocks_left if needs.blockhash else None,
+            time=SECONDS,
         )
 
     def _answer(self, read: Read, claim: Claim) -> bytes:
@@ -191,17 +195,39 @@ def judged(
     memory=(),
     facts=None,
     replaces: str | None = None,
+    nonce: int | None = None,
 ) -> Verdict:
     """The verdict as the process with the keys comes to it; ``facts`` may change what was read."""
     try:
         claim = read_payload(payload, promise)
     except PayloadRefused as refusal:
         return unreadable(refusal, NOW)
-    read = (world or World()).facts(claim, promise, policy)
+    read = (world or World()).facts(claim, promise, policy, memory)
     if facts is not None:
         read = facts(read)
     step = payload.step if isinstance(payload, TypedDataPayload) else None
-    return judge(Case(claim, payload.purpose, step, promise, policy, read, memory, replaces))
+    return judge(Case(claim, payload.purpose, step, promise, policy, read, memory, replaces, nonce))
+
+
+def remembered(payload: Payload, promise: Promise = PROMISE, **fields: Any) -> Signed:
+    """A payload once it was signed; ``nonce`` is that of a transaction."""
+    claim = read_payload(payload, promise)
+    step = payload.step if isinstance(payload, TypedDataPayload) else None
+    signed = Signed(
+        content=claim.content,
+        act=claim.act,
+        quote_id=promise.quote_id,
+        chain_id=promise.chain_id,
+        owner=promise.account,
+        token=promise.sell.contract,
+        contract=claim.contract,
+        key=step.key if step else None,
+        step=step.step if step else None,
+        total=step.total if step else None,
+        complete=step.complete if step else False,
+        taking=taking_of(claim, promise),
+    )
+    return replace(signed, **fields)
 
 
 def codes(verdict: Verdict) -> set[str]:

@@ -26,8 +26,10 @@ from agent.gate_world import (
     USDC,
     USED_NONCE,
     WETH,
+    remembered,
 )
-from agent.honest import CALLS, DOCUMENTS, Honest
+from agent.honest import CALLS, DOCUMENTS, HONEST, Honest
+from swapdesk.agent.gate.memory import Signed
 from swapdesk.agent.shapes import calls
 from swapdesk.agent.shapes.meaning import Meaning
 from swapdesk.agent.shapes.reading import read_payload
@@ -447,6 +449,61 @@ def promises() -> Iterator[tuple[str, Honest]]:
                 wrong.append({"deposit": replace(promise.deposit, **fields)})
         for fields in wrong:
             yield f"{name}: promised {fields}", replace(honest, promise=replace(promise, **fields))
+
+
+_TAKING = (
+    *(name for name in DOCUMENTS),
+    "approve",
+    "Permit2 approve",
+    "transfer",
+    "swapExactTokensForTokens",
+    "swapExactTokensForETH",
+    "swapWithPermit",
+    "send",
+)
+"""Honest payloads by which all of the token sold can be taken: allowed to a contract, and taken
+by it out of what it was allowed."""
+_ALLOWING = {
+    SETTLEMENT: frozenset(
+        {
+            "Permit",
+            "PermitSingle",
+            "PermitBatch",
+            "PermitTransferFrom",
+            "PermitBatchTransferFrom",
+        }
+    ),
+    ROUTER: frozenset({"approve", "Permit2 approve"}),
+}
+_TAKEN = {
+    SETTLEMENT: frozenset({"Order"}),
+    ROUTER: frozenset({"swapExactTokensForTokens", "swapExactTokensForETH"}),
+}
+
+
+def second_takings() -> Iterator[tuple[str, Honest, tuple[Signed, ...]]]:
+    """An honest payload after another one that lets the same amount be taken once more, with
+    a key and a nonce of its own."""
+    for before in _TAKING:
+        first = HONEST[before]
+        signed = remembered(first.payload, first.promise)
+        if isinstance(first.payload, TypedDataPayload):
+            signed = replace(signed, key="earlier")
+        else:
+            signed = replace(signed, nonce=1)
+        if signed.taking is not None and signed.taking.once is not None:
+            signed = replace(
+                signed,
+                content=b"with another nonce".ljust(32),
+                taking=replace(signed.taking, once="another nonce"),
+            )
+        for name in _TAKING:
+            same = any(
+                len({before, name} & _ALLOWING[by]) == len({before, name} & _TAKEN[by]) == 1
+                for by in _ALLOWING
+            )
+            if not same:
+                yield f"{name} after {before}", HONEST[name], (signed,)
 
 
 def everything() -> list[tuple[str, Honest]]:

@@ -17,6 +17,7 @@ from swapdesk.agent.gate.memory import Signed
 from swapdesk.agent.gate.policy import AccountFactory, Policy
 from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES
 from swapdesk.agent.gate.rules import bundle as rules
+from swapdesk.agent.gate.taking import Taking
 from swapdesk.agent.gate.verdict import Verdict, judge
 from swapdesk.agent.shapes.claim import Act, PayloadRefused
 from swapdesk.agent.shapes.operations import nonce_of, read_bundle
@@ -311,7 +312,7 @@ TABLE: Table = {
         [
             lambda: scene(memory=(signed(),)),
             lambda: scene(memory=(signed(key="another nonce", spent=True),)),
-            lambda: scene(memory=(signed(act=Act.ALLOW, key="approve"),)),
+            lambda: scene(memory=(signed(act=Act.ALLOW, key="approve", taking=Taking(0)),)),
         ],
     ),
 }

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.gate_world import judged
-from agent.mutations import everything
+from agent.gate_world import codes, judged
+from agent.mutations import everything, second_takings
 from swapdesk.wallet.review import Match
 
 SAMPLE = 7
@@ -40,3 +40,17 @@ def test_a_field_that_was_refused_is_marked():
             assert (line.match is Match.DIFFERS) == (line.field in fields)
             marked += line.match is Match.DIFFERS
     assert marked
+
+
+def test_what_was_confirmed_is_not_let_out_twice():
+    """Of all shapes and their mixtures, whatever their keys, nonces and contracts."""
+    asked = let_through = 0
+    for name, honest, memory in second_takings():
+        alone = judged(honest.payload, honest.promise, world=honest.world, nonce=2)
+        assert not alone.refused, name
+        said = judged(honest.payload, honest.promise, world=honest.world, memory=memory, nonce=2)
+        assert "ALLOWANCE_SUM" in codes(said), name
+        asked += 1
+        let_through += not said.refused
+    assert asked > 200
+    assert not let_through

@@ -15,18 +15,22 @@ from agent.gate_world import (
     ROUTER,
     SECONDS,
     SELL,
+    SETTLEMENT,
+    TRAP,
     USDC,
     WETH,
     codes,
     judged,
+    remembered,
 )
 from agent.honest import HONEST, SOON
+from agent.mutations import _with as with_value
 from sampling import examples
 from swapdesk.agent.gate.memory import Signed
-from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.calldata import venues
-from swapdesk.wallet.payload import ChainStep
+from swapdesk.chain.calldata import erc20, permit2, venues
+from swapdesk.chain.deployments import PERMIT2
+from swapdesk.wallet.payload import ChainStep, TypedDataPayload
 
 UINT256 = st.integers(0, (1 << 256) - 1)
 ADDRESS = st.binary(min_size=20, max_size=20).map(lambda raw: checksummed("0x" + raw.hex()))
@@ -125,22 +129,7 @@ def test_whatever_a_service_asks_for_a_chain_goes_forward_and_ends(asked):
         payload = replace(honest.payload, document=document, step=place)
         if judged(payload, honest.promise, world=honest.world, memory=memory).refused:
             continue
-        claim = read_payload(payload, honest.promise)
-        memory += (
-            Signed(
-                claim.content,
-                claim.act,
-                PROMISE.quote_id,
-                POLICY.chain_id,
-                ALICE,
-                USDC.contract,
-                claim.contract,
-                "chain",
-                step,
-                total,
-                complete,
-            ),
-        )
+        memory += (remembered(payload),)
     different = list(dict.fromkeys((one.step, one.content) for one in memory))
     steps = [step for step, _ in different]
     assert steps == sorted(set(steps))
@@ -170,3 +159,103 @@ def test_anything_at_all_is_judged_and_nothing_of_it_passes(raw):
         verdict = judged(replace(honest.payload, document=document), honest.promise)
         assert verdict.refused
         assert all(code.isupper() for code in codes(verdict))
+
+
+SPENDERS = (SETTLEMENT, TRAP)
+OFFERS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [
+                "Permit",
+                "PermitSingle",
+                "PermitTransferFrom",
+                "PermitWitnessTransferFrom",
+                "Order",
+                "approve",
+                "approve Permit2",
+                "Permit2 approve",
+            ]
+        ),
+        st.sampled_from(SPENDERS),
+        st.sampled_from([SELL, SELL, SELL // 2, SELL // 3, 1]),
+        st.integers(10, 14),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=examples(80), deadline=None)
+@given(OFFERS)
+@example([("PermitTransferFrom", SETTLEMENT, SELL, nonce) for nonce in range(10, 18)])
+@example([("Permit", TRAP, SELL, 0), ("Order", SETTLEMENT, SELL, 10)])
+@example([("approve Permit2", PERMIT2, SELL, 0), ("PermitSingle", SETTLEMENT, SELL, 0)])
+def test_whatever_is_offered_no_more_can_be_taken_than_was_confirmed(offers):
+    """Whichever of the contracts takes all that it may, and whichever keeps to the orders."""
+    memory: tuple[Signed, ...] = ()
+    policy = replace(POLICY, spenders=frozenset({TRAP}))
+    granted: dict[str, dict[object, int]] = {one: {} for one in SPENDERS}
+    ordered = 0
+    for number, (name, spender, units, nonce) in enumerate(offers):
+        payload, once = _offered(name, spender, units, nonce, f"key {number}")
+        typed = isinstance(payload, TypedDataPayload)
+        at = None if typed else number
+        world = HONEST[name].world
+        verdict = judged(payload, PROMISE, policy, world, memory, nonce=at)
+        if verdict.refused:
+            assert number, verdict.findings
+            continue
+        memory += (remembered(payload, nonce=at),)
+        if name == "Order":
+            ordered = max(ordered, units)
+        elif name != "approve Permit2":
+            key = number if once is None else once
+            granted[spender][key] = max(units, granted[spender].get(key, 0))
+    allowed = {one: sum(ways.values()) for one, ways in granted.items()}
+    assert sum(allowed.values()) <= SELL
+    assert max(allowed[SETTLEMENT], ordered) + allowed[TRAP] <= SELL
+
+
+def _offered(name, spender, units, nonce, key):
+    """A payload beside what makes it be executed once; None for nothing but itself."""
+    honest = HONEST[name].payload
+    if not isinstance(honest, TypedDataPayload):
+        data = {
+            "approve": erc20.APPROVE.call(spender, units),
+            "approve Permit2": erc20.APPROVE.call(PERMIT2, units),
+            "Permit2 approve": permit2.APPROVE.call(USDC.contract, spender, units, SOON),
+        }[name]
+        return replace(honest, data="0x" + data.hex()), None
+    changed = {
+        "Permit": ({"message.spender": spender, "message.value": units}, "sequence"),
+        "PermitSingle": (
+            {"message.spender": spender, "message.details.amount": units},
+            ("single", spender),
+        ),
+        "PermitTransferFrom": (
+            {
+                "message.spender": spender,
+                "message.permitted.amount": units,
+                "message.nonce": nonce,
+            },
+            nonce,
+        ),
+        "PermitWitnessTransferFrom": (
+            {
+                "message.spender": spender,
+                "message.permitted.amount": units,
+                "message.nonce": nonce,
+                "message.witness.sellAmount": units,
+                "message.witness.feeAmount": 0,
+            },
+            nonce,
+        ),
+        "Order": (
+            {"message.sellAmount": units, "message.feeAmount": 0, "message.nonce": nonce},
+            ("order", nonce),
+        ),
+    }[name]
+    document = honest.document
+    for path, value in changed[0].items():
+        document = with_value(document, path, str(value))
+    step = ChainStep(key, 0, 1, complete=True, chained=False)
+    return replace(honest, document=document, step=step), changed[1]

@@ -21,6 +21,7 @@ from agent.gate_world import (
     MALLORY,
     NOW,
     OTHER_CHAIN_ID,
+    PERMIT_ROUTER,
     POLICY,
     QUOTED,
     ROUTER,
@@ -36,6 +37,7 @@ from agent.gate_world import (
     changes,
     codes,
     judged,
+    remembered,
 )
 from agent.honest import HONEST, SOON
 from agent.mutations import _with as with_value
@@ -45,7 +47,6 @@ from swapdesk.agent.gate.facts import GasPlan
 from swapdesk.agent.gate.memory import Signed
 from swapdesk.agent.gate.registry import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.claim import Act
-from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers.evm import EvmSigner
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, account_address
@@ -73,6 +74,7 @@ class Scene:
         self.memory: tuple[Signed, ...] = ()
         self.read: Any = lambda facts: facts
         self.replaced: str | None = None
+        self.nonce: int | None = None
 
     def field(self, path: str, value: object) -> Scene:
         return self.document(with_value(self.payload.document, path, value))
@@ -129,6 +131,10 @@ class Scene:
         self.replaced = hash_
         return self
 
+    def at_nonce(self, nonce: int) -> Scene:
+        self.nonce = nonce
+        return self
+
     def after(self, *given: Signed) -> Scene:
         self.memory = given
         return self
@@ -145,6 +151,7 @@ class Scene:
             self.memory,
             self.read,
             self.replaced,
+            self.nonce,
         )
 
 
@@ -185,22 +192,7 @@ def fund(to: str = SMART_ACCOUNT, units: int = SELL) -> Scene:
 def given(name: str, **fields: Any) -> Signed:
     """What was signed before, from an honest payload."""
     one = HONEST[name]
-    claim = read_payload(one.payload, one.promise)
-    step = getattr(one.payload, "step", None)
-    signed = Signed(
-        content=claim.content,
-        act=claim.act,
-        quote_id="q-1",
-        chain_id=POLICY.chain_id,
-        owner=ALICE,
-        token=USDC.contract,
-        contract=claim.contract,
-        key=step.key if step else None,
-        step=step.step if step else None,
-        total=step.total if step else None,
-        complete=step.complete if step else False,
-    )
-    return replace(signed, **fields)
+    return remembered(one.payload, one.promise, **fields)
 
 
 OTHER = b"\x01" * 32
@@ -242,7 +234,8 @@ def permitted(content: bytes, key: str | None = "permit") -> Scene:
     arguments = venues.SWAP_WITH_PERMIT.read(bytes.fromhex(scene.payload.data[2:])).arguments
     parts = {"v": signature[64], "r": signature[:32], "s": signature[32:64]}
     scene = scene.call(venues.SWAP_WITH_PERMIT.call(*{**arguments, **parts}.values()))
-    return scene.after(replace(permit_, content=content, key=key))
+    taking = replace(permit_.taking, by=PERMIT_ROUTER)
+    return scene.after(replace(permit_, content=content, key=key, taking=taking))
 
 
 TABLE: dict[str, tuple[Any, Any]] = {
@@ -467,6 +460,10 @@ TABLE: dict[str, tuple[Any, Any]] = {
         lambda: permit().after(given("swapExactTokensForTokens")),
         lambda: permit().after(given("Order", key="z")),
     ),
+    "ALLOWANCE_SUM": (
+        lambda: order().after(given("PermitSingle"), given("PermitTransferFrom")),
+        lambda: order().after(given("PermitSingle")),
+    ),
     "GAS_ABOVE": (
         lambda: swap().facts(gas=GasPlan(1, GAS + 1)),
         lambda: swap().facts(gas=GasPlan(1, GAS)),
@@ -624,7 +621,71 @@ def test_two_orders_of_one_swap_are_never_both_signed():
     # The same quote, another key, another nonce: the settlement would fill both.
     before = given("Order")
     scene = order().field("message.nonce", "18").step(key="other", step=0, total=1).after(before)
-    assert scene.codes() == {"PAID_ALREADY"}
+    assert scene.codes() == {"PAID_ALREADY", "ALLOWANCE_SUM"}
+
+
+def transferred(nonce: int) -> Scene:
+    """A transfer by Permit2 with a nonce and a key of its own."""
+    return Scene("PermitTransferFrom").field("message.nonce", str(nonce)).step(key=f"k{nonce}")
+
+
+def after(*scenes: Scene, **fields: Any) -> tuple[Signed, ...]:
+    return tuple(remembered(one.payload, one.promise, **fields) for one in scenes)
+
+
+def test_what_is_the_way_of_the_same_money_counts_once():
+    path = Scene("approve Permit2")
+    reset = Scene("approve").promised(venue="is").call(erc20.APPROVE.call(SETTLEMENT, 0))
+    single = Scene("PermitSingle")
+    before = (*after(reset, nonce=1), *after(path, nonce=2), *after(single))
+    assert single.after(*before[:2]).codes() == set()
+    assert order().after(*before).codes() == set()
+    # The same nonce is used once, whatever else stands in the document.
+    later = Scene("PermitSingle").field("message.sigDeadline", SOON + 1).step(key="later")
+    assert later.after(*before).codes() == set()
+    # A half and a half are a whole.
+    half = transferred(1).field("message.permitted.amount", str(SELL // 2))
+    rest = transferred(2).field("message.permitted.amount", str(SELL - SELL // 2))
+    assert rest.after(*after(half)).codes() == {"ALLOWANCE_BELOW"}
+    more = transferred(2).field("message.permitted.amount", str(SELL - SELL // 2 + 1))
+    assert "ALLOWANCE_SUM" in more.after(*after(half)).codes()
+
+
+def test_a_transaction_and_its_replacement_are_one():
+    approve = Scene("approve")
+    assert "ALLOWANCE_SUM" in approve.after(*after(approve, nonce=7)).at_nonce(8).codes()
+    assert approve.after(*after(approve, nonce=7)).at_nonce(7).codes() == set()
+    gone = after(approve, nonce=7, spent=True)
+    assert approve.after(*gone).at_nonce(8).codes() == set()
+
+
+def test_a_permit_that_ended_unused_counts_no_longer():
+    ended = after(permit().field("message.deadline", SECONDS - 1))
+    assert transferred(1).after(*ended).codes() == set()
+    (one,) = ended
+    used = replace(one, taking=replace(one.taking, nonce=one.taking.nonce - 1))
+    behind = transferred(1).after(*ended).facts(time=SECONDS - 1)
+    unread = transferred(1).after(*ended).facts(time=None)
+    early = transferred(1).after(*ended).facts(now=NOW - timedelta(seconds=1))
+    for scene in (transferred(1).after(used), behind, unread, early):
+        assert "ALLOWANCE_SUM" in scene.codes()
+
+
+def test_a_record_of_before_counts_for_everything():
+    """It tells no amount."""
+    old = given("Permit", key="before", taking=None)
+    assert "ALLOWANCE_SUM" in order().after(old).codes()
+    assert permit().after(given("Permit", taking=None)).codes() == set(), "the same once more"
+    assert "ALLOWANCE_SUM" not in Scene("approve nothing").after(old).codes()
+    swapped = after(swap(), taking=None, nonce=7)
+    assert swap().after(*swapped).at_nonce(7).codes() == set()
+
+
+def test_an_unbounded_allowance_by_consent_is_all_of_it():
+    endless = permit().field("message.value", str(erc20.UNLIMITED)).promised(unlimited=True)
+    assert order().promised(unlimited=True).after(*after(endless)).codes() == set()
+    again = transferred(1).promised(unlimited=True).after(*after(endless))
+    assert again.codes() == {"ALLOWANCE_SUM"}
 
 
 def test_the_same_step_may_be_signed_again():

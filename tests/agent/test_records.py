@@ -15,6 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from sampling import examples as how_many
+from swapdesk.agent.gate.taking import Taking
+from swapdesk.agent.shapes.claim import NonceKind
 from swapdesk.agent.transactions.admission import (
     AlreadySigned,
     BadReplacement,
@@ -163,14 +165,19 @@ def test_a_name_means_one_chain_for_ever(records: Records) -> None:
 
 
 def test_signatures_are_remembered_with_what_became_of_them(records: Records) -> None:
-    permit = Given(b"p", "allow", "q", 1, "0xme", "0xt", "0xc", "key", 0, 2)
+    taking = Taking(1 << 200, "0xs", True, "once", NonceKind.SEQUENCE, 0, 1_800_000_000)
+    permit = Given(b"p", "allow", "q", 1, "0xme", "0xt", "0xc", "key", 0, 2, taking=taking)
     records.write_given("intent", permit, NOW)
     records.write_given("intent", permit, NOW)
     put(records, draft("a"), State.SENT)
     records.write_given("other", permit, NOW)
     first, second = records.given("intent")
     assert first == permit
-    assert (second.hash, second.state) == ("0xa", State.SENT)
+    assert (second.hash, second.state, second.nonce) == ("0xa", State.SENT, 0)
+    for nonce in (None, (1 << 256) - 1, bytes(31) + b"\1"):
+        one = replace(permit, content=str(nonce).encode(), taking=replace(taking, nonce=nonce))
+        records.write_given("nonces", one, NOW)
+        assert records.given("nonces")[-1] == one
 
 
 ACTIONS = st.lists(
@@ -308,11 +315,16 @@ def test_a_file_of_an_earlier_release_is_taken_on(tmp_path: Path) -> None:
     before.close()
     with sqlite3.connect(tmp_path / FILE) as old:
         old.execute("ALTER TABLE tx DROP COLUMN asked")
+        old.execute("ALTER TABLE given DROP COLUMN taking")
         old.execute("PRAGMA user_version=1")
     old.close()
+    reader = Records(RecordsFile(tmp_path, writable=False))
+    assert [one.taking for one in reader.given("intent")] == [None]
+    reader.close()
     after = Records(RecordsFile(tmp_path, writable=True))
     assert after.find("0xa") == told
     assert after.asked("0xa") is None
+    assert [(one.hash, one.taking) for one in after.given("intent")] == [("0xa", None)]
     after.move("0xa", State.SENT, among=frozenset({State.SIGNED}))
     write(after, draft("b", 1, asked="[]", intent_id="another"), of_node=1)
     assert after.asked("0xb") == "[]"

@@ -80,6 +80,24 @@ def step(name: str, state: StepState, code: str | None = None, **came: str) -> S
             "Not signed", "you", "Isthmus may still take up to 1,000 USDC until you revoke that",
         ),
         (
+            [
+                step("sign permit 0", StepState.ACKED, taken="400000000"),
+                step("sign order 0", StepState.ACKED, taken="1000000000"),
+                step("swap", StepState.REFUSED, "NOT_CONFIRMED"),
+            ],
+            "Not signed", "you",
+            "2 signatures for 1,000 USDC in all were made and end by themselves",
+        ),
+        (
+            [
+                step("sign permit 0", StepState.ACKED),
+                step("sign order 0", StepState.ACKED),
+                step("swap", StepState.REFUSED, "NOT_CONFIRMED"),
+            ],
+            "Not signed", "you",
+            "2 signatures for 1,000 USDC each were made and end by themselves",
+        ),
+        (
             [step("swap", StepState.SENT, hash="0xab")],
             "Waiting for the chain", "the chain", "until the transaction is executed",
         ),

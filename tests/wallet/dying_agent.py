@@ -16,7 +16,7 @@ def die():
     os.kill(os.getpid(), 9)
 
 insert, move, send = records._insert_given, records.Records.move, EvmClient.send_raw
-write = records.Records.write
+write, write_given = records.Records.write, records.Records.write_given
 
 def insert_given(*arguments):
     insert(*arguments)
@@ -25,6 +25,11 @@ def insert_given(*arguments):
 
 def written(self, *arguments):
     write(self, *arguments)
+    if at == "RecordsFile.COMMIT":
+        die()
+
+def document_written(self, *arguments):
+    write_given(self, *arguments)
     if at == "RecordsFile.COMMIT":
         die()
 
@@ -43,6 +48,7 @@ def moved(self, hash_, state, **more):
     return done
 
 records._insert_given, records.Records.write = insert_given, written
+records.Records.write_given = document_written
 records.Records.move, EvmClient.send_raw = moved, send_raw
 main(sys.argv[1:], cost=1024)
 """

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from swapdesk.chain.deployments import SANDBOX_VENUES
+from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
 from swapdesk.sandbox.evm_world.treasury import give
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.client import WalletClient
@@ -116,6 +116,35 @@ class Trader:
         assert isinstance(read, dict)
         step = ChainStep(key="permit", step=0, total=1, complete=True, chained=False)
         return TypedDataPayload(Purpose.APPROVE, read, step)
+
+    def transfer_by_permit2(
+        self, nonce: int, key: str = "", units: int = 100 * 10**6, step: ChainStep | None = None
+    ) -> TypedDataPayload:
+        """A document of Permit2 by which Fathom's router takes dollars once."""
+        types = {
+            "EIP712Domain": "name:string chainId:uint256 verifyingContract:address",
+            "PermitTransferFrom": "permitted:TokenPermissions spender:address nonce:uint256"
+            " deadline:uint256",
+            "TokenPermissions": "token:address amount:uint256",
+        }
+        document = {
+            "types": {
+                name: [dict(zip(("name", "type"), one.split(":"), strict=True)) for one in fields]
+                for name, fields in ((name, text.split()) for name, text in types.items())
+            },
+            "primaryType": "PermitTransferFrom",
+            "domain": {"name": "Permit2", "chainId": CHAIN_ID, "verifyingContract": PERMIT2},
+            "message": {
+                "permitted": {"token": USDC.contract, "amount": str(units)},
+                "spender": ROUTER["fa"],
+                "nonce": str(nonce),
+                "deadline": str(int((datetime.now(UTC) + timedelta(minutes=9)).timestamp())),
+            },
+        }
+        read = decode_json(json.dumps(document).encode())
+        assert isinstance(read, dict)
+        alone = ChainStep(key or f"key {nonce}", 0, 1, complete=True, chained=False)
+        return TypedDataPayload(Purpose.APPROVE, read, step or alone)
 
     @staticmethod
     def payment(units: int = 10**15, to: str = DEPOSIT) -> TransactionPayload:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,12 +12,16 @@ import pytest_asyncio
 from eth_account import Account as EthAccount
 from eth_account.messages import encode_typed_data
 
-from swapdesk.wallet.errors import Locked, Refused
+from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.errors import AgentGone, Locked, Refused
+from swapdesk.wallet.payload import ChainStep
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.review import Severity
 from swapdesk.wallet.transactions import Signature, SignedTransaction, TransactionState
+from wallet.agents import PASSPHRASE
 from wallet.chains import Chains, served
+from wallet.dying_agent import dying_at
 from wallet.signing import CHAIN, CHAIN_ID, DEPOSIT, USDC, Trader, trader
 
 State = TransactionState
@@ -177,6 +182,71 @@ async def test_a_stuck_payment_is_replaced_on_its_nonce(someone: Trader) -> None
         # The first one can never be executed any more, and sending it changes nothing.
         assert (await agent.broadcast(first.hash)).state is State.REPLACED
     assert await someone.paid() == before + 10**15
+
+
+async def test_one_confirmation_is_signed_once_whatever_is_offered_beside_it(
+    someone: Trader,
+) -> None:
+    """Eight documents of Permit2 with keys and nonces of their own, each for all of it."""
+    promise = someone.promise("eight")
+    async with someone.agent() as agent:
+        first = await agent.sign(await agent.review(someone.transfer_by_permit2(1), promise))
+        assert isinstance(first, Signature)
+        assert first.taken == promise.sell_units
+        in_a_chain = ChainStep("chain", 0, 2, complete=False, chained=True)
+        others = [
+            *(someone.transfer_by_permit2(nonce) for nonce in range(2, 9)),
+            someone.transfer_by_permit2(9, step=in_a_chain),
+            someone.transfer_by_permit2(10, units=1),
+            someone.permit(),
+        ]
+        for payload in others:
+            review = await agent.review(payload, promise)
+            assert "ALLOWANCE_SUM" in {one.code for one in review.findings}
+            with pytest.raises(Refused) as refused:
+                await agent.sign(review)
+            assert "ALLOWANCE_SUM" in codes(refused.value)
+        halves = someone.promise("halves")
+        for nonce, units in ((20, 60 * 10**6), (21, 40 * 10**6)):
+            payload = someone.transfer_by_permit2(nonce, units=units)
+            signed = await agent.sign(await agent.review(payload, halves))
+            assert isinstance(signed, Signature)
+        assert signed.taken == halves.sell_units
+
+
+async def test_two_reviews_at_once_give_one_signature(someone: Trader) -> None:
+    promise = someone.promise("at once")
+    async with someone.agent() as agent:
+        one, two = [
+            await agent.review(someone.transfer_by_permit2(nonce), promise) for nonce in (1, 2)
+        ]
+        assert not one.refused
+        assert not two.refused
+        told = await asyncio.gather(agent.sign(one), agent.sign(two), return_exceptions=True)
+        (refused,) = [each for each in told if isinstance(each, Refused)]
+        assert "ALLOWANCE_SUM" in codes(refused)
+
+
+@pytest.mark.parametrize("moment", ["_insert_given", "RecordsFile.COMMIT"])
+async def test_what_was_counted_survives_a_kill(someone: Trader, moment: str) -> None:
+    """Whether it was written down decides, and a signature leaves after that alone."""
+    promise = someone.promise(f"killed at {moment}")
+    first, second = someone.transfer_by_permit2(1), someone.transfer_by_permit2(2)
+    dying = await WalletClient.start(someone.place, program=dying_at(moment))
+    try:
+        await dying.unlock(PASSPHRASE)
+        with pytest.raises(AgentGone):
+            await dying.sign(await dying.review(first, promise))
+    finally:
+        await dying.close()
+    async with someone.agent() as agent:
+        review = await agent.review(second, promise)
+        counted = moment == "RecordsFile.COMMIT"
+        assert ("ALLOWANCE_SUM" in {one.code for one in review.findings}) is counted
+        # The same document may have been lost on its way.
+        assert isinstance(await agent.sign(await agent.review(first, promise)), Signature)
+        review = await agent.review(second, promise)
+        assert "ALLOWANCE_SUM" in {one.code for one in review.findings}
 
 
 async def test_another_chain_than_the_wallet_has_known_is_refused(

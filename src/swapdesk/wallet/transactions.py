@@ -74,7 +74,9 @@ class SignedTransaction:
 
 @dataclass(frozen=True)
 class Signature:
-    """Of typed data: 0x and 65 bytes (r, s, v of 27 or 28) in hexadecimal."""
+    """Of typed data: 0x and 65 bytes (r, s, v of 27 or 28) in hexadecimal. ``taken`` is the most
+    of the token sold that everything signed under the intent lets be taken, in base units."""
 
     digest: str
     signature: str
+    taken: int

@@ -10,7 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
+from flows.dex.standing import signed
 from flows.dex.swapping import Place, Swapper
+from swapdesk.chain.deployments import PERMIT2
 from swapdesk.flows.dex.dex_outcome import SwapEnded, Swapped
 from swapdesk.flows.dex.swap_signing import SwapSigning
 from swapdesk.wallet.promise import Purpose
@@ -180,3 +182,65 @@ async def test_an_order_that_repeats_another_transaction_is_not_paid(
         assert await someone.agent.transactions(intent.id) == ()
         assert await someone.holds(eth) == coins
         assert someone.journal.swaps.open_swaps() == []
+
+
+def _eightfold(answer: Any) -> Any:
+    """The permit that was asked for, and seven documents of Permit2 beside it."""
+    (asked,) = answer["signatures"]
+    permit = asked["data"]
+    types = {
+        "EIP712Domain": ("name string", "chainId uint256", "verifyingContract address"),
+        "TokenPermissions": ("token address", "amount uint256"),
+        "PermitTransferFrom": (
+            "permitted TokenPermissions",
+            "spender address",
+            "nonce uint256",
+            "deadline uint256",
+        ),
+    }
+    message = permit["message"]
+    for number in range(1, 8):
+        document = {
+            "types": {
+                name: [dict(zip(("name", "type"), one.split(), strict=True)) for one in fields]
+                for name, fields in types.items()
+            },
+            "primaryType": "PermitTransferFrom",
+            "domain": {
+                "name": "Permit2",
+                "chainId": permit["domain"]["chainId"],
+                "verifyingContract": PERMIT2,
+            },
+            "message": {
+                "permitted": {
+                    "token": permit["domain"]["verifyingContract"],
+                    "amount": message["value"],
+                },
+                "spender": message["spender"],
+                "nonce": str(number),
+                "deadline": message["deadline"],
+            },
+        }
+        answer["signatures"].append({**asked, "key": f"permit-{number}", "data": document})
+    return answer
+
+
+async def test_one_confirmation_is_not_signed_eight_times_over(
+    place: Place, first: Swapper, tmp_path: Path
+) -> None:
+    usdc, weth = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
+    async with place.someone(tmp_path, first) as someone:
+        await someone.fund(USDC="100")
+        intent = await someone.intent("fa", usdc, weth, "20")
+        place.network.after = _changed("/dex/approve", _eightfold)
+        try:
+            outcome = await someone.flow().swap(intent)
+        finally:
+            place.network.after = None
+        assert isinstance(outcome, SwapEnded), outcome
+        assert "ALLOWANCE_SUM" in {one.code for one in outcome.findings}
+        assert signed(someone, intent.id) == ["allow"]
+        assert outcome.failure.money == (
+            "in your wallet; nothing was swapped; a signature for 20 USDC was made and ends by"
+            " itself"
+        )

@@ -18,7 +18,8 @@ from swapdesk.wallet.review import Severity
 @dataclass(frozen=True)
 class Case:
     """A claim beside everything it is held against. ``step`` is None for transactions, and
-    ``replaces`` the hash of the one whose nonce it takes."""
+    ``replaces`` the hash of the one whose nonce it takes; ``nonce`` is that of an EVM
+    transaction."""
 
     claim: Claim
     purpose: Purpose
@@ -28,6 +29,7 @@ class Case:
     facts: Facts
     memory: Memory = ()
     replaces: str | None = None
+    nonce: int | None = None
 
 
 @dataclass(frozen=True)

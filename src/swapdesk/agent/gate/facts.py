@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
+from swapdesk.agent.gate.memory import Memory, Signed
 from swapdesk.agent.gate.policy import Policy
 from swapdesk.agent.shapes.claim import Act, Claim, NonceKind
 from swapdesk.agent.shapes.meaning import Meaning
@@ -58,9 +59,10 @@ class GasPlan:
 class Facts:
     """What the chain answered for one decision, all of it read after the payload came.
 
-    ``now`` is the agent's time. ``answers`` holds what calls returned; a call that failed is
-    absent, as is everything else that could not be read. ``code`` is the code at an address,
-    empty where there is none. ``native`` is the account's balance of the chain's coin.
+    ``now`` is the agent's time, ``time`` that of the newest block in Unix seconds. ``answers``
+    holds what calls returned; a call that failed is absent, as is everything else that could not
+    be read. ``code`` is the code at an address, empty where there is none. ``native`` is the
+    account's balance of the chain's coin.
     ``blocks_left`` are the blocks for which the blockhash of a Solana payload stays valid.
     ``simulation`` must hold the changes of every holder, the fee for gas left out.
     """
@@ -74,6 +76,7 @@ class Facts:
     gas: GasPlan | None = None
     simulation: Simulation | None = None
     blocks_left: int | None = None
+    time: int | None = None
 
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
         """The answer as exactly ``count`` numbers, or None where it is not that."""
@@ -85,7 +88,7 @@ class Facts:
         )
 
 
-def needed(claim: Claim, promise: Promise, policy: Policy) -> Needs:
+def needed(claim: Claim, promise: Promise, policy: Policy, memory: Memory = ()) -> Needs:
     """Everything that the rules will ask for, so that it can be read in one batch."""
     if claim.solana:
         hashes = [text for _, text in claim.texts(Meaning.LIFETIME)]
@@ -98,6 +101,7 @@ def needed(claim: Claim, promise: Promise, policy: Policy) -> Needs:
     if claim.contract is not None:
         code.add(claim.contract)
     reads = {read for _, read in nonce_reads(claim, policy.account)}
+    reads |= {read for one in memory if (read := unused_read(one)) is not None}
     if claim.typed and claim.contract is not None:
         reads.add(domain_read(claim.contract))
     reads |= {
@@ -150,20 +154,45 @@ def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
         spender = next(text for _, text in claim.texts(Meaning.SPENDER))
         tokens = [text for _, text in claim.texts(Meaning.SOLD_TOKEN)]
         return [
-            (_number(nonce), _read(PERMIT2, permit2.ALLOWANCE, owner, token, spender))
+            (_number(nonce), _nonce_read(kind, contract, owner, _number(nonce), token, spender))
             for nonce, token in zip(nonces, tokens, strict=True)
         ]
     nonce = nonces[0]
     if kind is NonceKind.AUTHORIZATION:
         if not isinstance(nonce, bytes):
             raise TypeError("an authorization has a nonce of bytes")
-        return [(nonce, _read(contract, AUTHORIZATION_STATE, owner, nonce))]
-    number = _number(nonce)
+    else:
+        nonce = _number(nonce)
+    return [(nonce, _nonce_read(kind, contract, owner, nonce))]
+
+
+def unused_read(signed: Signed) -> Read | None:
+    """The call that tells whether a document that was signed before was used; None for what is
+    no document with an end."""
+    taking = signed.taking
+    if taking is None or taking.nonce is None or taking.ends is None or signed.contract is None:
+        return None
+    token = signed.token or ""
+    return _nonce_read(taking.kind, signed.contract, signed.owner, taking.nonce, token, taking.by)
+
+
+def _nonce_read(
+    kind: NonceKind,
+    contract: str,
+    owner: str,
+    nonce: int | bytes,
+    token: str = "",
+    spender: str = "",
+) -> Read:
+    if kind is NonceKind.PERMIT2_ALLOWANCE:
+        return _read(PERMIT2, permit2.ALLOWANCE, owner, token, spender)
+    if kind is NonceKind.AUTHORIZATION:
+        return _read(contract, AUTHORIZATION_STATE, owner, nonce)
     if kind is NonceKind.SEQUENCE:
-        return [(number, _read(contract, erc20.NONCES, owner))]
+        return _read(contract, erc20.NONCES, owner)
     if kind is NonceKind.PERMIT2_BITMAP:
-        return [(number, _read(PERMIT2, permit2.NONCE_BITMAP, owner, number >> 8))]
-    return [(number, _read(contract, venues.NONCE_USED, owner, number))]
+        return _read(PERMIT2, permit2.NONCE_BITMAP, owner, _number(nonce) >> 8)
+    return _read(contract, venues.NONCE_USED, owner, _number(nonce))
 
 
 def _number(value: object) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from swapdesk.agent.gate.taking import Taking
 from swapdesk.agent.shapes.claim import Act
 
 
@@ -13,7 +14,8 @@ class Signed:
 
     ``content`` is ``Claim.content``. ``key``, ``step``, ``total`` and ``complete`` are those
     of its requirement, None for a transaction. ``spent`` tells that nothing can come of it any
-    more: it failed on the chain, or its end has passed and the chain shows that it was not used.
+    more: another transaction took its place, or it never left. ``taking`` is None where an earlier
+    release did not keep it; ``nonce`` is that of an EVM transaction.
     """
 
     content: bytes
@@ -28,6 +30,8 @@ class Signed:
     total: int | None = None
     complete: bool = False
     spent: bool = False
+    taking: Taking | None = None
+    nonce: int | None = None
 
 
 Memory = tuple[Signed, ...]

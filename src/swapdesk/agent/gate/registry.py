@@ -51,6 +51,7 @@ OPERATION_RULES: tuple[Rule, ...] = (
     contract.act_is_what_was_asked_for,
     contract.contract_has_code,
     *bundle.RULES,
+    steps.all_of_it_together_is_within_what_was_confirmed,
 )
 """Those that judge a UserOperation: it is no transaction and no document, and pays many."""
 
@@ -63,6 +64,7 @@ SOLANA_BUNDLE_RULES: tuple[Rule, ...] = (
     contract.act_is_what_was_asked_for,
     *bundle.PAYMENT_RULES,
     *solana_bundle.RULES,
+    steps.all_of_it_together_is_within_what_was_confirmed,
     gas.account_can_pay_the_gas,
 )
 """Those that judge a transaction on Solana that pays many."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -82,6 +82,7 @@ async def read_facts(
         code={one: found for i, one in enumerate(code) if (found := told.data(4 + i)) is not None},
         answers={one: found for i, one in enumerate(reads) if (found := told.data(at + i))},
         native=told.number(3),
+        time=None if head is None else head.timestamp,
     )
     if call is None or head is None:
         return EvmFacts(facts)
@@ -91,16 +92,7 @@ async def read_facts(
     plan = None
     if gas is not None and priority is not None:
         plan = _gas_plan(gas, head.base_fee, priority, promise.gas_units)
-    whole = Facts(
-        now=now,
-        chain_id=facts.chain_id,
-        genesis_hash=facts.genesis_hash,
-        code=facts.code,
-        answers=facts.answers,
-        native=facts.native,
-        gas=plan,
-        simulation=simulation,
-    )
+    whole = replace(facts, gas=plan, simulation=simulation)
     return EvmFacts(whole, nonce, head.base_fee, priority)
 
 

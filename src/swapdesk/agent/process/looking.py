@@ -12,8 +12,9 @@ from datetime import datetime
 
 from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.facts import Facts, needed
-from swapdesk.agent.gate.memory import Signed
+from swapdesk.agent.gate.memory import Memory, Signed
 from swapdesk.agent.gate.policy import Policy
+from swapdesk.agent.gate.rules.steps import taken_in_all
 from swapdesk.agent.gate.verdict import Verdict, judge, unreadable
 from swapdesk.agent.process.chains import Chains
 from swapdesk.agent.process.evm_facts import EvmFacts, read_facts
@@ -56,7 +57,8 @@ class Subject:
 class Looked:
     """One look at a payload: the claim, what the chain said and what the gate made of it.
 
-    ``plan`` is the transaction that would be signed, ``of_node`` the nonce its node gave.
+    ``plan`` is the transaction that would be signed, ``of_node`` the nonce its node gave, and
+    ``taken`` the most that could be taken then by all that was signed under the intent.
     """
 
     claim: Claim | None
@@ -66,6 +68,7 @@ class Looked:
     of_node: int | None = None
     base_fee: int | None = None
     last_valid: int | None = None
+    taken: int = 0
 
 
 class Looking:
@@ -90,7 +93,8 @@ class Looking:
                 claim = read_payload(payload, promise)
             except PayloadRefused as refusal:
                 return Looked(None, Facts(now), unreadable(refusal, now))
-        read, last_valid = await self._read(subject, claim, policy, now)
+        memory = tuple(_remembered(one) for one in self._records.given(promise.intent_id))
+        read, last_valid = await self._read(subject, claim, policy, memory, now)
         if not policy.genesis_hash:
             # First use: the chain is the one the node serves, and from the first signature on
             # no other.
@@ -100,18 +104,36 @@ class Looking:
         if isinstance(payload, TransactionPayload) and facts.gas is not None:
             plan, facts = self._plan(subject, payload, read, before)
         step = payload.step if isinstance(payload, TypedDataPayload) else None
-        memory = tuple(_remembered(one) for one in self._records.given(promise.intent_id))
-        case = Case(claim, payload.purpose, step, promise, policy, facts, memory, subject.replaces)
+        case = Case(
+            claim,
+            payload.purpose,
+            step,
+            promise,
+            policy,
+            facts,
+            memory,
+            subject.replaces,
+            None if plan is None else plan.nonce,
+        )
         verdict = judge(case)
         extra = [] if read.problem is None else [_unread(read.problem)]
         if isinstance(payload, TypedDataPayload) and before is None:
             extra += _second_opinion(payload, claim)
         if extra:
             verdict = replace(verdict, findings=(*extra, *verdict.findings))
-        return Looked(claim, facts, verdict, plan, read.nonce, read.base_fee, last_valid)
+        return Looked(
+            claim,
+            facts,
+            verdict,
+            plan,
+            read.nonce,
+            read.base_fee,
+            last_valid,
+            taken_in_all(case),
+        )
 
     async def _read(
-        self, subject: Subject, claim: Claim, policy: Policy, now: datetime
+        self, subject: Subject, claim: Claim, policy: Policy, memory: Memory, now: datetime
     ) -> tuple[EvmFacts, int | None]:
         """What the chain says, and the last height of a Solana transaction."""
         payload, promise, link = subject.payload, subject.promise, subject.link
@@ -128,7 +150,7 @@ class Looking:
         if isinstance(payload, TransactionPayload):
             data = bytes.fromhex(payload.data[2:])
             call = Call(payload.to, data, subject.account.address, payload.value)
-        needs = needed(claim, promise, policy)
+        needs = needed(claim, promise, policy, memory)
         return await read_facts(self._chains.evm(link), needs, promise, now, call), None
 
     def _policy(self, account: Account, link: ChainLink) -> Policy:
@@ -214,4 +236,6 @@ def _remembered(given: Given) -> Signed:
         # Not even a failure: a node can tell a wrong one, and the money leaves twice.
         spent=given.state in _NEVER_ARRIVES
         or (given.state is TransactionState.LOST and given.chain_id is None),
+        taking=given.taking,
+        nonce=given.nonce,
     )

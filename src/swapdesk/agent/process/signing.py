@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from dataclasses import replace
 
+from swapdesk.agent.gate.taking import taking_of
 from swapdesk.agent.process.looking import Looked, Subject
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.agent.process.wallet import Wallet
@@ -79,7 +80,7 @@ class Signing:
         )
         # Written down before it leaves: what may be in the world is remembered.
         self._records.write_given(subject.promise.intent_id, given, self._clock.now())
-        return Signature(digest, signature)
+        return Signature(digest, signature, looked.taken)
 
     def _operation(
         self, subject: Subject, payload: OperationPayload, digest: str, looked: Looked
@@ -93,7 +94,7 @@ class Signing:
         signature = signer.sign_digest(signed_digest(claim.content, version))
         given = replace(_given(claim, subject), key=nonce_of(claim), step=0, total=1)
         self._records.write_given(subject.promise.intent_id, given, self._clock.now())
-        return Signature(digest, signature)
+        return Signature(digest, signature, looked.taken)
 
     def _transaction(
         self, subject: Subject, payload: TransactionPayload, looked: Looked
@@ -168,4 +169,5 @@ def _given(claim: Claim, subject: Subject) -> Given:
         owner=promise.account,
         token=flows[0].token if flows else promise.sell.contract,
         contract=claim.contract,
+        taking=taking_of(claim, promise),
     )

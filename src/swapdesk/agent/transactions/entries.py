@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
+from swapdesk.agent.gate.taking import Taking
+from swapdesk.agent.shapes.claim import NonceKind
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
 
@@ -36,8 +39,9 @@ class Draft:
 
 @dataclass(frozen=True)
 class Given:
-    """A signature that was given out, with what the gate remembers of it. ``hash`` is that of
-    its transaction, None for typed data."""
+    """A signature that was given out, with what the gate remembers of it. ``hash``, ``state`` and
+    ``nonce`` are those of its transaction, None for typed data; ``taking`` is None where an
+    earlier release wrote it down."""
 
     content: bytes
     act: str
@@ -52,6 +56,8 @@ class Given:
     complete: bool = False
     hash: str | None = None
     state: State | None = None
+    taking: Taking | None = None
+    nonce: int | None = None
 
 
 def given_of(row: sqlite3.Row) -> Given:
@@ -69,7 +75,47 @@ def given_of(row: sqlite3.Row) -> Given:
         complete=bool(row["complete"]),
         hash=row["hash"],
         state=None if row["state"] is None else State(row["state"]),
+        # A file that is only read may have been written by a release without it.
+        taking=read_taking(row["taking"]) if "taking" in row.keys() else None,  # noqa: SIM118
+        nonce=row["nonce"],
     )
+
+
+def taking_text(taking: Taking) -> str:
+    """As the records keep it: amounts and nonces have more digits than a number of theirs."""
+    nonce = taking.nonce
+    told = {
+        **asdict(taking),
+        "units": str(taking.units),
+        "kind": taking.kind.value,
+        "nonce": None if nonce is None else _nonce_text(nonce),
+    }
+    return json.dumps(told)
+
+
+def _nonce_text(nonce: int | bytes) -> str:
+    return "0x" + nonce.hex() if isinstance(nonce, bytes) else str(nonce)
+
+
+def read_taking(text: str | None) -> Taking | None:
+    """None where it was not kept, or by a release that wrote it in another way."""
+    if text is None:
+        return None
+    try:
+        told = json.loads(text)
+        nonce = told["nonce"]
+        if nonce is not None:
+            nonce = bytes.fromhex(nonce[2:]) if nonce.startswith("0x") else int(nonce)
+        return Taking(
+            **{
+                **told,
+                "units": int(told["units"]),
+                "kind": NonceKind(told["kind"]),
+                "nonce": nonce,
+            }
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
 
 
 def told_of(row: sqlite3.Row) -> SignedTransaction:

@@ -11,7 +11,7 @@ from pathlib import Path
 from swapdesk.paths import UnsafePlace, read_private
 
 FILE = "transactions.db"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS chain(
   name TEXT PRIMARY KEY,
@@ -54,7 +54,8 @@ CREATE TABLE IF NOT EXISTS given(
   total INTEGER,
   complete INTEGER NOT NULL,
   hash TEXT REFERENCES tx(hash),
-  at TEXT NOT NULL
+  at TEXT NOT NULL,
+  taking TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS given_intent ON given(intent);
 """
@@ -128,15 +129,25 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
             connection.execute("PRAGMA foreign_keys=ON")
             if connection.execute("PRAGMA quick_check").fetchone()[0] != "ok":
                 raise UnsafePlace("it is damaged")
-            if version == 1:
-                # What was asked for is not known of transactions of that time.
-                connection.execute("ALTER TABLE tx ADD COLUMN asked TEXT")
             connection.executescript(_SCHEMA)
-            connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            _take_on(connection, version)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _take_on(connection: sqlite3.Connection, version: int) -> None:
+    """A file of an earlier release, all at once: whoever is killed finds it as it was."""
+    connection.execute("BEGIN IMMEDIATE")
+    if version == 1:
+        # What was asked for is not known of transactions of that time.
+        connection.execute("ALTER TABLE tx ADD COLUMN asked TEXT")
+    if version in (1, 2):
+        # Nor what a signature lets be taken, so that each counts for all of it.
+        connection.execute("ALTER TABLE given ADD COLUMN taking TEXT")
+    connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+    connection.execute("COMMIT")
 
 
 def _check(path: Path) -> None:

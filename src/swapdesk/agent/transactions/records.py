@@ -7,7 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from swapdesk.agent.transactions.admission import Admission, state_names
-from swapdesk.agent.transactions.entries import Draft, Given, State, given_of, told_of
+from swapdesk.agent.transactions.entries import (
+    Draft,
+    Given,
+    State,
+    given_of,
+    taking_text,
+    told_of,
+)
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.wallet.transactions import FINAL, SignedTransaction
 
@@ -58,8 +65,8 @@ class Records:
     def given(self, intent_id: str) -> tuple[Given, ...]:
         """Every signature under an intent, in the order they were given."""
         rows = self._file.read(
-            "SELECT given.*, tx.state AS state FROM given LEFT JOIN tx USING(hash)"
-            " WHERE given.intent=? ORDER BY given.seq",
+            "SELECT given.*, tx.state AS state, tx.nonce AS nonce"
+            " FROM given LEFT JOIN tx USING(hash) WHERE given.intent=? ORDER BY given.seq",
             intent_id,
         )
         return tuple(given_of(row) for row in rows)
@@ -215,9 +222,10 @@ def _insert_given(
         int(given.complete),
         given.hash,
         at.isoformat(),
+        None if given.taking is None else taking_text(given.taking),
     )
     connection.execute(
         "INSERT INTO given(intent, content, act, quote, chain_id, owner, token, contract, key,"
-        " step, total, complete, hash, at) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        " step, total, complete, hash, at, taking) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         values,
     )

@@ -198,7 +198,8 @@ class DexPermission:
             swaps.refused(intent_id, seq, type(said_no).__name__)
             raise
         assert isinstance(signature, Signature)
-        swaps.acked(intent_id, seq, signature=signature.signature, kind=kind)
+        taken = str(signature.taken)
+        swaps.acked(intent_id, seq, signature=signature.signature, kind=kind, taken=taken)
         return _given(requirement, signature.signature)
 
 

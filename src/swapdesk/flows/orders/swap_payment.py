@@ -15,6 +15,7 @@ from swapdesk.flows.journal.dex_log import APPROVE, CONFIRM, SWAP, SwapStep
 from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.wording import Level
+from swapdesk.wire.encoding.numbers import from_base_units, short
 
 QUOTE_AGAIN = "ask for new quotes"
 
@@ -94,9 +95,29 @@ def wallet_money(intent: Intent, steps: Sequence[SwapStep]) -> str:
     allowed = (StepState.SENT, StepState.ACKED)
     if any(one.name == APPROVE and one.state in allowed for one in steps):
         said += f"; {venue_of(intent)} may still take up to {amount} until you revoke that"
-    if any(one.name.startswith("sign ") and one.state is StepState.ACKED for one in steps):
-        said += f"; a signature for {amount} was made and ends by itself"
+    signed = {
+        one.name: one
+        for one in steps
+        if one.name.startswith("sign ") and one.state is StepState.ACKED
+    }
+    if signed:
+        said += f"; {_signatures(intent, list(signed.values()))}"
     return said
+
+
+def _signatures(intent: Intent, signed: Sequence[SwapStep]) -> str:
+    """What was signed, with the sum that the wallet counted under the last of them."""
+    token, told = intent.token_in, signed[-1].told.get("taken")
+    if told is None:
+        # Of an earlier release, which added nothing up.
+        each = f"{exact_amount(intent.amount_in)} {token.symbol}"
+        if len(signed) > 1:
+            return f"{len(signed)} signatures for {each} each were made and end by themselves"
+        return f"a signature for {each} was made and ends by itself"
+    total = f"{exact_amount(short(from_base_units(int(told), token.decimals)))} {token.symbol}"
+    if len(signed) > 1:
+        return f"{len(signed)} signatures for {total} in all were made and end by themselves"
+    return f"a signature for {total} was made and ends by itself"
 
 
 def venue_of(intent: Intent) -> str:

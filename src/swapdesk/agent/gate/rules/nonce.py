@@ -11,7 +11,7 @@ _PERMIT2_WORDS = 3
 """``allowance`` of Permit2 answers amount, expiration and nonce."""
 
 
-def _free(kind: NonceKind, nonce: int | bytes, read: Read, facts: Facts) -> bool | None:
+def is_free(kind: NonceKind, nonce: int | bytes, read: Read, facts: Facts) -> bool | None:
     """Whether the nonce may be used now; None where the chain did not say."""
     words = facts.words(read, _PERMIT2_WORDS if kind is NonceKind.PERMIT2_ALLOWANCE else 1)
     if words is None:
@@ -28,7 +28,7 @@ def nonce_is_the_chains(case: Case) -> Objections:
     claim = case.claim
     reads = nonce_reads(claim, case.policy.account)
     for field, (nonce, read) in zip(claim.of(Meaning.NONCE), reads, strict=False):
-        free = _free(claim.nonce_kind, nonce, read, case.facts)
+        free = is_free(claim.nonce_kind, nonce, read, case.facts)
         if free is None:
             yield Objection("The nonce could not be read from the chain.", field)
         elif not free:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from swapdesk.agent.gate.case import Case, Objection, Objections, refuses
+from swapdesk.agent.gate.facts import unused_read
 from swapdesk.agent.gate.memory import Signed
-from swapdesk.agent.shapes.claim import Act
+from swapdesk.agent.gate.rules.nonce import is_free
+from swapdesk.agent.gate.taking import MOVING, Taking, most_taken, taking_of
+from swapdesk.agent.gate.words import amount
+from swapdesk.agent.shapes.claim import Act, Claim
+from swapdesk.agent.shapes.meaning import Meaning
+from swapdesk.agent.shapes.operations import nonce_of
 from swapdesk.wallet.promise import Purpose
 
 MOST_STEPS = 8
@@ -123,6 +131,74 @@ def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
         yield Objection("The swap was paid already; nobody needs to take the token any more.")
 
 
+@refuses("ALLOWANCE_SUM", Meaning.ALLOWED_UNITS, Meaning.SOLD_UNITS)
+def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
+    """Each may be within it and more than it with the others."""
+    taken = taken_in_all(case)
+    if taken > taking_of(case.claim, case.promise).units > 0 and taken > _bound(case):
+        sell = case.promise.sell
+        field = next(case.claim.of(Meaning.ALLOWED_UNITS, Meaning.SOLD_UNITS), None)
+        yield Objection(
+            f"With what you signed before {amount(taken, sell)} could be taken in all; you"
+            f" confirmed {amount(case.promise.sell_units, sell)}.",
+            field,
+        )
+
+
+def taken_in_all(case: Case) -> int:
+    """The most of the token sold that can be taken once the claim is signed too, in base units."""
+    claim, promise = case.claim, case.promise
+    own = taking_of(claim, promise)
+    once = _once(claim, own, case.nonce)
+    return most_taken([*_earlier(case, once), (once, own)])
+
+
+def _bound(case: Case) -> int:
+    """One part in ten thousand is what orders may ask for above the confirmed amount."""
+    promise = case.promise
+    deposits = promise.deposit is not None or promise.bundle is not None
+    return promise.sell_units + (promise.sell_units // 10_000 if deposits else 0)
+
+
+def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
+    """What was signed before and may still be used, each with what makes it be executed once."""
+    for one in case.memory:
+        if one.act not in MOVING or one.spent or _is_over(one, case):
+            continue
+        taking, once = one.taking, one.content.hex()
+        if one.nonce is not None:
+            once = f"nonce {one.nonce}"
+        elif one.act is Act.BUNDLE and one.key is not None:
+            once = one.key
+        elif taking is not None and taking.once is not None:
+            once = taking.once
+        if taking is not None:
+            yield once, taking
+        elif once not in (own, case.claim.content.hex()):
+            # Of an earlier release: nobody knows how much it is, so it is all of it.
+            yield once, Taking(_bound(case))
+
+
+def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
+    """What makes a claim be executed once: two with the same never both are."""
+    if nonce is not None:
+        return f"nonce {nonce}"
+    if claim.act is Act.BUNDLE and not claim.solana:
+        return nonce_of(claim)
+    return own.once or claim.content.hex()
+
+
+def _is_over(one: Signed, case: Case) -> bool:
+    """Its end has passed, by the chain's time and by ours, and the chain tells that it was never
+    used: what a permit allowed outlives it."""
+    taking, read, facts = one.taking, unused_read(one), case.facts
+    if taking is None or taking.ends is None or taking.nonce is None or read is None:
+        return False
+    if facts.time is None or min(facts.time, facts.now.timestamp()) <= taking.ends:
+        return False
+    return is_free(taking.kind, taking.nonce, read, facts) is True
+
+
 RULES = (
     chain_is_bounded,
     swap_needs_few_signatures,
@@ -133,4 +209,5 @@ RULES = (
     chain_stays_with_its_first_step,
     swap_is_paid_once,
     nothing_is_allowed_after_the_payment,
+    all_of_it_together_is_within_what_was_confirmed,
 )
