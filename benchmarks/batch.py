@@ -161,7 +161,7 @@ def _resident() -> float:
 
 def _content() -> bytes:
     """Every 97th row has a problem, the third one too."""
-    rows = ["to,amount,token,chain,memo,route,sell"]
+    rows = ["to,sell_amount,buy,chain,memo,route,sell"]
     for at in range(ROWS):
         symbol, chain, kind = _TARGETS[at % len(_TARGETS)]
         to = derive_address(kind, hashlib.sha256(f"row {at}".encode()).digest())

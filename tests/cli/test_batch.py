@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 
 from cli.desks import Desk
@@ -15,7 +17,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 
-HEAD = "to;amount;token;chain;sell\n"
+HEAD = "to;sell_amount;buy;chain;sell\n"
 CLEAN = HEAD + "@bob;150;ETH;base;USDC.ethereum\n@cold;250;BTC;bitcoin;USDC.ethereum\n"
 
 
@@ -27,7 +29,7 @@ def test_a_bad_file_names_row_column_and_reason(desk: Desk, tmp_path: Path) -> N
     plan = json.loads(shown.stdout)
     assert (plan["separator"], plan["problems"], plan["creatable"]) == ("semicolon", 1, False)
     (finding,) = plan["rows"][2]["findings"]
-    assert (finding["code"], finding["column"]) == ("BAD_AMOUNT", "amount")
+    assert (finding["code"], finding["column"]) == ("BAD_AMOUNT", "sell_amount")
     assert plan["rows"][2]["line"] == 4
     refused = desk("batch", "create", str(file), "--yes", "--json")
     assert refused.code == Exit.BAD_INPUT
@@ -51,6 +53,45 @@ def test_a_batch_is_created_once_and_exported_line_by_line(desk: Desk, tmp_path:
         (str(row["line"]), row["serviceId"]) for row in batch["rows"]
     ]
     assert {row["orderState"] for row in rows} == {"WAITING_FOR_DEPOSIT"}
+
+
+def test_both_sides_of_a_row_are_told_and_heads_of_before_are_explained(
+    desk: Desk, tmp_path: Path
+) -> None:
+    file = tmp_path / "before.csv"
+    rows = "@rita,250,XRP,xrp,,,USDC.ethereum\n@bob,155,ETH,base,,,USDC.ethereum\n"
+    file.write_text("to,amount,token,chain,memo,route,sell\n" + rows)
+    read = desk("batch", "plan", str(file))
+    assert re.search(r"250 USDC\.ethereum +≈ [0-9.]+ XRP\.xrp +standard +ready", read.stdout)
+    assert re.search(r"Sells +405 USDC on Ethereum\n", read.stdout)
+    assert re.search(r"Arrives +≈ [0-9.]+ XRP on XRP Ledger, ≈ 0\.[0-9]+ ETH on Base", read.stdout)
+    note = "row 1 sells 250 USDC and buys XRP. It does not buy 250 XRP."
+    assert read.stderr.count(note) == 1
+    document = desk("batch", "plan", str(file), "--json").document
+    assert note in document["headsNote"]
+    about = [Decimal(str(row["order"]["arrivesAbout"])) for row in document["rows"]]
+    assert [Decimal(str(one["about"])) for one in document["arrivals"]] == about
+    created = desk("batch", "create", str(file), "--yes", "--json")
+    assert created.code == Exit.DONE, created.stderr
+    assert created.stderr.count(note) == 1
+    assert "Sells 405 USDC on Ethereum; arrives ≈ " in created.stderr
+
+
+def test_decimal_commas_are_read_when_asked_for(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "commas.csv"
+    file.write_text(HEAD + "@bob;157,5;ETH;base;USDC.ethereum\n@bob;158;ETH;base;USDC.ethereum\n")
+    refused = desk("batch", "plan", str(file))
+    assert refused.code == Exit.BAD_INPUT
+    assert "--decimal-comma reads 1,5 as 1.5" in refused.stderr
+    plan = desk("batch", "plan", str(file), "--decimal-comma", "--json")
+    assert (plan.code, plan.document["decimalComma"]) == (Exit.DONE, True)
+    assert [str(row["order"]["amount"]) for row in plan.document["rows"]] == ["157.5", "158"]
+    created = desk("batch", "create", str(file), "--decimal-comma", "--yes", "--json")
+    assert created.code == Exit.DONE, created.stderr
+    file.write_text(HEAD + "@bob;157,5;ETH;base;USDC.ethereum\n@bob;1.5;ETH;base;USDC.ethereum\n")
+    mixed = desk("batch", "run", str(file), "--decimal-comma", "--yes", "--json")
+    error = json.loads(mixed.stderr.splitlines()[-1])["error"]
+    assert (mixed.code, error["code"]) == (Exit.BAD_INPUT, "DECIMAL_COMMA")
 
 
 def test_a_create_that_was_not_let_through_is_gone_on_with(desk: Desk, tmp_path: Path) -> None:
@@ -109,7 +150,7 @@ def test_a_batch_of_another_desk_is_left_to_it(desk: Desk, tmp_path: Path) -> No
 def test_the_template_is_written_once(desk: Desk, tmp_path: Path) -> None:
     out = tmp_path / "template.csv"
     assert desk("batch", "template", "--out", str(out)).code == Exit.DONE
-    assert out.read_text().startswith("to,amount,token,chain,memo,route,sell,refund\n")
+    assert out.read_text().startswith("to,sell_amount,sell,buy,chain,memo,route\n")
     assert desk("batch", "template", "--out", str(out)).code == Exit.BAD_INPUT
     # It sells ETH and USDC on one chain: one bundle, and a signature for each token.
     read = desk("batch", "plan", str(out))

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timeout(180)
 
 USDC, ETH = find_token("base", "USDC"), find_token("base", "ETH")
 ARBITRUM_ETH = find_token("arbitrum", "ETH")
-HEAD = "to,amount,token,chain,sell\n"
+HEAD = "to,sell_amount,buy,chain,sell\n"
 FIRST, SECOND, THIRD = (f"0x{digit * 40}" for digit in ("1a", "2b", "3c"))
 FIRST, SECOND, THIRD = FIRST[:42], SECOND[:42], THIRD[:42]
 

@@ -16,6 +16,9 @@ import sampling
 from flows import old_journals
 from flows.orders import NOW
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.reopening import sheet_of
+from swapdesk.flows.batch.results import result_rows
+from swapdesk.flows.batch.sheet import Column
 from swapdesk.flows.journal.bundle_records import BundleState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalFile
@@ -82,6 +85,11 @@ def test_everything_an_older_desk_wrote_is_still_there(old: Path) -> None:
     assert (payment.state, payment.by_wallet) == (StepState.SENT, True)
     (batch,) = journal.batches.newest()
     assert [row.service_id for row in batch.rows] == [f"oldBatchRow000{n}" for n in (1, 2, 3)]
+    cells = sheet_of(batch).rows[2].cells
+    assert cells == {
+        Column.TO: "s", Column.SELL_AMOUNT: "1", Column.BUY: "SOL", Column.CHAIN: "solana",
+    }  # fmt: skip
+    assert result_rows(batch, {})[2]["sell_amount"] == "1"
     bundle = journal.bundles.newest(batch.id, 1)
     assert bundle is not None
     assert bundle.state is BundleState.CONFIRMED

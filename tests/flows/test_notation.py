@@ -40,8 +40,29 @@ def test_amounts_of_tables(amount: str, side: str, text: str) -> None:
     assert n.table_amount(Decimal(amount), side) == text  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        ("0.0302059", "≈ 0.0302"),
+        ("914.4988", "≈ 914.4"),
+        ("12345678", "≈ 12,340,000"),
+        ("0.000000012345", "≈ 0.00000001234"),
+        ("5", "≈ 5"),
+    ],
+)
+def test_estimates_have_four_digits_and_never_flatter(amount: str, text: str) -> None:
+    assert n.about_amount(Decimal(amount)) == text
+
+
 def test_unknown_is_never_a_zero() -> None:
-    assert n.table_amount(None) == n.usd(None) == n.percent(None) == n.expected(None) == "—"
+    assert (
+        n.about_amount(None)
+        == n.table_amount(None)
+        == n.usd(None)
+        == n.percent(None)
+        == n.expected(None)
+        == "—"
+    )
 
 
 @given(AMOUNTS)

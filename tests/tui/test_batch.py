@@ -15,7 +15,7 @@ from swapdesk.settings import load_settings
 from swapdesk.tui.screens.batch import BatchScreen
 from swapdesk.tui.screens.orders import OrdersScreen
 from tui.desk_run import Market, open_desk
-from tui.scenes.batch import CLEAN, FAULTY, HEAD, loaded, opened
+from tui.scenes.batch import CLEAN, COMMAS, FAULTY, HEAD, loaded, opened
 
 STANDARD = HEAD + "@bob;100;ETH;base;;;USDC.ethereum\n@bob;200;ETH;base;;;USDC.ethereum\n"
 
@@ -123,7 +123,7 @@ async def test_rows_that_all_failed_are_put_right_and_created(market: Market) ->
         await run.settle(partial(planned_anew, screen, plan), "the rows that failed")
         assert screen.plan is not None
         assert [row.row.line for row in screen.plan.rows] == [2, 3]
-        assert "below the minimum" in run.text
+        assert "at least" in run.text
         for row in ("1", "2"):
             assert screen._table.cursor_key == row
             await run.press("enter", "ctrl+a", "ctrl+k")
@@ -163,6 +163,31 @@ async def test_another_run_shows_what_was_created_and_its_orders(market: Market)
         assert "Next you: pay the batch; b shows it" in run.text
         shown = {one.service_id for one in run.screen(OrdersScreen)._table.shown}
         assert shown == {row.service_id for row in batch.rows}
+
+
+async def test_decimal_commas_are_read_with_one_key_and_heads_of_before_are_told(
+    market: Market,
+) -> None:
+    async with market.desk() as run:
+        screen = await loaded(run, COMMAS)
+        assert "row 3 sells 250 USDC and buys ETH" in run.text
+        assert "It does not buy 250 ETH" in " ".join(run.text.split())
+        plan = screen.plan
+        await run.press("comma")
+        await run.settle(partial(planned_anew, screen, plan), "the plan anew")
+        plan = screen.plan
+        assert plan is not None
+        assert "semicolon, header, decimal comma" in run.text
+        assert [row.order.amount for row in plan.rows if row.order is not None] == [
+            Decimal("100.5"),
+            Decimal("1.250"),
+            Decimal(250),
+        ]
+        assert "as 100.5" not in run.text
+        # A thousand was not meant, which the limits of the pair now say.
+        assert [row.number for row in plan.problems] == [2]
+        await run.press("comma")
+        assert screen.plan is plan
 
 
 async def test_a_problem_is_seen_before_all_rows_are_judged(market: Market) -> None:

@@ -20,7 +20,7 @@ from tui.test_end_to_end import ENTER, STILL, DeskWindow
 
 MOST_KEYS = 20
 ESCAPE = "\x1b"
-HEAD = "to,amount,token,chain,memo,route,sell"
+HEAD = "to,sell_amount,buy,chain,memo,route,sell"
 ROWS = 20
 ON_SOLANA = 25
 
@@ -211,10 +211,10 @@ def test_a_file_with_problems_is_put_right_in_place_and_goes_through(batch: Batc
     states = [row.rsplit("  ", 1)[-1].strip() for row in rows_of(desk.text)]
     assert states[0] == "● ready"
     assert states[1] == "✗ the checksum is wrong"
-    assert states[2].startswith("✗ below the minimum of ")
+    assert states[2].startswith("✗ at least ")
     assert states[3] == "▲ same as row 1; kept"
     assert "c create, 2 problems" in batch.keys
-    for field, value in (("Row 2, to", second), ("Row 3, amount", "150")):
+    for field, value in (("Row 2, to", second), ("Row 3, sell_amount", "150")):
         desk.press("]", ENTER)
         desk.read_until(field)
         desk.press("\x01", "\x0b")

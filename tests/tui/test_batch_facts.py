@@ -11,11 +11,11 @@ from swapdesk.flows.batch.plan import BatchPlan, Total
 from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.reading import read_sheet
 from swapdesk.tui.screens.batch_facts import PlanState, plan_lines
-from swapdesk.tui.screens.batch_rows import batch_columns, row_detail, row_reason
+from swapdesk.tui.screens.batch_rows import batch_columns, row_detail
 
 
 def test_what_the_wallet_lacks_is_said_until_it_is_paid() -> None:
-    sheet = read_sheet("a.csv", b"to,amount,token\n@bob,20,ETH\n")
+    sheet = read_sheet("a.csv", b"to,sell_amount,buy\n@bob,20,ETH\n")
     plan = BatchPlan(sheet, (), (), (Total(USDC, Decimal(20), 1),), limits_known=True)
     held = Means(USDC.chain_data.short_name, "trading", held={USDC.id: Decimal(5)})
 
@@ -29,11 +29,10 @@ def test_what_the_wallet_lacks_is_said_until_it_is_paid() -> None:
 
 
 def test_all_that_is_wrong_with_a_row_is_said_of_it() -> None:
-    (cells,) = read_sheet("a.csv", b"to,amount,token\n@bob,20,ETH\n").rows
+    (cells,) = read_sheet("a.csv", b"to,sell_amount,buy\n@bob,20,ETH\n").rows
     first = look("alike", None, "Row 1 is the same.", "Keep it or delete it.")
     second = problem("least", None, "It takes 30.", "Write 30 or more.")
     row = PlannedRow(cells, None, (first, second))
-    assert row_reason(row, None) == "It takes 30. Write 30 or more."
     assert row_detail(row, None) == (
         "It takes 30. Write 30 or more. Row 1 is the same. Keep it or delete it."
     )
@@ -44,8 +43,8 @@ def test_the_head_of_amounts_names_the_token_where_all_rows_sell_one() -> None:
         sheet = read_sheet("a.csv", content)
         rows = tuple(PlannedRow(row, None) for row in sheet.rows)
         columns = batch_columns(BatchPlan(sheet, rows, (), (), limits_known=True), 100)
-        return next(one.label for one in columns if one.key == "amount")
+        return next(one.label for one in columns if one.key == "sells")
 
-    two = b"to,amount,token,sell\n@bob,20,ETH,USDC.ethereum\n@bob,20,ETH,%b\n"
-    assert head(two % b"usdc.ethereum") == "Amount USDC"
-    assert head(two % b"DAI.ethereum") == "Amount"
+    two = b"to,sell_amount,buy,sell\n@bob,20,ETH,USDC.ethereum\n@bob,20,ETH,%b\n"
+    assert head(two % b"usdc.ethereum") == "Sells USDC"
+    assert head(two % b"DAI.ethereum") == "Sells"

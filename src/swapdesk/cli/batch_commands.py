@@ -22,6 +22,14 @@ def sell_option(command: F) -> F:
     )(command)
 
 
+def decimal_comma_option(command: F) -> F:
+    return click.option(
+        "--decimal-comma",
+        is_flag=True,
+        help="Amounts of the file have a decimal comma: 1,234 is 1.234, never a thousand.",
+    )(command)
+
+
 def batch_argument(command: F) -> F:
     return click.argument("name", required=False, metavar="[BATCH]")(command)
 
@@ -42,8 +50,8 @@ def wallet_option(command: F) -> F:
 def batch() -> None:
     """Many recipients from one file: planned row by row, created and paid as groups.
 
-    Columns: to, amount (of what is sold), token (what arrives), chain, memo, route, sell (what
-    is sold), refund.
+    Columns: to, sell_amount, sell (what is sold), buy (what arrives), chain (of what arrives),
+    memo, route, refund.
     """
 
 
@@ -62,8 +70,9 @@ def template(call: Call, out: Path | None) -> int:
 @batch.command()
 @click.argument("file", type=_FILE)
 @sell_option
+@decimal_comma_option
 @desk_command
-def plan(call: Call, file: Path, sell: str) -> int:
+def plan(call: Call, file: Path, sell: str, decimal_comma: bool) -> int:
     """Judge every row and show groups, totals and calls. Nothing is created.
 
     Exit 2 when a row has a problem; the plan is written all the same.
@@ -71,17 +80,28 @@ def plan(call: Call, file: Path, sell: str) -> int:
     from swapdesk.cli.batch_plan import show_plan
     from swapdesk.cli.session import run_session
 
-    return run_session(call, lambda session: show_plan(session, file, sell))
+    return run_session(
+        call, lambda session: show_plan(session, file, sell, decimal_comma=decimal_comma)
+    )
 
 
 @batch.command()
 @click.argument("what", required=False, metavar="FILE|[BATCH]")
 @sell_option
+@decimal_comma_option
 @click.option("--yes", is_flag=True, help="Create without asking; needed in a pipe.")
 @click.option("--again", is_flag=True, help="Also when the same rows were created before.")
 @click.option("--failed", is_flag=True, help="The rows of a batch that failed, and no others.")
 @desk_command
-def create(call: Call, what: str | None, sell: str, yes: bool, again: bool, failed: bool) -> int:
+def create(
+    call: Call,
+    what: str | None,
+    sell: str,
+    decimal_comma: bool,
+    yes: bool,
+    again: bool,
+    failed: bool,
+) -> int:
     """Create the orders of a FILE, group after group, or with --failed those rows of a BATCH (the
     newest one unless it is named) that became no order. Nothing is paid.
 
@@ -94,7 +114,8 @@ def create(call: Call, what: str | None, sell: str, yes: bool, again: bool, fail
     if what is None and not failed:
         raise bad_input("NO_FILE", "Name a file, or --failed.", field="file")
     file = None if failed or what is None else Path(what)
-    request = CreateRequest(file, (what or "") if failed else None, sell, yes, again)
+    batch_name = (what or "") if failed else None
+    request = CreateRequest(file, batch_name, sell, yes, again, decimal_comma)
     return run_session(call, lambda session: create_batch(session, request))
 
 
@@ -164,6 +185,7 @@ def submit(call: Call, name: str | None, group: int | None) -> int:
 @batch.command()
 @click.argument("file", type=_FILE)
 @sell_option
+@decimal_comma_option
 @wallet_option
 @click.option("--yes", is_flag=True, help="Create, sign and pay without asking.")
 @click.option("--again", is_flag=True, help="Also when the same rows were created before.")
@@ -173,6 +195,7 @@ def run(
     call: Call,
     file: Path,
     sell: str,
+    decimal_comma: bool,
     account: str,
     yes: bool,
     again: bool,
@@ -187,7 +210,7 @@ def run(
     from swapdesk.cli.batch_paying import PayRequest, run_batch
     from swapdesk.cli.session import run_session
 
-    create = CreateRequest(file, None, sell, yes, again)
+    create = CreateRequest(file, None, sell, yes, again, decimal_comma)
     request = PayRequest(account, None, yes, descriptor)
     return run_session(call, lambda session: run_batch(session, create, request))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swapdesk.cli.batch_plan import planned, planned_sheet
-from swapdesk.cli.batch_report import group_words, tell_plan
+from swapdesk.cli.batch_report import arrives_words, group_words, sells_words, tell_plan
 from swapdesk.cli.batch_result import find_batch, tell_batch
 from swapdesk.cli.command_error import (
     CommandError,
@@ -34,13 +34,15 @@ HOME = "in your wallet; no deposit was paid"
 @dataclass(frozen=True)
 class CreateRequest:
     """``file`` None: the failed rows of the batch ``failed``, of the newest where that is
-    empty. ``sell`` is the token of rows that name none."""
+    empty. ``sell`` is the token of rows that name none; ``decimal_comma``: amounts of the file
+    have one."""
 
     file: Path | None
     failed: str | None = None
     sell: str = ""
     yes: bool = False
     again: bool = False
+    decimal_comma: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,9 @@ async def creatable_plan(
     output = session.call.output
     if request.file is not None:
         name = request.file.name
-        plan = await planned(session, request.file, request.sell)
+        plan = await planned(
+            session, request.file, request.sell, decimal_comma=request.decimal_comma
+        )
     else:
         batch = find_batch(session, request.failed or None)
         name = f"batch {batch.id[:8]}"
@@ -93,7 +97,9 @@ async def creatable_plan(
             "BATCH_PROBLEMS",
             said,
             f"{IN_WALLET}; nothing was created",
-            "you: correct these rows, or take them out; the plan says how",
+            "you: correct these rows, or take them out; the plan says how"
+            if plan.comma_problem is None
+            else "you: correct these rows, or read them so with --decimal-comma",
             fields={"file": {"message": said}},
         )
     if not request.yes:
@@ -114,7 +120,10 @@ async def created(
     output = session.call.output
     try:
         batch_id = creation.write(plan, again=again, payer=payer)
-        output.talk(*(group_words(group) for group in plan.groups))
+        output.talk(
+            *(group_words(group) for group in plan.groups),
+            f"Sells {sells_words(plan)}; arrives {arrives_words(plan)}.",
+        )
         outcomes = await creation.run(batch_id, lambda outcome: _say(output, outcome))
     except BatchCreatedBefore as error:
         raise _before(session, error.batch_id) from None

@@ -13,7 +13,7 @@ from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.session import Session
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.planner import BatchPlanner
-from swapdesk.flows.batch.reading import UnreadableFile, read_bytes
+from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, with_decimal_commas
 from swapdesk.flows.batch.sheet import Sheet
 from swapdesk.flows.batch.template import template
 from swapdesk.flows.orders.order_export import write_export
@@ -50,15 +50,23 @@ def new_file(out: Path, content: bytes) -> Path:
         raise bad_input("FILE", f"{out.name}: {said}.", field="out", money=UNMOVED) from None
 
 
-async def planned(session: Session, file: Path, sell: str) -> BatchPlan:
-    """The plan of a file with its limits. Exit 2 for a file that is none."""
+async def planned(
+    session: Session, file: Path, sell: str, *, decimal_comma: bool = False
+) -> BatchPlan:
+    """The plan of a file with its limits; what its heads do not say is told. Exit 2 for a file
+    that is none."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
         sheet = await _planner(session, sell).read(file.name, content)
+        if decimal_comma:
+            sheet = with_decimal_commas(sheet)
     except UnreadableFile as error:
         facts: dict[str, Any] = {} if error.line is None else {"line": error.line}
         raise bad_input(error.code, f"{error.reason} {error.do}", field="file", **facts) from None
-    return await planned_sheet(session, sheet, sell)
+    plan = await planned_sheet(session, sheet, sell)
+    if plan.heads_note:
+        session.call.output.talk(plan.heads_note)
+    return plan
 
 
 async def planned_sheet(session: Session, sheet: Sheet, sell: str) -> BatchPlan:
@@ -75,8 +83,8 @@ def _planner(session: Session, sell: str) -> BatchPlanner:
     )
 
 
-async def show_plan(session: Session, file: Path, sell: str) -> int:
-    plan = await planned(session, file, sell)
+async def show_plan(session: Session, file: Path, sell: str, *, decimal_comma: bool = False) -> int:
+    plan = await planned(session, file, sell, decimal_comma=decimal_comma)
     await session.link.learn_rate_limits()
     left = session.link.api.budget.left(RateClass.EXCHANGE)
     tell_plan(session.call.output, plan, left)

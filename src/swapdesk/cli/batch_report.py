@@ -9,7 +9,12 @@ from swapdesk.flows.batch.finding import UNLESS_MEANT
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
 from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.sheet import Column
-from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.notation import about_amount, exact_amount
+from swapdesk.wire.tokens import Token
+
+COMMA_OFFER = (
+    "Every problem is a decimal comma. --decimal-comma reads 1,5 as 1.5, and 1,234 as 1.234."
+)
 
 
 def tell_plan(output: Output, plan: BatchPlan, left: Allowance | None) -> None:
@@ -17,7 +22,7 @@ def tell_plan(output: Output, plan: BatchPlan, left: Allowance | None) -> None:
         output.document(plan_document(plan, left))
         return
     rows = [_row(row) for row in plan.rows]
-    output.table(("row", "line", "recipient", "amount", "sells", "buys", "route", "state"), rows)
+    output.table(("row", "line", "recipient", "sells", "arrives", "route", "state"), rows)
     for row in plan.rows:
         for one in row.findings:
             place = f"Row {row.number}, line {row.row.line}"
@@ -26,6 +31,8 @@ def tell_plan(output: Output, plan: BatchPlan, left: Allowance | None) -> None:
             output.say(f"{place}{column}: {one.reason}{do}")
     if any(one.do == UNLESS_MEANT for row in plan.rows for one in row.findings):
         output.talk("Rows to look at are created as they stand: nothing is to be done if meant so.")
+    if plan.comma_problem is not None:
+        output.talk(COMMA_OFFER)
     if plan.sheet.unused:
         output.talk(f"Columns that are not used: {', '.join(plan.sheet.unused)}.")
     output.facts(
@@ -36,18 +43,29 @@ def tell_plan(output: Output, plan: BatchPlan, left: Allowance | None) -> None:
                 f"{plan.count('ready')} ready, {plan.count('look')} to look at, "
                 f"{plan.count('problem')} with problems",
             ),
-            (
-                "Total",
-                ", ".join(
-                    f"{exact_amount(one.amount)} {one.token.symbol} on {one.token.chain_data.name}"
-                    for one in plan.totals
-                ),
-            ),
+            ("Sells", sells_words(plan)),
+            ("Arrives", arrives_words(plan)),
             ("Orders", ", ".join(f"{count} {route}" for route, count in plan.routes.items())),
             *((f"Group {group.number}", group_words(group)) for group in plan.groups),
             ("Calls", calls_words(plan)),
             ("Budget", "" if left is None else f"exchanges {left.left} of {left.limit} left"),
         ]
+    )
+
+
+def sells_words(plan: BatchPlan) -> str:
+    """``250 USDC on Ethereum``, one for each token that is sold."""
+    return ", ".join(
+        f"{exact_amount(total.amount)} {total.token.symbol} on {total.token.chain_data.name}"
+        for total in plan.totals
+    )
+
+
+def arrives_words(plan: BatchPlan) -> str:
+    """``≈ 107.9 XRP on XRP Ledger``, one for each token that is bought."""
+    return ", ".join(
+        f"{about_amount(arrival.about)} {arrival.token.symbol} on {arrival.token.chain_data.name}"
+        for arrival in plan.arrivals
     )
 
 
@@ -72,19 +90,21 @@ def _row(row: PlannedRow) -> tuple[str, ...]:
     order = row.order
     said = row.state if not row.findings else (row.problems or row.findings)[0].short
     if order is None:
-        cells = tuple(
-            row.row.cell(column)[:44]
-            for column in (Column.TO, Column.AMOUNT, Column.SELL, Column.TOKEN, Column.ROUTE)
-        )
-        return str(row.number), str(row.row.line), *cells, said
+        cells = row.row
+        sold = f"{cells.cell(Column.SELL_AMOUNT)[:44]} {cells.cell(Column.SELL)[:44]}"
+        texts = (cells.cell(Column.TO)[:44], sold.strip(), cells.cell(Column.BUY)[:44])
+        return str(row.number), str(cells.line), *texts, cells.cell(Column.ROUTE)[:44], said
     name = f"{order.label} " if order.label else ""
     return (
         str(row.number),
         str(row.row.line),
         f"{name}{order.recipient}",
-        exact_amount(order.amount),
-        f"{order.token_in.symbol}.{order.token_in.chain_data.short_name}",
-        f"{order.token_out.symbol}.{order.token_out.chain_data.short_name}",
+        f"{exact_amount(order.amount)} {_spec(order.token_in)}",
+        f"{about_amount(order.about)} {_spec(order.token_out)}",
         order.route,
         said,
     )
+
+
+def _spec(token: Token) -> str:
+    return f"{token.symbol}.{token.chain_data.short_name}"

@@ -154,10 +154,18 @@ def batch_table(
 ) -> None:
     output.facts([("Batch", batch.id), ("File", batch.file)])
     rows = result_rows(batch, orders)
-    names = ("row", "to", "amount", "state", "serviceId", "orderState", "reason")
+    names = ("row", "to", "sells", "buys", "state", "serviceId", "orderState", "reason")
+    sides = (
+        {
+            **row,
+            "sells": f"{row['sell_amount']} {row['sell']}".strip(),
+            "buys": row["buy"] if "." in row["buy"] else f"{row['buy']}.{row['chain']}".rstrip("."),
+        }
+        for row in rows
+    )
     output.table(
-        ("row", "recipient", "amount", "state", "order", "order state", "reason"),
-        [tuple("" if row[name] is None else str(row[name]) for name in names) for row in rows],
+        ("row", "recipient", "sells", "buys", "state", "order", "order state", "reason"),
+        [tuple("" if row[name] is None else str(row[name]) for name in names) for row in sides],
     )
     for one in standings(journal, batch.id):
         output.facts(group_facts(one, orders))

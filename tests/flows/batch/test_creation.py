@@ -37,7 +37,7 @@ from swapdesk.service.parts import ServiceParts
 __all__ = ["api", "book", "catalog", "clock", "service", "venues"]
 
 api = plain_api
-HEAD = "to,amount,token,chain,memo,route,sell\n"
+HEAD = "to,sell_amount,buy,chain,memo,route,sell\n"
 CLEAN = ("@bob,100,ETH,base,,,USDC.ethereum", "@rita,200,XRP,xrp,,,USDC.ethereum")
 
 
@@ -188,8 +188,12 @@ async def test_results_have_one_line_for_each_line_of_the_file(desk: Desk) -> No
     await desk.creation.run(batch_id)
     batch = desk.journal.batches.get(batch_id[:8])
     assert batch is not None
+    # An older desk that runs beside this one reads them by these names.
+    assert batch.rows[0].cells.keys() >= {"to", "amount", "token", "sell"}
     read = list(csv.reader(io.StringIO(results_csv(result_rows(batch, {})).decode())))
     assert read[0] == [*HEADS, *ENDS]
+    assert read[0][2:6] == ["to", "sell_amount", "sell", "buy"]
+    assert read[1][3:6] == ["100", "USDC.ethereum", "ETH"]
     assert [row[:2] for row in read[1:]] == [["1", "2"], ["2", "3"]]
     assert read[1][2] == "'@bob"
     assert {row[read[0].index("state")] for row in read[1:]} == {"created"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,16 +15,18 @@ from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.limits import arrives_about
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
-from swapdesk.flows.batch.reading import read_sheet
+from swapdesk.flows.batch.reading import read_sheet, with_decimal_commas
 from swapdesk.flows.batch.sheet import Column, edited
 from swapdesk.flows.batch.template import template
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.wire.multi import MultiExchangeRequest
+from swapdesk.wire.pair_limits import Limits, PairLimits
 
 __all__ = ["api", "book", "catalog", "clock", "service", "venues"]
 
@@ -67,17 +70,27 @@ def found(row: PlannedRow) -> list[tuple[str, Column | None]]:
             Column.TO,
             "checksum",
         ),
-        ("@bob,,ETH,base,,,USDC.ethereum,", "NO_AMOUNT", Column.AMOUNT, "No amount"),
-        ('@bob,"1,5",ETH,base,,,USDC.ethereum,', "BAD_AMOUNT", Column.AMOUNT, "write 1.5"),
-        ('@bob,"1,000",ETH,base,,,USDC.ethereum,', "BAD_AMOUNT", Column.AMOUNT, "1.000 or 1000"),
-        ("@bob,0,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.AMOUNT, "above 0"),
-        ("@bob,1e3,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.AMOUNT, "exponent"),
-        ("@bob,1.1234567,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.AMOUNT, "6 decimals"),
-        ("@bob,=1+1,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.AMOUNT, '"="'),
-        ("@bob,100,NOPE,base,,,USDC.ethereum,", "TOKEN_NOT_FOUND", Column.TOKEN, "NOPE"),
-        ("@bob,100,,base,,,USDC.ethereum,", "NO_TOKEN", Column.TOKEN, "recipient"),
+        ("@bob,,ETH,base,,,USDC.ethereum,", "NO_AMOUNT", Column.SELL_AMOUNT, "No amount"),
+        ('@bob,"1,5",ETH,base,,,USDC.ethereum,', "BAD_AMOUNT", Column.SELL_AMOUNT, "write 1.5"),
+        (
+            '@bob,"1,000",ETH,base,,,USDC.ethereum,',
+            "BAD_AMOUNT",
+            Column.SELL_AMOUNT,
+            "1.000 or 1000",
+        ),
+        ("@bob,0,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.SELL_AMOUNT, "above 0"),
+        ("@bob,1e3,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.SELL_AMOUNT, "exponent"),
+        (
+            "@bob,1.1234567,ETH,base,,,USDC.ethereum,",
+            "BAD_AMOUNT",
+            Column.SELL_AMOUNT,
+            "6 decimals",
+        ),
+        ("@bob,=1+1,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.SELL_AMOUNT, '"="'),
+        ("@bob,100,NOPE,base,,,USDC.ethereum,", "TOKEN_NOT_FOUND", Column.BUY, "NOPE"),
+        ("@bob,100,,base,,,USDC.ethereum,", "NO_TOKEN", Column.BUY, "recipient"),
         ("@bob,100,ETH,base,,,,", "NO_TOKEN", Column.SELL, "to sell"),
-        ("@bob,100,ETH,,,,USDC.ethereum,", "AMBIGUOUS_TOKEN", Column.TOKEN, "ETH.base"),
+        ("@bob,100,ETH,,,,USDC.ethereum,", "AMBIGUOUS_TOKEN", Column.BUY, "ETH.base"),
         ("@bob,100,ETH,base,,,USDC,", "AMBIGUOUS_TOKEN", Column.SELL, "USDC."),
         ("@bob,100,ETH,atlantis,,,USDC.ethereum,", "NO_CHAIN", Column.CHAIN, "atlantis"),
         ("@bob,100,ETH.base,ethereum,,,USDC.ethereum,", "OTHER_CHAIN", Column.CHAIN, "Ethereum"),
@@ -85,14 +98,14 @@ def found(row: PlannedRow) -> list[tuple[str, Column | None]]:
         ("@bob,100,ETH,base,,fast,USDC.ethereum,", "BAD_ROUTE", Column.ROUTE, "fast"),
         ("@bob,100,ETH,base,hello,,USDC.ethereum,", "BAD_MEMO", Column.MEMO, "no memos"),
         ("@rita,100,XRP,xrp,99999999999,,USDC.ethereum,", "BAD_MEMO", Column.MEMO, ""),
-        ("@bob,100,USDC,ethereum,,,USDC.ethereum,", "SAME_TOKEN", Column.TOKEN, "private"),
+        ("@bob,100,USDC,ethereum,,,USDC.ethereum,", "SAME_TOKEN", Column.BUY, "private"),
         ("@bob,100,ETH,base,,,USDC.ethereum,nonsense", "BAD_REFUND", Column.REFUND, ""),
-        ("@bob,0.0001,ETH,base,,,USDC.ethereum,", "LIMITS", Column.AMOUNT, "smallest"),
-        ("@bob,90000000,ETH,base,,,USDC.ethereum,", "LIMITS", Column.AMOUNT, "largest"),
+        ("@bob,0.0001,ETH,base,,,USDC.ethereum,", "LIMITS", Column.SELL_AMOUNT, "smallest"),
+        ("@bob,90000000,ETH,base,,,USDC.ethereum,", "LIMITS", Column.SELL_AMOUNT, "largest"),
         ("@bob,100,ETH,base,,,USDC.ethereum,,x", "TOO_MANY_CELLS", None, "x"),
         ("@bob,1,000.50,ETH,base,,standard,USDC.ethereum,", "TOO_MANY_CELLS", None, '"000.50"'),
-        ("@bob,-5,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.AMOUNT, "no sign"),
-        ("@bob," + "1" * 600 + ",ETH,base,,,USDC.ethereum,", "TOO_LONG", Column.AMOUNT, "600"),
+        ("@bob,-5,ETH,base,,,USDC.ethereum,", "BAD_AMOUNT", Column.SELL_AMOUNT, "no sign"),
+        ("@bob," + "1" * 600 + ",ETH,base,,,USDC.ethereum,", "TOO_LONG", Column.SELL_AMOUNT, "600"),
     ],
 )
 async def test_a_bad_row_names_column_reason_and_what_to_do(
@@ -140,8 +153,8 @@ async def test_disabled_and_malicious_tokens_are_never_planned(
         f"{to},1,{malicious.id},,,,USDC.ethereum,",
         f"{to},1,ETH.base,,,,{malicious.id},",
     )
-    assert found(plan.rows[0])[0] == ("TOKEN_DISABLED", Column.TOKEN)
-    assert ("TOKEN_REFUSED", Column.TOKEN) in found(plan.rows[1])
+    assert found(plan.rows[0])[0] == ("TOKEN_DISABLED", Column.BUY)
+    assert ("TOKEN_REFUSED", Column.BUY) in found(plan.rows[1])
     assert ("TOKEN_REFUSED", Column.SELL) in found(plan.rows[2])
     assert plan.groups == ()
 
@@ -244,7 +257,7 @@ async def test_what_a_live_wallet_cannot_pay_together_is_a_problem_of_the_plan(
 async def test_a_row_is_put_right_in_place(planner: BatchPlanner, api: PartnerApi) -> None:
     plan = await planned(planner, api, "@bob,0.0001,ETH,base,,,USDC.ethereum,")
     assert plan.problems
-    sheet = edited(plan.sheet, 1, Column.AMOUNT, "100")
+    sheet = edited(plan.sheet, 1, Column.SELL_AMOUNT, "100")
     after = await planner.with_limits(await planner.judged(sheet), api)
     assert after.creatable
 
@@ -278,8 +291,128 @@ async def test_rows_are_told_while_they_are_judged(planner: BatchPlanner) -> Non
     assert seen == [STEP, 2 * STEP, 3 * STEP]
 
 
-async def test_the_template_is_a_clean_plan(
+async def test_the_template_is_a_clean_plan_that_sells_what_it_says(
     planner: BatchPlanner, api: PartnerApi, book: AddressBook
 ) -> None:
-    plan = await planner.judged(read_sheet("t.csv", template(book).encode()))
+    written = template(book)
+    assert written.startswith("to,sell_amount,sell,buy,chain,memo,route\n")
+    assert "@rita,250,USDC.ethereum,XRP,xrp,20117,standard\n" in written
+    plan = await planner.judged(read_sheet("t.csv", written.encode()))
     assert [row.state for row in plan.rows] == ["ready"] * 3
+    assert plan.heads_note == ""
+    rita = plan.rows[2].order
+    assert rita is not None
+    assert (rita.amount, rita.token_in.symbol, rita.token_out.symbol) == (250, "USDC", "XRP")
+
+
+async def test_heads_of_before_say_once_how_the_amount_is_read(
+    planner: BatchPlanner, api: PartnerApi
+) -> None:
+    plan = await planned(
+        planner,
+        api,
+        "@bob,100,USDC,ethereum,,private,USDC.ethereum,",
+        "@rita,250,XRP,xrp,,,USDC.ethereum,",
+        "@bob,100,ETH,base,,,USDC.ethereum,",
+    )
+    assert plan.heads_note == (
+        "The amount counts what is sold: row 2 sells 250 USDC and buys XRP. It does not buy"
+        " 250 XRP. The heads sell_amount, sell and buy say so."
+    )
+
+
+async def test_a_plan_says_about_what_arrives_without_a_quote(
+    planner: BatchPlanner, api: PartnerApi
+) -> None:
+    """By prices of the list, and never outside of what the limits state as received."""
+    plan = await planned(
+        planner,
+        api,
+        "@rita,250,XRP,xrp,,,USDC.ethereum,",
+        "@rita,250,XRP,xrp,,private,USDC.ethereum,",
+        "@bob,100,ETH,base,,,USDC.ethereum,",
+        "@bob,5,USDC,ethereum,,private,USDC.ethereum,",
+        "@bob,bad,ETH,base,,,USDC.ethereum,",
+    )
+    orders = [row.order for row in plan.rows if row.order is not None]
+    for order in orders:
+        sold, bought = order.token_in.price, order.token_out.price
+        assert order.about is not None
+        assert sold is not None
+        assert bought is not None
+        worth = order.amount * sold / bought
+        assert abs(order.about - worth) < worth / 20, order
+    assert orders[3].about == Decimal(5)
+    assert [(one.token.symbol, one.rows) for one in plan.arrivals] == [
+        ("XRP", 2),
+        ("ETH", 1),
+        ("USDC", 1),
+    ]
+    assert plan.arrivals[0].about == (orders[0].about or 0) + (orders[1].about or 0)
+
+
+def limits(**bucket: str) -> PairLimits:
+    return PairLimits(cex=Limits(**{name: Decimal(text) for name, text in bucket.items()}))
+
+
+@pytest.mark.parametrize(
+    ("prices", "stated", "about"),
+    [
+        (("2", "4"), None, "50"),
+        (("2", "4"), limits(min="10", max="1000"), "50"),
+        # Prices may be old: what the pair itself states as received bounds them.
+        (("2", "4"), limits(min="10", max="100", min_out="4", max_out="40"), "40"),
+        (("2", "4"), limits(min="100", max="900", min_out="60", max_out="500"), "60"),
+        (("2", "4"), limits(min="10", max="0", min_out="4", max_out="0"), "50"),
+        # A token without a price: on the line between the two limits.
+        ((None, "4"), limits(min="0", max="200", min_out="0", max_out="80"), "40"),
+        (("2", None), limits(min="100", max="100", min_out="7", max_out="7"), "7"),
+        (("2", None), limits(min="10", max="0", min_out="4", max_out="0"), None),
+        (("2", None), limits(min="10", max="1000"), None),
+        (("2", "0"), None, None),
+    ],
+)
+async def test_what_arrives_is_of_prices_and_limits(
+    planner: BatchPlanner,
+    api: PartnerApi,
+    prices: tuple[str | None, str | None],
+    stated: PairLimits | None,
+    about: str | None,
+) -> None:
+    plan = await planned(planner, api, "@rita,100,XRP,xrp,,,USDC.ethereum,")
+    order = plan.rows[0].order
+    assert order is not None
+    sold, bought = (None if one is None else Decimal(one) for one in prices)
+    priced = replace(
+        order,
+        token_in=order.token_in.model_copy(update={"price": sold}),
+        token_out=order.token_out.model_copy(update={"price": bought}),
+    )
+    known = {} if stated is None else {order.pair: stated}
+    assert arrives_about(priced, known) == (None if about is None else Decimal(about))
+
+
+@pytest.mark.parametrize(
+    ("amounts", "offered"),
+    [
+        (("1,5", "1,234", "20"), True),
+        (("1,5", "1.5"), False),
+        (("1,5", "-1"), False),
+        (("1,5", "1,2,3"), False),
+        (("20", "30"), False),
+    ],
+)
+async def test_decimal_commas_are_offered_where_they_are_all_that_is_wrong(
+    planner: BatchPlanner, api: PartnerApi, amounts: tuple[str, ...], offered: bool
+) -> None:
+    rows = [f'@bob,"{amount}",ETH,base,,,ETH.ethereum,' for amount in amounts]
+    plan = await planned(planner, api, *rows)
+    first = plan.comma_problem
+    assert (first is not None) == offered
+    other = await planned(planner, api, *rows, "@nobody,1,ETH,base,,,USDC.ethereum,")
+    assert other.comma_problem is None
+    if first is not None:
+        assert first.number == 1
+        read = await planner.judged(with_decimal_commas(plan.sheet))
+        found = [row.order.amount for row in read.rows if row.order is not None]
+        assert found == [Decimal("1.5"), Decimal("1.234"), Decimal(20)]

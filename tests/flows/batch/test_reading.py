@@ -20,8 +20,9 @@ from swapdesk.flows.batch.reading import (
     read_bytes,
     read_sheet,
     reading,
+    with_decimal_commas,
 )
-from swapdesk.flows.batch.sheet import TEMPLATE, Column, Separator, edited
+from swapdesk.flows.batch.sheet import WITHOUT_HEADS, Column, InputRow, Separator, Sheet, edited
 
 HEAD = b"to,amount,token,sell\n"
 TEXT = st.text(
@@ -47,14 +48,77 @@ def test_the_separator_is_found_with_and_without_a_head(mark: str) -> None:
     bare = mark.join(["@bob", "1.5", "ETH", "base", "", "private", "USDC.ethereum"])
     sheet = read_sheet("a.csv", f"{bare}\n{bare}\n".encode())
     assert (sheet.separator, sheet.headed, len(sheet.rows)) == (Separator(mark), False, 2)
-    assert sheet.columns == TEMPLATE
+    assert sheet.columns == WITHOUT_HEADS
     assert sheet.rows[1].cell(Column.ROUTE) == "private"
+
+
+ROW = {
+    Column.TO: "@rita",
+    Column.SELL_AMOUNT: "250",
+    Column.SELL: "USDC.ethereum",
+    Column.BUY: "XRP",
+    Column.CHAIN: "xrp",
+    Column.MEMO: "20117",
+    Column.ROUTE: "standard",
+}
+
+
+@pytest.mark.parametrize(
+    ("content", "plain"),
+    [
+        (
+            "to,sell_amount,sell,buy,chain,memo,route\n"
+            "@rita,250,USDC.ethereum,XRP,xrp,20117,standard\n",
+            True,
+        ),
+        (
+            "Recipient,Sell amount,From,Buys,Network,Tag,Route\n"
+            "@rita,250,USDC.ethereum,XRP,xrp,20117,standard\n",
+            True,
+        ),
+        (
+            "to,amount,token,chain,memo,route,sell\n"
+            "@rita,250,XRP,xrp,20117,standard,USDC.ethereum\n",
+            False,
+        ),
+        (
+            "to,value,symbol,chain,memo,route,sell\n"
+            "@rita,250,XRP,xrp,20117,standard,USDC.ethereum\n",
+            False,
+        ),
+        ("@rita,250,XRP,xrp,20117,standard,USDC.ethereum\n", False),
+    ],
+)
+def test_heads_of_every_version_mean_the_same_cells(content: str, plain: bool) -> None:
+    """Only the present heads say that the amount counts what is sold."""
+    sheet = read_sheet("a.csv", content.encode())
+    (row,) = sheet.rows
+    assert (row.cells, sheet.plain) == (ROW, plain)
+
+
+def test_decimal_commas_are_read_as_points_only_when_asked_for() -> None:
+    amounts = ("1,5", "1,234", "20", "0,5 ", "abc", "1,2,3")
+    content = "".join(f"@bob;{amount};ETH;USDC\n" for amount in amounts)
+    sheet = read_sheet("a.csv", HEAD.replace(b",", b";") + content.encode())
+    assert [row.cell(Column.SELL_AMOUNT) for row in sheet.rows] == [one.strip() for one in amounts]
+    read = with_decimal_commas(sheet)
+    found = [row.cell(Column.SELL_AMOUNT) for row in read.rows]
+    assert found == ["1.5", "1.234", "20", "0.5", "abc", "1,2,3"]
+    assert (sheet.said, read.said) == ("semicolon, header", "semicolon, header, decimal comma")
+    assert with_decimal_commas(read_sheet("a.csv", HEAD + b"@bob,3,ETH,USDC\n")).decimal_comma
+
+
+def test_a_point_beside_decimal_commas_is_never_guessed() -> None:
+    row = InputRow(1, 7, {Column.SELL_AMOUNT: "1.234"})
+    with pytest.raises(UnreadableFile) as caught:
+        with_decimal_commas(Sheet("a.csv", Separator.SEMICOLON, True, (), (row,)))
+    assert (caught.value.code, caught.value.line) == ("DECIMAL_COMMA", 7)
 
 
 def test_decimal_commas_between_semicolons_stay_in_their_cell() -> None:
     sheet = read_sheet("a.csv", b"to;amount;token;sell\n@bob;1,5;ETH;USDC\n@cy;2,5;ETH;USDC\n")
     assert sheet.separator is Separator.SEMICOLON
-    assert [row.cell(Column.AMOUNT) for row in sheet.rows] == ["1,5", "2,5"]
+    assert [row.cell(Column.SELL_AMOUNT) for row in sheet.rows] == ["1,5", "2,5"]
 
 
 def test_a_mark_of_bytes_spellings_and_line_ends_do_not_matter() -> None:
@@ -62,8 +126,8 @@ def test_a_mark_of_bytes_spellings_and_line_ends_do_not_matter() -> None:
     sheet = read_sheet("a.csv", content.encode())
     assert sheet.columns == (
         Column.TO,
-        Column.AMOUNT,
-        Column.TOKEN,
+        Column.SELL_AMOUNT,
+        Column.BUY,
         Column.MEMO,
         Column.SELL,
     )
@@ -75,7 +139,7 @@ def test_rows_know_their_line_past_quoted_line_breaks_and_blank_lines() -> None:
     content = HEAD + b'@bob,1,"ETH\nbase",USDC\n\n,,,\n@cy,2,ETH,USDC\n'
     sheet = read_sheet("a.csv", content)
     assert [(row.number, row.line) for row in sheet.rows] == [(1, 2), (2, 6)]
-    assert sheet.rows[0].cell(Column.TOKEN) == "ETH\nbase"
+    assert sheet.rows[0].cell(Column.BUY) == "ETH\nbase"
 
 
 def test_cells_beyond_the_last_column_are_kept_to_be_told() -> None:
@@ -156,7 +220,7 @@ def test_what_a_csv_writer_wrote_is_read_cell_by_cell(
         return
     sheet = read_sheet("a.csv", content)
     assert sheet.separator is separator
-    columns = (Column.TO, Column.AMOUNT, Column.TOKEN, Column.MEMO)
+    columns = (Column.TO, Column.SELL_AMOUNT, Column.BUY, Column.MEMO)
     assert [tuple(row.cells[column] for column in columns) for row in sheet.rows] == kept
 
 
@@ -175,12 +239,12 @@ def test_whatever_is_in_a_file_it_is_read_or_refused(content: bytes) -> None:
 
 def test_a_cell_is_written_anew_and_nothing_else_changes() -> None:
     sheet = read_sheet("a.csv", HEAD + b"@bob,1,ETH,USDC,more\n@cy,2,ETH,USDC\n")
-    after = edited(sheet, 1, Column.AMOUNT, "3")
-    assert after.rows[0].cell(Column.AMOUNT) == "3"
+    after = edited(sheet, 1, Column.SELL_AMOUNT, "3")
+    assert after.rows[0].cell(Column.SELL_AMOUNT) == "3"
     assert after.rows[0].extra == ()
-    assert after.rows[0].changed == {Column.AMOUNT}
+    assert after.rows[0].changed == {Column.SELL_AMOUNT}
     assert after.rows[1] is sheet.rows[1]
-    assert sheet.rows[0].cell(Column.AMOUNT) == "1"
+    assert sheet.rows[0].cell(Column.SELL_AMOUNT) == "1"
     for number in (0, 3):
         with pytest.raises(KeyError):
-            edited(sheet, number, Column.AMOUNT, "3")
+            edited(sheet, number, Column.SELL_AMOUNT, "3")

@@ -26,22 +26,22 @@ def row(**cells: str) -> InputRow:
 @pytest.mark.parametrize(
     ("cells", "symbol", "chain"),
     [
-        ({"token": "ETH.base"}, "ETH", "base"),
-        ({"token": "eth", "chain": "BASE"}, "ETH", "base"),
-        ({"token": "ETH.base", "chain": "base"}, "ETH", "base"),
-        ({"token": "btc", "chain": "Bitcoin"}, "BTC", "bitcoin"),
+        ({"buy": "ETH.base"}, "ETH", "base"),
+        ({"buy": "eth", "chain": "BASE"}, "ETH", "base"),
+        ({"buy": "ETH.base", "chain": "base"}, "ETH", "base"),
+        ({"buy": "btc", "chain": "Bitcoin"}, "BTC", "bitcoin"),
     ],
 )
 async def test_a_row_names_its_token_in_one_cell_or_two(
     cells: dict[str, str], symbol: str, chain: str, tokens: SheetTokens
 ) -> None:
-    token, said = tokens.named(row(**cells), Column.TOKEN)
+    token, said = tokens.named(row(**cells), Column.BUY)
     assert token is not None
     assert (token.symbol, token.chain_data.short_name, said) == (symbol, chain, ())
 
 
 async def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: SheetTokens) -> None:
-    both = row(token="ETH", chain="base", sell="USDC.ethereum")
+    both = row(buy="ETH", chain="base", sell="USDC.ethereum")
     sold, _ = tokens.named(both, Column.SELL)
     assert sold is not None
     assert sold.chain_data.short_name == "ethereum"
@@ -50,7 +50,7 @@ async def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: She
 async def test_a_row_that_sells_nothing_by_name_sells_what_the_sheet_does(
     tokens: SheetTokens, catalog: Catalog, clock: ManualClock
 ) -> None:
-    sold, said = tokens.named(row(token="ETH.base"), Column.SELL)
+    sold, said = tokens.named(row(buy="ETH.base"), Column.SELL)
     assert sold is not None
     assert (sold.symbol, said) == ("USDC", ())
     none, (finding,) = SheetTokens(catalog, clock.now()).named(row(), Column.SELL)
@@ -58,8 +58,8 @@ async def test_a_row_that_sells_nothing_by_name_sells_what_the_sheet_does(
 
 
 async def test_a_mistake_is_told_of_every_row_that_makes_it(tokens: SheetTokens) -> None:
-    wrong = row(token="NOPE", chain="base")
-    first, again = (tokens.named(wrong, Column.TOKEN) for _ in range(2))
+    wrong = row(buy="NOPE", chain="base")
+    first, again = (tokens.named(wrong, Column.BUY) for _ in range(2))
     assert first == again
     assert [one.code for one in again[1]] == ["TOKEN_NOT_FOUND"]
 
@@ -67,27 +67,27 @@ async def test_a_mistake_is_told_of_every_row_that_makes_it(tokens: SheetTokens)
 @pytest.mark.parametrize(
     ("cells", "code"),
     [
-        ({"token": "avax"}, "TOKEN_DISABLED"),
-        ({"token": "disabled"}, "TOKEN_NOT_FOUND"),
-        ({"token": "disabled", "chain": "base"}, "TOKEN_NOT_FOUND"),
+        ({"buy": "avax"}, "TOKEN_DISABLED"),
+        ({"buy": "disabled"}, "TOKEN_NOT_FOUND"),
+        ({"buy": "disabled", "chain": "base"}, "TOKEN_NOT_FOUND"),
     ],
 )
 async def test_a_token_is_disabled_by_what_the_list_says_and_not_by_its_name(
     cells: dict[str, str], code: str, tokens: SheetTokens
 ) -> None:
-    token, (finding,) = tokens.named(row(**cells), Column.TOKEN)
-    assert (token, finding.code, finding.column) == (None, code, Column.TOKEN)
+    token, (finding,) = tokens.named(row(**cells), Column.BUY)
+    assert (token, finding.code, finding.column) == (None, code, Column.BUY)
 
 
 async def test_a_token_that_is_never_swapped_is_named_and_refused(
     tokens: SheetTokens, catalog: Catalog
 ) -> None:
     scam = next(one for one in catalog.rows if one.enabled and one.verdict.word == "malicious")
-    token, (finding,) = tokens.named(row(token=scam.id), Column.TOKEN)
+    token, (finding,) = tokens.named(row(buy=scam.id), Column.BUY)
     assert token is not None
     assert tokens.refused(token)
     assert (finding.code, finding.level) == ("TOKEN_REFUSED", Level.PROBLEM)
-    honest, _ = tokens.named(row(token="ETH.base"), Column.TOKEN)
+    honest, _ = tokens.named(row(buy="ETH.base"), Column.BUY)
     assert honest is not None
     assert not tokens.refused(honest)
 
@@ -95,7 +95,7 @@ async def test_a_token_that_is_never_swapped_is_named_and_refused(
 async def test_the_contracts_of_a_chain_are_those_of_its_tokens(
     tokens: SheetTokens, catalog: Catalog
 ) -> None:
-    token, _ = tokens.named(row(token="USDC.base"), Column.TOKEN)
+    token, _ = tokens.named(row(buy="USDC.base"), Column.BUY)
     assert token is not None
     there = tokens.contracts_on_chain_of(token)
     assert there == catalog.rows.contracts_on("base")

@@ -23,7 +23,7 @@ from swapdesk.tui.screens.batch import BatchScreen
 from tui.desk_run import DeskRun, Market
 from tui.scenes import scene
 
-HEAD = "to;amount;token;chain;memo;route;sell\n"
+HEAD = "to;sell_amount;buy;chain;memo;route;sell\n"
 CLEAN = HEAD + "@bob;100;ETH;base;;;USDC.ethereum\n@rita;2000;XRP;xrp;;private;USDC.ethereum\n"
 FAULTY = (
     HEAD
@@ -33,6 +33,12 @@ FAULTY = (
     + "@rita;2000;XRP;xrp;;private;USDC.ethereum\n"
     + "@bob;100;ETH;base;;;USDC.ethereum\n"
     + "@bob;1,5;ETH;base;;;USDC.ethereum\n"
+)
+COMMAS = (
+    "to;amount;token;chain;sell\n"
+    "@bob;100,5;ETH;base;USDC.ethereum\n"
+    "@rita;1,250;XRP;xrp;USDC.ethereum\n"
+    "@bob;250;ETH;base;USDC.ethereum\n"
 )
 
 
@@ -72,6 +78,13 @@ async def problems(run: DeskRun) -> None:
     await run.see("3 problems")
 
 
+@scene("batch-commas")
+async def commas(run: DeskRun) -> None:
+    """Heads of before, and nothing wrong but decimal commas."""
+    await loaded(run, COMMAS)
+    await run.see("read 100,5 as 100.5")
+
+
 @scene("batch-below")
 async def below(run: DeskRun) -> None:
     """More rows than there is room for, and a problem among those that are not seen."""
@@ -85,7 +98,7 @@ async def below(run: DeskRun) -> None:
 async def edit(run: DeskRun) -> None:
     await loaded(run, FAULTY)
     await run.press("right_square_bracket", "enter")
-    await run.see("Row 2, amount")
+    await run.see("Row 2, sell_amount")
 
 
 def without_ids(run: DeskRun, text: str) -> str:

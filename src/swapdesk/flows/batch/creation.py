@@ -18,6 +18,7 @@ from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown, RateLi
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.comparing import differing
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
+from swapdesk.flows.batch.sheet import journal_cells
 from swapdesk.flows.creation.reconciliation import LOOKS, SKEW, WINDOW, list_since
 from swapdesk.flows.journal.batch_records import (
     JournaledBatch,
@@ -212,7 +213,7 @@ def _new_group(group: PlannedGroup) -> NewGroup:
         NewRow(
             row.number,
             row.row.line,
-            {column.value: text for column, text in row.row.cells.items()},
+            journal_cells(row.row.cells),
         )
         for row in group.rows
     )

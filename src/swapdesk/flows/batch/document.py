@@ -17,6 +17,8 @@ def plan_document(plan: BatchPlan, left: Allowance | None) -> dict[str, Any]:
         "separator": plan.sheet.separator.word,
         "header": plan.sheet.headed,
         "unusedColumns": list(plan.sheet.unused),
+        "headsNote": plan.heads_note or None,
+        "decimalComma": plan.sheet.decimal_comma,
         "rows": [_row(row) for row in plan.rows],
         "ready": plan.count("ready"),
         "look": plan.count("look"),
@@ -32,6 +34,16 @@ def plan_document(plan: BatchPlan, left: Allowance | None) -> dict[str, Any]:
                 "rows": total.rows,
             }
             for total in plan.totals
+        ],
+        "arrivals": [
+            {
+                "tokenId": arrival.token.id,
+                "symbol": arrival.token.symbol,
+                "chain": arrival.token.chain_data.short_name,
+                "about": arrival.about,
+                "rows": arrival.rows,
+            }
+            for arrival in plan.arrivals
         ],
         "calls": {"create": plan.creates, "build": plan.builds, "submit": plan.submits},
         "budget": None
@@ -67,6 +79,7 @@ def _row(row: PlannedRow) -> dict[str, Any]:
             "sells": order.token_in.symbol,
             "to": order.token_out.id,
             "buys": order.token_out.symbol,
+            "arrivesAbout": order.about,
             "route": order.route,
             "memo": order.memo,
             "refundAddress": order.refund,

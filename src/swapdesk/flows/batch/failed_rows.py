@@ -3,7 +3,7 @@ other, so that what stands is never asked for twice."""
 
 from __future__ import annotations
 
-from swapdesk.flows.batch.sheet import Column, InputRow, Separator, Sheet
+from swapdesk.flows.batch.sheet import Column, InputRow, Separator, Sheet, sheet_cells
 from swapdesk.flows.journal.batch_records import JournaledBatch, RowState
 
 
@@ -19,11 +19,7 @@ def failed_sheet(batch: JournaledBatch) -> Sheet:
     if not failed:
         raise NoFailedRows(batch.id)
     rows = tuple(
-        InputRow(
-            number,
-            row.line,
-            {Column(name): text for name, text in row.cells.items() if name in set(Column)},
-        )
+        InputRow(number, row.line, sheet_cells(row.cells))
         for number, row in enumerate(failed, start=1)
     )
     named = tuple(column for column in Column if any(column in row.cells for row in rows))

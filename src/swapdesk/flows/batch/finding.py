@@ -12,8 +12,8 @@ UNLESS_MEANT = "Nothing, if you mean it."
 
 WRITE = {
     Column.TO: "Write an address of that chain, or a @name of the address book.",
-    Column.AMOUNT: "Write digits with a point, as 1200.50.",
-    Column.TOKEN: "Write what the recipient gets, as ETH.base.",
+    Column.SELL_AMOUNT: "Write digits with a point, as 1200.50.",
+    Column.BUY: "Write what the recipient gets, as ETH.base.",
     Column.CHAIN: "Write the short name of a chain, as ethereum.",
     Column.MEMO: "Write the memo alone.",
     Column.ROUTE: "Write standard or private.",

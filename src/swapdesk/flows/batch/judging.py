@@ -53,7 +53,7 @@ class RowJudge:
             # What stands in the wrong column is not wrong there by itself.
             return PlannedRow(row, None, tuple(findings))
         token_in = self._token(row, Column.SELL, findings)
-        token_out = self._token(row, Column.TOKEN, findings)
+        token_out = self._token(row, Column.BUY, findings)
         route = _route(row, findings)
         amount = _amount(row, token_in, findings)
         recipient = self._recipient(row, token_out, findings)
@@ -161,7 +161,7 @@ def _shape(row: InputRow) -> list[Finding]:
         if len(text) > LONGEST_CELL:
             reason = f"The cell {column} has {len(text):,} characters."
             found.append(problem("TOO_LONG", column, reason, WRITE[column]))
-        elif column is Column.AMOUNT:
+        elif column is Column.SELL_AMOUNT:
             # No amount begins as a formula does: it is refused as an amount, once.
             continue
         elif text[:1] in FORMULA and not (column in (Column.TO, Column.REFUND) and text[0] == "@"):
@@ -189,30 +189,35 @@ def _route(row: InputRow, findings: list[Finding]) -> BatchRoute | None:
 
 
 def _amount(row: InputRow, token: Token | None, findings: list[Finding]) -> Decimal | None:
-    text = row.cell(Column.AMOUNT)
+    text = row.cell(Column.SELL_AMOUNT)
     if not text:
         reason = "No amount is named."
-        findings.append(problem("NO_AMOUNT", Column.AMOUNT, reason, WRITE[Column.AMOUNT]))
+        findings.append(problem("NO_AMOUNT", Column.SELL_AMOUNT, reason, WRITE[Column.SELL_AMOUNT]))
         return None
     try:
         # Digits are judged even where the token is not known.
         parse_amount(text)
     except AmountError as error:
-        findings.append(problem("BAD_AMOUNT", Column.AMOUNT, error.message, WRITE[Column.AMOUNT]))
+        brief = "has a comma" if error.code == "comma" else ""
+        findings.append(_bad_amount(error.message, brief))
         return None
     if token is None:
         return None
     check = check_amount(text, token)
     if not check.ok:
         reason = check.problem or "This is no amount."
-        findings.append(problem("BAD_AMOUNT", Column.AMOUNT, reason, WRITE[Column.AMOUNT]))
+        findings.append(_bad_amount(reason))
         return None
     findings += [
-        look("AMOUNT_ROUNDED", Column.AMOUNT, line.text)
+        look("AMOUNT_ROUNDED", Column.SELL_AMOUNT, line.text)
         for line in check.lines
         if line.level == "note"
     ]
     return check.amount
+
+
+def _bad_amount(reason: str, brief: str = "") -> Finding:
+    return problem("BAD_AMOUNT", Column.SELL_AMOUNT, reason, WRITE[Column.SELL_AMOUNT], brief)
 
 
 def _memo(

@@ -1,21 +1,25 @@
-"""Amounts of a plan against the limits of their pairs (spec: GET /minMax)."""
+"""Amounts of a plan against the limits of their pairs (spec: GET /minMax), and about what they
+buy: no quote is asked for before a group is created."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Context, Decimal
 
 from swapdesk.flows.batch.finding import Finding, problem
 from swapdesk.flows.batch.planned import PlannedOrder
 from swapdesk.flows.batch.sheet import Column
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.quotes.amount_check import bounds_of, outside_limits
-from swapdesk.wire.pair_limits import PairLimits
+from swapdesk.wire.encoding.numbers import ROUGH
+from swapdesk.wire.pair_limits import Limits, PairLimits
 from swapdesk.wire.quotes import RouteType
 
 Pair = tuple[str, str]
 """Ids of what is sold and what is bought."""
 
 CODE = "LIMITS"
+_SIX = Context(prec=6)
 
 
 def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Finding | None:
@@ -28,6 +32,51 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Find
         return None
     low = order.amount < bounds.smallest
     bound = bounds.smallest if low or bounds.largest is None else bounds.largest
-    side = "below the minimum of" if low else "above the maximum of"
     do = f"Write {exact_amount(bound)} or {'more' if low else 'less'}."
-    return problem(CODE, Column.AMOUNT, reason, do, f"{side} {exact_amount(bound)}")
+    return problem(
+        CODE,
+        Column.SELL_AMOUNT,
+        reason,
+        do,
+        f"at {'least' if low else 'most'} {exact_amount(bound)}",
+    )
+
+
+def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Decimal | None:
+    """About what the recipient gets, in units of the token that is bought, to six digits; None
+    when unknown.
+
+    By the prices of the token list, else between what the two limits buy; never outside of what
+    the limits state as received (``minOut``, ``maxOut``). Fees beyond that are not in it.
+    """
+    limits = known.get(order.pair)
+    bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
+    about = _by_price(order)
+    if about is None and bucket is not None:
+        about = _between(order.amount, bucket)
+    if about is not None and bucket is not None:
+        about = max(about, bucket.min_out or about)
+        # A service may write 0 for "no bound" (wire decisions 2.4).
+        about = min(about, bucket.max_out or about)
+    return None if about is None else _SIX.plus(about)
+
+
+def _by_price(order: PlannedOrder) -> Decimal | None:
+    sold, bought = order.token_in, order.token_out
+    if sold.id == bought.id:
+        return order.amount
+    if sold.price is None or bought.price is None or sold.price <= 0 or bought.price <= 0:
+        return None
+    return ROUGH.divide(ROUGH.multiply(order.amount, sold.price), bought.price)
+
+
+def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
+    """On the line between what the smallest and what the largest amount buy."""
+    if bucket.min_out is None or bucket.max_out is None or not bucket.min <= amount <= bucket.max:
+        return None
+    span = ROUGH.subtract(bucket.max, bucket.min)
+    if span <= 0:
+        return bucket.min_out
+    share = ROUGH.divide(ROUGH.subtract(amount, bucket.min), span)
+    gained = ROUGH.multiply(share, ROUGH.subtract(bucket.max_out, bucket.min_out))
+    return ROUGH.add(bucket.min_out, gained)

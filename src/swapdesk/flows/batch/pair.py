@@ -30,7 +30,7 @@ def pair_findings(
 ) -> list[Finding]:
     """``smart_accounts``: whether this profile has one to pay bundles from."""
     found: list[Finding] = []
-    for token, column in ((token_in, Column.SELL), (token_out, Column.TOKEN)):
+    for token, column in ((token_in, Column.SELL), (token_out, Column.BUY)):
         if not token.has_cex:
             reason = f"No exchange takes {_name(token)}, and a batch goes by exchanges."
             found.append(problem("NO_EXCHANGE", column, reason, "Choose another token."))
@@ -49,7 +49,7 @@ def pair_findings(
         found.append(problem(NO_SMART_ACCOUNTS, Column.SELL, reason, do, f"no bundles on {chain}"))
     if token_in.id == token_out.id and route == "standard":
         reason = f"{token_in.symbol} is sold for itself, which only a private route does."
-        found.append(problem("SAME_TOKEN", Column.TOKEN, reason, "Write private as route."))
+        found.append(problem("SAME_TOKEN", Column.BUY, reason, "Write private as route."))
     return found
 
 

@@ -11,8 +11,10 @@ from typing import Literal
 from swapdesk.flows.batch.finding import look
 from swapdesk.flows.batch.pair import Paid, paid_by
 from swapdesk.flows.batch.planned import PlannedOrder, PlannedRow
-from swapdesk.flows.batch.sheet import Sheet
-from swapdesk.wire.encoding.numbers import MONEY
+from swapdesk.flows.batch.reading import has_decimal_comma
+from swapdesk.flows.batch.sheet import Column, Sheet
+from swapdesk.flows.notation import exact_amount
+from swapdesk.wire.encoding.numbers import MONEY, ROUGH
 from swapdesk.wire.multi import MOST_DEPOSITS, MOST_ORDERS
 from swapdesk.wire.tokens import Token
 
@@ -49,6 +51,15 @@ class Total:
 
 
 @dataclass(frozen=True)
+class Arrival:
+    """What the recipients of a token get together, about; None when that of a row is unknown."""
+
+    token: Token
+    about: Decimal | None
+    rows: int
+
+
+@dataclass(frozen=True)
 class BatchPlan:
     """``limits_known`` is False while amounts are not held against the limits of their pairs."""
 
@@ -56,6 +67,7 @@ class BatchPlan:
     rows: tuple[PlannedRow, ...]
     groups: tuple[PlannedGroup, ...]
     totals: tuple[Total, ...]
+    arrivals: tuple[Arrival, ...] = ()
     limits_known: bool = False
 
     @property
@@ -69,6 +81,37 @@ class BatchPlan:
     def whole(self) -> bool:
         """Whether all rows of the file were judged."""
         return len(self.rows) == len(self.sheet.rows)
+
+    @property
+    def comma_problem(self) -> PlannedRow | None:
+        """The first row with a problem, where every problem of the file is that an amount has a
+        decimal comma, and none has a point; else None."""
+        rows = self.problems
+        only_commas = all(
+            has_decimal_comma(row.row)
+            and all(one.column is Column.SELL_AMOUNT for one in row.problems)
+            for row in rows
+        )
+        if not rows or not self.whole or not only_commas:
+            return None
+        points = any("." in row.row.cell(Column.SELL_AMOUNT) for row in self.rows)
+        return None if points else rows[0]
+
+    @property
+    def heads_note(self) -> str:
+        """How amounts are read, by a row, where the heads of the file do not say it."""
+        if self.sheet.plain:
+            return ""
+        said = "The amount counts what is sold"
+        for row in self.rows:
+            order = row.order
+            if order is None or order.token_in.symbol == order.token_out.symbol:
+                continue
+            amount, bought = exact_amount(order.amount), order.token_out.symbol
+            said += f": row {row.number} sells {amount} {order.token_in.symbol} and buys {bought}."
+            said += f" It does not buy {amount} {bought}"
+            break
+        return f"{said}. The heads sell_amount, sell and buy say so."
 
     @property
     def creatable(self) -> bool:
@@ -97,7 +140,9 @@ def plan_of(sheet: Sheet, rows: Iterable[PlannedRow], *, limits_known: bool) -> 
     """The plan of judged rows: twins are flagged and kept, rows without a problem are grouped."""
     flagged = tuple(_flag_twins(rows))
     sound = [row for row in flagged if row.order is not None and not row.problems]
-    return BatchPlan(sheet, flagged, _grouped(sound), _totals(sound), limits_known)
+    return BatchPlan(
+        sheet, flagged, _grouped(sound), _totals(sound), _arrivals(sound), limits_known
+    )
 
 
 def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
@@ -167,3 +212,18 @@ def _totals(rows: Sequence[PlannedRow]) -> tuple[Total, ...]:
         amount = order.amount if known is None else MONEY.add(known.amount, order.amount)
         sums[order.token_in.id] = Total(order.token_in, amount, 1 + (known.rows if known else 0))
     return tuple(sums.values())
+
+
+def _arrivals(rows: Sequence[PlannedRow]) -> tuple[Arrival, ...]:
+    sums: dict[str, Arrival] = {}
+    for order in (row.order for row in rows if row.order is not None):
+        token, about = order.token_out, order.about
+        known = sums.get(token.id)
+        if known is not None:
+            about = _sum(known.about, about)
+        sums[token.id] = Arrival(token, about, 1 + (known.rows if known else 0))
+    return tuple(sums.values())
+
+
+def _sum(first: Decimal | None, second: Decimal | None) -> Decimal | None:
+    return None if first is None or second is None else ROUGH.add(first, second)

@@ -17,7 +17,8 @@ BatchRoute = Literal["standard", "private"]
 
 @dataclass(frozen=True)
 class PlannedOrder:
-    """``amount`` is in units of ``token_in``. ``label`` is the ``@name`` of the recipient,
+    """``amount`` is in units of ``token_in``, ``about`` what arrives in units of ``token_out``,
+    which nothing promises; None when unknown. ``label`` is the ``@name`` of the recipient,
     ``account`` its one spelling whatever form it was written in."""
 
     token_in: Token
@@ -30,6 +31,7 @@ class PlannedOrder:
     route: BatchRoute
     refund: str | None = None
     refund_memo: str | None = None
+    about: Decimal | None = None
 
     @property
     def pair(self) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from swapdesk.client.api import PartnerApi
@@ -16,7 +17,7 @@ from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.finding import Finding, problem
 from swapdesk.flows.batch.judging import RowJudge
-from swapdesk.flows.batch.limits import CODE, Pair, limit_finding
+from swapdesk.flows.batch.limits import CODE, Pair, arrives_about, limit_finding
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
 from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.reading import reading
@@ -79,7 +80,7 @@ class BatchPlanner:
         )
         rows: list[PlannedRow] = []
         for row in sheet.rows:
-            rows.append(judge.judge(row))
+            rows.append(self._estimated(judge.judge(row)))
             if len(rows) % STEP == 0:
                 if on_rows is not None:
                     on_rows(rows)
@@ -119,12 +120,15 @@ class BatchPlanner:
         await asyncio.gather(*(ask() for _ in range(min(AT_ONCE, len(waiting)))))
         return failed
 
+    def _estimated(self, row: PlannedRow) -> PlannedRow:
+        """The row with about what arrives, as far as prices and limits are known."""
+        if row.order is None:
+            return row
+        return replace(row, order=replace(row.order, about=arrives_about(row.order, self._limits)))
+
     def _limited(self, row: PlannedRow, failed: dict[Pair, Finding]) -> PlannedRow:
-        kept = PlannedRow(
-            row.row,
-            row.order,
-            tuple(one for one in row.findings if one.code not in (CODE, UNKNOWN_LIMITS)),
-        )
+        told = tuple(one for one in row.findings if one.code not in (CODE, UNKNOWN_LIMITS))
+        kept = self._estimated(replace(row, findings=told))
         if row.order is None or not _asks(row):
             return kept
         found = failed.get(row.order.pair) or limit_finding(row.order, self._limits)
@@ -147,7 +151,7 @@ def _asks(row: PlannedRow) -> bool:
 
 
 def _unknown(reason: str, do: str) -> Finding:
-    return problem(UNKNOWN_LIMITS, Column.TOKEN, reason, do, "limits not known")
+    return problem(UNKNOWN_LIMITS, Column.BUY, reason, do, "limits not known")
 
 
 def _without_twins(rows: Iterable[PlannedRow]) -> list[PlannedRow]:

@@ -13,9 +13,19 @@ import os
 import re
 import stat
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from swapdesk.flows.batch.sheet import NEEDED, TEMPLATE, Column, InputRow, Separator, Sheet
+from swapdesk.flows.batch.sheet import (
+    FIRST_NAMES,
+    NEEDED,
+    TEMPLATE,
+    WITHOUT_HEADS,
+    Column,
+    InputRow,
+    Separator,
+    Sheet,
+)
 
 MOST_BYTES = 10 * 1024 * 1024
 MOST_ROWS = 10_000
@@ -26,21 +36,26 @@ _LOOKED_AT = 20
 _HEAD = re.compile("[0-9]{1,3}")
 _REST = re.compile("[0-9]{3}([.][0-9]+)?")
 _OTHER_MARKS = "|:^"
-_NAMES: dict[str, Column] = {
-    **{column.value: column for column in Column},
+_COMMA = re.compile("[0-9]+,[0-9]+")
+_PLAIN: dict[str, Column] = {
+    **{column.value.replace("_", ""): column for column in Column},
     "recipient": Column.TO,
     "address": Column.TO,
     "addressto": Column.TO,
-    "value": Column.AMOUNT,
-    "buy": Column.TOKEN,
-    "buys": Column.TOKEN,
-    "symbol": Column.TOKEN,
+    "buys": Column.BUY,
     "network": Column.CHAIN,
     "tag": Column.MEMO,
     "destinationtag": Column.MEMO,
     "from": Column.SELL,
     "refundaddress": Column.REFUND,
 }
+_NAMES: dict[str, Column] = {
+    **_PLAIN,
+    **{name: column for column, name in FIRST_NAMES.items()},
+    "value": Column.SELL_AMOUNT,
+    "symbol": Column.BUY,
+}
+"""Heads that are known. Those beyond the plain ones do not say which side they count or name."""
 
 
 class UnreadableFile(Exception):
@@ -101,6 +116,10 @@ def reading(name: str, content: bytes) -> Generator[None, None, Sheet]:
     if first is None:
         raise _empty(name)
     headed, columns, unused = _columns(name, first[1])
+    plain = headed and all(
+        column is None or _head(cell) in _PLAIN
+        for cell, column in zip(first[1], columns, strict=True)
+    )
     rows: list[InputRow] = []
     if not headed:
         rows.append(_row(1, first[0], columns, first[1]))
@@ -115,7 +134,36 @@ def reading(name: str, content: bytes) -> Generator[None, None, Sheet]:
     if not rows:
         raise _empty(name)
     named = tuple(column for column in columns if column is not None)
-    return Sheet(name, separator, headed, named, tuple(rows), unused)
+    return Sheet(name, separator, headed, named, tuple(rows), unused, plain)
+
+
+def has_decimal_comma(row: InputRow) -> bool:
+    """Whether the amount of a row is digits with one comma among them."""
+    return _COMMA.fullmatch(row.cell(Column.SELL_AMOUNT)) is not None
+
+
+def with_decimal_commas(sheet: Sheet) -> Sheet:
+    """The sheet with a point for the comma in every amount that has one: ``1,234`` is 1.234.
+
+    Whoever calls this was told so by a person: 1,234 may mean a thousand. A point cannot be read
+    beside that, as 1.234 may. Raises UnreadableFile where an amount has one.
+    """
+    rows: list[InputRow] = []
+    for row in sheet.rows:
+        amount = row.cell(Column.SELL_AMOUNT)
+        if "." in amount:
+            raise UnreadableFile(
+                "DECIMAL_COMMA",
+                f"Line {row.line} has the amount {amount[:40]}, which says little where a comma is"
+                " decimal.",
+                "Write it without the point.",
+                row.line,
+            )
+        if has_decimal_comma(row):
+            amount = amount.replace(",", ".")
+            row = replace(row, cells={**row.cells, Column.SELL_AMOUNT: amount})
+        rows.append(row)
+    return replace(sheet, rows=tuple(rows), decimal_comma=True)
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -217,8 +265,8 @@ def _columns(
     """Whether the first record is a head, what each place says, and heads that say nothing."""
     found = [_NAMES.get(_head(cell)) for cell in first]
     known = [column for column in found if column is not None]
-    if not {Column.TO, Column.AMOUNT} & set(known):
-        return False, TEMPLATE, ()
+    if not {Column.TO, Column.SELL_AMOUNT} & set(known):
+        return False, WITHOUT_HEADS, ()
     twice = next((column for column in known if known.count(column) > 1), None)
     if twice is not None:
         raise UnreadableFile(
@@ -256,7 +304,7 @@ def split_amount(cells: Mapping[Column, str]) -> tuple[str, str] | None:
     """The two halves of what may have been one amount with a comma for thousands, which stand in
     neighbouring cells: ``1`` and ``000.50``."""
     places = list(cells)
-    at = places.index(Column.AMOUNT) if Column.AMOUNT in cells else len(places)
+    at = places.index(Column.SELL_AMOUNT) if Column.SELL_AMOUNT in cells else len(places)
     if at + 1 >= len(places):
         return None
     first, second = (cells[places[one]].strip() for one in (at, at + 1))

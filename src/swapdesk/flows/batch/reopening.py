@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from swapdesk.flows.batch.progress import batch_progress
-from swapdesk.flows.batch.sheet import TEMPLATE, Column, InputRow, Separator, Sheet
+from swapdesk.flows.batch.sheet import TEMPLATE, InputRow, Separator, Sheet, sheet_cells
 from swapdesk.flows.journal.batch_records import JournaledBatch, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
@@ -16,10 +16,7 @@ _RECENT = 20
 
 def sheet_of(batch: JournaledBatch) -> Sheet:
     """Its rows as they were confirmed, with the numbers and lines of their file."""
-    rows = tuple(
-        InputRow(row.number, row.line, {Column(name): text for name, text in row.cells.items()})
-        for row in batch.rows
-    )
+    rows = tuple(InputRow(row.number, row.line, sheet_cells(row.cells)) for row in batch.rows)
     return Sheet(batch.file, Separator.COMMA, True, TEMPLATE, rows)
 
 

@@ -7,13 +7,13 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from swapdesk.flows.batch.sheet import TEMPLATE
+from swapdesk.flows.batch.sheet import Column, sheet_cells
 from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledRow
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.orders.order_export import FORMULA
 from swapdesk.wire.orders import Order
 
-HEADS = ("row", "line", *(column.value for column in TEMPLATE))
+HEADS = ("row", "line", *(column.value for column in Column))
 ENDS = ("state", "multiId", "serviceId", "orderState", "code", "reason")
 
 
@@ -34,11 +34,12 @@ def results_csv(rows: list[dict[str, Any]]) -> bytes:
 
 def _row(row: JournaledRow, multi_id: str | None, orders: Mapping[str, Order]) -> dict[str, Any]:
     order = orders.get(row.service_id or "")
+    cells = sheet_cells(row.cells)
     display = display_of(order) if order is not None else None
     return {
         "row": row.number,
         "line": row.line,
-        **{column.value: row.cells.get(column.value, "") for column in TEMPLATE},
+        **{column.value: cells.get(column, "") for column in Column},
         "state": row.state.value,
         "multiId": multi_id,
         "serviceId": row.service_id,

@@ -31,7 +31,7 @@ class SheetTokens:
         """The token that a row names in this column, and what is to be said of it; None where it
         names none."""
         spec = row.cell(column)
-        chain = row.cell(Column.CHAIN) if column is Column.TOKEN else ""
+        chain = row.cell(Column.CHAIN) if column is Column.BUY else ""
         if column is Column.SELL and not spec:
             spec = self.sell
         known = self._tokens.get((spec, chain, column))
@@ -88,7 +88,7 @@ class SheetTokens:
             names = ", ".join(found.specs[:_MOST_NAMED])
             reason = f'"{spec[:40]}" is several tokens: {names}.'
             brief = f"{spec[:12]} is on {len(found.specs)} chains"
-            do = "Write one of them" + (" or fill in the chain." if column is Column.TOKEN else ".")
+            do = "Write one of them" + (" or fill in the chain." if column is Column.BUY else ".")
             return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
         return found.token
 

@@ -11,9 +11,9 @@ from swapdesk.flows.payees.address_book import AddressBook
 NAME = "batch-template.csv"
 
 _ROWS: tuple[tuple[str, ...], ...] = (
-    ("@bob", "0.5", "ETH", "base", "", "standard", "ETH.ethereum", ""),
-    ("@cold", "0.25", "BTC", "bitcoin", "", "private", "ETH.ethereum", ""),
-    ("@rita", "250", "XRP", "xrp", "20117", "standard", "USDC.ethereum", ""),
+    ("@bob", "0.5", "ETH.ethereum", "ETH", "base", "", "standard"),
+    ("@cold", "0.25", "ETH.ethereum", "BTC", "bitcoin", "", "private"),
+    ("@rita", "250", "USDC.ethereum", "XRP", "xrp", "20117", "standard"),
 )
 
 

@@ -16,6 +16,7 @@ from swapdesk.flows.notation.addresses import (
 from swapdesk.flows.notation.amounts import (
     MINUS,
     NOTHING,
+    about_amount,
     align_on_point,
     copied_amount,
     difference,
@@ -48,6 +49,7 @@ __all__ = [
     "MINUS",
     "NOTHING",
     "Elapsed",
+    "about_amount",
     "address_groups",
     "age",
     "align_on_point",

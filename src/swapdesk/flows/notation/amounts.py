@@ -22,6 +22,7 @@ _TRACKER_PLACES = 6
 _SMALLEST = Decimal("0.00000001")
 # Amounts have up to 39 digits; the default context of 28 would lose some.
 _WIDE = Context(prec=80)
+_ROUGHLY = Context(prec=4, rounding=ROUND_FLOOR)
 
 
 def exact_amount(amount: Decimal) -> str:
@@ -64,6 +65,13 @@ def tracker_amount(amount: Decimal | None, side: Side = "receive") -> str:
         return f"<{Decimal(1).scaleb(-places):f}"
     text = f"{shorter:,f}"
     return _signed(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def about_amount(amount: Decimal | None) -> str:
+    """An estimate with four digits that count: ``≈ 0.04123``, ``≈ 12,350``; ``—`` when unknown."""
+    if amount is None:
+        return NOTHING
+    return f"≈ {_signed(f'{_ROUGHLY.create_decimal(amount).normalize(_ROUGHLY):,f}')}"
 
 
 def difference(amount: Decimal | None, places: int = _TRACKER_PLACES) -> str:

@@ -36,6 +36,14 @@ class EditRow(Command):
     VERB = "edit row"
 
 
+class DecimalComma(Command):
+    """Read the comma of every amount as a decimal point, where nothing else is wrong."""
+
+    KEY = "comma"
+    SHOWN_KEY = ","
+    VERB = "read decimal commas"
+
+
 class CreateBatch(Command):
     """Create an order for every row. Nothing is paid by it."""
 

@@ -9,6 +9,7 @@ from swapdesk.flows.batch.creation import NotCreatable
 from swapdesk.flows.batch.failed_rows import NoFailedRows, failed_sheet
 from swapdesk.flows.batch.reopening import left_open, sheet_of
 from swapdesk.flows.batch.results import result_rows, results_csv
+from swapdesk.flows.batch.sheet import Column
 from swapdesk.flows.batch.template import NAME, template
 from swapdesk.flows.journal.batch_records import BatchCreatedBefore
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -18,6 +19,7 @@ from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.batch import (
     BuildBundle,
     CreateBatch,
+    DecimalComma,
     EditRow,
     ExportBatch,
     FailedAgain,
@@ -44,7 +46,7 @@ class BatchScreen(BatchPaying):
     NAME = "Batch"
     SPENDS = "exchange"
     VERBS = (
-        NextProblem, EditRow, CreateBatch, SubmitBundle, SignBundle, BuildBundle,
+        DecimalComma, NextProblem, EditRow, CreateBatch, SubmitBundle, SignBundle, BuildBundle,
         FailedAgain, Orders, ExportBatch, LoadFile, PreviousProblem, TakeCell, OtherColumn,
         LeaveCell,
     )  # fmt: skip
@@ -189,9 +191,19 @@ class BatchScreen(BatchPaying):
         if verb in (NextProblem, PreviousProblem):
             found = self.made is None and any(row.findings for row in plan.rows)
             return READY if found else HIDDEN
+        if verb is DecimalComma:
+            return self._comma_standing()
         if verb is EditRow:
             return HIDDEN if self.locked_edit() else READY
         return self._create_standing()
+
+    def _comma_standing(self) -> Standing:
+        """Said with an amount of the file: whether that is meant is for the trader to say."""
+        row = self.plan.comma_problem if self.plan is not None and self.made is None else None
+        if row is None:
+            return HIDDEN
+        amount = row.row.cell(Column.SELL_AMOUNT)
+        return Standing(verb=f"read {amount} as {amount.replace(',', '.')}")
 
     def _again_standing(self) -> Standing:
         """Rows are taken anew once nothing is due on those that became orders."""

@@ -16,9 +16,9 @@ from swapdesk.flows.batch.means import Means, means_of
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
 from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
-from swapdesk.flows.batch.reading import UnreadableFile, read_bytes
-from swapdesk.flows.batch.sheet import TEMPLATE, Sheet, edited
+from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, with_decimal_commas
 from swapdesk.flows.batch.sheet import Column as Cell
+from swapdesk.flows.batch.sheet import Sheet, edited
 from swapdesk.tui.batch_work import BatchWork
 from swapdesk.tui.screens.batch_view import BatchView
 from swapdesk.tui.session import Session
@@ -110,7 +110,8 @@ class BatchEditing(BatchView):
 
     def do_other_column(self) -> None:
         if self._cell is not None:
-            self._edit(TEMPLATE[(TEMPLATE.index(self._cell) + 1) % len(TEMPLATE)])
+            columns = tuple(Cell)
+            self._edit(columns[(columns.index(self._cell) + 1) % len(columns)])
 
     def do_leave_cell(self) -> None:
         self.writing = False
@@ -142,6 +143,14 @@ class BatchEditing(BatchView):
         elif plan is not None and row is not None:
             self.do_leave_cell()
             self.judge(edited(plan.sheet, row.number, column, value))
+
+    def do_decimal_comma(self) -> None:
+        if self.plan is None:
+            return
+        try:
+            self.judge(with_decimal_commas(self.plan.sheet))
+        except UnreadableFile as error:
+            self.show_notice(f"{error.reason} {error.do}", "warning")
 
     # planning
 

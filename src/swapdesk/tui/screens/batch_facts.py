@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.means import Means
 from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup, Total
+from swapdesk.flows.batch.sheet import TEMPLATE
 from swapdesk.flows.journal.batch_records import JournaledBatch, RowState
-from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.notation import about_amount, exact_amount
 from swapdesk.tui.glyphs import BECOMES, DONE, REFUSED, TROUBLE, UNKNOWN, WAITING
 from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.screens.batch_rows import LEVELS
 from swapdesk.tui.spans import Line, LineLike, Span, fill, joined, line_of, width_of, wrapped
 
-EMPTY = (
-    "Load a CSV with l. The columns are: to, amount, token, chain, memo, route, sell, refund."
-    " x writes a template."
-)
+EMPTY = f"Load a CSV with l. The columns are: {', '.join(TEMPLATE)}. x writes a template."
 LABEL = 9
 TWO_COLUMNS = 94
 """Cells from which facts stand beside one another."""
@@ -30,8 +28,9 @@ MOST = 3
 class PlanState:
     """``exchanges`` and ``reads`` are what the service still allows, None where it does not
     tell. ``built`` and ``gas`` are what a bundle is and costs, once there is one; ``paid`` by
-    what it was paid; ``stopped`` is why the work on it stopped. ``row`` is what is to be said of
-    the row under the cursor, by its number."""
+    what it was paid; ``stopped`` is why the work on it stopped. ``heads`` says how amounts are
+    read where the file does not. ``row`` is what is to be said of the row under the cursor, by its
+    number."""
 
     plan: BatchPlan
     means: Sequence[Means] = ()
@@ -41,6 +40,7 @@ class PlanState:
     gas: str = ""
     paid: str = ""
     stopped: str = ""
+    heads: str = ""
     row: tuple[int, str] | None = None
 
 
@@ -102,8 +102,14 @@ def plan_lines(state: PlanState, width: int) -> list[Line]:
     """Totals and what the wallet has of them, orders, groups, calls, signatures, gas."""
     plan = state.plan
     facts: list[tuple[str, Line]] = [
+        *(
+            [("Heads", line_of(f"{TROUBLE} {state.heads}", "status-waiting"))]
+            if state.heads
+            else []
+        ),
         # What the wallet had says nothing about what is paid already.
         ("Total", _totals(plan, () if state.paid else state.means)),
+        ("Arrives", _arrivals(plan)),
         ("Orders", _orders(plan)),
         ("Groups", _groups(plan)),
         ("Sign", line_of(state.built) if state.built else _signatures(plan)),
@@ -155,6 +161,17 @@ def _totals(plan: BatchPlan, means: Sequence[Means]) -> Line:
     if len(plan.totals) > MOST:
         line.append(Span(f" and {len(plan.totals) - MOST} more tokens"))
     return line or [Span("—")]
+
+
+def _arrivals(plan: BatchPlan) -> Line:
+    """``≈ 0.04123 ETH on Base, ≈ 107.9 XRP on XRP Ledger``."""
+    found = plan.arrivals
+    said = ", ".join(
+        f"{about_amount(one.about)} {one.token.symbol} on {one.token.chain_data.name}"
+        for one in found[:MOST]
+    )
+    more = f" and {len(found) - MOST} more tokens" if len(found) > MOST else ""
+    return line_of(f"{said}{more}" or "—")
 
 
 def _total(total: Total, means: Means | None) -> LineLike:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from rich.cells import cell_len
 
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.planned import PlannedRow
+from swapdesk.flows.batch.planned import PlannedOrder, PlannedRow
 from swapdesk.flows.batch.sheet import Column as Cell
 from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledRow, RowState
-from swapdesk.flows.notation import exact_amount, grouped_address, short_address
+from swapdesk.flows.notation import about_amount, exact_amount, grouped_address, short_address
 from swapdesk.flows.orders.order_summary import OrderSummary
 from swapdesk.tui.glyphs import DONE, NOTHING, REFUSED, TROUBLE, UNKNOWN, WAITING
 from swapdesk.tui.spans import Line, LineLike, Span
@@ -19,7 +19,9 @@ from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.wire.encoding.numbers import AmountError, parse_amount
 
 ROOMY = 100
-"""Cells from which name, address and route have columns of their own."""
+"""Cells from which the route has a column of its own."""
+NAMED = 120
+"""Cells from which a name and its address have one each."""
 WIDE = 160
 """Cells from which addresses stand whole."""
 LEVELS = {
@@ -40,35 +42,40 @@ _ENDS = {
 
 
 def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
-    """Columns on a screen of ``width`` cells. Below :data:`ROOMY` a recipient has one column; from
+    """Columns on a screen of ``width`` cells, both sides of a row in all of them. Below
+    :data:`ROOMY` there is no route, below :data:`NAMED` a recipient has one column; from
     :data:`WIDE` on addresses are whole and the reason has its own column, and so has the refund
     address where the file names one."""
+    rows = plan.rows if plan is not None else ()
     number = Column("row", "#", 4, "right")
-    head = (number, Column("name", "Name", 8))
-    amount = Column("amount", _amount_head(plan), 12, "point", unit=6)
-    buys = Column("buys", "Buys", 6)
+    unit = _unit(rows)
+    # With one token for all rows its name is in the head, where there is no room for both.
+    each = 0 if unit and width < ROOMY else 6
+    sells = Column("sells", f"Sells {unit}".rstrip(), 10, "point", unit=each)
+    arrives = Column("arrives", "Arrives", max(11, _widest(map(_arrives, rows))))
     route = Column("route", "Route", 8)
-    if width < ROOMY:
-        # No room for both: a name where there is one, else the address.
+    state = Column("state", "State", 20, grow=1)
+    if width < NAMED:
+        # A name where there is one, else the address: the row under the cursor tells both.
         to = Column("to", "Recipient", 13)
-        return (number, to, amount, buys, Column("state", "State", 24, grow=1))
+        return (number, to, sells, arrives, *((route,) if width >= ROOMY else ()), state)
+    head = (number, Column("name", "Name", 8))
     if width < WIDE:
         address = Column("address", "Address", 13, role="muted")
-        return (*head, address, amount, buys, route, Column("state", "State", 24, grow=1))
-    rows = plan.rows if plan is not None else ()
+        return (*head, address, sells, arrives, route, state)
     address = Column("address", "Address", _widest(map(_recipient, rows)), role="muted")
     refund = _widest(map(_refund, rows))
-    columns = [*head, address, amount, buys, route, Column("state", "State", 22)]
+    columns = [*head, address, sells, arrives, route, Column("state", "State", 22)]
     if refund:
         columns.append(Column("refund", "Comes back to", refund, priority=0, role="muted"))
     return (*columns, Column("reason", "Reason", 20, priority=1, grow=1))
 
 
-def _amount_head(plan: BatchPlan | None) -> str:
-    """With the symbol of what is sold where that is one token in all rows."""
-    sold = {_sold(row) for row in plan.rows} if plan is not None else set()
+def _unit(rows: Iterable[PlannedRow]) -> str:
+    """The symbol of what is sold where that is one token in all rows, and a short one."""
+    sold = {_sold(row) for row in rows}
     symbol = sold.pop() if len(sold) == 1 else ""
-    return f"Amount {symbol}" if 0 < cell_len(symbol) <= LONGEST_UNIT else "Amount"
+    return symbol if 0 < cell_len(symbol) <= LONGEST_UNIT else ""
 
 
 def _sold(row: PlannedRow) -> str:
@@ -86,13 +93,15 @@ def batch_rows(
     plan: BatchPlan,
     batch: JournaledBatch | None,
     orders: Mapping[str, OrderSummary],
-    *,
-    wide: bool,
+    width: int,
 ) -> list[Row]:
     """``batch``: what became of the rows, once they were created; ``orders``: how their orders
     stand, by id, as far as they are followed."""
     ends = {row.number: row for row in batch.rows} if batch is not None else {}
-    return [_row(row, ends.get(row.number), orders, wide=wide) for row in plan.rows]
+    bare = width < ROOMY and bool(_unit(plan.rows))
+    return [
+        _row(row, ends.get(row.number), orders, wide=width >= WIDE, bare=bare) for row in plan.rows
+    ]
 
 
 def _row(
@@ -101,18 +110,17 @@ def _row(
     orders: Mapping[str, OrderSummary],
     *,
     wide: bool,
+    bare: bool,
 ) -> Row:
     if end is None:
         glyph, role = LEVELS[planned.state]
         found = (planned.problems or planned.findings or (None,))[0]
-        word, short = _WORDS[planned.state], found.short if found is not None else ""
-        reason = row_reason(planned, None)
+        word, reason = _WORDS[planned.state], found.short if found is not None else ""
+        said = word if wide else reason or word
     else:
-        glyph, role, short, reason = _end(end, orders.get(end.service_id or ""))
-        word = short
-    said = word if wide else short or word
+        glyph, role, said, reason = _end(end, orders.get(end.service_id or ""))
     state: Line = [Span(glyph, role), Span(f" {said}", "muted" if role == "status-done" else role)]
-    cells: dict[str, LineLike] = {**_cells(planned, wide=wide), "state": state}
+    cells: dict[str, LineLike] = {**_cells(planned, wide=wide, bare=bare), "state": state}
     if wide:
         cells |= {"reason": Span(reason, role), "refund": _refund(planned)}
     return Row(str(planned.number), cells)
@@ -133,15 +141,25 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
     return Span(count, "muted"), Span(f"{REFUSED} {several}, {where}", "status-trouble")
 
 
-def row_reason(planned: PlannedRow, end: JournaledRow | None) -> str:
-    """The first thing that is wrong with a row, or why it became no order, in sentences; empty
-    for nothing."""
-    return next(iter(_reasons(planned, end)), "")
-
-
 def row_detail(planned: PlannedRow, end: JournaledRow | None) -> str:
-    """All that is wrong with a row, one after another."""
-    return " ".join(_reasons(planned, end))
+    """All that is wrong with a row, one after another; both sides of one that is an order, or can
+    become one."""
+    reasons = _reasons(planned, end)
+    sound = not planned.problems if end is None else end.state is RowState.CREATED
+    if planned.order is not None and sound:
+        reasons.append(_sides(planned.order))
+    return " ".join(reasons)
+
+
+def _sides(order: PlannedOrder) -> str:
+    """``Sells 250 USDC on Ethereum; ≈ 107.9 XRP on XRP Ledger arrive at @rita rJMd 7zSS …``."""
+    sold, bought = order.token_in, order.token_out
+    memo = f", memo {order.memo}" if order.memo is not None else ""
+    return (
+        f"Sells {exact_amount(order.amount)} {sold.symbol} on {sold.chain_data.name};"
+        f" {about_amount(order.about)} {bought.symbol} on {bought.chain_data.name} arrive at"
+        f" {f'{order.label} ' if order.label else ''}{grouped_address(order.recipient)}{memo}."
+    )
 
 
 def _reasons(planned: PlannedRow, end: JournaledRow | None) -> list[str]:
@@ -157,7 +175,7 @@ def _end(end: JournaledRow, order: OrderSummary | None) -> tuple[str, str, str, 
     return *_ENDS[end.state], end.reason or ""
 
 
-def _cells(row: PlannedRow, *, wide: bool) -> dict[str, LineLike]:
+def _cells(row: PlannedRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
     order = row.order
     typed = row.row.cell(Cell.TO)
     name = order.label if order is not None else typed if typed.startswith("@") else None
@@ -168,28 +186,36 @@ def _cells(row: PlannedRow, *, wide: bool) -> dict[str, LineLike]:
         "name": Span(name[:8], bold=order is not None) if name else NOTHING,
         "address": address if whole else _shortened(row),
         "to": Span(name[:13], bold=order is not None) if name else _shortened(row) or NOTHING,
-        "buys": row.row.cell(Cell.TOKEN)[:6],
+        "arrives": _arrives(row),
         "route": row.row.cell(Cell.ROUTE)[:8] or "standard",
     }
     if order is None:
-        return {**shown, "amount": _typed_amount(row)}
+        return {**shown, "sells": _typed_amount(row, bare=bare)}
+    amount = exact_amount(order.amount)
     return {
         **shown,
-        "amount": f"{exact_amount(order.amount)} {order.token_in.symbol}",
-        "buys": order.token_out.symbol,
+        "sells": amount if bare else f"{amount} {order.token_in.symbol}",
         "route": Span(order.route, f"route-{order.route}"),
     }
 
 
-def _typed_amount(row: PlannedRow) -> LineLike:
+def _arrives(row: PlannedRow) -> str:
+    """``≈ 107.9 XRP``; of a row that is wrong what is to be bought, as it was written."""
+    order = row.order
+    if order is None:
+        return row.row.cell(Cell.BUY)[:LONGEST_UNIT]
+    return f"{about_amount(order.about)} {order.token_out.symbol[:LONGEST_UNIT]}"
+
+
+def _typed_amount(row: PlannedRow, *, bare: bool) -> LineLike:
     """The amount of a row that is wrong elsewhere; what is no amount stands as it was written."""
-    typed = row.row.cell(Cell.AMOUNT)
+    typed = row.row.cell(Cell.SELL_AMOUNT)
     try:
         amount = exact_amount(parse_amount(typed))
     except AmountError:
         return Span(typed[:LONGEST_AMOUNT], "status-trouble") if typed else NOTHING
     symbol = row.row.cell(Cell.SELL).partition(".")[0][:6]
-    return f"{amount} {symbol}" if symbol else amount
+    return f"{amount} {symbol}" if symbol and not bare else amount
 
 
 def _recipient(row: PlannedRow) -> str:
@@ -211,6 +237,6 @@ def _refund(row: PlannedRow) -> str:
     return grouped_address(refund) if refund else ""
 
 
-def _widest(addresses: Iterable[str]) -> int:
-    sizes = [cell_len(one) for one in addresses]
+def _widest(texts: Iterable[str]) -> int:
+    sizes = [cell_len(one) for one in texts]
     return max((one for one in sizes if one <= LONGEST_ADDRESS), default=0)

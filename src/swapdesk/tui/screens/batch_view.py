@@ -19,7 +19,6 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.screens.batch_facts import EMPTY, PlanPane, PlanState, head_line
 from swapdesk.tui.screens.batch_rows import (
     ROOMY,
-    WIDE,
     batch_columns,
     batch_rows,
     row_detail,
@@ -157,7 +156,7 @@ class BatchView(Page):
         self._head.show(head_line(plan, made), plan.sheet.said if roomy else "")
         self._drawn_width = width
         self._set_columns(batch_columns(plan, width))
-        self._table.set_rows(batch_rows(plan, made, self.orders_of(made), wide=width >= WIDE))
+        self._table.set_rows(batch_rows(plan, made, self.orders_of(made), width))
         self._label.show("Plan", self.done())
         self._pane.show(self.plan_state(plan))
         self.call_after_refresh(self._say_below)
@@ -188,6 +187,7 @@ class BatchView(Page):
             self.work.means,
             budget.left(RateClass.EXCHANGE) if budget is not None else None,
             budget.left(RateClass.READ) if budget is not None else None,
+            heads=plan.heads_note if made is None else "",
             row=self._row_said(),
         )
 
