@@ -21,11 +21,14 @@ from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_acc
 from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.notation import NOTHING
 from swapdesk.flows.orders.diagnosis import diagnose
+from swapdesk.flows.orders.order_filter import read_filter
 from swapdesk.flows.orders.order_sentence import order_sentence
+from swapdesk.flows.orders.order_sorting import Group, group_of
 from swapdesk.flows.orders.order_summary import OrderSummary
 from swapdesk.flows.orders.order_words import Certainty
-from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.orders.summarising import summarise, time_at
 from swapdesk.flows.orders.swap_payment import swap_payment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home
@@ -55,10 +58,12 @@ def test_before_its_transaction_the_chain_is_awaited() -> None:
     assert "until the transaction is executed" in said.money
 
 
-def with_steps(*steps: SwapStep, settles: bool = False, **changes: Any) -> TrackedOrder:
+def with_steps(
+    *steps: SwapStep, settles: bool = False, closed: bool = False, **changes: Any
+) -> TrackedOrder:
     intent = swap_intent()
     known = order(intent, is_dex=True, deposit_address=None, in_status=None, **changes)
-    payment = swap_payment(intent, steps, settles=settles)
+    payment = swap_payment(intent, steps, settles=settles, closed=closed)
     return TrackedOrder(known, intent, None, False, NOW, "stream", swap_payment=payment)
 
 
@@ -96,6 +101,10 @@ def step(name: str, state: StepState, code: str | None = None, **came: str) -> S
             ],
             "Not signed", "you",
             "2 signatures for 1,000 USDC each were made and end by themselves",
+        ),
+        (
+            [step("create", StepState.ACKED), step("approve", StepState.REFUSED, "NOT_CONFIRMED")],
+            "Not signed", "you", "in your wallet; nothing was swapped",
         ),
         (
             [step("swap", StepState.SENT, hash="0xab")],
@@ -145,6 +154,35 @@ def test_what_was_not_signed_is_diagnosed_so() -> None:
         order=tracked.order.model_copy(update={"display_status": DisplayStatus.DEPOSIT_DETECTED}),
     )
     assert summarise(seen, NOW).word == "On the chain"
+
+
+REFUSED_BY_YOU = step("swap", StepState.REFUSED, "NOT_CONFIRMED")
+
+
+@pytest.mark.parametrize("display", ["WAITING_FOR_DEPOSIT", "EXPIRED", "FAILED"])
+def test_what_was_not_signed_is_called_so_whatever_the_service_makes_of_it(display: str) -> None:
+    """No open order with a countdown, and no failure: there was nothing to fail."""
+    over = display != "WAITING_FOR_DEPOSIT"
+    tracked = with_steps(REFUSED_BY_YOU, closed=over, display_status=display)
+    said = summarise(tracked, NOW)
+    assert (said.word, said.level, said.sign) == ("Not signed", "expired", "expired")
+    assert (said.time, said.counting, said.ended, said.yours) == (NOTHING, False, True, False)
+    assert said.money == "in your wallet; nothing was swapped."
+    assert time_at(said, tracked, NOW + timedelta(minutes=1)) == (NOTHING, NOTHING, False)
+    assert group_of(tracked) is (Group.FINISHED if over else Group.NOT_SIGNED)
+    assert read_filter("not signed -open").keeps(tracked, said, NOW)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [step("swap", StepState.PREPARED)],
+        [step("swap", StepState.REFUSED, "FAILED", hash="0xab")],
+        [step("sign 1/1", StepState.ACKED), step("confirm", StepState.REFUSED, "TOO_LATE")],
+    ],
+)
+def test_what_may_have_been_signed_is_not_called_unsigned(steps: list[SwapStep]) -> None:
+    assert not with_steps(*steps, closed=True, display_status="FAILED").not_signed
 
 
 def test_what_is_not_signed_by_its_deadline_is_over() -> None:

@@ -147,14 +147,14 @@ def test_an_order_that_needs_its_owner_is_not_among_the_finished(
     changes: dict[str, Any], group: Group
 ) -> None:
     one = tracked(**changes)
-    assert group_of(one.order) is group
+    assert group_of(one) is group
     assert summarise(one, NOW).yours is (summarise(one, NOW).actor == "you")
 
 
 @pytest.mark.parametrize("sorting", list(Sorting))
 def test_what_needs_its_owner_stands_first_in_every_sequence(sorting: Sorting) -> None:
     orders = [tracked(service_id=f"{at:022}", **ends) for at, (ends, _) in enumerate(ENDS)]
-    groups = [group_of(one.order) for one in sort_orders(orders, sorting)]
+    groups = [group_of(one) for one in sort_orders(orders, sorting)]
     assert groups == [Group.NEEDS_YOU] * 4 + [Group.OPEN] * 2 + [Group.FINISHED] * 3
 
 

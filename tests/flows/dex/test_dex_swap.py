@@ -10,9 +10,12 @@ import pytest
 from flows.dex.swapping import Place, Swapper
 from swapdesk.flows.dex.dex_outcome import SwapEnded, SwapOpen, Swapped
 from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.flows.orders.order_sorting import Group
 from swapdesk.flows.orders.order_summary import OrderSummary
 from swapdesk.flows.orders.summarising import summarise
+from swapdesk.flows.quotes.provider_record import provider_records
 from swapdesk.flows.tracking.known_orders import KnownOrders
+from swapdesk.flows.tracking.latest import latest_events
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.review import Review
 from swapdesk.wallet.transactions import TransactionState
@@ -25,12 +28,16 @@ def steps(someone: Swapper, intent_id: str) -> list[tuple[str, StepState]]:
     return [(one.name, one.state) for one in someone.journal.swaps.steps(intent_id)]
 
 
-def listed(someone: Swapper) -> list[OrderSummary]:
-    """The orders as a desk that starts now tells them."""
-    clock = someone.place.floor.clock
-    known = KnownOrders(someone.journal, clock)
+def loaded(someone: Swapper) -> KnownOrders:
+    """The orders as a desk that starts now knows them."""
+    known = KnownOrders(someone.journal, someone.place.floor.clock)
     known.load_newest()
-    return [summarise(one, clock.now()) for one in known]
+    return known
+
+
+def listed(someone: Swapper) -> list[OrderSummary]:
+    """What it tells of them."""
+    return [summarise(one, someone.place.floor.clock.now()) for one in loaded(someone)]
 
 
 async def test_an_approval_a_swap_and_its_order(place: Place, tmp_path: Path) -> None:
@@ -103,6 +110,20 @@ async def test_who_says_no_has_paid_nothing(place: Place, tmp_path: Path) -> Non
         assert (said.word, said.actor, said.due) == ("Not signed", "you", "ask for new quotes")
         assert said.money == f"{outcome.failure.money}."
         assert said.place == "in your wallet."
+        # It holds nobody at the desk, and is no failure once the service gives it up.
+        known = loaded(someone)
+        assert (known.open_count, known.count(Group.NOT_SIGNED)) == (0, 1)
+        (tracked,) = known
+        failed = tracked.order.model_copy(update={"display_status": "FAILED", "status": 6})
+        someone.journal.orders.record([(failed, "list", True)])
+        (said,) = listed(someone)
+        assert (said.word, said.level) == ("Not signed", "expired")
+        known = loaded(someone)
+        assert known.count(Group.FINISHED) == 1
+        assert [one.word for one in latest_events(someone.journal, 2, known.get)] == [
+            "Not signed", "Waiting for the chain",
+        ]  # fmt: skip
+        assert provider_records(known) == {}
 
 
 async def test_what_echoes_the_sender_is_no_deposit_address(place: Place, tmp_path: Path) -> None:

@@ -89,7 +89,8 @@ def saying_of(tracked: TrackedOrder, state: OrderState, left: float | None) -> S
         state.next,
         state.account.by,
     )
-    swap = tracked.swap_payment if waiting and not refused else None
+    closed = tracked.not_signed and state.ended
+    swap = tracked.swap_payment if closed or (waiting and not refused) else None
     if swap is not None and not (late and swap.at is SwapStage.TO_SIGN):
         by = swap.by or said.by
         level = swap.level

@@ -13,7 +13,6 @@ from swapdesk.flows.orders.order_account import expected_end
 from swapdesk.flows.orders.order_case import Case, case_of, needs_owner
 from swapdesk.flows.orders.order_words import WORDS
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.wire.orders import Order
 
 _FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
@@ -25,13 +24,16 @@ class Group(StrEnum):
     NEEDS_YOU = "Needs you"
     """Ended orders whose money stays where it is until their owner acts."""
     OPEN = "Open"
+    NOT_SIGNED = "Not signed"
+    """Swaps on chains that the service still waits for, and nobody will sign."""
     FINISHED = "Finished"
 
 
-def group_of(order: Order) -> Group:
-    """Where an order stands, as far as the service says."""
+def group_of(tracked: TrackedOrder) -> Group:
+    """Where an order stands."""
+    order = tracked.order
     if not ended(display_of(order)):
-        return Group.OPEN
+        return Group.NOT_SIGNED if tracked.not_signed else Group.OPEN
     return Group.NEEDS_YOU if needs_owner(order) else Group.FINISHED
 
 
@@ -60,7 +62,7 @@ def sort_orders(orders: Iterable[TrackedOrder], by: Sorting) -> list[TrackedOrde
     """The groups after one another, each in this sequence; equal ones by their id."""
     groups: dict[Group, list[TrackedOrder]] = {group: [] for group in Group}
     for one in orders:
-        groups[group_of(one.order)].append(one)
+        groups[group_of(one)].append(one)
     key = _KEYS[by]
     finished = _newest if by in (Sorting.DEADLINE, Sorting.LATE) else key
     for group, found in groups.items():

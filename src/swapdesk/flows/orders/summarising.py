@@ -30,7 +30,10 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
     state = tracked.state(now)
     left = (state.deadline - now).total_seconds() if state.deadline is not None else None
     said = saying_of(tracked, state, left)
-    time = _time(state, state.elapsed, left)
+    if tracked.not_signed:
+        # Nobody waits for it, whatever the service says of a deadline.
+        left = None
+    time = _NO_ROW_TIME if tracked.not_signed else _time(state, state.elapsed, left)
     summary = OrderSummary(
         state=state,
         word=said.word,
@@ -50,7 +53,7 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         notes=_notes(state),
         urgent=said.payable and left is not None and left < URGENT_SECONDS,
         payable=said.payable,
-        ended=state.ended,
+        ended=state.ended or tracked.not_signed,
     )
     waiting = display_of(tracked.order) == DisplayStatus.WAITING_FOR_DEPOSIT
     if tracked.own_payment is None or not waiting or tracked.withheld is not None:
@@ -70,6 +73,8 @@ def time_at(summary: OrderSummary, tracked: TrackedOrder, now: datetime) -> RowT
     """The time in the row of an order of which ``summary`` was said; nothing else in the row is
     another one by then. None when the deadline lies between, which changes more."""
     state, created = summary.state, tracked.order.created
+    if tracked.not_signed:
+        return _NO_ROW_TIME
     passed = state.elapsed if state.ended or created is None else now - created
     left = (state.deadline - now).total_seconds() if state.deadline is not None else None
     if left is not None and (left > 0) != summary.counting:

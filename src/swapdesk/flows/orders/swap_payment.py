@@ -25,7 +25,8 @@ class SwapStage(StrEnum):
 
     TO_SIGN = "not-signed-yet"
     NOT_SIGNED = "not-signed"
-    """Refused by the trader, by the wallet or by the end of the quote; it is not asked again."""
+    """Refused by the trader, by the wallet or by the end of the quote, or never answered before
+    the order was closed; it is not asked again."""
     REVERTED = "reverted"
     NOT_EXECUTED = "not-executed"
     """Signed, and can not be executed any more."""
@@ -47,14 +48,23 @@ class SwapPayment:
     by: str | None
 
 
-def swap_payment(intent: Intent, steps: Sequence[SwapStep], *, settles: bool) -> SwapPayment | None:
-    """Of an order that waits for its transaction; None where the order's own words say it: the
-    transaction was sent and may be executed, or the venue settles what was signed."""
+def swap_payment(
+    intent: Intent, steps: Sequence[SwapStep], *, settles: bool, closed: bool = False
+) -> SwapPayment | None:
+    """Of an order whose transaction nobody saw; None where the order's own words say it: the
+    transaction was sent and may be executed, or the venue settles what was signed. ``closed``:
+    the service waits for it no longer, and what was not begun will never be signed."""
     step = next((one for one in steps[::-1] if one.name == SWAP), None)
+    last = steps[-1]
     money = f"{wallet_money(intent, steps)}."
     if step is None or step.state is StepState.PREPARED:
+        if last.state is StepState.REFUSED and last.name != CONFIRM:
+            return _not_signed(money)
         if settles or any(one.name == CONFIRM for one in steps):
             return None
+        if closed:
+            # A step that was begun may have been signed by a desk that was killed then.
+            return _not_signed(money) if step is None else None
         return SwapPayment(
             SwapStage.TO_SIGN, "To be signed", "waiting",
             "The order's transaction is not signed yet", money,
@@ -70,11 +80,7 @@ def swap_payment(intent: Intent, steps: Sequence[SwapStep], *, settles: bool) ->
     if step.state is not StepState.REFUSED:
         return None
     if not step.told.get("hash"):
-        return SwapPayment(
-            SwapStage.NOT_SIGNED, "Not signed", "expired",
-            "The order's transaction was not signed and nothing is on the chain",
-            money, "you", QUOTE_AGAIN, "nothing is due",
-        )  # fmt: skip
+        return _not_signed(money)
     if step.code == EXECUTED_IN_VAIN:
         return SwapPayment(
             SwapStage.REVERTED, "Failed", "trouble",
@@ -84,6 +90,14 @@ def swap_payment(intent: Intent, steps: Sequence[SwapStep], *, settles: bool) ->
     return SwapPayment(
         SwapStage.NOT_EXECUTED, "Not executed", "expired",
         "The order's transaction was not executed, and cannot be any more",
+        money, "you", QUOTE_AGAIN, "nothing is due",
+    )  # fmt: skip
+
+
+def _not_signed(money: str) -> SwapPayment:
+    return SwapPayment(
+        SwapStage.NOT_SIGNED, "Not signed", "expired",
+        "The order's transaction was not signed and nothing is on the chain",
         money, "you", QUOTE_AGAIN, "nothing is due",
     )  # fmt: skip
 

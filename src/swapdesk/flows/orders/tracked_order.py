@@ -13,7 +13,7 @@ from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.batch_payment import BatchPayment
 from swapdesk.flows.orders.order_pair import Proceeds, proceeds, symbols
 from swapdesk.flows.orders.order_state import OrderState, describe, short_id
-from swapdesk.flows.orders.swap_payment import SwapPayment
+from swapdesk.flows.orders.swap_payment import SwapPayment, SwapStage
 from swapdesk.wire.orders import Order
 
 KNOWN_TO_API = timedelta(hours=48)
@@ -59,6 +59,11 @@ class TrackedOrder:
     def awaits_address(self) -> bool:
         """The service has still to give the deposit address of an order made here."""
         return self.being_confirmed and self.order.deposit_address is None
+
+    @property
+    def not_signed(self) -> bool:
+        """Whether it is a swap on chains of which nothing was signed, and nothing will be."""
+        return self.swap_payment is not None and self.swap_payment.at is SwapStage.NOT_SIGNED
 
     @property
     def symbols(self) -> tuple[str, str]:

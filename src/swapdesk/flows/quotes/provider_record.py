@@ -46,7 +46,9 @@ def provider_records(orders: Iterable[TrackedOrder]) -> dict[str, ProviderRecord
     by_code: dict[str, list[TrackedOrder]] = {}
     for one in orders:
         code = one.order.in_
-        if one.intent is not None and code is not None and display_of(one.order) in _ENDS:
+        if one.intent is None or code is None or one.not_signed:
+            continue
+        if display_of(one.order) in _ENDS:
             by_code.setdefault(code, []).append(one)
     return {code: _record(ended) for code, ended in by_code.items()}
 

@@ -24,7 +24,7 @@ from swapdesk.flows.journal.folding import contradicts, display_of, ended, fold,
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder, Source
-from swapdesk.flows.orders.order_case import needs_owner
+from swapdesk.flows.orders.order_sorting import Group, group_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.batched_orders import BatchedOrders, BatchPayments
 from swapdesk.flows.tracking.order_standings import OrderStandings
@@ -70,9 +70,7 @@ class KnownOrders:
         self._batched = BatchedOrders(journal.batches, batch_payments)
         self._paid = OwnPayments(journal.transactions)
         self._known: dict[str, TrackedOrder] = {}
-        self._open: set[str] = set()
-        self._stranded: set[str] = set()
-        """Ended ones that need their owner."""
+        self._groups: dict[Group, set[str]] = {group: set() for group in Group}
         self.past_known = False
         """Whether every order of the journal is in view; until then :meth:`recall` finds one."""
 
@@ -111,24 +109,22 @@ class KnownOrders:
 
     @property
     def open_count(self) -> int:
-        return len(self._open)
+        return len(self._groups[Group.OPEN])
 
     def get(self, service_id: str) -> TrackedOrder | None:
         return self._known.get(service_id)
 
-    @property
-    def stranded_count(self) -> int:
-        return len(self._stranded)
+    def count(self, group: Group) -> int:
+        return len(self._groups[group])
 
     def put(self, tracked: TrackedOrder) -> None:
         service_id = tracked.service_id
         self._known[service_id] = tracked
-        self._open.discard(service_id)
-        self._stranded.discard(service_id)
-        if not ended(display_of(tracked.order)):
-            self._open.add(service_id)
-        elif needs_owner(tracked.order):
-            self._stranded.add(service_id)
+        stands = group_of(tracked)
+        for group, names in self._groups.items():
+            if group is not stands:
+                names.discard(service_id)
+        self._groups[stands].add(service_id)
         if tracked.in_batch:
             self._batched.put(tracked)
         if tracked.intent is not None:
@@ -153,16 +149,19 @@ class KnownOrders:
 
     def running(self) -> Iterator[TrackedOrder]:
         """Open orders in no sequence."""
-        return (self._known[name] for name in self._open)
+        return (self._known[name] for name in self._groups[Group.OPEN])
 
     def sorted(self) -> list[TrackedOrder]:
-        """Ended orders that need their owner, open ones with the nearest deadline first, then the
-        other ended ones; ended ones newest first."""
-        kept = self._open | self._stranded
-        running = [name for _, name in sorted(self._by_deadline())]
-        stranded = self._newest(self._stranded)
-        over = self._newest(name for name in self._known if name not in kept)
-        return [self._known[name] for names in (stranded, running, over) for name in names]
+        """Group by group; open ones with the nearest deadline first, the others newest first."""
+        return [
+            self._known[name]
+            for group, names in self._groups.items()
+            for name in (
+                [name for _, name in sorted(self._by_deadline())]
+                if group is Group.OPEN
+                else self._newest(names)
+            )
+        ]
 
     def nearest(self, count: int) -> list[TrackedOrder]:
         """Open orders with the nearest deadline first, at most ``count``."""
@@ -171,7 +170,9 @@ class KnownOrders:
     def _by_deadline(self) -> Iterator[tuple[datetime, str]]:
         """Open orders as what they are sorted by: plain pairs, since there may be thousands."""
         late = datetime.max.replace(tzinfo=UTC)
-        return ((self._known[name].order.expires or late, name) for name in self._open)
+        return (
+            (self._known[name].order.expires or late, name) for name in self._groups[Group.OPEN]
+        )
 
     def _newest(self, names: Iterable[str]) -> list[str]:
         early = datetime.min.replace(tzinfo=UTC)
@@ -227,7 +228,7 @@ class KnownOrders:
         if tracked is None:
             return False
         now = self._with_swap(tracked)
-        self._known[service_id] = now
+        self.put(now)
         return now is not tracked
 
     def adopt(self, service_id: str, before: TrackedOrder | None) -> tuple[TrackedOrder, bool]:

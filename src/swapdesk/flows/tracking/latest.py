@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,6 +11,7 @@ from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.order_state import describe, short_id
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wording import Level
 
 
@@ -24,12 +25,20 @@ class LatestEvent:
     level: Level
 
 
-def latest_events(journal: Journal, limit: int) -> list[LatestEvent]:
-    """The newest states that the journal took of any order, newest first."""
+def latest_events(
+    journal: Journal, limit: int, known: Callable[[str], TrackedOrder | None] = lambda _: None
+) -> list[LatestEvent]:
+    """The newest states that the journal took of any order, newest first. Of an order that is
+    ``known`` as not signed its end says that."""
     found = []
     for at, order in journal.orders.latest(limit):
         state = describe(order, now=at)
-        found.append(LatestEvent(at, short_id(order.service_id), state.short, state.level))
+        word, level = state.short, state.level
+        tracked = known(order.service_id)
+        swap = tracked.swap_payment if tracked is not None and tracked.not_signed else None
+        if swap is not None and state.ended:
+            word, level = swap.word, swap.level
+        found.append(LatestEvent(at, short_id(order.service_id), word, level))
     return sorted(found, key=lambda one: one.at, reverse=True)
 
 

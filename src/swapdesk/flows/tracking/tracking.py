@@ -34,6 +34,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.order_writes import FLUSH_SECONDS, OrderWrites, Writing
+from swapdesk.flows.orders.order_sorting import Group
 from swapdesk.flows.orders.order_state import short_id
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.batched_orders import BatchPayments
@@ -105,8 +106,7 @@ class Tracker:
         return self._known.past_known
 
     def orders(self) -> list[TrackedOrder]:
-        """Ended orders that need their owner, open ones with the nearest deadline first, then the
-        other ended ones; ended ones newest first."""
+        """Group by group; open ones with the nearest deadline first, the others newest first."""
         return self._known.sorted()
 
     def known(self) -> Iterator[TrackedOrder]:
@@ -149,7 +149,11 @@ class Tracker:
     @property
     def stranded_count(self) -> int:
         """Orders that ended and need their owner all the same."""
-        return self._known.stranded_count
+        return self._known.count(Group.NEEDS_YOU)
+
+    def counts(self) -> dict[Group, int]:
+        """How many orders stand in each group."""
+        return {group: self._known.count(group) for group in Group}
 
     def adopt(self, service_id: str) -> TrackedOrder | None:
         """Take an order the journal has just recorded, as a create does, and announce it."""

@@ -166,8 +166,7 @@ class OrdersList(Page):
         shown = Shown(
             orders,
             self._filter,
-            tracker.open_count,
-            tracker.stranded_count,
+            tracker.counts(),
             self._stale(),
             whole=tracker.past_known,
         )

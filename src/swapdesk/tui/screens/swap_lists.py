@@ -94,7 +94,7 @@ class SwapLists(Vertical):
             return
         from swapdesk.flows.tracking.latest import latest_events, markets_of
 
-        events = latest_events(desk.journal, MOST_EVENTS)
+        events = latest_events(desk.journal, MOST_EVENTS, desk.link.tracker.get)
         self._news.show(events, markets_of(self._asked, desk.catalog, MOST_MARKETS), now)
 
     def show_open(self, tracker: Tracker, now: datetime) -> None:

@@ -1,9 +1,10 @@
-"""The rows of the tracker: what needs you, open orders, finished ones, each under its label."""
+"""The rows of the tracker: what needs you, what is open, what is not signed, what is over, each
+under its label."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +35,8 @@ class Shown:
 
     orders: Sequence[TrackedOrder]
     kept: OrderFilter = EVERYTHING
-    running: int = 0
-    """How many of all orders are open, without the filter."""
-    stranded: int = 0
-    """How many of all orders need you although they ended."""
+    counts: Mapping[Group, int] = field(default_factory=dict)
+    """How many of all orders stand in each group, without the filter."""
     stale: str = ""
     whole: bool = True
     """Whether older ones are not still being read."""
@@ -120,7 +119,7 @@ class OrderList(LineTable):
             if known is None:
                 return False
             same = known.tracked is one
-            if not same and known.group is not group_of(one.order):
+            if not same and known.group is not group_of(one):
                 return False
             if one.service_id in visible:
                 before = known.row
@@ -190,7 +189,7 @@ class OrderList(LineTable):
             return None
         known = self._drawn.get(tracked.service_id)
         if known is None or known.tracked is not tracked:
-            known = Drawn(tracked, Sketch(tracked.service_id), group_of(tracked.order))
+            known = Drawn(tracked, Sketch(tracked.service_id), group_of(tracked))
         # Rows of an unchanged order are kept: the tick brings their times up to date.
         if isinstance(known.row, Sketch) and known.row.needs is None:
             known.row.needs = layout.needs(amount_cells(tracked))
@@ -200,7 +199,7 @@ class OrderList(LineTable):
         """Draw an order in view."""
         summary = summarise(tracked, now)
         row = order_row(tracked, summary, wide=self._wide)
-        self._drawn[tracked.service_id] = Drawn(tracked, row, group_of(tracked.order), summary)
+        self._drawn[tracked.service_id] = Drawn(tracked, row, group_of(tracked), summary)
         self.update_row(row)
 
     def _timed(self, one: Drawn, now: datetime) -> bool:
@@ -229,9 +228,7 @@ class OrderList(LineTable):
         self, drawn: dict[str, Drawn], shown: Shown, measured: TableLayout | None = None
     ) -> None:
         self._drawn = drawn
-        open_, stranded = shown.running, shown.stranded
-        finished = len(shown.orders) - open_ - stranded
-        self._total = dict(zip(Group, (stranded, open_, finished), strict=True))
+        self._total = dict(shown.counts)
         none = f"{shown.kept.nothing(len(shown.orders))} esc clears the filter."
         self.set_empty(none if shown.orders else empty_line(NONE_YET))
         self.set_rows(self._grouped(shown), measured)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from swapdesk.flows.notation import countdown, day, elapsed, tracker_amount
+from swapdesk.flows.notation import day, tracker_amount
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.table_layout import Column, Row
@@ -14,6 +14,7 @@ from swapdesk.tui.widgets.table_layout import Column, Row
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.intents.intent import Intent
+    from swapdesk.flows.orders.order_summary import OrderSummary
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.quotes.recent import Recent
 
@@ -73,25 +74,22 @@ class OpenOrders(LineTable):
         super().__init__(columns, heads=False, empty="No order is open.", **place)
 
     def show(self, tracked: Iterable[Any], now: datetime) -> None:
-        rows = [(one, one.state(now)) for one in tracked]
-        self.set_rows(_row(one, state, now) for one, state in rows if not state.ended)
+        from swapdesk.flows.orders.summarising import summarise
+
+        rows = [(one, summarise(one, now)) for one in tracked]
+        self.set_rows(_row(one, said) for one, said in rows if not said.ended)
 
 
-def _row(tracked: TrackedOrder, state: Any, now: datetime) -> Row:
+def _row(tracked: TrackedOrder, said: OrderSummary) -> Row:
+    """In the words of the tracker."""
     order = tracked.order
     sent, received = tracked.symbols
-    time = ""
-    if state.deadline is not None:
-        time = f"{countdown((state.deadline - now).total_seconds())} left"
-    elif state.elapsed is not None:
-        expected = state.expected.total_seconds() if state.expected else None
-        time = elapsed(state.elapsed.total_seconds(), expected).text
     return Row(
         tracked.service_id,
         {
             "id": Span(tracked.short_id, bold=True),
             "what": f"{tracker_amount(order.in_amount, 'pay')} {sent} → {received}",
-            "state": Span(state.short, ROLE_OF_LEVEL[state.level]),
-            "time": time,
+            "state": Span(said.word, ROLE_OF_LEVEL[said.level]),
+            "time": said.time,
         },
     )
