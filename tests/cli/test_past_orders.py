@@ -98,6 +98,21 @@ def test_a_name_of_several_orders_names_them_and_one_of_none_says_what_was_searc
     assert "request ids" in none.stderr
 
 
+def test_a_failed_order_that_was_dealt_with_is_put_away(past: InProcess) -> None:
+    journal = Journal.open(past.home / "profiles" / "main" / "journal.db", ManualClock(NOW))
+    stuck = {"display_status": "FAILED", "status": 6, "in_status": 3, "action_required": True}
+    journal.orders.record([(order(service_id="pastStuckOne", **stuck), "list", True)])
+    journal.close()
+    assert past("orders", "show", "pastStuckOne", "--json").document["putAway"] is False
+    assert past("orders", "put-away", "pastStuckOne", "--json").document["putAway"] is True
+    listed = past("orders", "list", "--filter", "state:away", "--json").document["orders"]
+    assert [one["serviceId"] for one in listed] == ["pastStuckOne"]
+    undone = past("orders", "put-away", "pastStuckOne", "--undo", "--json")
+    assert (undone.code, undone.document["putAway"]) == (0, False)
+    none = past("orders", "put-away", "pastPaidByFaucet", "--json")
+    assert (none.code, none.error["code"]) == (2, "NOT_FAILED")
+
+
 def test_the_list_has_completed_orders_too(past: InProcess) -> None:
     told = past("orders", "list", "--json")
     assert told.code == 0

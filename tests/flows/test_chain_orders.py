@@ -173,6 +173,19 @@ def test_what_was_not_signed_is_called_so_whatever_the_service_makes_of_it(displ
     assert read_filter("not signed -open").keeps(tracked, said, NOW)
 
 
+@pytest.mark.parametrize("code", ["FAILED", "LOST"])
+def test_a_swap_that_failed_is_put_away_by_its_owner(code: str) -> None:
+    """The service lists it as open for half an hour more."""
+    tracked = with_steps(step("swap", StepState.REFUSED, code, hash="0xab"))
+    assert summarise(tracked, NOW).yours
+    away = replace(tracked, away=tracked.trouble)
+    assert (group_of(tracked), group_of(away)) == (Group.OPEN, Group.PUT_AWAY)
+    assert not summarise(away, NOW).yours
+    seen = {"display_status": DisplayStatus.EXCHANGE_IN_PROGRESS, "in_status": 3}
+    moved = replace(away, order=away.order.model_copy(update=seen), swap_payment=None)
+    assert group_of(moved) is Group.OPEN
+
+
 @pytest.mark.parametrize(
     "steps",
     [

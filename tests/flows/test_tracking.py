@@ -25,7 +25,10 @@ from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.folding import display_of
 from swapdesk.flows.journal.order_writes import Writing
+from swapdesk.flows.orders.order_sorting import Group
+from swapdesk.flows.orders.summarising import summarise
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.tracking.known_orders import KnownOrders
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.sandbox.http_server import build_server, started
 from swapdesk.sandbox.listening import listen
@@ -279,6 +282,34 @@ async def test_what_ended_with_its_money_stuck_stands_first(followed: Followed) 
     await tracker._commit()
     assert [one.service_id for one in tracker.orders()] == [known.service_id, "s" * 22]
     assert tracker.stranded_count == 0
+
+
+async def test_what_its_owner_dealt_with_holds_nobody_until_it_goes_wrong_otherwise(
+    followed: Followed,
+) -> None:
+    known, tracker = followed.order.order, followed.tracker
+    failed = {"display_status": "FAILED", "status": 6, "in_status": 3, "action_required": True}
+    stuck = known.model_copy(update={"service_id": "s" * 22, **failed})
+    tracker._apply(stuck, "read")
+    await tracker._commit()
+    tracker.put_away("s" * 22)
+    assert (tracker.stranded_count, tracker.counts()[Group.PUT_AWAY]) == (0, 1)
+    assert not summarise(tracker.orders()[-1], followed.trade.clock.now()).yours
+    # Another desk of this home knows it, and may take it back.
+    other = KnownOrders(followed.trade.journal, followed.trade.clock)
+    other.load_newest()
+    assert other.count(Group.PUT_AWAY) == 1
+    other.take_back("s" * 22)
+    tracker.look_at_payments()
+    assert (tracker.stranded_count, tracker.counts()[Group.PUT_AWAY]) == (1, 0)
+    tracker.put_away("s" * 22)
+    worse = stuck.model_copy(update={"non_refundable": True})
+    tracker._apply(worse, "read")
+    await tracker._commit()
+    assert tracker.stranded_count == 1
+    # Where nothing failed there is nothing to put away.
+    tracker.put_away(known.service_id)
+    assert tracker.open_count == 1
 
 
 async def test_a_past_order_is_recalled_when_it_is_asked_for(followed: Followed) -> None:

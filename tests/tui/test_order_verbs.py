@@ -148,6 +148,29 @@ async def test_rows_are_sorted_and_said(market: Market) -> None:
         await run.see("Order w2Bn8LxCvBnM4k5j6h7g8f, 0.5 BTC to 14.524108 ETH, standard, stage 3")
 
 
+async def test_what_was_dealt_with_is_put_away_and_taken_back_by_one_key(market: Market) -> None:
+    stuck = ended(
+        market.clock, "f2Af3DzAsDfGhJkLqWeRtY", DisplayStatus.FAILED, minutes=11,
+        action_required=True, order_finished_received=None,
+    )  # fmt: skip
+    prepare(market, [stuck, exchanging(market.clock)])
+    async with market.desk() as run:
+        screen = await tracker(run)
+        await run.see("Needs you")
+        screen._table.move_to(stuck.id)
+        await run.see("D put away")
+        await run.press("D")
+        await run.see("Put away")
+        assert "Needs you" not in run.text
+        assert "needs you" not in screen.funds().where
+        assert stuck.id == screen._table.cursor_key
+        await run.press("enter")
+        await run.see("Order id")
+        await run.see("D take back")
+        await run.press("D", "escape")
+        await run.see("Needs you")
+
+
 async def test_a_filter_that_is_none_is_told_and_keeps_the_rows(market: Market) -> None:
     prepare(market, [waiting(market.clock), held(market.clock)])
     async with market.desk() as run:

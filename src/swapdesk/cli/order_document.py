@@ -72,6 +72,7 @@ def tracked_json(
         "status": order.status,
         "state": summary.word,
         "ended": tracked.ended,
+        "putAway": tracked.put_away,
         "at": now,
         "money": summary.money,
         "next": next_actor(summary),

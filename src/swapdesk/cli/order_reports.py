@@ -161,6 +161,25 @@ async def report_order(session: Session, name: str) -> int:
     return Exit.DONE
 
 
+async def put_order_away(session: Session, name: str, *, undo: bool) -> int:
+    """Exit 2 for an order that holds nobody up."""
+    await session.settle(TELLING_SECONDS)
+    tracked, tracker = await find_order(session, name), session.link.tracker
+    if undo:
+        tracker.take_back(tracked.service_id)
+    elif tracked.trouble is not None:
+        tracker.put_away(tracked.service_id)
+    else:
+        raise bad_input(
+            "NOT_FAILED",
+            f"Order {tracked.service_id} does not need you after its end: there is nothing to put"
+            " away.",
+            money=summarise(tracked, session.desk.clock.now()).money.rstrip("."),
+            field="order",
+        )
+    return await report_order(session, tracked.service_id)
+
+
 async def find_order(session: Session, name: str) -> TrackedOrder:
     """An order by its id or the beginning of one. Exit 5 when neither the journal nor the
     service knows it, 2 when several begin so."""

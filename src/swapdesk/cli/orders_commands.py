@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @click.group()
 def orders() -> None:
-    """List, show, watch and export orders."""
+    """List, show, watch, export and put away orders."""
 
 
 SORTINGS = ("deadline", "newest", "oldest", "late", "state", "pair", "amount")
@@ -99,6 +99,22 @@ def show(call: Call, order: str) -> int:
     from swapdesk.cli.session import run_session
 
     return run_session(call, lambda session: report_order(session, order))
+
+
+@orders.command("put-away")
+@click.argument("order")
+@click.option("--undo", is_flag=True, help="Take it back: it needs you again.")
+@desk_command
+def put_away(call: Call, order: str, undo: bool) -> int:
+    """Put a failed order away once it was dealt with; it stays in the journal.
+
+    Only an order whose money is stuck, or whose transaction failed, can be put away. It counts
+    again when something else goes wrong with it.
+    """
+    from swapdesk.cli.order_reports import put_order_away
+    from swapdesk.cli.session import run_session
+
+    return run_session(call, lambda session: put_order_away(session, order, undo=undo))
 
 
 @orders.command()

@@ -229,11 +229,20 @@ _ORDERS_BY_NAME = f"""
 CREATE INDEX known_order_named ON known_order ({NAMED}, service_id) WHERE json_valid(last);
 """
 
+_PUT_AWAY = """
+CREATE TABLE put_away (
+    service_id   TEXT PRIMARY KEY,
+    trouble      TEXT NOT NULL,
+    at           TEXT NOT NULL
+) STRICT;
+"""
+
 STEPS: tuple[str, ...] = (
     _FIRST,
     _FIRST + _HASHES_OF_DEPOSITS,
     _ANSWERS_ABOUT_ALL,
     _ORDERS_BY_NAME,
+    _PUT_AWAY,
 )
 """Statements without a semicolon inside; step 1 makes version 1 (``PRAGMA user_version``) of an
 empty file. Version 1 grew by tables without another number, so step 2 makes up for them."""

@@ -70,6 +70,24 @@ class OrderLog:
                 )
             return stands
 
+    def put_away(self, service_id: str, trouble: str) -> None:
+        """The owner dealt with an order that failed so; in another trouble it counts again."""
+        with self._file.write() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO put_away (service_id, trouble, at) VALUES (?, ?, ?)",
+                (service_id, trouble, rfc3339(self._clock.now())),
+            )
+
+    def take_back(self, service_id: str) -> None:
+        """It was not dealt with after all."""
+        with self._file.write() as db:
+            db.execute("DELETE FROM put_away WHERE service_id = ?", (service_id,))
+
+    def away(self) -> dict[str, str]:
+        """Orders that were put away, each with the trouble it was in."""
+        rows = self._file.read("SELECT service_id, trouble FROM put_away", ())
+        return {row["service_id"]: row["trouble"] for row in rows}
+
     def each(self) -> Iterator[JournaledOrder]:
         """Every order this desk knows, newest first, read a few at a time."""
         before = 1 << 62

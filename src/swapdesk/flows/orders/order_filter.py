@@ -143,7 +143,8 @@ def _route(looked: _Looked) -> str:
 def _state(looked: _Looked) -> str:
     summary = looked.summary
     late = "late" if summary.late else ""
-    return f"{summary.word} {'finished' if summary.ended else 'open'} {late}"
+    away = "put away" if summary.put_away else ""
+    return f"{summary.word} {'finished' if summary.ended else 'open'} {late} {away}"
 
 
 def _to(looked: _Looked) -> str:

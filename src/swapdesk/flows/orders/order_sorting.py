@@ -26,12 +26,16 @@ class Group(StrEnum):
     OPEN = "Open"
     NOT_SIGNED = "Not signed"
     """Swaps on chains that the service still waits for, and nobody will sign."""
+    PUT_AWAY = "Put away"
+    """Failed ones that their owner dealt with."""
     FINISHED = "Finished"
 
 
 def group_of(tracked: TrackedOrder) -> Group:
     """Where an order stands."""
     order = tracked.order
+    if tracked.put_away:
+        return Group.PUT_AWAY
     if not ended(display_of(order)):
         return Group.NOT_SIGNED if tracked.not_signed else Group.OPEN
     return Group.NEEDS_YOU if needs_owner(order) else Group.FINISHED

@@ -49,11 +49,17 @@ class OrderSummary:
     urgent: bool
     payable: bool
     ended: bool
+    put_away: bool = False
+    """Its owner dealt with it."""
 
     @property
     def yours(self) -> bool:
         """Whether you act next: on an open order, or on one that ended with its money stuck."""
-        return self.actor == "you" and (not self.ended or self.state.case in STRANDED)
+        return (
+            not self.put_away
+            and self.actor == "you"
+            and (not self.ended or self.state.case in STRANDED)
+        )
 
     @property
     def told(self) -> str:

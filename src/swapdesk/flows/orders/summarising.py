@@ -54,6 +54,7 @@ def summarise(tracked: TrackedOrder, now: datetime) -> OrderSummary:
         urgent=said.payable and left is not None and left < URGENT_SECONDS,
         payable=said.payable,
         ended=state.ended or tracked.not_signed,
+        put_away=tracked.put_away,
     )
     waiting = display_of(tracked.order) == DisplayStatus.WAITING_FOR_DEPOSIT
     if tracked.own_payment is None or not waiting or tracked.withheld is not None:
@@ -96,6 +97,8 @@ def created_words(tracked: TrackedOrder, summary: OrderSummary, now: datetime) -
         parts.append(f"{passed}, {over} over the expected time")
     elif summary.time not in ("", NOTHING):
         parts.append(summary.time)
+    if summary.put_away:
+        parts.append("put away")
     if tracked.archived(now):
         parts.append("from the journal")
     return " · ".join(parts)

@@ -11,6 +11,7 @@ from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.batch_payment import BatchPayment
+from swapdesk.flows.orders.order_case import case_of, needs_owner
 from swapdesk.flows.orders.order_pair import Proceeds, proceeds, symbols
 from swapdesk.flows.orders.order_state import OrderState, describe, short_id
 from swapdesk.flows.orders.swap_payment import SwapPayment, SwapStage
@@ -39,6 +40,8 @@ class TrackedOrder:
     """How far that is, as long as the service has not seen the deposit."""
     swap_payment: SwapPayment | None = None
     """Of a swap on chains: how far its transaction is, as long as the service has not seen it."""
+    away: str | None = None
+    """The trouble in which its owner put it away."""
     own_payment: OrderTransaction | None = None
     """What this desk sent to pay the deposit, for as long as the service has not seen that."""
 
@@ -64,6 +67,20 @@ class TrackedOrder:
     def not_signed(self) -> bool:
         """Whether it is a swap on chains of which nothing was signed, and nothing will be."""
         return self.swap_payment is not None and self.swap_payment.at is SwapStage.NOT_SIGNED
+
+    @property
+    def trouble(self) -> str | None:
+        """How it failed, where it holds its owner up until that is dealt with: its money is stuck,
+        or its transaction failed on the chain. None for every other order."""
+        swap = self.swap_payment
+        if swap is not None and swap.at in (SwapStage.REVERTED, SwapStage.NOT_EXECUTED):
+            return swap.at
+        return case_of(self.order) if needs_owner(self.order) else None
+
+    @property
+    def put_away(self) -> bool:
+        """Whether its owner dealt with what is the matter now."""
+        return self.away is not None and self.away == self.trouble
 
     @property
     def symbols(self) -> tuple[str, str]:

@@ -70,6 +70,8 @@ class KnownOrders:
         self._batched = BatchedOrders(journal.batches, batch_payments)
         self._paid = OwnPayments(journal.transactions)
         self._known: dict[str, TrackedOrder] = {}
+        self._away: dict[str, str] | None = None
+        """Orders that were put away, each with its trouble; None before the first look."""
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
         self.past_known = False
         """Whether every order of the journal is in view; until then :meth:`recall` finds one."""
@@ -130,10 +132,22 @@ class KnownOrders:
         if tracked.intent is not None:
             self._paid.put(tracked)
 
+    def put_away(self, service_id: str) -> None:
+        """Its owner dealt with an order that failed. Raises JournalUnavailable."""
+        tracked = self._known[service_id]
+        if tracked.trouble is not None:
+            self._journal.orders.put_away(service_id, tracked.trouble)
+            self._look_at_put_away()
+
+    def take_back(self, service_id: str) -> None:
+        """It was not dealt with after all. Raises JournalUnavailable."""
+        self._journal.orders.take_back(service_id)
+        self._look_at_put_away()
+
     def look_at_payments(self) -> list[str]:
         """Read in the journal which deposits were paid and how far batches are, also by another
         desk; the ids of orders that this says something new of."""
-        moved = []
+        moved = self._look_at_put_away()
         for service_id, payment in self._paid.now().items():
             before = self._known[service_id]
             if payment != before.own_payment:
@@ -145,6 +159,23 @@ class KnownOrders:
             if after is not before:
                 self._known[service_id] = after
                 moved.append(service_id)
+        return moved
+
+    def _look_at_put_away(self) -> list[str]:
+        """Read which ones are, also by another desk; the ids of those that are otherwise now."""
+        before = self._away or {}
+        try:
+            self._away = self._journal.orders.away()
+        except JournalUnavailable as error:
+            log.error("the journal cannot be read: %s", error)
+            return []
+        moved = [
+            service_id
+            for service_id in before.keys() | self._away.keys()
+            if before.get(service_id) != self._away.get(service_id) and service_id in self._known
+        ]
+        for service_id in moved:
+            self.put(replace(self._known[service_id], away=self._away.get(service_id)))
         return moved
 
     def running(self) -> Iterator[TrackedOrder]:
@@ -257,6 +288,8 @@ class KnownOrders:
                 yield
 
     def _tracked(self, entry: JournaledOrder) -> TrackedOrder:
+        if self._away is None:
+            self._look_at_put_away()
         tracked = TrackedOrder(
             order=entry.order,
             intent=self._intent_of(entry.intent_id),
@@ -266,6 +299,7 @@ class KnownOrders:
             source="journal",
             standing=entry.verdict.standing,
             accepted=entry.accepted,
+            away=(self._away or {}).get(entry.order.service_id),
         )
         return self._with_swap(
             self._paid.with_payment(self._batched.with_batch(tracked, tracked.order))

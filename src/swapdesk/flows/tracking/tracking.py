@@ -169,6 +169,17 @@ class Tracker:
         self._changes.tell(service_id)
         return tracked
 
+    def put_away(self, service_id: str) -> None:
+        """Its owner dealt with an order that failed: it holds nothing up until it is in another
+        trouble. Raises JournalUnavailable."""
+        self._known.put_away(service_id)
+        self._changes.tell(service_id)
+
+    def take_back(self, service_id: str) -> None:
+        """It was not dealt with after all. Raises JournalUnavailable."""
+        self._known.take_back(service_id)
+        self._changes.tell(service_id)
+
     def look_at_payments(self) -> None:
         """Announce the orders that stand otherwise since their payment, or that of their batch,
         moved."""

@@ -50,6 +50,13 @@ class SayRow(Command):
     FOOTER = False
 
 
+class PutAway(Command):
+    """Put a failed order away that was dealt with; the same key takes it back."""
+
+    KEY = "D"
+    VERB = "put away"
+
+
 class ExportRows(Command):
     """Write the orders shown to a file, as CSV or JSON."""
 

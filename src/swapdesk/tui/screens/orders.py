@@ -21,6 +21,7 @@ from swapdesk.tui.commands.orders import (
     FilterRows,
     Fund,
     OpenOrder,
+    PutAway,
     Refresh,
     SayRow,
     SortRows,
@@ -29,6 +30,7 @@ from swapdesk.tui.glyphs import UNKNOWN
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.order_taking import ask_export
 from swapdesk.tui.screens.funding import begin_funding, fund_standing
+from swapdesk.tui.screens.order_ends import put_away, put_away_standing
 from swapdesk.tui.screens.orders_list import CONTEXT, OrdersList
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.line_table import LineTable
@@ -48,7 +50,8 @@ class OrdersScreen(OrdersList):
     NAME = "Orders"
     SPENDS = "read"
     VERBS = (
-        OpenOrder, CopyAddress, Fund, FilterRows, SortRows, ExportRows, SayRow, Refresh, Back,
+        OpenOrder, CopyAddress, Fund, PutAway, FilterRows, SortRows, ExportRows, SayRow, Refresh,
+        Back,
     )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
@@ -78,6 +81,8 @@ class OrdersScreen(OrdersList):
             return HIDDEN
         if verb in (CopyAddress, Fund):
             return self._paying_standing(verb)
+        if verb is PutAway:
+            return put_away_standing(self.current)
         if verb is Refresh:
             if self.link is None or self.link.connection.read_only:
                 return HIDDEN
@@ -118,6 +123,9 @@ class OrdersScreen(OrdersList):
         if begin_funding(self, self.desk.deposit_ways, tracked) and tracked is not None:
             self._paying.add(tracked.service_id)
             self.step_changed("funding")
+
+    def do_put_away(self) -> None:
+        put_away(self, self.current)
 
     def do_say_row(self) -> None:
         tracked = self.current
