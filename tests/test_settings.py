@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from swapdesk.paths import (
     Home,
     UnsafePlace,
     find_home,
+    keep_private,
     private_directory,
     read_private,
     write_private,
@@ -279,6 +281,71 @@ def test_what_holds_secrets_is_ours_alone(tmp_path: Path) -> None:
     write_private(file, b"three", replace=True)
     assert read_private(file) == b"three"
     assert [p.name for p in directory.iterdir()] == ["k"]
+
+
+@pytest.fixture
+def loose_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_a_home_is_closed_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loose_umask: None
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    new = Home.at(tmp_path / "a" / "home")
+    assert keep_private(new) == []
+    private_directory(new.profile("sandbox").root)
+    for made in (tmp_path / "a", new.data, new.data / "profiles", new.profile("sandbox").root):
+        assert made.stat().st_mode & 0o777 == 0o700, made
+    new.data.chmod(0o755)
+    assert keep_private(new) == []
+    new.data.chmod(0o777)
+    (said,) = keep_private(new)
+    assert said.startswith(f"Other users could write to {new.data}.")
+    assert new.data.stat().st_mode & 0o777 == 0o700
+    assert keep_private(new) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_a_directory_of_everybody_is_no_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    (tmp_path / "user").mkdir(mode=0o755)
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all").chmod(0o1777)
+    with pytest.raises(UnsafePlace, match="choose a directory of your own"):
+        keep_private(Home.at(tmp_path / "all"))
+    # The user's home directory may have to be open, for a web server for example.
+    assert keep_private(Home.at(tmp_path / "user")) == []
+    assert (tmp_path / "user").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o622, 0o606, 0o664, 0o666])
+def test_a_configuration_that_others_may_write_is_not_used(home: Home, mode: int) -> None:
+    write_config(home, CONFIG)
+    home.config_file.chmod(mode)
+    found = load_settings({}, home, Options(profile=None))
+    if not mode & 0o022:
+        assert found.profile.value == "prod"
+        return
+    assert (found.profile.value, found.live) == ("sandbox", False)
+    said = f"can be written by other users: chmod 600 {home.config_file}"
+    assert [problem.message for problem in found.problems] == [said]
+    with pytest.raises(SettingsError, match="can be written by other users"):
+        load_settings({}, home, Options(profile="prod"))
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="gives files away")
+def test_a_configuration_of_another_user_is_not_used(home: Home) -> None:
+    write_config(home, CONFIG)
+    os.chown(home.config_file, 12_345, -1)
+    (problem,) = load_settings({}, home).problems
+    assert "belongs to another user" in problem.message
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")

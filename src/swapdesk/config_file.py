@@ -89,8 +89,9 @@ class ConfigFile(TomlDocument):
 
 
 def read_config(file: Path) -> ConfigFile:
-    """Read the file; a missing one is empty, a broken one is one problem and no values."""
-    document = read_document(file, CONFIG_LIMIT)
+    """Read the file; a missing one is empty, a broken one, or one that other users may
+    write, is one problem and no values."""
+    document = read_document(file, CONFIG_LIMIT, trusted=True)
     config = ConfigFile(file, document.lines, document.content, document.problems)
     accepted = config.check(document.content, TOP_KEYS, ())
     tables = accepted.pop("profiles", {})

@@ -16,6 +16,7 @@ from pathlib import Path
 PROFILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 PRIVATE_FILE_LIMIT = 64 * 1024
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UnsafePlace(OSError):
@@ -95,9 +96,58 @@ def find_home(environ: Mapping[str, str]) -> Home:
     )
 
 
+def keep_private(home: Home) -> list[str]:
+    """Close the directories of a home to other users (0700); sentences about those that others
+    could write to.
+
+    A directory of everybody's, or the user's whole home directory, keeps its mode. Raises
+    UnsafePlace where others can write and that cannot be changed.
+    """
+    said = []
+    for root in dict.fromkeys((home.config, home.data, home.logs)):
+        try:
+            status = root.stat()
+        except OSError:
+            continue  # There is none yet, or it is told where it is used.
+        if not stat.S_ISDIR(status.st_mode) or not status.st_mode & _OTHERS or os.name != "posix":
+            continue
+        foreign = status.st_uid != os.getuid() or bool(status.st_mode & stat.S_ISVTX)
+        written = bool(status.st_mode & _OTHERS_WRITE)
+        if foreign or root == Path.home():
+            if written:
+                raise UnsafePlace(
+                    f"other users can write to {root}: choose a directory of your own"
+                )
+            continue
+        root.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS)
+        if written:
+            said.append(
+                f"Other users could write to {root}. They cannot any more; make sure that"
+                " everything in it is yours."
+            )
+    return said
+
+
+def refuse_foreign(path: Path, status: os.stat_result) -> None:
+    """Raise UnsafePlace for a file that another user than root may write."""
+    if os.name != "posix":
+        return
+    if status.st_uid not in (os.getuid(), 0):
+        raise UnsafePlace(f"belongs to another user: chown {os.getuid()} {path}")
+    if status.st_mode & _OTHERS_WRITE:
+        raise UnsafePlace(f"can be written by other users: chmod 600 {path}")
+
+
+def make_directories(path: Path) -> None:
+    """Make ``path`` and what is missing above it, each 0700 whatever the umask says."""
+    if not path.is_dir():
+        make_directories(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
 def private_directory(path: Path) -> Path:
     """Make ``path`` (0700) with its parents, or check that it is ours alone."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directories(path.parent)
     try:
         path.mkdir(mode=0o700)
     except FileExistsError:
@@ -123,6 +173,10 @@ def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
             os.fsync(file.fileno())
         if replace:
             os.replace(target, path)
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        # What is written to a descriptor fails without the name of its file.
+        raise OSError(error.errno, error.strerror, str(path)) from error
     except BaseException:
         target.unlink(missing_ok=True)
         raise

@@ -240,6 +240,8 @@ class _Reading:
             return Value(SANDBOX, Origin.DEFAULT), False
         known = (SANDBOX, *self.config.profiles)
         if chosen.value not in known or PROFILE_NAME.fullmatch(chosen.value) is None:
+            if self.config.problems and not self.config.content:
+                raise SettingsError(f"there is no profile {chosen.value!r}: {self.problems[0]}")
             close = nearest(chosen.value, known)
             hint = f"; did you mean {close}?" if close else f"; known: {', '.join(known)}"
             raise SettingsError(f"there is no profile {chosen.value!r}{hint}")

@@ -13,6 +13,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from swapdesk.paths import UnsafePlace, refuse_foreign
+
 _HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
 _TOML_LINE = re.compile(r" ?\(at (?:line (\d+), column \d+|end of document)\)")
@@ -81,9 +83,10 @@ class TomlDocument:
         self.problems.append(self.problem(path, message, near))
 
 
-def read_document(file: Path, limit: int) -> TomlDocument:
+def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocument:
     """Read the file, at most ``limit`` bytes; a missing one is empty, a broken one is one
-    problem and no content. Only a regular file is read: a pipe would wait for ever."""
+    problem and no content. Only a regular file is read: a pipe would wait for ever. ``trusted``:
+    one that other users may write is broken, too."""
     document = TomlDocument(file)
 
     def broken(message: str, line: int | None = None) -> TomlDocument:
@@ -95,11 +98,15 @@ def read_document(file: Path, limit: int) -> TomlDocument:
         with open(number, "rb") as stream:
             if not stat.S_ISREG(os.fstat(number).st_mode):
                 return broken("is no file")
+            if trusted:
+                refuse_foreign(file, os.fstat(number))
             content = stream.read(limit + 1)
     except FileNotFoundError:
         return document
     except IsADirectoryError:
         return broken("is no file")
+    except UnsafePlace as error:
+        return broken(str(error))
     except OSError as error:
         return broken(error.strerror or "is unreadable")
     if len(content) > limit:

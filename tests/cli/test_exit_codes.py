@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from swapdesk.cli.command_error import of_client_error
+from cli.desks import InProcess
+from harness import COMMAND_SECONDS, Result, environment
+from swapdesk.cli.command_error import of_client_error, of_unusable_file
 from swapdesk.cli.exit_codes import MEANINGS, Exit, exit_of, exit_of_refused_create
 from swapdesk.client import errors
 from swapdesk.client.errors import Answered, ClientError, Refusal, api_error
@@ -91,3 +98,41 @@ def test_a_refusal_keeps_code_status_request_and_wait() -> None:
     told = of_client_error(refused(429, ErrorCode.RATE_LIMIT_EXCEEDED))
     assert (told.code, told.status, told.request_id) == ("RATE_LIMIT_EXCEEDED", 429, "r-1")
     assert told.next == "you: wait 7 s"
+
+
+@pytest.mark.parametrize(
+    "words", ["orders list", "wallet list", "swap 0.5 btc eth --to @bob --yes", "tokens btc"]
+)
+def test_a_home_that_cannot_be_used_is_told(here: InProcess, words: str) -> None:
+    (here.home / "profiles").touch()
+    ended = here(*words.split(), "--json")
+    assert ended.code == Exit.OWN_REFUSAL
+    assert ended.error["code"] == "FILE_UNUSABLE"
+    assert str(here.home / "profiles") in ended.error["message"]
+    assert ended.error["money"] == "in your wallet; nothing was sent"
+    assert "give the command again" in ended.error["next"]
+
+
+def test_a_limit_on_files_is_told(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        ["sh", "-c", 'ulimit -f 8; exec "$0" -m swapdesk orders list --json', sys.executable],
+        # Python itself would leave half a compiled module behind.
+        env=environment(tmp_path, PYTHONDONTWRITEBYTECODE="1"),
+        capture_output=True,
+        timeout=COMMAND_SECONDS,
+        check=False,
+    )
+    told = Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
+    assert told.error["code"] == "FILE_UNUSABLE"
+    assert "catalog.db cannot be used" in told.error["message"]
+    assert told.code == Exit.OWN_REFUSAL
+
+
+def test_only_the_file_of_a_database_is_to_blame() -> None:
+    full = sqlite3.connect(":memory:")
+    full.execute("PRAGMA max_page_count = 1")
+    for statement, blamed in (("CREATE TABLE one (a)", True), ("SELECT nonsense", False)):
+        with pytest.raises(sqlite3.OperationalError) as raised:
+            full.execute(statement)
+        assert (of_unusable_file(raised.value) is not None) == blamed
+    full.close()

@@ -152,6 +152,24 @@ async def test_a_failed_refresh_leaves_the_old_list(clock: ManualClock, tmp_path
     catalog.close()
 
 
+async def test_a_full_disk_keeps_the_old_list_and_is_told(
+    clock: ManualClock, tmp_path: Path
+) -> None:
+    catalog = Catalog.open(tmp_path / "catalog.db", clock)
+    async with answering(scripted([[token_json(1)]]), clock) as good:
+        await catalog.refresh(good)
+        pages = catalog._file._connection.execute("PRAGMA page_count").fetchone()[0]
+        catalog._file._connection.execute(f"PRAGMA max_page_count = {pages}")
+        many = [[token_json(number) for number in range(200)]]
+        async with answering(scripted(many), clock) as more:
+            with pytest.raises(OSError, match="full") as told:
+                await catalog.refresh(more)
+    assert told.value.filename == str(tmp_path / "catalog.db")
+    assert catalog.count == 1
+    assert not catalog.refreshing
+    catalog.close()
+
+
 async def test_a_new_list_replaces_the_old_one(clock: ManualClock, tmp_path: Path) -> None:
     catalog = Catalog.open(tmp_path / "catalog.db", clock)
     async with answering(scripted([[token_json(1), token_json(2)]]), clock) as api:

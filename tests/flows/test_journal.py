@@ -109,6 +109,20 @@ def test_the_file_is_private_and_loose_modes_are_refused(path: Path, clock: Manu
         loose.intents.add(intent(), "create", "digest")
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_no_journal(path: Path, clock: ManualClock, there: bool) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    target = path.with_name("elsewhere.db")
+    if there:
+        Journal.open(target, clock).close()
+    path.symlink_to(target)
+    linked = Journal.open(path, clock)
+    assert linked.problem == "journal.db must be a plain file of mode 0600"
+    with pytest.raises(JournalUnavailable):
+        linked.intents.add(intent(), "create", "digest")
+    assert target.exists() == there
+
+
 def test_a_damaged_file_is_kept_and_nothing_is_written(path: Path, clock: ManualClock) -> None:
     one = Journal.open(path, clock)
     for number in range(200):

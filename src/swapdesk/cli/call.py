@@ -32,12 +32,16 @@ class Call:
 
     def settings(self, *, lenient: bool = False) -> Settings:
         """Configuration and environment. Exit 2 when something is wrong, unless ``lenient``."""
-        from swapdesk.paths import find_home
+        from swapdesk.paths import UnsafePlace, find_home, keep_private
         from swapdesk.settings import Options, SettingsError, load_settings
 
         options = Options(profile=self.profile, theme=self.theme)
+        home = find_home(os.environ)
         try:
-            settings = load_settings(os.environ, find_home(os.environ), options)
+            self.output.talk(*keep_private(home))
+            settings = load_settings(os.environ, home, options)
+        except UnsafePlace as error:
+            raise bad_input("UNSAFE_PLACE", f"{error}.", field="home") from None
         except SettingsError as error:
             said = str(error)
             ended = said if said.endswith("?") else f"{said}."

@@ -81,6 +81,34 @@ def of_refused_journal(error: Exception) -> CommandError | None:
     return CommandError(Exit.OWN_REFUSAL, error.code, str(error), money, error.next)
 
 
+_DISK = frozenset({3, 5, 6, 8, 10, 11, 13, 14, 26})
+"""What SQLite answers for the file and not for the statement: PERM, BUSY, LOCKED, READONLY, IOERR,
+CORRUPT, FULL, CANTOPEN, NOTADB (https://sqlite.org/rescode.html)."""
+
+
+def of_unusable_file(
+    error: Exception, *, money: str = "where the journal says"
+) -> CommandError | None:
+    """Exit 9 for a file of the desk that cannot be read or written; None for any other error."""
+    import sqlite3
+
+    if isinstance(error, sqlite3.Error):
+        if (getattr(error, "sqlite_errorcode", 0) & 0xFF) not in _DISK:
+            return None
+        what, why = "A file of the desk", str(error)
+    elif isinstance(error, OSError) and error.filename is not None:
+        what, why = str(error.filename), error.strerror or type(error).__name__
+    else:
+        return None
+    return CommandError(
+        Exit.OWN_REFUSAL,
+        "FILE_UNUSABLE",
+        f"{what} cannot be used: {why}.",
+        money,
+        "you: make room, or let this user write there, and give the command again",
+    )
+
+
 def of_client_error(error: ClientError) -> CommandError:
     """What a failed call means for the caller of a command."""
     from swapdesk.client.errors import (

@@ -18,7 +18,12 @@ import click
 
 from swapdesk import __version__
 from swapdesk.cli.call import Call, global_options, narrow
-from swapdesk.cli.command_error import CommandError, bad_input, of_refused_journal
+from swapdesk.cli.command_error import (
+    CommandError,
+    bad_input,
+    of_refused_journal,
+    of_unusable_file,
+)
 from swapdesk.cli.exit_codes import MEANINGS, Exit
 from swapdesk.cli.output import Form, Output, OutputLost, ReaderLeft
 from swapdesk.cli.standard_streams import escape_foreign, replace_closed, silence
@@ -142,14 +147,12 @@ def run(arguments: Sequence[str]) -> int:
         silence(sys.stdout)
         output.failure(_not_written(str(error)))
         return Exit.NOT_WRITTEN
-    except OSError as error:
-        if error.filename is not None or error.errno not in _FULL:
-            return _report_defect(output, error)
-        silence(sys.stdout)
-        output.failure(_not_written(error.strerror or "no room"))
-        return Exit.NOT_WRITTEN
     except Exception as error:  # noqa: BLE001 the last line of defence reports every defect
-        refused = of_refused_journal(error)
+        if isinstance(error, OSError) and error.filename is None and error.errno in _FULL:
+            silence(sys.stdout)
+            output.failure(_not_written(error.strerror or "no room"))
+            return Exit.NOT_WRITTEN
+        refused = of_refused_journal(error) or of_unusable_file(error)
         if refused is None:
             return _report_defect(output, error)
         output.failure(refused)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 from swapdesk.cli.call import Call
-from swapdesk.cli.command_error import CommandError, bad_input, of_client_error
+from swapdesk.cli.command_error import (
+    UNTOUCHED,
+    CommandError,
+    bad_input,
+    of_client_error,
+    of_unusable_file,
+)
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.sandbox_lifetime import SandboxLifetime
 from swapdesk.client.credentials import CredentialsError
@@ -115,6 +122,8 @@ async def open_session(call: Call) -> AsyncIterator[Session]:
         desk = Desk.open(settings)
     except UnsafePlace as error:
         raise _unsafe(error) from None
+    except (OSError, sqlite3.Error) as error:
+        raise of_unusable_file(error, money=UNTOUCHED) or error from None
     session = Session(call, settings, desk, sandbox)
     desk.background.on_defect = lambda defect: call.output.talk(str(defect))
     try:

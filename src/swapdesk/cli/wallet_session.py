@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from swapdesk.cli.call import Call
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import UNTOUCHED, CommandError, bad_input, of_unusable_file
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.passphrase import read_secret
 from swapdesk.cli.session import Session, run_session
@@ -62,6 +62,8 @@ def run_wallet(call: Call, work: Callable[[LocalWallet], Awaitable[T]]) -> T:
         raise of_wallet_error(error) from None
     except UnsafePlace as error:
         raise bad_input("UNSAFE_PLACE", f"{error}.", field="home") from None
+    except OSError as error:
+        raise of_unusable_file(error, money=UNTOUCHED) or error from None
 
 
 def run_on_chains(

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from swapdesk.clock import Clock, SystemClock
+from swapdesk.paths import make_directories
 from swapdesk.sandbox.child import Child, ChildRefused, ChildSilent
 from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
 from swapdesk.sandbox.listening import listen
@@ -65,7 +66,7 @@ async def _serve(options: ServeOptions, clock: Clock) -> int:
     stop = _stop_event(options.lifeline)
     with ExitStack() as held:
         try:
-            options.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_directories(options.data)
             held.callback(os.close, lock := await lock_directory(options.data, clock))
             keys = partner_keys(load_key(options.data))
             sandbox = _Sandbox(options, clock, lock, held)

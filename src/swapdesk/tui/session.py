@@ -272,5 +272,7 @@ def _expected_failures() -> tuple[type[Exception], ...]:
 
 def _sentence(error: Exception) -> str:
     text = str(error).strip() or type(error).__name__
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename} cannot be used: {error.strerror}"
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "?", "!")) else f"{text}."

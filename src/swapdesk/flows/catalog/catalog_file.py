@@ -8,6 +8,7 @@ order and in columns, so that opening it sorts and parses nothing.
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from swapdesk.flows.catalog.catalog_schema import connect
 from swapdesk.flows.catalog.token_columns import Column
 from swapdesk.flows.catalog.token_list import ListedToken, ListPart, TokenList, pack
 from swapdesk.flows.catalog.token_row import TokenRow, Verdict
+from swapdesk.paths import make_directories
 
 if TYPE_CHECKING:
     from swapdesk.wire.tokens import Token
@@ -48,24 +50,34 @@ class _Written:
         self.last = row
 
 
+def unusable(path: Path, error: sqlite3.Error) -> OSError:
+    """What SQLite says of a file, with its path: no room, no right to write, a broken disk."""
+    return OSError(errno.EIO, str(error), str(path))
+
+
 class CatalogFile:
     """One SQLite file. A file that is damaged or of another version is begun anew."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
         self._connection = connection
         self._written: dict[int, _Written] = {}
 
     @classmethod
     def open(cls, path: Path) -> CatalogFile:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Raises OSError, with the path, where no such file can be had."""
+        make_directories(path.parent)
         try:
-            return cls(connect(path))
+            return cls(path, connect(path))
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-                raise
+                raise unusable(path, error) from error
             for leftover in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
                 leftover.unlink(missing_ok=True)
-            return cls(connect(path))
+        try:
+            return cls(path, connect(path))
+        except sqlite3.Error as error:
+            raise unusable(path, error) from error
 
     def close(self) -> None:
         self._connection.close()

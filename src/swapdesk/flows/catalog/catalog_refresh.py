@@ -6,13 +6,15 @@ Written into a new generation of the file beside the one in use (spec: GET /chai
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from swapdesk.clock import Clock
-from swapdesk.flows.catalog.catalog_file import UNLISTED, CatalogFile
+from swapdesk.flows.catalog.catalog_file import UNLISTED, CatalogFile, unusable
 from swapdesk.flows.catalog.catalog_reading import TokenReader, read_pages
 from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.wire.chains import Chain, ChainQuery
@@ -45,15 +47,27 @@ class RefreshReport:
 async def read_all(
     api: PartnerApi, file: CatalogFile, clock: Clock, on_progress: Progress | None
 ) -> RefreshReport:
-    """A new generation, current once its last page is there. Raises ClientError, and then
-    nothing of it is left."""
+    """A new generation, current once its last page is there. Raises ClientError, and OSError when
+    the file takes no more; nothing of it is used then."""
     began = clock.monotonic()
-    generation = file.begin(clock.now())
+    try:
+        generation = file.begin(clock.now())
+    except sqlite3.Error as error:
+        raise unusable(file.path, error) from error
     try:
         return await _fill(api, file, clock, generation, began, on_progress)
+    except sqlite3.Error as error:
+        _abandon(file, generation)
+        raise unusable(file.path, error) from error
     except BaseException:
-        file.abandon(generation)
+        _abandon(file, generation)
         raise
+
+
+def _abandon(file: CatalogFile, generation: int) -> None:
+    """Remove what was written; what a full disk keeps, the next whole list removes."""
+    with contextlib.suppress(sqlite3.Error):
+        file.abandon(generation)
 
 
 async def _fill(

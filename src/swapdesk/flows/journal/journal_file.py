@@ -7,8 +7,10 @@ it is opened; one of a newer version, or of none that is known, is refused.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +22,7 @@ from swapdesk.flows.journal.journal_migration import (
     bring_up,
     refuse_others,
 )
+from swapdesk.paths import make_directories
 
 
 class JournalUnavailable(Exception):
@@ -45,15 +48,14 @@ class JournalFile:
         that cannot be used is kept as it is and nothing is written to it, with ``problem`` saying
         why. Raises JournalRefused for one that must not even be read as a journal."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if not path.exists():
+            make_directories(path.parent)
+            # Another process may have been quicker. A link is there as well, wherever it leads.
+            with contextlib.suppress(FileExistsError):
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR, 0o600))
-            loose = path.stat().st_mode & 0o077
-            if loose or path.is_symlink():
+            mode = path.lstat().st_mode
+            if not stat.S_ISREG(mode) or mode & 0o077:
                 return cls(None, f"{path.name} must be a plain file of mode 0600")
             connection = sqlite3.connect(path, timeout=PATIENCE_SECONDS, isolation_level=None)
-        except FileExistsError:
-            return cls.open(path)
         except (OSError, sqlite3.Error) as error:
             return cls(None, f"{path.name}: {error}")
         try:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from swapdesk.chain.addresses.decoding import KINDS, check_address
 from swapdesk.chain.addresses.memos import check_memo
+from swapdesk.paths import make_directories
 from swapdesk.wire.encoding.text import UnsafeText, identity_text
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
@@ -155,7 +156,7 @@ def read_book(path: Path) -> str:
 
 def write_book(path: Path, text: str) -> None:
     """The whole file at once, readable by its owner alone."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directories(path.parent)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from swapdesk.paths import make_directories
 from swapdesk.service.store import bundle_rows, counters, outbox, verdicts
 from swapdesk.service.store.bundles import BundleState, StoredBundle, StoredGroup
 from swapdesk.service.store.order_page import page_of
@@ -61,7 +62,7 @@ class SqliteStore:
     def open(cls, path: Path | str) -> SqliteStore:
         """Open or create the file, mode 0600; raises SchemaError when damaged or too new."""
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_directories(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
             prepare(connection)

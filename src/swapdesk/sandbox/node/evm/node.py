@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from swapdesk.clock import Clock
+from swapdesk.paths import make_directories
 from swapdesk.sandbox.node.evm.account import ChainAccount, mined_receipt
 from swapdesk.sandbox.node.evm.beats import Beats
 from swapdesk.sandbox.node.evm.chain import Chain
@@ -94,5 +95,5 @@ class EvmNode:
 def chain_file(directory: Path, name: str) -> Path:
     """Where a chain is kept; the directory is made."""
     folder = directory / "chains"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directories(folder)
     return folder / f"{name}.db"

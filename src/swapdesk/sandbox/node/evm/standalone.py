@@ -16,6 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from swapdesk.clock import SystemClock
+from swapdesk.paths import make_directories
 from swapdesk.sandbox.directory_lock import DirectoryInUse, lock_directory
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
@@ -61,7 +62,7 @@ async def _run(options: NodeOptions) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     try:
-        options.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directories(options.data)
         lock = await lock_directory(options.data, clock)
     except (OSError, DirectoryInUse) as error:
         return _say(error)

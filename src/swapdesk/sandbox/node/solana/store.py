@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from swapdesk.paths import make_directories
 from swapdesk.sandbox.node.evm.schema import OtherChain
 
 VERSION = 2
@@ -117,7 +118,7 @@ class Store(StoreReader):
     """Opens the file with mode 0600; used by one thread. Every commit is durable."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(path.parent)
         self.path = path
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         self._connection = sqlite3.connect(path, isolation_level=None)
