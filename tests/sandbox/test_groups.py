@@ -123,7 +123,7 @@ def test_one_bundle_pays_coins_and_tokens_and_every_order_is_paid_out(
     told = until(lambda: ended(api, multi_id), PATIENCE, "an outcome of the bundle")
     assert told["bundleStatus"] == "confirmed", told
     assert told["txHash"].startswith("0x")
-    assert submitted(api, multi_id, signed(again, by)).status_code == 409
+    assert submitted(api, multi_id, signed(again, by)).status_code == 404
 
     def finished() -> list[dict[str, Any]] | None:
         orders: list[dict[str, Any]] = status(api, multi_id)["orders"]

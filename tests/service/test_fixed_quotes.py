@@ -16,6 +16,7 @@ from service.terms_world import venues
 from service.world import AS_FREE, BTC, ETH, FIRST, UNPRICED, USDC
 from swapdesk.clock import ManualClock
 from swapdesk.service.parts import ServiceParts
+from swapdesk.service.quoting.engine import QUOTE_VALID
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import plain
@@ -70,7 +71,7 @@ async def test_rows_are_floating_unless_asked(
     assert not any(terms.fixed for venue in some.values() for terms in venue.terms)
 
 
-async def test_a_private_fixed_route_ends_with_the_earlier_of_its_rates(
+async def test_private_fixed_routes_end_together_with_the_earliest_of_their_rates(
     api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
 ) -> None:
     rows = await quotes(api, fixed(types="private"))
@@ -81,23 +82,27 @@ async def test_a_private_fixed_route_ends_with_the_earlier_of_its_rates(
         assert (stored.fixed, stored.receive) == (True, False)
         first, second = stored.legs
         assert [rate.partition("-")[0] for rate in stored.rates] == [first, second]
-        seconds = min(ends[first], ends[second])
-        assert row.valid_until == stored.expires == clock.now() + timedelta(seconds=seconds)
+        assert row.valid_until == stored.expires == clock.now() + timedelta(seconds=420)
         assert row.fixed
         assert row.requires_refund_address
         assert row.rate_id is not None
         assert not any(code in row.rate_id.split("-") for code in ends)
 
 
-async def test_fixed_private_send(api: httpx.AsyncClient, service: ServiceParts) -> None:
+async def test_fixed_private_send(
+    api: httpx.AsyncClient, service: ServiceParts, clock: ManualClock
+) -> None:
     answer = await api.get(
         "/quotes/private-send", params={"amount": "0.5", "from": BTC.id, "fixed": "true"}
     )
     found = decode(PrivateSendQuoteList, answer.content, side="client")
     assert len(found.quotes) == 6
     assert all(row.fixed for row in found.quotes)
+    # A minute, although the rates stand for seven (spec: Limits).
+    assert {row.valid_until for row in found.quotes} == {clock.now() + QUOTE_VALID}
     stored = await service.store.get_quote(FIRST.partner_id, found.quotes[0].quote_id)
     assert stored is not None
+    assert stored.expires == clock.now() + QUOTE_VALID
     assert stored.fixed
     assert len(stored.rates) == 2
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -34,7 +35,7 @@ from swapdesk.service.parts import ServiceParts
 from swapdesk.service.quoting.engine import QUOTE_VALID
 from swapdesk.service.quoting.pricing import PRIVATE_ROWS
 from swapdesk.service.quoting.private_bounds import KEPT_SECONDS
-from swapdesk.service.venues.adapter import CentralizedVenue
+from swapdesk.service.venues.adapter import CentralizedVenue, VenueTraits
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import plain, quantize
 from swapdesk.wire.quotes import QuoteList, QuoteQuery
@@ -75,6 +76,63 @@ async def test_private_rows_name_no_provider(api: httpx.AsyncClient) -> None:
     for row in body["quotes"]:
         assert not {"swap", "swapName", "logoUrl", "supportsSignatures"} & row.keys()
         assert row["netAmountOut"] == row["amountOut"]
+
+
+FIGURES = {
+    "quoteId",
+    "amountIn",
+    "amountOut",
+    "netAmountOut",
+    "amountOutUsd",
+    "amountInUsd",
+    "rateId",
+}
+"""What differs between routes by what they pay; everything else would tell venues apart."""
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "told"),
+    [
+        ("/quotes", {}, 6),
+        ("/quotes", {"fixed": "true"}, 6),
+        ("/quotes", {"fixed": "true", "amountType": "receive"}, 6),
+        ("/quotes", {"inLegIncludedSwaps": "cc"}, 2),
+        ("/quotes", {"useXmr": "true"}, 1),
+        ("/quotes", {"amount": "0.00021", "fixed": "true", "types": ["private", "standard"]}, 1),
+        ("/quotes/private-send", {"fixed": "true"}, 6),
+    ],
+)
+async def test_no_figure_of_a_private_row_tells_one_venue_from_another(
+    api: httpx.AsyncClient,
+    clock: ManualClock,
+    venue_list: list[PriceVenue],
+    path: str,
+    more: dict[str, Any],
+    told: int,
+) -> None:
+    """Bounds, duration and end are the pair's on every row, also on one without a price."""
+    for place, venue in enumerate(venue_list):
+        venue.least, venue.most = venue.least + 3 * place, venue.most + 1_000 * place
+        venue.minutes = Decimal("4.1") + 3 * place
+        venue.traits = VenueTraits(fixed=True)
+        venue.rates_until = clock.now() + timedelta(seconds=300 + 50 * place)
+    # By itself it takes amounts that are not enough for a private route.
+    venue_list[2].least = Decimal(3)
+    private_send = path != "/quotes"
+    parameters = {**asked(types="private"), **more}
+    if private_send:
+        parameters = {"amount": "0.5", "from": BTC.id, **more}
+    body = (await api.get(path, params=parameters)).json()
+    rows = [row for row in body["quotes"] if row["type"] == "private"]
+    assert len(rows) == told, body
+    alike = [{name: row[name] for name in row.keys() - FIGURES} for row in rows]
+    assert alike == [alike[0]] * told
+    # Between the second and the third venue both legs take at most 7.1 and 10.1 minutes.
+    assert alike[0]["duration"] == 18
+    if not private_send:
+        pair = {"tokenIdFrom": BTC.id, "tokenIdTo": ETH.id}
+        bounds = (await api.get("/minMax", params=pair)).json()["private"]
+        assert (alike[0]["min"], alike[0]["max"]) == (bounds["min"], bounds["max"])
 
 
 async def test_private_route_has_two_venues_and_the_best_hop(

@@ -102,6 +102,7 @@ class PrivateSendQuote(WireModel):
     duration: Amount | None = None
     rewards_available: bool = False
     fixed: bool = False
+    valid_until: Timestamp | None = None
 
 
 class PrivateSendQuoteList(WireModel):

@@ -254,4 +254,5 @@ def _as_quote(quote: PrivateSendQuote) -> Quote:
         min=quote.min,
         max=quote.max,
         fixed=quote.fixed,
+        valid_until=quote.valid_until,
     )

@@ -83,7 +83,8 @@ class NextRoute:
             legs=route.legs,
             amount_in=route.amount_in,
             amount_out=route.amount_out,
-            minutes=route.minutes,
+            # The estimate of a private pair, not of the venues that were found.
+            minutes=order.minutes if order.route == "private" else route.minutes,
             middle_token_id=route.middle_token_id,
             middle_amount=route.middle_amount,
             payout_wallet=route.payout_wallet,

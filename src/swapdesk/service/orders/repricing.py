@@ -67,7 +67,7 @@ class Repricing:
             amount_out=route.amount_out,
             amount_in_usd=in_usd(token_in, route.amount_in),
             amount_out_usd=in_usd(token_out, route.amount_out),
-            minutes=route.minutes,
+            minutes=quote.minutes if quote.route == "private" else route.minutes,
             middle_token_id=route.middle_token_id,
             middle_amount=route.middle_amount,
             markup=markup,

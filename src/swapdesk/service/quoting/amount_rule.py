@@ -6,8 +6,11 @@ execution say the same (spec: Limits, "validation matches execution").
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Coroutine, Iterable
+from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 from swapdesk.clock import Clock
 from swapdesk.service.quoting.fanout import DEADLINE
@@ -16,12 +19,12 @@ from swapdesk.service.quoting.private_bounds import PrivateBounds
 from swapdesk.service.quoting.reach import RESERVE
 from swapdesk.service.quoting.routes import (
     Cause,
+    PairBounds,
     PricedRoute,
     Route,
     RouteQuestion,
     UnpricedRoute,
 )
-from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.wrappers import within
 
 _CLEAR = 2
@@ -35,39 +38,52 @@ class AmountRule:
         self._bounds = bounds
         self._clock = clock
 
-    async def judged(self, priced: Priced, question: RouteQuestion) -> list[Route]:
-        """Private routes; refused with the figure of ``GET /minMax`` when the amount is outside.
+    async def judged(self, pricing: Coroutine[Any, Any, Priced], question: RouteQuestion) -> Priced:
+        """What was priced, with the bounds of the pair; private routes are refused with the
+        figure of ``GET /minMax`` when the amount is outside.
 
         The rule is the same whether the bounds were asked for before or not. Bounds speak of
-        all floating routes, so other questions are answered by their routes alone.
+        all floating routes, so other questions are answered by their routes alone. Both are
+        asked for at once, since every private row states the bounds.
         """
-        routes = priced.private
-        if not routes or not _plain(question):
-            return routes
-        if _clearly_inside(routes, question):
-            return routes
-        if not any(
-            isinstance(route, PricedRoute) or route.cause in (Cause.BELOW, Cause.ABOVE)
-            for route in routes
-        ):
-            return routes
-        bounds = await self._in_time(question, priced.waited)
-        if bounds is None:
-            return routes
-        if question.amount < bounds.minimum:
-            return [UnpricedRoute((), Cause.BELOW, bounds.minimum)]
-        if question.amount > bounds.maximum:
-            return [UnpricedRoute((), Cause.ABOVE, bounds.maximum)]
-        return routes
-
-    async def _in_time(self, question: RouteQuestion, waited: float) -> VenueLimits | None:
-        left = max(DEADLINE - waited, RESERVE)
+        if "private" not in question.types or question.choice.swaps is not None:
+            return await pricing
+        search = asyncio.ensure_future(self._bounds.find(question.token_in, question.token_out))
         try:
-            return await within(
-                self._clock, left, self._bounds.find(question.token_in, question.token_out)
-            )
+            priced = await pricing
+            if not priced.private:
+                return priced
+            bounds = await self._in_time(search, question, priced.waited)
+        finally:
+            search.cancel()
+        return replace(priced, private=_kept(priced.private, question, bounds), bounds=bounds)
+
+    async def _in_time(
+        self, search: asyncio.Future[PairBounds | None], question: RouteQuestion, waited: float
+    ) -> PairBounds | None:
+        async def found() -> PairBounds | None:
+            return await search
+
+        try:
+            return await within(self._clock, max(DEADLINE - waited, RESERVE), found())
         except TimeoutError:
             return self._bounds.last(question.token_in, question.token_out)
+
+
+def _kept(routes: list[Route], question: RouteQuestion, bounds: PairBounds | None) -> list[Route]:
+    """The routes, or the one refusal of an amount outside ``bounds``."""
+    if bounds is None or not _plain(question) or _clearly_inside(routes, question):
+        return routes
+    if not any(
+        isinstance(route, PricedRoute) or route.cause in (Cause.BELOW, Cause.ABOVE)
+        for route in routes
+    ):
+        return routes
+    if question.amount < bounds.minimum:
+        return [UnpricedRoute((), Cause.BELOW, bounds.minimum)]
+    if question.amount > bounds.maximum:
+        return [UnpricedRoute((), Cause.ABOVE, bounds.maximum)]
+    return routes
 
 
 def _plain(question: RouteQuestion) -> bool:

@@ -24,10 +24,12 @@ from swapdesk.service.quoting.private_bounds import PrivateBounds
 from swapdesk.service.quoting.reach import Reach
 from swapdesk.service.quoting.rotation import Rotation
 from swapdesk.service.quoting.routes import (
+    PairBounds,
     PricedRoute,
     Route,
     RouteQuestion,
     UnpricedRoute,
+    alike,
 )
 from swapdesk.service.quoting.rows import QUOTE_VALID, Asked
 from swapdesk.service.quoting.valuation import in_usd, loses_too_much, swap_cap
@@ -98,7 +100,7 @@ class QuoteEngine:
                 *(each.stored for each in onchain if each.stored is not None),
             ]
         )
-        found = [self._row(route, stored, asked) for route, stored in offers]
+        found = [self._row(route, stored, asked, priced.bounds) for route, stored in offers]
         found += [each.row for each in onchain]
         found += self._losers(priced, question)
         ordered = rows.in_order(found, query.sort, query.sort_order)
@@ -116,7 +118,7 @@ class QuoteEngine:
         offers = [(route, self._stored(asked, route)) for route in best_per_pair(priced.private)]
         offers = [(route, stored) for route, stored in offers if not stored.filtered]
         await self._store.save_quotes([stored for _, stored in offers])
-        items = [rows.private_send_row(stored, route, token) for route, stored in offers]
+        items = [rows.private_send_row(stored, priced.bounds) for _, stored in offers]
         return PrivateSendQuoteList(total=len(items), quotes=items)
 
     async def executable(self, asked: Asked, *, refundable: bool) -> list[StoredQuote]:
@@ -233,13 +235,13 @@ class QuoteEngine:
             refusal = rows.over_limit(question.token_in, question.amount, cap)
             if asked.onchain is None:
                 return Priced([], [], 0.0), refusal
-            return (await self._pricing.price(question)).refused_above(cap), refusal
-        priced = await self._pricing.price(question)
-        private = await self._amount_rule.judged(priced, question)
+            asking = self._amount_rule.judged(self._pricing.price(question), question)
+            return (await asking).refused_above(cap), refusal
+        priced = await self._amount_rule.judged(self._pricing.price(question), question)
         private = await self._rotation.rotated(
-            private, question.choice, asked.partner_id, receive=question.terms.receive
+            priced.private, question.choice, asked.partner_id, receive=question.terms.receive
         )
-        priced = replace(priced, private=private)
+        priced = replace(priced, private=alike(private, priced.bounds))
         return priced, await self._reach.refusal(priced, question)
 
     def _stored(self, asked: Asked, route: PricedRoute) -> StoredQuote:
@@ -253,22 +255,24 @@ class QuoteEngine:
             requires_refund_address=asked.question.terms.fixed or needs_refund,
         )
 
-    def _row(self, route: PricedRoute, stored: StoredQuote, asked: Asked) -> Quote:
+    def _row(
+        self, route: PricedRoute, stored: StoredQuote, asked: Asked, bounds: PairBounds | None
+    ) -> Quote:
         token_in = asked.question.token_in
         if stored.route == "private":
-            return rows.private_row(stored, route, token_in, asked)
+            return rows.private_row(stored, route, asked, bounds)
         return rows.standard_row(stored, route, self._provider(route.legs[0]), token_in, asked)
 
     def _losers(self, priced: Priced, question: RouteQuestion) -> list[Quote]:
         """Unpriced standard routes one by one; private ones only when no private route is left."""
         waited = priced.waited
         lost = [
-            rows.error_row(route, question, waited, self._provider(route.legs[0]))
+            rows.standard_error_row(route, question, waited, self._provider(route.legs[0]))
             for route in _unpriced(priced.standard)
         ]
         if len(_unpriced(priced.private)) == len(priced.private):
             lost += [
-                rows.error_row(route, question, waited, None)
+                rows.private_error_row(route, question, waited, priced.bounds)
                 for route in rows.summed_up(priced.private)
             ]
         return lost

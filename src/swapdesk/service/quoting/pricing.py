@@ -19,6 +19,7 @@ from swapdesk.service.quoting.intermediaries import Intermediaries
 from swapdesk.service.quoting.routes import (
     Cause,
     Leg,
+    PairBounds,
     PricedLeg,
     PricedRoute,
     Route,
@@ -41,11 +42,15 @@ PRIVATE_ROWS = 24
 
 @dataclass(frozen=True)
 class Priced:
-    """Every asked route with its outcome; ``waited`` seconds is how long SILENT ones had."""
+    """Every asked route with its outcome; ``waited`` seconds is how long SILENT ones had.
+
+    ``bounds`` are those of the pair's private routes, None where they were not found.
+    """
 
     standard: list[Route]
     private: list[Route]
     waited: float
+    bounds: PairBounds | None = None
 
     def refused_above(self, cap: Decimal) -> Priced:
         """The same routes for an amount over ``cap``, which none of them may take."""
@@ -55,7 +60,8 @@ class Priced:
                 return route
             return UnpricedRoute(route.legs, Cause.ABOVE, cap, route.limits)
 
-        return Priced([*map(refused, self.standard)], [*map(refused, self.private)], self.waited)
+        standard, private = [*map(refused, self.standard)], [*map(refused, self.private)]
+        return replace(self, standard=standard, private=private)
 
 
 @dataclass(frozen=True)

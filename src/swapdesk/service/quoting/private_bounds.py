@@ -22,7 +22,14 @@ from swapdesk.service.quoting.eligibility import Eligible
 from swapdesk.service.quoting.fanout import gather
 from swapdesk.service.quoting.intermediaries import Intermediaries
 from swapdesk.service.quoting.pricing import Pricing
-from swapdesk.service.quoting.routes import PricedLeg, PricedRoute, RouteQuestion, price_leg
+from swapdesk.service.quoting.routes import (
+    PairBounds,
+    PricedLeg,
+    PricedRoute,
+    RouteQuestion,
+    price_leg,
+    whole_minutes,
+)
 from swapdesk.service.quoting.valuation import swap_cap
 from swapdesk.service.venues.adapter import VenueLimits
 from swapdesk.service.venues.wrappers import GuardedVenue
@@ -119,10 +126,10 @@ class PrivateBounds:
         self._pricing = pricing
         self._intermediaries = intermediaries
         self._clock = clock
-        self._kept: dict[tuple[str, str], tuple[int, VenueLimits | None]] = {}
-        self._sought: dict[tuple[str, str], asyncio.Task[VenueLimits | None]] = {}
+        self._kept: dict[tuple[str, str], tuple[int, PairBounds | None]] = {}
+        self._sought: dict[tuple[str, str], asyncio.Task[PairBounds | None]] = {}
 
-    async def find(self, token_in: Token, token_out: Token) -> VenueLimits | None:
+    async def find(self, token_in: Token, token_out: Token) -> PairBounds | None:
         """Bounds over all private routes of the pair; None when there is no such route now.
 
         A search goes on when its caller gives up, and callers share it.
@@ -137,7 +144,7 @@ class PrivateBounds:
             search.add_done_callback(lambda done: self._found(key, done))
         return await asyncio.shield(search)
 
-    def last(self, token_in: Token, token_out: Token) -> VenueLimits | None:
+    def last(self, token_in: Token, token_out: Token) -> PairBounds | None:
         """What was found last, where a new search takes too long."""
         kept = self._kept.get((token_in.id, token_out.id))
         return None if kept is None else kept[1]
@@ -145,12 +152,12 @@ class PrivateBounds:
     def _epoch(self) -> int:
         return int(self._clock.now().timestamp()) // KEPT_SECONDS
 
-    def _found(self, key: tuple[str, str], search: asyncio.Task[VenueLimits | None]) -> None:
+    def _found(self, key: tuple[str, str], search: asyncio.Task[PairBounds | None]) -> None:
         del self._sought[key]
         if not search.cancelled() and (defect := search.exception()) is not None:
             logger.error("bounds of a pair were not found", exc_info=defect)
 
-    async def _search(self, token_in: Token, token_out: Token) -> VenueLimits | None:
+    async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
         epoch = self._epoch()
         legs = self._first_legs(token_in, token_out)
         gathered = await gather(self._clock, [_reach(leg, token_in) for leg in legs])
@@ -163,29 +170,38 @@ class PrivateBounds:
 
     async def _filled(
         self, token_in: Token, token_out: Token, reached: list[VenueLimits]
-    ) -> VenueLimits | None:
-        """The widest bounds both of whose ends are priced now."""
+    ) -> PairBounds | None:
+        """The widest bounds both of whose ends are priced now; between them is asked as well,
+        since few venues take the ends and the estimate is that of all."""
+        longest = Decimal(0)
 
         async def taken(amount: Decimal) -> bool:
-            return await self._takes(token_in, token_out, amount)
+            nonlocal longest
+            minutes = await self._minutes(token_in, token_out, amount)
+            longest = max([longest, *minutes])
+            return bool(minutes)
 
         too_little = None
         for _ in range(ENDS_TRIED):
             bounds = contiguous(reached)
             if bounds is None:
                 return None
-            least, most = await asyncio.gather(taken(bounds.minimum), taken(bounds.maximum))
+            between = ROUGH.sqrt(ROUGH.multiply(bounds.minimum, bounds.maximum))
+            amounts = bounds.minimum, bounds.maximum, readable(between, token_in, up=True)
+            least, most, _ = await asyncio.gather(*map(taken, amounts))
             if least and most:
-                return await lowered(bounds, too_little, token_in, taken)
+                limits = await lowered(bounds, too_little, token_in, taken)
+                return PairBounds(limits.minimum, limits.maximum, whole_minutes(longest))
             if not least:
                 too_little = bounds.minimum
             reached = drawn_in(reached, bounds, least=least, most=most)
         return None
 
-    async def _takes(self, token_in: Token, token_out: Token, amount: Decimal) -> bool:
+    async def _minutes(self, token_in: Token, token_out: Token, amount: Decimal) -> list[Decimal]:
+        """The estimates of the routes that take the amount."""
         question = RouteQuestion(token_in, token_out, amount, types=frozenset({"private"}))
         priced = await self._pricing.price(question)
-        return any(isinstance(route, PricedRoute) for route in priced.private)
+        return [route.minutes for route in priced.private if isinstance(route, PricedRoute)]
 
     def _first_legs(self, token_in: Token, token_out: Token) -> list[_FirstLeg]:
         legs = []

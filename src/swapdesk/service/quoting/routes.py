@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from datetime import datetime
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from enum import Enum
 from typing import Literal
 
@@ -102,6 +102,16 @@ class PricedLeg:
     venue: GuardedVenue
     quote: VenueQuote
     markup: Decimal
+
+
+@dataclass(frozen=True)
+class PairBounds(VenueLimits):
+    """Amounts that private routes of a pair take, and their longest estimate in whole minutes.
+
+    Every private row states these: a venue's own figures would name it.
+    """
+
+    minutes: Decimal
 
 
 Leg = PricedLeg | UnpricedRoute
@@ -204,6 +214,24 @@ async def _beyond(
     if isinstance(most, PricedLeg) and wanted > most.quote.amount_out:
         return UnpricedRoute(legs, Cause.ABOVE, most.quote.amount_out, limits)
     return UnpricedRoute(legs, Cause.FAILED, limits=limits)
+
+
+def whole_minutes(minutes: Decimal) -> Decimal:
+    return minutes.to_integral_value(ROUND_CEILING)
+
+
+def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
+    """Private routes with one estimate and one end, from which no venue can be read."""
+    priced = [route for route in routes if isinstance(route, PricedRoute)]
+    if not priced:
+        return routes
+    longest = whole_minutes(max(route.minutes for route in priced))
+    minutes = longest if bounds is None else bounds.minutes
+    end = min((each.valid_until for each in priced if each.valid_until is not None), default=None)
+    return [
+        replace(each, minutes=minutes, valid_until=end) if isinstance(each, PricedRoute) else each
+        for each in routes
+    ]
 
 
 def over_one(leg: PricedLeg) -> PricedRoute:

@@ -12,6 +12,7 @@ from typing import Any
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.quoting.routes import (
     Cause,
+    PairBounds,
     PricedRoute,
     Route,
     RouteQuestion,
@@ -36,7 +37,7 @@ from swapdesk.wire.quotes import (
 from swapdesk.wire.tokens import Token
 
 QUOTE_VALID = timedelta(seconds=60)
-"""How long a floating quote may be executed (wire decisions 6)."""
+"""How long a floating quote, and every private send, may be executed (wire decisions 6)."""
 
 
 @dataclass(frozen=True)
@@ -62,24 +63,34 @@ def standard_row(
         markup_supported=provider.markup_supported,
         provider_eta=stored.minutes,
         rate_id=route.rates[0] if stored.fixed else None,
-        **_figures(stored, route, token_in, asked),
+        **_figures(stored, offered(route.limits, token_in), asked),
     )
 
 
-def private_row(stored: StoredQuote, route: PricedRoute, token_in: Token, asked: Asked) -> Quote:
+def private_row(
+    stored: StoredQuote, route: PricedRoute, asked: Asked, bounds: PairBounds | None
+) -> Quote:
     """Names no provider: knowing the venues would undo the privacy of the route."""
     return Quote(
         type=RouteType.PRIVATE,
         rate_id=_veiled(route.rates) if stored.fixed else None,
-        **_figures(stored, route, token_in, asked),
+        **_figures(stored, _of_pair(bounds, stored.amount_in), asked),
     )
 
 
-def _figures(
-    stored: StoredQuote, route: PricedRoute, token_in: Token, asked: Asked
-) -> dict[str, Any]:
+def _of_pair(bounds: PairBounds | None, amount_in: Decimal | None) -> VenueLimits | None:
+    """Bounds as a private row states them; of what is priced (filtered, or fixed) beyond them the
+    amount itself is the bound."""
+    if bounds is None:
+        return None
+    least, most = bounds.minimum, bounds.maximum
+    if amount_in is not None:
+        least, most = min(least, amount_in), max(most, amount_in)
+    return VenueLimits(short(least), short(most))
+
+
+def _figures(stored: StoredQuote, limits: VenueLimits | None, asked: Asked) -> dict[str, Any]:
     """What the rows of both types say; ``amountInUsd`` on exact-out quotes only."""
-    limits = offered(route.limits, token_in)
     figures: dict[str, Any] = {
         "quote_id": stored.quote_id,
         "duration": stored.minutes,
@@ -94,8 +105,7 @@ def _figures(
         "valid_until": stored.expires,
         "filtered": stored.filtered,
         "filtered_reason": FilteredReason.PRICE_IMPACT if stored.filtered else None,
-        "min": limits.minimum,
-        "max": limits.maximum,
+        **_ends(limits),
     }
     if asked.markup_told:
         figures |= {
@@ -111,41 +121,59 @@ def _veiled(rates: tuple[str | None, ...]) -> str:
     return hashlib.sha256(repr(rates).encode()).hexdigest()[:24]
 
 
-def private_send_row(stored: StoredQuote, route: PricedRoute, token: Token) -> PrivateSendQuote:
-    limits = offered(route.limits, token)
+def _ends(limits: VenueLimits | None) -> dict[str, Decimal]:
+    return {} if limits is None else {"min": limits.minimum, "max": limits.maximum}
+
+
+def private_send_row(stored: StoredQuote, bounds: PairBounds | None) -> PrivateSendQuote:
     return PrivateSendQuote(
         quote_id=stored.quote_id,
         amount_in=stored.amount_in,
         amount_out=stored.amount_out,
         amount_out_usd=stored.amount_out_usd,
         duration=stored.minutes,
-        min=limits.minimum,
-        max=limits.maximum,
         fixed=stored.fixed,
+        valid_until=stored.expires,
+        **_ends(_of_pair(bounds, stored.amount_in)),
     )
 
 
-def error_row(
-    route: UnpricedRoute,
-    question: RouteQuestion,
-    waited: float,
-    provider: SwapProvider | None,
+def standard_error_row(
+    route: UnpricedRoute, question: RouteQuestion, waited: float, provider: SwapProvider
 ) -> Quote:
-    """A route without a price; ``provider`` only on standard routes."""
+    """A standard route without a price."""
     limits = offered(route.limits, question.token_in) if route.limits is not None else None
-    receive = question.terms.receive
     return Quote(
-        type=RouteType.PRIVATE if provider is None else RouteType.STANDARD,
-        swap=provider.short_name if provider is not None else None,
-        swap_name=provider.name if provider is not None else None,
-        logo_url=provider.logo_url if provider is not None else None,
-        amount_in=None if receive else question.amount,
-        amount_out=question.amount if receive else None,
-        error=why(route, question, waited),
-        fixed=question.terms.fixed,
-        min=limits.minimum if limits is not None else None,
-        max=limits.maximum if limits is not None else None,
+        type=RouteType.STANDARD,
+        swap=provider.short_name,
+        swap_name=provider.name,
+        logo_url=provider.logo_url,
+        **_unpriced(route, question, waited, limits),
     )
+
+
+def private_error_row(
+    route: UnpricedRoute, question: RouteQuestion, waited: float, bounds: PairBounds | None
+) -> Quote:
+    """Private routes without a price, which name no venue either."""
+    return Quote(
+        type=RouteType.PRIVATE,
+        duration=bounds.minutes if bounds is not None else None,
+        **_unpriced(route, question, waited, _of_pair(bounds, None)),
+    )
+
+
+def _unpriced(
+    route: UnpricedRoute, question: RouteQuestion, waited: float, limits: VenueLimits | None
+) -> dict[str, Any]:
+    receive = question.terms.receive
+    return {
+        "amount_in": None if receive else question.amount,
+        "amount_out": question.amount if receive else None,
+        "error": why(route, question, waited),
+        "fixed": question.terms.fixed,
+        **_ends(limits),
+    }
 
 
 _WITHOUT_FIGURE = {
@@ -257,13 +285,16 @@ def stored(
     usd_in = in_usd(question.token_in, route.amount_in)
     usd_out = in_usd(question.token_out, route.amount_out)
     private = route.middle_token_id is not None
+    floating_end = created + QUOTE_VALID
+    expires = route.valid_until or floating_end
     return StoredQuote(
         quote_id=quote_id,
         partner_id=asked.partner_id,
         purpose="private_send" if asked.private_send else "exchange",
         route="private" if private else "standard",
         created=created,
-        expires=route.valid_until or created + QUOTE_VALID,
+        # A private send ends after a minute whatever its venues promise (spec: Limits).
+        expires=min(expires, floating_end) if asked.private_send else expires,
         token_in_id=question.token_in.id,
         token_out_id=question.token_out.id,
         amount_in=route.amount_in,
