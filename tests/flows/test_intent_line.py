@@ -78,7 +78,47 @@ async def test_a_token_before_its_amount_asks_for_the_amount(
     line = parse_intent_line(" usdt.tron ", catalog, book)
     assert line.state is LineState.INCOMPLETE
     assert line.message == "Type the amount before it."
-    assert parse_intent_line("usdt.tron ", catalog, book).state is LineState.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("u", "Type the amount before it."),
+        ("usdt.tron ", "Type the amount before it."),
+        ("btc e", ""),
+        ("btc eth", "How much BTC? Type the amount before it."),
+        ("usdc.base @bob", "How much USDC? Type the amount before it."),
+    ],
+)
+async def test_a_line_without_its_amount_asks_for_it(
+    text: str, message: str, catalog: Catalog, book: AddressBook
+) -> None:
+    line = parse_intent_line(text, catalog, book)
+    assert (line.state, line.message) == (LineState.INCOMPLETE, message)
+    assert line.wants_amount
+    private = parse_private_line(text, catalog, book).line
+    assert (private.state, private.ready) == (LineState.INCOMPLETE, False)
+
+
+async def test_each_side_of_a_line_has_its_own_key_for_another_chain(
+    catalog: Catalog, book: AddressBook
+) -> None:
+    first = parse_intent_line("100 usdc eth", catalog, book)
+    assert first.both_hints == (
+        f"USDC is on {first.sells} chains",
+        f"ETH is on {len(first.rows)} chains",
+    )
+    lines = [
+        parse_intent_line("100 usdc eth", catalog, book, choose=1, sold=sold)
+        for sold in range(first.sells + 1)
+    ]
+    ready = [pair(line) for line in lines if line.ready]
+    assert len({sold for sold, _ in ready}) > 2
+    assert len({bought for _, bought in ready}) == 1, "the token bought stays where it was"
+    assert ready[-1] == ready[0], "it goes round"
+    assert parse_intent_line("0.5 btc.bitcoin eth", catalog, book).both_hints is None
+    alone = [parse_intent_line("100 usdc", catalog, book, sold=sold).token_in for sold in (0, 1)]
+    assert alone[0] != alone[1]
 
 
 @pytest.mark.parametrize(
@@ -128,6 +168,12 @@ async def test_an_empty_line(text: str, catalog: Catalog, book: AddressBook) -> 
             8,
         ),
         ("1 btc eth sol", "Write an amount and two tokens.", 10),
+        ("btc eth 0.5", "Write the amount first: 0.5 btc eth.", 8),
+        (
+            "btc usdx",
+            'No token is called "usdx". Paste a contract address to find one that is not listed.',
+            4,
+        ),
         ("1 @bob eth", "Name the token before the recipient.", 2),
         ("1 eth @nobody", "@nobody is not in the address book.", 6),
         ("1 avax eth", "AVAX on Avalanche is disabled at the service.", 2),
@@ -195,11 +241,11 @@ words = st.sampled_from(WORDS.split())
 
 
 @SCREEN
-@given(parts=st.lists(words, max_size=5), choose=st.integers(0, 50))
+@given(parts=st.lists(words, max_size=5), choose=st.integers(0, 50), sold=st.integers(-5, 50))
 async def test_a_ready_line_is_whole(
-    parts: list[str], choose: int, catalog: Catalog, book: AddressBook
+    parts: list[str], choose: int, sold: int, catalog: Catalog, book: AddressBook
 ) -> None:
-    line = parse_intent_line(" ".join(parts), catalog, book, choose=choose)
+    line = parse_intent_line(" ".join(parts), catalog, book, choose=choose, sold=sold)
     if line.ready:
         assert line.amount is not None
         assert line.amount > 0

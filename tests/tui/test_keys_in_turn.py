@@ -110,3 +110,35 @@ async def test_a_key_that_nobody_answers_holds_back_no_other(market: Market) -> 
         app._given = OnItsWay(app._turn, lost, app.screen, TextField(prompt=">", limit=9))
         await burst(desk, "t", "u")
         assert searched(desk) == "u"
+
+
+@pytest.mark.parametrize("turns", [0, 3, 40])
+@pytest.mark.parametrize("line", ["btc eth", "op usdc.base", "qnt btc", "trx btc", "near sol"])
+async def test_letters_of_a_word_on_the_empty_line_are_no_keys(
+    market: Market, line: str, turns: int
+) -> None:
+    async with market.desk() as desk:
+        await desk.ready()
+        desk.app.word_seconds = 60.0
+        await burst(desk, *line, turns=turns)
+        assert desk.screen(SwapScreen).line.value == line
+        assert "Type the amount before it." in desk.text
+        await burst(desk, "enter", *"0.5")
+        assert desk.screen(SwapScreen).line.value == f"0.5 {line}"
+        await desk.see("Sell  0.5 ")
+
+
+async def test_a_letter_that_begins_no_word_is_a_key(market: Market) -> None:
+    async with market.desk() as desk:
+        await desk.ready()
+        desk.app.word_seconds = 60.0
+        await burst(desk, *"tusdc")
+        assert searched(desk) == "usdc", "no token is called so"
+        await burst(desk, "escape", "escape")
+        await burst(desk, *"p0.5 eth")
+        assert desk.screen(SwapScreen).private
+        assert desk.screen(SwapScreen).line.value == "0.5 eth"
+        await burst(desk, "escape", "escape")
+        desk.app.word_seconds = 0.01
+        await burst(desk, "o")
+        desk.screen(OrdersScreen)

@@ -166,6 +166,18 @@ async def test_tab_walks_the_chains_of_a_token(market: Market) -> None:
         assert len(seen) == 4
 
 
+async def test_the_token_sold_has_a_key_of_its_own_for_another_chain(market: Market) -> None:
+    async with market.desk() as run:
+        await run.ready()
+        await run.type("900 usdc eth")
+        await run.see("USDC is on ")
+        assert ": shift+tab · ETH is on " in run.text
+        await run.press("tab", "shift+tab")
+        read = re.search(r"Sell +900 USDC +on (\w+) +Buy +ETH +on (\w+)", run.text)
+        assert read is not None, run.text
+        assert "Ethereum" not in (read[1], read[2])
+
+
 async def test_an_amount_outside_the_limits_is_said_and_costs_no_quote(market: Market) -> None:
     async with market.desk() as run:
         await run.ready()

@@ -5,6 +5,8 @@ back from there. Keys that follow faster would meet the page and the field of be
 lost, or are keys of a page that nobody has seen yet. They wait here instead. Those that came while
 another page was in view go on only into a field, and with the first that would do something else
 the rest of them is dropped.
+
+On an empty line a letter may be a key or begin a word: it waits a moment for those behind it.
 """
 
 from __future__ import annotations
@@ -20,11 +22,14 @@ from textual.app import App
 from textual.events import Event, Key, Paste
 from textual.message import Message
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 
 PATIENCE_SECONDS = 1.0
 """Without an answer for as long, nobody has the key any more."""
 LOOK_SECONDS = 0.1
+WORD_SECONDS = 0.3
+"""How long a letter that may begin a word waits for the next one."""
 
 
 class Stage(Enum):
@@ -71,8 +76,10 @@ class _Waiting:
 class KeysInTurn(App[int]):
     """The half of the application through which keys come in."""
 
+    word_seconds = WORD_SECONDS
     _turn = 0
     _given: OnItsWay | None = None
+    _word_timer: Timer | None = None
 
     def __init__(self, **place: Any) -> None:
         self._waiting: deque[_Waiting] = deque()
@@ -99,12 +106,23 @@ class KeysInTurn(App[int]):
             elif len(self._waiting) == 1:
                 self.set_timer(LOOK_SECONDS, self._look)
 
-    async def _next(self) -> None:
-        """Give out the first that waits and is meant for what is on the screen."""
+    async def _next(self, *, waited: bool = False) -> None:
+        """Give out the first that waits and is meant for what is on the screen. ``waited``: no
+        further letter of a word came in time."""
         self._given = None
+        if self._word_timer is not None:
+            self._word_timer.stop()
+            self._word_timer = None
         while self._waiting:
-            first = self._waiting.popleft()
             page = self.screen
+            written = self._begins_word(page)
+            if written is None and not waited and self.word_seconds:
+                self._word_timer = self.set_timer(self.word_seconds, self._no_word)
+                return
+            first = self._waiting.popleft()
+            if written:
+                self._write(page, first.event)
+                continue
             if first.page is not page and not self._typed(first.event):
                 while self._waiting and self._waiting[0].page is not page:
                     self._waiting.popleft()
@@ -114,6 +132,30 @@ class KeysInTurn(App[int]):
             await super().on_event(first.event)
             self._follow(self._turn, Stage.TAKEN)
             return
+
+    def _begins_word(self, page: Screen[Any]) -> bool | None:
+        """Whether the letters that wait are a word that the page wants written, though the first
+        of them is a key; None while they may become one."""
+        asked = getattr(page, "begins_word", None)
+        if asked is None:
+            return False
+        text = ""
+        for one in self._waiting:
+            if one.page is not page or not isinstance(one.event, Key) or not one.event.is_printable:
+                break
+            text += one.event.character or ""
+        begins: bool | None = asked(text) if text else False
+        return False if begins is None and len(text) < len(self._waiting) else begins
+
+    @staticmethod
+    def _write(page: Screen[Any], event: Event) -> None:
+        write = getattr(page, "write_letter", None)
+        if write is not None and isinstance(event, Key):
+            write(event.character or "")
+
+    async def _no_word(self) -> None:
+        if self._given is None:
+            await self._next(waited=True)
 
     def _typed(self, event: Event) -> bool:
         """Whether the field with the focus takes it as text."""

@@ -18,18 +18,19 @@ from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.flows.catalog.token_safety import token_refusal
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.book_file import Entry
-from swapdesk.flows.quotes.picked import Picked
+from swapdesk.flows.quotes.picked import BOUGHT_KEY, SOLD_KEY, Picked
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
 from swapdesk.wire.tokens import Token
 
 NO_PRIVATE_REVERSE = "A private send states what is sent: leave out the =."
 NAME_TOKEN = "Name the token you sell."
 TYPE_AMOUNT = "Type the amount before it."
+AMOUNT_FIRST = "Write the amount first: 0.5 btc eth."
 LONGEST = 200
 
 
 class LineState(StrEnum):
-    """``AMBIGUOUS`` is complete too, with a token chosen among equals: Tab walks the others."""
+    """``AMBIGUOUS`` is complete too, with a token chosen among equals: keys walk the others."""
 
     EMPTY = "empty"
     INCOMPLETE = "incomplete"
@@ -46,6 +47,9 @@ class IntentLine:
     ``receive``: ``amount`` is what is to arrive, in the token bought.
     ``hints`` are facts for the line below, ``rows`` the tokens Tab walks through, ``chosen``
     the place of the chosen one, ``choices`` how many values of ``choose`` there are.
+    ``both_hints`` of the token sold and the one bought, where each could be another one; ``sells``
+    is how many values of ``sold`` there are beside a token bought.
+    ``wants_amount``: only the amount is missing before what is written.
     """
 
     state: LineState
@@ -61,6 +65,9 @@ class IntentLine:
     choices: int = 1
     private_send: bool = False
     receive: bool = False
+    both_hints: tuple[str, str] | None = None
+    sells: int = 1
+    wants_amount: bool = False
 
     @property
     def ready(self) -> bool:
@@ -92,12 +99,13 @@ class _Stop(Exception):
 
 
 def parse_intent_line(
-    text: str, catalog: Catalog, book: AddressBook, *, choose: int = 0
+    text: str, catalog: Catalog, book: AddressBook, *, choose: int = 0, sold: int = 0
 ) -> IntentLine:
     """Read the line; never raises on any text.
 
-    ``choose`` counts Tab presses: the token bought is walked through first, then the token
-    sold, and it goes round after ``choices``.
+    ``choose`` counts presses of one key: the token bought is walked through first, then the
+    token sold, and it goes round after ``choices``. ``sold`` counts those of the key that walks
+    the token sold alone; it goes round after ``sells``.
     """
     if not text.strip():
         return IntentLine(LineState.EMPTY)
@@ -106,7 +114,7 @@ def parse_intent_line(
             LineState.REFUSED, message=f"A line has at most {LONGEST} characters.", place=LONGEST
         )
     try:
-        return _read(_words(text), catalog, book, choose)
+        return _read(_words(text), catalog, book, choose, sold)
     except _Stop as stop:
         return stop.line
 
@@ -122,10 +130,11 @@ def _words(text: str) -> list[_Word]:
     return words
 
 
-def _read(words: list[_Word], catalog: Catalog, book: AddressBook, choose: int) -> IntentLine:
-    if words[0].start and words[0].text[0].isalpha():
-        # A token that was chosen into an empty line leaves a blank for the amount.
-        return IntentLine(LineState.INCOMPLETE, message=TYPE_AMOUNT)
+def _read(
+    words: list[_Word], catalog: Catalog, book: AddressBook, choose: int, sold: int
+) -> IntentLine:
+    if _is_token(words[0], catalog):
+        return _without_amount(words, catalog)
     line = _amount(words[0], alone=len(words) == 1)
     if len(words) == 1:
         return replace(line, message=NAME_TOKEN)
@@ -134,8 +143,31 @@ def _read(words: list[_Word], catalog: Catalog, book: AddressBook, choose: int) 
     if len(words) == 3 and words[2].text.startswith("@"):
         if line.receive:
             raise _refused(line, NO_PRIVATE_REVERSE, words[0].start)
-        return _private_send(line, words, catalog, book, choose)
-    return _swap(line, words, catalog, choose)
+        return _private_send(line, words, catalog, book, choose + sold)
+    return _swap(line, words, catalog, choose, sold)
+
+
+def _is_token(word: _Word, catalog: Catalog) -> bool:
+    """Whether a token stands, or is being typed, where an amount belongs."""
+    if not word.text[0].isalpha():
+        return False
+    if word.start or (word.last and catalog.begins_a_symbol(word.text)):
+        # A token that was chosen into an empty line leaves a blank for the amount.
+        return True
+    return bool(resolve(word.text, catalog).candidates)
+
+
+def _without_amount(words: list[_Word], catalog: Catalog) -> IntentLine:
+    """What is written without its amount, which is asked for once the words are tokens."""
+    line = IntentLine(LineState.INCOMPLETE, message=TYPE_AMOUNT, wants_amount=True)
+    if len(words) == 1:
+        return line
+    sells = _candidates(line, words[0], catalog)
+    if not words[1].text.startswith("@"):
+        _candidates(line, words[1], catalog)
+    if len(words) > 2:
+        raise _refused(line, AMOUNT_FIRST, words[2].start)
+    return replace(line, message=f"How much {sells[0].symbol}? {TYPE_AMOUNT}")
 
 
 def _amount(word: _Word, *, alone: bool) -> IntentLine:
@@ -159,10 +191,12 @@ def _amount(word: _Word, *, alone: bool) -> IntentLine:
     return IntentLine(LineState.INCOMPLETE, amount=amount, receive=receive)
 
 
-def _swap(line: IntentLine, words: list[_Word], catalog: Catalog, choose: int) -> IntentLine:
+def _swap(
+    line: IntentLine, words: list[_Word], catalog: Catalog, choose: int, first: int
+) -> IntentLine:
     sells = _candidates(line, words[1], catalog)
     if len(words) == 2:
-        sold = _pick(sells, choose, catalog)
+        sold = _pick(sells, choose + first, catalog)
         line = _sold(line, sold, words)
         return replace(
             _walked(line, sold, None, choose), message="Name the token you buy, or @name."
@@ -170,6 +204,8 @@ def _swap(line: IntentLine, words: list[_Word], catalog: Catalog, choose: int) -
     buys = _candidates(line, words[2], catalog)
     # The bought token is walked through first; each sold token has its own list of others.
     lists = [(at, [row for row in buys if row.id != sell.id]) for at, sell in enumerate(sells)]
+    first %= len(lists)
+    lists = lists[first:] + lists[:first]
     total = sum(len(others) for _, others in lists)
     if total == 0:
         raise _refused(
@@ -189,7 +225,7 @@ def _swap(line: IntentLine, words: list[_Word], catalog: Catalog, choose: int) -
     line = replace(line, token_out=bought.token)
     if line.receive:
         _fitting(line, bought.token, words[0])
-    return replace(_walked(line, sold, bought, choose), choices=total)
+    return replace(_walked(line, sold, bought, choose, first), choices=total, sells=len(sells))
 
 
 def _private_send(
@@ -257,11 +293,16 @@ def _allow(line: IntentLine, token: Token, word: _Word) -> None:
         raise _refused(line, refusal, word.start)
 
 
-def _walked(line: IntentLine, sold: Picked, bought: Picked | None, choose: int) -> IntentLine:
-    """The complete line: which tokens were chosen among several, and what Tab does."""
+def _walked(
+    line: IntentLine, sold: Picked, bought: Picked | None, choose: int, first: int = 0
+) -> IntentLine:
+    """The complete line: which tokens were chosen among several, and what the keys do."""
     picks = [pick for pick in (sold, bought) if pick is not None]
     walk = next((pick for pick in reversed(picks) if len(pick.rows) > 1), None)
-    tied = [pick for pick in picks if pick.tied and choose == 0]
+    tied = [pick for pick in picks if pick.tied and choose == 0 and (first == 0 or pick is bought)]
+    both = None
+    if bought is not None and sold.brief and bought.brief:
+        both = (sold.brief, bought.brief)
     hints = (pick.hint(private=line.private_send) for pick in picks)
     line = replace(
         line,
@@ -269,11 +310,14 @@ def _walked(line: IntentLine, sold: Picked, bought: Picked | None, choose: int) 
         rows=walk.rows if walk is not None else (),
         chosen=walk.at if walk is not None else 0,
         choices=len(walk.rows) if walk is not None else 1,
+        both_hints=both,
     )
     if line.token_out is None:
         return line
     if tied:
-        return replace(line, state=LineState.AMBIGUOUS, message=tied[-1].question)
+        asked = tied[-1]
+        key = SOLD_KEY if both is not None and asked is sold else BOUGHT_KEY
+        return replace(line, state=LineState.AMBIGUOUS, message=asked.question(key))
     return replace(line, state=LineState.VALID)
 
 

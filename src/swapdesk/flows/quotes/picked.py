@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from swapdesk.flows.catalog.token_row import TokenRow
 from swapdesk.wire.tokens import Token
 
+BOUGHT_KEY, SOLD_KEY = "tab", "shift+tab"
+"""The keys that walk through what the token bought, or the one sold, could be."""
+
 
 @dataclass(frozen=True)
 class Picked:
@@ -30,11 +33,19 @@ class Picked:
         """On how many chains it could be."""
         return len({row.chain for row in self.rows})
 
-    @property
-    def question(self) -> str:
-        """Of a choice that is tied: what Tab chooses among."""
+    def question(self, key: str = BOUGHT_KEY) -> str:
+        """Of a choice that is tied: what ``key`` chooses among."""
         row = self.row
-        return f"{row.symbol} is on {self.chains} chains: tab chooses, now {row.chain_name}"
+        return f"{row.symbol} is on {self.chains} chains: {key} chooses, now {row.chain_name}"
+
+    @property
+    def brief(self) -> str:
+        """How much else it could be, in a few words; empty where there is no choice."""
+        if len(self.rows) < 2:
+            return ""
+        if self.chains == 1:
+            return f"{self.row.symbol} on {self.row.chain_name} is {len(self.rows)} tokens"
+        return f"{self.row.symbol} is on {self.chains} chains"
 
     def hint(self, *, private: bool = False) -> str | None:
         """What else it could be; None where there is no choice."""

@@ -27,6 +27,14 @@ class OtherChain(Command):
     VERB = "other chain"
 
 
+class OtherChainSold(Command):
+    """Take the token that is sold on another chain."""
+
+    KEY = "shift+tab"
+    VERB = "other chain sold"
+    FOOTER = False
+
+
 class FindToken(Command):
     """Look for a token and write it into the line."""
 

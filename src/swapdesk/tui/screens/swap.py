@@ -15,6 +15,7 @@ from swapdesk.tui.commands.swap import (
     GoOnSigning,
     Options,
     OtherChain,
+    OtherChainSold,
     Retry,
     ToRecent,
 )
@@ -35,7 +36,17 @@ class SwapScreen(SwapView):
     """``begin`` empties the line for a new swap or private send."""
 
     NAME = "Swap"
-    VERBS = (Retry, GoOnSigning, AskQuotes, ToRecent, OtherChain, FindToken, Options, Back)
+    VERBS = (
+        Retry,
+        GoOnSigning,
+        AskQuotes,
+        ToRecent,
+        OtherChain,
+        OtherChainSold,
+        FindToken,
+        Options,
+        Back,
+    )
     AUTO_FOCUS: ClassVar[str | None] = "TextField"
 
     # keys
@@ -56,6 +67,8 @@ class SwapScreen(SwapView):
             return (
                 Standing(verb="complete @name" if naming else "") if several or naming else HIDDEN
             )
+        if verb is OtherChainSold:
+            return READY if self._read.sold_elsewhere else HIDDEN
         if verb is FindToken:
             return READY if self.session.opened else HIDDEN
         if verb is Options:
@@ -84,6 +97,10 @@ class SwapScreen(SwapView):
             self._understand()
         else:
             self.line.set_value(named)
+
+    def do_other_chain_sold(self) -> None:
+        self._read.sold += 1
+        self._understand()
 
     def do_find_token(self) -> None:
         from swapdesk.tui.screens.tokens import TokensScreen
@@ -167,6 +184,11 @@ class SwapScreen(SwapView):
         elif not self.session.ready or line is None:
             said = "The desk is still starting. The line stays here."
             self.show_notice(said, "warning", about=self._subject())
+        elif line.wants_amount:
+            # The cursor goes to where it belongs.
+            self.line.set_value(f" {self.line.value.strip()}")
+            self.line.field.action_edit("home")
+            self.show_notice(line.message, "warning", about=self._subject())
         elif not line.ready:
             said = line.message or "The line is not complete."
             self.show_notice(said, "warning", about=self._subject())

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 
 class SwapLine:
-    """Nothing is read before :meth:`read`. ``choose`` counts the keys for another chain."""
+    """Nothing is read before :meth:`read`. ``choose`` counts the keys for another chain, ``sold``
+    those for another chain of the token sold."""
 
     def __init__(self) -> None:
         self.choose = 0
+        self.sold = 0
         self.line: IntentLine | None = None
         self.recipient = ""
         self._limits: PairLimits | None = None
@@ -28,6 +30,16 @@ class SwapLine:
     def several(self) -> bool:
         """Whether the tokens of the line stand on more than one chain."""
         return self.line is not None and self.line.choices > 1
+
+    @property
+    def sold_elsewhere(self) -> bool:
+        """Whether the token sold stands on more than one chain, and the other one too."""
+        return self.line is not None and self.line.both_hints is not None
+
+    @property
+    def wants_amount(self) -> bool:
+        """Whether all is written but the amount."""
+        return self.line is not None and self.line.wants_amount
 
     @property
     def pair(self) -> tuple[Token, Token] | None:
@@ -53,10 +65,13 @@ class SwapLine:
         from swapdesk.flows.quotes.private_line import parse_private_line
 
         if private:
-            sent = parse_private_line(text, desk.catalog, desk.book, choose=self.choose)
+            choose = self.choose + self.sold
+            sent = parse_private_line(text, desk.catalog, desk.book, choose=choose)
             line, self.recipient = sent.line, sent.recipient
         else:
-            line = parse_intent_line(text, desk.catalog, desk.book, choose=self.choose)
+            line = parse_intent_line(
+                text, desk.catalog, desk.book, choose=self.choose, sold=self.sold
+            )
             self.recipient = f"@{line.recipient_name}" if line.recipient_name else ""
         self.line = line
         self._limits = self.known_limits(link)

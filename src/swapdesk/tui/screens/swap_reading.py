@@ -89,6 +89,7 @@ def _value(line: IntentLine) -> Line:
 
 def _below(line: IntentLine, limits: PairLimits | None) -> Line:
     from swapdesk.flows.quotes.amount_check import bounds_of
+    from swapdesk.flows.quotes.picked import BOUGHT_KEY, SOLD_KEY
 
     parts: list[Line] = []
     bounds = bounds_of(limits, receive=line.receive) if limits is not None else None
@@ -99,9 +100,13 @@ def _below(line: IntentLine, limits: PairLimits | None) -> Line:
         if bounds.largest is not None:
             text = f"limits {least} to {trimmed(bounds.largest)} {symbol}"
         parts.append([Span(text, "muted")])
-    parts += [[Span(hint, "muted")] for hint in line.hints[-1:]]
-    if line.choices > 1:
-        parts.append([Span("tab", "accent", bold=True), Span(" other chain", "muted")])
+    if line.both_hints is not None:
+        for hint, key in zip(line.both_hints, (SOLD_KEY, BOUGHT_KEY), strict=True):
+            parts.append([Span(f"{hint}: ", "muted"), Span(key, "accent", bold=True)])
+    else:
+        parts += [[Span(hint, "muted")] for hint in line.hints[-1:]]
+        if line.choices > 1:
+            parts.append([Span(BOUGHT_KEY, "accent", bold=True), Span(" other chain", "muted")])
     joined: Line = []
     for part in parts:
         joined += [Span(f" {DOT} ", "muted"), *part] if joined else part

@@ -10,6 +10,7 @@ from textual import on
 from textual.widget import Widget
 
 from swapdesk.flows.deposits.funds import AT_HOME, NOT_READ
+from swapdesk.tui.commands.everywhere import Tokens
 from swapdesk.tui.messages import LimitsKnown
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.going_on import SHOWN_BY_KEY, signings_of
@@ -140,7 +141,7 @@ class SwapView(Page):
 
     @on(TextField.Changed)
     def _typed(self) -> None:
-        self._read.choose = 0
+        self._read.choose = self._read.sold = 0
         self._understand()
         if self._limits_timer is not None:
             self._limits_timer.stop()
@@ -150,9 +151,29 @@ class SwapView(Page):
         """Whether a key on the empty line is a verb; everything else is the first character."""
         return key == "space" or self.is_verb_key(key)
 
+    def begins_word(self, text: str) -> bool | None:
+        """Whether letters typed one after the other on the empty line begin a word of it, though
+        the first is a key; None as long as the next one decides.
+
+        Behind the key of the token search letters are searched for: there the word must be whole.
+        """
+        word, catalog = text.rstrip(" ."), self.catalog
+        on_line = self.focused is self.line.field and not self.line.value
+        if catalog is None or not on_line or not word.isalpha() or not self.is_verb_key(word[0]):
+            return False
+        if not catalog.begins_a_symbol(word):
+            return False
+        if text != word:
+            return bool(catalog.rows_of_symbol(word))
+        return True if len(word) > 1 and word[0] != Tokens.KEY else None
+
+    def write_letter(self, letter: str) -> None:
+        """Put a letter into the line that is a key as long as it stands alone."""
+        self.line.field.insert(letter)
+
     def _subject(self) -> object:
         """What a notice of this screen speaks of."""
-        return self.line.value, self._read.choose, self.private, self.session.phase
+        return self.line.value, self._read.choose, self._read.sold, self.private, self.session.phase
 
     # reading the line
 
@@ -225,6 +246,8 @@ class SwapView(Page):
             self.set_money(where, SHOWN_BY_KEY, where_short=short)
         elif self._read.complete:
             self.set_money(where, "you: press enter to ask for quotes", where_short=short)
+        elif self._read.wants_amount:
+            self.set_money(where, "you: type the amount", where_short=short)
         elif self.private:
             self.set_money(where, "you: write what to send", where_short=short)
         else:
