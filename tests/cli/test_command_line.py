@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
 import click
 import pytest
 
 from cli.desks import InProcess
+from harness import COMMAND_SECONDS, environment
 from swapdesk import __version__
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.cli.main import COMMANDS
@@ -19,6 +25,33 @@ RUN = {
 
 def test_version(here: InProcess) -> None:
     assert here("--version").stdout == f"swapdesk, version {__version__}\n"
+
+
+def test_no_code_is_loaded_from_elsewhere(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    shadow = tmp_path / "shadow"
+    for name in ("swapdesk/__init__.py", "click/__init__.py", "startup.py"):
+        (shadow / name).parent.mkdir(parents=True, exist_ok=True)
+        (shadow / name).write_text(f"raise SystemExit('loaded {name}')")
+    foreign = {"PYTHONPATH": str(shadow), "PYTHONSTARTUP": str(shadow / "startup.py")}
+    for name, variables in (("foreign", foreign), ("inspected", {**foreign, "PYTHONINSPECT": "1"})):
+        ended = subprocess.run(
+            [sys.executable, str(root / "scripts" / "swapdesk"), "--version"],
+            env=environment(tmp_path, **variables),
+            cwd=shadow,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
+        assert (ended.returncode, ended.stderr) == (0, ""), (name, ended)
+        assert ended.stdout.startswith("swapdesk, version"), name
+    with (root / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)
+    scripts = project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-scripts"]
+    assert scripts == {"scripts/swapdesk": "swapdesk"}
+    assert "scripts" not in project["project"]
 
 
 def test_help_names_every_command_and_every_exit_code(here: InProcess) -> None:
