@@ -188,6 +188,7 @@ STRANGE = {
     "mint": MintTo(MINT, token_account(ME, MINT), ME, 1).build(),
     "new mint": InitializeMint(MALLORY, 6, ME).build(),
     "account for a thief": CreateTokenAccount(ME, MALLORY, MINT).build(),
+    "account for the maker": CreateTokenAccount(ME, MAKERS_KEY, MINT).build(),
     "account of another token": CreateTokenAccount(ME, ME, OTHER_MINT).build(),
     "account not derived": _raw(TOKEN_ACCOUNTS, b"\1", ME, MALLORY, ME, MINT, SYSTEM, TOKEN),
     "heap": Instruction(

@@ -412,6 +412,10 @@ def test_a_bundle_without_facts_is_not_signed() -> None:
         ({"paymaster": BOB}, "OPERATION_PAYMASTER"),
         ({"signature": "0x01"}, "OPERATION_UNREADABLE"),
         ({"more": "0x"}, "OPERATION_UNREADABLE"),
+        ({"callGasLimit": "0x0"}, "OPERATION_GAS"),
+        ({"verificationGasLimit": "0x0"}, "OPERATION_GAS"),
+        ({"preVerificationGas": "0x0"}, "OPERATION_GAS"),
+        ({"maxFeePerGas": "0x0", "maxPriorityFeePerGas": "0x0"}, "OPERATION_GAS"),
     ],
 )
 def test_an_operation_that_does_anything_but_pay_is_not_read(
@@ -421,3 +425,10 @@ def test_an_operation_that_does_anything_but_pay_is_not_read(
     with pytest.raises(PayloadRefused) as refused:
         read_bundle(replace(payload, operation={**payload.operation, **changed}))
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize("chain_id", [0, -1, 1 << 256, CHAIN_ID + (1 << 256), True])
+def test_an_operation_is_for_a_chain_that_there_is(chain_id: int) -> None:
+    with pytest.raises(PayloadRefused) as refused:
+        read_bundle(replace(Scene().payload, chain_id=chain_id))
+    assert refused.value.code == "CHAIN_ID_MISSING"

@@ -199,14 +199,13 @@ OTHER = b"\x01" * 32
 FIRST = given("Permit", key="order", step=0, total=2, complete=False)
 IN_A_DAY = SECONDS + 86_400
 HALF_HOUR_AFTER = int((NOW + timedelta(minutes=35)).timestamp())
-ANYTHING = frozenset({("at", str(honest_solana.MALLORY)), ("at", str(honest_solana.MAKERS_KEY))})
 TWO_PAYMENTS = [
     honest_solana.Transfer(honest_solana.ME, honest_solana.DEPOSIT, 125_000_000).build()
 ] * 2
-OPENED_FOR_THIEF = [
+OPENED_FOR_MAKER = [
     *honest_solana.BUY_TOKENS,
     honest_solana.CreateTokenAccount(
-        honest_solana.ME, honest_solana.MALLORY, honest_solana.MINT
+        honest_solana.ME, honest_solana.MAKERS_KEY, honest_solana.MINT
     ).build(),
 ]
 
@@ -267,8 +266,8 @@ TABLE: dict[str, tuple[Any, Any]] = {
     ),
     "COUNTERPARTY_UNKNOWN": (lambda: sol().promised(venue="bt"), sol),
     "RENT_FOR_STRANGER": (
-        lambda: sol().solana(OPENED_FOR_THIEF),
-        lambda: sol().solana(OPENED_FOR_THIEF).holding(makers=ANYTHING),
+        lambda: sol().solana(OPENED_FOR_MAKER),
+        sol,
     ),
     "SHAPE_UNKNOWN": (
         lambda: permit().document(UNKNOWN_DOCUMENT),

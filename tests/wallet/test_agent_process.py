@@ -12,21 +12,34 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from eth_account import Account as EthAccount
 
+from corpus import Case, load
 from flows.test_background import kill
 from forked_processes import in_fresh_interpreters
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Kind, Origin, export_phrase
 from swapdesk.wallet.agent_process import AGENT
 from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.encoding import payload_to_json, to_json
 from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, WrongPassphrase
+from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.place import WalletPlace
-from swapdesk.wallet.protocol import MAX_FRAME, Operation
+from swapdesk.wallet.promise import Asset, BundlePromise, Promise, Purpose
+from swapdesk.wallet.protocol import (
+    MAX_FRAME,
+    PREFIX_BYTES,
+    Operation,
+    RefusalCode,
+    decode_frame,
+    frame_sizes,
+)
 from wallet.agents import PASSPHRASE, Start
 
 
@@ -181,6 +194,17 @@ class Raw:
         out, err = self.process.communicate(sent, timeout=20)
         return self.process.returncode, out, err
 
+    def say(self, head: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(struct.pack(">II", len(head), len(head)) + head.encode())
+        self.process.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        """The head of the next frame."""
+        assert self.process.stdout is not None
+        size, head = frame_sizes(self.process.stdout.read(PREFIX_BYTES))
+        return decode_frame(bytearray(self.process.stdout.read(size)), head).head
+
 
 HOSTILE = {
     "no frame at all": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -204,11 +228,60 @@ def test_what_is_no_frame_ends_the_agent(name: str) -> None:
     assert err.count(b"\n") == 1
 
 
+@pytest.mark.parametrize("case", load(name="frames"), ids=lambda case: case.id)
+def test_a_hostile_frame_ends_the_agent_or_is_answered(case: Case) -> None:
+    raw = Raw()
+    raw.say(case.text)
+    if case.expect.get("ends"):
+        code, _, err = raw.end(b"")
+        assert code == 3
+        assert err.startswith(b"FrameError: ")
+        return
+    assert raw.hear()["event"] == "ready"
+    answer = raw.hear()
+    raw.end(b"")
+    assert answer["refused"]["code"] == case.expect["refused"]
+    assert answer["id"] == (1 if '"id": 1,' in case.text else None)
+
+
 def test_an_agent_is_started_by_its_desk_alone() -> None:
     code, out, _ = Raw("1").end(b"")
     assert (code, out) == (4, b"")
     code, out, _ = Raw("desk").end(b"")
     assert (code, out) == (1, b"")
+
+
+CALL = payload_to_json(TransactionPayload(Purpose.DEPOSIT, "0x" + "11" * 20, "0x", 1))
+
+
+def odd_promises() -> Iterator[Any]:
+    """Promises with numbers and times that nobody can count with."""
+    made = Promise(
+        intent_id="odd",
+        account="0x" + "22" * 20,
+        chain="base",
+        chain_id=1,
+        sell=Asset("A", 18, None),
+        sell_units=1,
+        buy=Asset("B", 18, None),
+        chain_out="base",
+        least_units=1,
+        quoted_units=1,
+        recipient="0x" + "22" * 20,
+        venue=None,
+        quote_id=None,
+        valid_until=datetime(2026, 1, 1, tzinfo=UTC),
+        gas_units=1,
+    )
+    for change in (
+        {"valid_until": datetime.max.replace(tzinfo=UTC)},
+        {"valid_until": datetime(2026, 1, 1)},
+        {"sell_units": 1 << 256},
+        {"chain_id": -(1 << 256)},
+        {"sell": Asset("A", 10**30, None)},
+        {"bundle": BundlePromise("x", 1 << 300, ())},
+    ):
+        yield to_json(replace(made, **change))  # type: ignore[arg-type]
 
 
 async def test_requests_that_make_no_sense_are_refused_and_harm_nothing(start: Start) -> None:
@@ -225,10 +298,19 @@ async def test_requests_that_make_no_sense_are_refused_and_harm_nothing(start: S
         (Operation.SIGN, {"review": "no", "digest": "0x"}),
         (Operation.BROADCAST, {"hash": "../../etc/passwd"}),
         (Operation.CLOCK, {"offset": "tomorrow"}),
+        (Operation.CLOCK, {"offset": 1e308}),
+        (Operation.CLOCK, {"offset": -1e308}),
+        (Operation.CLOCK, {"offset": 10**400}),
+        (Operation.BUMP, {"hash": "0x" + "11" * 32, "gas": 1 << 256}),
         (Operation.EXPORT, {"address": ["x"]}),
     ]:
-        with pytest.raises(Refused):
+        with pytest.raises(Refused) as refused:
             await ask(operation, arguments)
+        assert refused.value.code is not RefusalCode.DEFECT, (operation, arguments)
+    for promise in odd_promises():
+        with pytest.raises(Refused) as refused:
+            await ask(Operation.REVIEW, {"payload": CALL, "promise": promise})
+        assert refused.value.code is RefusalCode.BAD_REQUEST, promise
     with pytest.raises(Refused):
         await ask("open", {"place": {"directory": "relative", "profile": "sandbox"}})
     assert (await agent.read_accounts()).accounts == ()

@@ -17,7 +17,7 @@ from solders.pubkey import Pubkey
 
 from swapdesk.chain.solana.instructions import Memo, Transfer
 from swapdesk.wallet.errors import Refused
-from swapdesk.wallet.payload import SolanaPayload
+from swapdesk.wallet.payload import SolanaPayload, TransactionPayload
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose
 from swapdesk.wallet.protocol import RefusalCode as Code
 from swapdesk.wallet.transactions import SignedTransaction, TransactionState
@@ -129,3 +129,9 @@ async def test_a_payload_of_another_kind_is_refused(tmp_path: Path) -> None:
             replace(await someone.payment("c"), transaction="no base64"),
         ):
             assert await someone.refused(payload, someone.promise("c"))
+        funding = replace(await someone.payment("c"), purpose=Purpose.FUND)
+        assert "FUNDING_PAYEE_DIFFERS" in await someone.refused(funding, someone.promise("c"))
+        evm = TransactionPayload(Purpose.DEPOSIT, "0x" + "11" * 20, "0x", 1)
+        with pytest.raises(Refused) as other:
+            await someone.agent.review(evm, someone.promise("c"))
+        assert other.value.code is Code.OTHER_CHAIN

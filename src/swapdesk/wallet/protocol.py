@@ -16,6 +16,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import isfinite
 from typing import Any
 
 from swapdesk.secret import SecretBytes
@@ -129,6 +130,24 @@ def encode_frame(
     return frame
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return entries
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError("no number of JSON")
+    return number
+
+
+_READER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_constant=_number)
+"""Both sides read the same: nothing stands twice, and every number is one."""
+
+
 def frame_sizes(prefix: bytes | bytearray) -> tuple[int, int]:
     """(bytes that follow, bytes of the head among them); FrameError out of bounds."""
     size, head = _PREFIX.unpack(prefix)
@@ -142,7 +161,7 @@ def decode_frame(body: bytearray, head: int) -> Frame:
     try:
         words = bytes(memoryview(body)[:head])
         refuse_deep(words)
-        whole = json.loads(words)
+        whole = _READER.decode(words.decode())
     except ValueError:
         whole = None
     if not isinstance(whole, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from swapdesk.chain.deployments import VenueContract
+from swapdesk.chain.user_operation.smart_account import account_address
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,16 @@ class Policy:
     known: frozenset[str] = field(default_factory=frozenset)
     blind: bool = False
     accounts: AccountFactory | None = None
+
+    @property
+    def smart_account(self) -> str | None:
+        """Where the account's own one stands, or would; None where the profile makes none."""
+        factory = self.accounts
+        if factory is None or self.chain_id is None:
+            return None
+        return account_address(
+            self.account, factory=factory.address, implementation=factory.implementation
+        )
 
     def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
         """The contracts of the provider of a quote; of none for none."""

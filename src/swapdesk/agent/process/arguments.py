@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from swapdesk.agent.process.refusal import Refusal
+from swapdesk.clock import within_range
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.encoding import from_json
 from swapdesk.wallet.holdings import MAX_ASSETS
-from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.protocol import RefusalCode as Code
 
@@ -21,6 +24,11 @@ Answer = tuple[Any, Mapping[str, SecretBytes]]
 E = TypeVar("E", bound=StrEnum)
 
 MAX_TEXT = 1024
+MAX_OFFSET = 100 * 365 * 86_400.0
+"""Seconds that a sandbox's time may be ahead of the wall."""
+MAX_DECIMALS = 255
+MAX_NUMBER = 1 << 256
+"""What no amount, id or time of a chain reaches."""
 _HASH = re.compile(r"0x[0-9a-f]{64}|[1-9A-HJ-NP-Za-km-z]{64,88}", re.ASCII)
 
 
@@ -55,9 +63,9 @@ def optional_hash(frame: Frame, name: str) -> str | None:
 
 
 def whole(frame: Frame, name: str) -> int:
-    """A number that is no less than 0."""
+    """A number that is no less than 0 and no more than a chain can hold."""
     value = frame.head.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MAX_NUMBER:
         raise Refusal(Code.BAD_REQUEST, f"{name} is no whole number")
     return value
 
@@ -77,6 +85,37 @@ def texts(frame: Frame, name: str) -> list[str] | None:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise Refusal(Code.BAD_REQUEST, f"{name} must be a list of texts")
     return value
+
+
+def refuse_far_clock(offset: float) -> None:
+    """An offset of the clock, in seconds, from which times can still be counted."""
+    if abs(offset) > MAX_OFFSET:
+        raise Refusal(Code.BAD_REQUEST, "the clock would be more than a hundred years ahead")
+
+
+def promised(frame: Frame) -> Promise:
+    """What was confirmed, with numbers and times that can be counted with."""
+    found = from_json(Promise, frame.head.get("promise"))
+    _refuse_odd(found)
+    return found
+
+
+def _refuse_odd(value: object) -> None:
+    """A dataclass with an amount beyond 256 bits or a time of no calendar."""
+    if isinstance(value, datetime):
+        if value.tzinfo is None or within_range(value) != value:
+            raise Refusal(Code.BAD_REQUEST, "a time is none that can be counted with")
+    elif isinstance(value, int):
+        if abs(value) >= MAX_NUMBER:
+            raise Refusal(Code.BAD_REQUEST, "a number is larger than any amount")
+    elif isinstance(value, tuple):
+        for one in value:
+            _refuse_odd(one)
+    elif is_dataclass(value):
+        if isinstance(value, Asset) and not 0 <= value.decimals <= MAX_DECIMALS:
+            raise Refusal(Code.BAD_REQUEST, "a token has 0 to 255 decimals")
+        for one in fields(value):
+            _refuse_odd(getattr(value, one.name))
 
 
 def assets(frame: Frame) -> list[Asset]:

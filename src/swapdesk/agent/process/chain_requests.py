@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from swapdesk.agent.process.arguments import Answer, assets, text
+from swapdesk.agent.process.arguments import Answer, assets, promised, text
 from swapdesk.agent.process.opened import OpenedWallet
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.wallet.accounts import Account, Kind
-from swapdesk.wallet.encoding import from_json, to_json
+from swapdesk.wallet.encoding import to_json
 from swapdesk.wallet.place import ChainLink
-from swapdesk.wallet.promise import Promise
 from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.protocol import RefusalCode as Code
 
@@ -78,7 +77,7 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
-    promise = from_json(Promise, frame.head.get("promise"))
+    promise = promised(frame)
     opened.keys.account(promise.account)
     await opened.loaded()
     from swapdesk.agent.process import smart_accounts
@@ -108,7 +107,7 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
-    promise = from_json(Promise, frame.head.get("promise"))
+    promise = promised(frame)
     account = opened.keys.account(promise.account)
     link = opened.chains.link(promise.chain, account.kind)
     if account.kind is not Kind.SOLANA:

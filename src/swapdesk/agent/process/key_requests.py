@@ -16,7 +16,14 @@ from swapdesk.agent.keys.material import (
     from_mnemonic,
     from_raw,
 )
-from swapdesk.agent.process.arguments import Answer, one_of, secret, text, texts
+from swapdesk.agent.process.arguments import (
+    Answer,
+    one_of,
+    refuse_far_clock,
+    secret,
+    text,
+    texts,
+)
 from swapdesk.agent.process.opened import OpenedWallet
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.secret import SecretBytes
@@ -148,6 +155,7 @@ async def set_clock(opened: OpenedWallet, frame: Frame) -> Answer:
     offset = frame.head.get("offset")
     if not isinstance(offset, int | float) or isinstance(offset, bool):
         raise Refusal(Code.BAD_REQUEST, "the offset of the clock is a number of seconds")
+    refuse_far_clock(offset)
     if not opened.place.live:
         opened.clock.advance_to(float(offset))
     return opened.clock.offset, {}

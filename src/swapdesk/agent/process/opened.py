@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.agent.keys.directory import KeyDirectory, WalletLock
+from swapdesk.agent.process.arguments import refuse_far_clock
 from swapdesk.agent.process.idle import IdleLock
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.agent.process.wallet import Wallet
@@ -32,6 +33,7 @@ class OpenedWallet:
         directory = Path(place.directory)
         if not directory.is_absolute():
             raise Refusal(Code.BAD_REQUEST, "the directory of keys must be an absolute path")
+        refuse_far_clock(place.clock_offset)
         keys = KeyDirectory(directory, place.profile)
         self.place = place
         self._dropped = dropped

@@ -21,7 +21,7 @@ from swapdesk.agent.transactions.records import Records
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import Kind
 from swapdesk.wallet.encoding import MessageError
-from swapdesk.wallet.payload import Payload
+from swapdesk.wallet.payload import Payload, SolanaPayload
 from swapdesk.wallet.place import WalletPlace
 from swapdesk.wallet.promise import Promise
 from swapdesk.wallet.protocol import RefusalCode as Code
@@ -62,6 +62,8 @@ class Reviewing:
         """Judge a payload. Nothing is signed, also for a wallet that is locked."""
         account = self._wallet.account(promise.account)
         link = self._chains.link(promise.chain, account.kind)
+        if isinstance(payload, SolanaPayload) is not (account.kind is Kind.SOLANA):
+            raise Refusal(Code.OTHER_CHAIN, f"nothing of this kind is signed for {link.name}")
         subject = Subject(payload, promise, account, link, replaces)
         looked = await self._looking.look(subject)
         refuse_foreign_chain(account, link, looked.facts.genesis_hash)

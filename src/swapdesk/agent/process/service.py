@@ -75,6 +75,9 @@ class AgentService:
 
     async def _answer(self, frame: Frame) -> None:
         try:
+            if type(frame.head.get("id")) is not int:
+                frame.head["id"] = None
+                raise Refusal(Code.BAD_REQUEST, "a request is known by a whole number")
             done, secrets = await self._done(frame)
         except Refusal as refusal:
             self._refuse(frame, refusal)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from swapdesk.agent.process.arguments import Answer, hash_of, optional_hash, text, whole
+from swapdesk.agent.process.arguments import (
+    Answer,
+    hash_of,
+    optional_hash,
+    promised,
+    text,
+    whole,
+)
 from swapdesk.agent.process.opened import OpenedWallet
-from swapdesk.wallet.encoding import from_json, payload_from_json, payload_to_json, to_json
-from swapdesk.wallet.promise import Promise
+from swapdesk.wallet.encoding import payload_from_json, payload_to_json, to_json
 from swapdesk.wallet.protocol import Frame
 from swapdesk.wallet.transactions import SignedTransaction
 
 
 async def review(opened: OpenedWallet, frame: Frame) -> Answer:
     payload = payload_from_json(frame.head.get("payload"))
-    promise = from_json(Promise, frame.head.get("promise"))
+    promise = promised(frame)
     replaces = optional_hash(frame, "replaces")
     await opened.loaded()
     return to_json(await opened.reviewing.review(payload, promise, replaces)), {}

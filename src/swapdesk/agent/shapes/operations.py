@@ -26,12 +26,20 @@ from swapdesk.chain.user_operation.smart_account import CREATE_ACCOUNT, NO_SALT
 from swapdesk.wallet.payload import OperationPayload
 
 SHAPE = "UserOperation"
+_NEEDED = (
+    "call_gas_limit",
+    "verification_gas_limit",
+    "pre_verification_gas",
+    "max_fee_per_gas",
+)
+"""No EntryPoint executes, and no bundler takes, an operation with nothing of one of these. A tip of
+nothing is none of them: some chains take no tips."""
 
 
 def read_bundle(payload: OperationPayload) -> Claim:
     """The claim of an operation. Raises PayloadRefused for one that does anything but pay."""
     operation = _operation(payload)
-    if type(payload.chain_id) is not int or payload.chain_id <= 0:
+    if type(payload.chain_id) is not int or not 0 < payload.chain_id < 1 << 256:
         raise PayloadRefused("CHAIN_ID_MISSING", "the operation is for no chain")
     if not is_address(payload.entry_point):
         raise PayloadRefused("OPERATION_UNREADABLE", "the EntryPoint is no address")
@@ -80,6 +88,8 @@ def _operation(payload: OperationPayload) -> UserOperation:
         raise PayloadRefused("OPERATION_UNREADABLE", str(error)) from error
     if operation.paymaster is not None:
         raise PayloadRefused("OPERATION_PAYMASTER", "somebody else would pay for the operation")
+    if not all(getattr(operation, one) for one in _NEEDED):
+        raise PayloadRefused("OPERATION_GAS", "without gas or a fee for it, it can only fail")
     if operation.signature:
         raise PayloadRefused("OPERATION_UNREADABLE", "it is signed already")
     return operation

@@ -51,12 +51,12 @@ def counterparty_is_the_venues_maker(case: Case) -> Objections:
 
 @refuses("RENT_FOR_STRANGER", Meaning.RENT_PAYEE, Meaning.RENT_TOKEN)
 def rent_is_paid_for_the_swap_alone(case: Case) -> Objections:
-    """Opening a token account costs its payer a rent that its owner can take out."""
+    """Opening a token account costs its payer a rent that its owner can take out. A maker has one
+    of its own, or pays for it."""
     promise = case.promise
     owners = {promise.account, promise.recipient}
     if promise.deposit is not None:
         owners.add(promise.deposit.address)
-    owners |= {maker for venue, maker in case.policy.makers if venue == promise.venue}
     for field, owner in case.claim.texts(Meaning.RENT_PAYEE):
         if owner not in owners:
             yield Objection("An account is opened at your cost for somebody else.", field)

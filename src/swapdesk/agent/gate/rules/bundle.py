@@ -17,7 +17,6 @@ from swapdesk.chain.addresses.verdict import AddressProblem
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
 from swapdesk.chain.user_operation.nonces import nonce_key
 from swapdesk.chain.user_operation.operation import EntryPointVersion
-from swapdesk.chain.user_operation.smart_account import account_address
 from swapdesk.wallet.promise import DepositPromise, Purpose
 
 _ENTRY_POINTS = {
@@ -56,15 +55,12 @@ def entry_point_is_the_canonical_one(case: Case) -> Objections:
 @refuses("SENDER_DIFFERS", Meaning.SMART_ACCOUNT)
 def sender_is_the_owners_account(case: Case) -> Objections:
     """The address follows from owner and factory, and is asked of nobody."""
-    factory = case.policy.accounts
+    own = case.policy.smart_account
     for field, sender in case.claim.texts(Meaning.SMART_ACCOUNT):
-        if factory is None:
+        if own is None:
             pays = case.purpose is Purpose.BUNDLE
             yield Objection(f"{NO_FACTORY} {ONE_BY_ONE}" if pays else NO_FACTORY, field)
             continue
-        own = account_address(
-            case.policy.account, factory=factory.address, implementation=factory.implementation
-        )
         if sender != own:
             yield Objection("The smart account is not this account's.", field)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from swapdesk.agent.gate.case import Case, Objection, Objections, refuses
 from swapdesk.agent.gate.words import NO_FACTORY, ONE_BY_ONE, amount
 from swapdesk.agent.shapes.meaning import Meaning
-from swapdesk.chain.user_operation.smart_account import account_address
 from swapdesk.wallet.promise import Purpose
 
 
@@ -14,12 +13,7 @@ def payee_is_the_owners_smart_account(case: Case) -> Objections:
     """Its address follows from owner and factory; a service that names another one is not paid."""
     if case.purpose is not Purpose.FUND:
         return
-    factory = case.policy.accounts
-    own = None
-    if factory is not None:
-        own = account_address(
-            case.policy.account, factory=factory.address, implementation=factory.implementation
-        )
+    own = case.policy.smart_account
     for field, payee in case.claim.texts(Meaning.PAYEE):
         if own is None:
             yield Objection(f"{NO_FACTORY} {ONE_BY_ONE}", field)
