@@ -6,13 +6,19 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
+import pytest
+
 from flows.orders import NOW, intent, order
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.resolution import resolve
+from swapdesk.flows.creation.create_checks import TypedBefore
+from swapdesk.flows.creation.same_again import NotAgain, came_to_nothing, same_again
 from swapdesk.flows.intents.intent import Intent, TokenFacts
+from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.quotes.intent_line import parse_intent_line
+from swapdesk.flows.quotes.quote_wish import PLAIN
 from swapdesk.flows.quotes.recent import _said, newest_intents, recent_lines
 from swapdesk.flows.tracking.latest import markets_of
 
@@ -60,6 +66,48 @@ def test_the_same_line_asked_for_years_is_one_and_hides_none(catalog: Catalog) -
     ]
     assert len(newest_intents(orders, 10)) == 10
     assert newest_intents(orders, 10) == newest_intents(reversed(orders), 10)
+
+
+def test_what_came_to_nothing_is_asked_for_again_as_it_was_typed(catalog: Catalog) -> None:
+    named = asked(catalog, recipient_label="@bob", memo="7", refund_address="bc1qrefund")
+    expired = TrackedOrder(order(named, display_status="EXPIRED"), named, None, True, NOW, "list")
+    again = same_again(expired, catalog, PLAIN)
+    assert came_to_nothing(expired)
+    assert (again.wish.amount, again.wish.token_out.symbol) == (Decimal("0.5"), "ETH")
+    assert again.typed == TypedBefore("@bob", "7", "bc1qrefund")
+    reverse = asked(catalog, fixed=True, receive=True, amount_out=Decimal(2))
+    asked_back = same_again(replace(expired, intent=reverse), catalog, PLAIN)
+    assert (asked_back.wish.receive, asked_back.wish.amount) == (True, 2)
+    assert asked_back.typed.recipient == reverse.recipient
+    # One that was made elsewhere has the input that the service tells.
+    ids = {"in_token_id": named.token_in.id, "out_token_id": named.token_out.id}
+    told = order(named, display_status="FAILED", receiver_tag="9", **ids)
+    foreign = TrackedOrder(told, None, None, True, NOW, "list")
+    again = same_again(foreign, catalog, PLAIN)
+    assert (again.typed.recipient, again.typed.memo) == (told.receiver_address, "9")
+    gone = replace(foreign, order=told.model_copy(update={"out_token_id": "f" * 24}))
+    with pytest.raises(NotAgain):
+        same_again(gone, catalog, PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("display", "standing", "nothing"),
+    [
+        ("EXPIRED", Standing.RELEASED, True),
+        ("FAILED", Standing.FOREIGN, True),
+        ("REFUNDED", Standing.RELEASED, True),
+        ("WAITING_FOR_DEPOSIT", Standing.DIFFERS, True),
+        ("WAITING_FOR_DEPOSIT", Standing.RELEASED, False),
+        ("EXCHANGE_IN_PROGRESS", Standing.RELEASED, False),
+        ("SWAP_COMPLETED", Standing.RELEASED, False),
+        ("SOMETHING_NEW", Standing.RELEASED, False),
+    ],
+)
+def test_only_what_came_to_nothing_is_asked_for_again(
+    display: str, standing: Standing, nothing: bool
+) -> None:
+    told = order(display_status=display)
+    assert came_to_nothing(TrackedOrder(told, None, None, False, NOW, "list", standing)) is nothing
 
 
 def test_markets_are_those_of_the_newest_intents(catalog: Catalog) -> None:

@@ -11,14 +11,17 @@ from typing import Any
 
 import pytest
 
-from flows.orders import order
+from flows.orders import intent, order
 from service.world import CHAINS, ETH
 from swapdesk.chain.addresses.derive import derive_address
+from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.orders.order_updates import changed_fields, updates_of
+from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.order import OrderScreen
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
 from swapdesk.tui.screens.order_transactions import transaction_page
 from swapdesk.tui.screens.orders import OrdersScreen
+from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.spans import ascii_line, line_of, plain_text
 from swapdesk.tui.widgets.diagnosis_overlay import DiagnosisOverlay
 from swapdesk.tui.widgets.order_list import STEP
@@ -26,7 +29,7 @@ from swapdesk.tui.widgets.spoken_overlay import SpokenOverlay
 from swapdesk.tui.widgets.table_layout import Row, Sketch
 from swapdesk.wire.encoding.text import safe_text
 from swapdesk.wire.orders import DisplayStatus, LegStatus
-from tui.desk_run import SIZES, WIDE, DeskRun, Market
+from tui.desk_run import SIZES, WIDE, DeskRun, Market, catalogue
 from tui.known_orders import (
     HASH,
     REFUND,
@@ -169,6 +172,40 @@ async def test_what_was_dealt_with_is_put_away_and_taken_back_by_one_key(market:
         await run.see("D take back")
         await run.press("D", "escape")
         await run.see("Needs you")
+
+
+@pytest.mark.parametrize("page", [False, True])
+async def test_an_expired_order_is_asked_for_again_with_its_input(
+    market: Market, page: bool
+) -> None:
+    _, tokens = catalogue(market.clock.now())
+    btc, eth = (
+        next(one for one in tokens if (one.symbol, one.chain) == named)
+        for named in (("BTC", "bitcoin"), ("ETH", "ethereum"))
+    )
+    confirmed = intent(
+        token_in=TokenFacts.of(btc), token_out=TokenFacts.of(eth), recipient_label="@bob",
+        amount_in=Decimal("0.25"),
+    )  # fmt: skip
+    expired = order(
+        confirmed, service_id="z6Yx2QzAsDfGhJkLqWeRtY", display_status="EXPIRED",
+        created=market.clock.now() - timedelta(hours=1),
+    )  # fmt: skip
+    prepare(market, [Known([expired], confirmed), exchanging(market.clock)])
+    async with market.desk() as run:
+        screen = await tracker(run)
+        assert "again" not in run.text
+        screen._table.move_to(expired.service_id)
+        await run.see("A again, 1 quote")
+        if page:
+            await run.press("enter")
+            await run.see("Order id")
+        await run.press("A")
+        await run.see("0.25 BTC")
+        await run.settle(lambda: run.screen(QuotesScreen).board is not None, "quotes")
+        await run.press("enter")
+        await run.settle(lambda: isinstance(run.app.screen, CreateScreen), "the form")
+        assert run.screen(CreateScreen)._form.values[0] == "@bob"
 
 
 async def test_a_filter_that_is_none_is_told_and_keeps_the_rows(market: Market) -> None:

@@ -50,6 +50,13 @@ class SayRow(Command):
     FOOTER = False
 
 
+class Again(Command):
+    """Ask for quotes with the same amount, tokens, recipient and memo; a new order comes of it."""
+
+    KEY = "A"
+    VERB = "again"
+
+
 class PutAway(Command):
     """Put a failed order away that was dealt with; the same key takes it back."""
 

@@ -22,11 +22,11 @@ from swapdesk.tui.commands.order import (
     RawJson,
     Refresh,
 )
-from swapdesk.tui.commands.orders import PutAway
+from swapdesk.tui.commands.orders import Again, PutAway
 from swapdesk.tui.commands.swap import GoOnSigning
 from swapdesk.tui.screens.funding import begin_funding, fund_standing
 from swapdesk.tui.screens.going_on import open_signing, signing_standing
-from swapdesk.tui.screens.order_ends import put_away, put_away_standing
+from swapdesk.tui.screens.order_ends import again_standing, ask_again, put_away, put_away_standing
 from swapdesk.tui.screens.order_view import OrderView
 from swapdesk.tui.widgets.detail_rows import DetailRows
 from swapdesk.tui.widgets.diagnosis_overlay import DiagnosisOverlay
@@ -37,8 +37,8 @@ class OrderScreen(OrderView):
     """One order, its deposit card a key away."""
 
     VERBS = (
-        GoOnSigning, DepositCard, Fund, PutAway, OpenLink, Diagnose, History, CopyFact, RawJson,
-        Refresh, Back,
+        GoOnSigning, DepositCard, Fund, Again, PutAway, OpenLink, Diagnose, History, CopyFact,
+        RawJson, Refresh, Back,
     )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = ""
 
@@ -58,6 +58,8 @@ class OrderScreen(OrderView):
             return READY if self._copied() is not None else HIDDEN
         if verb in (RawJson, Diagnose, History):
             return READY
+        if verb is Again:
+            return again_standing(self, tracked)
         if verb is PutAway:
             return put_away_standing(tracked)
         if verb is OpenLink:
@@ -104,6 +106,9 @@ class OrderScreen(OrderView):
 
     def do_go_on_signing(self) -> None:
         open_signing(self, self.signing)
+
+    def do_again(self) -> None:
+        ask_again(self, self.tracked)
 
     def do_put_away(self) -> None:
         put_away(self, self.tracked)

@@ -4,12 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from swapdesk.flows.creation.same_again import NotAgain, came_to_nothing, same_again
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.quotes.quote_wish import PLAIN, WishRefused
+from swapdesk.flows.quotes.wish_words import cost_in_words
 from swapdesk.tui.commands.command import HIDDEN, READY, Standing
 
 if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.page import Page
+
+
+def again_standing(page: Page, tracked: TrackedOrder | None) -> Standing:
+    link = page.link
+    if tracked is None or link is None or not came_to_nothing(tracked):
+        return HIDDEN
+    asked = page.session.quote_options or PLAIN
+    receive = tracked.intent is not None and tracked.intent.receive
+    return Standing(cost=cost_in_words(asked.to_receive if receive else asked))
+
+
+def ask_again(page: Page, tracked: TrackedOrder | None) -> None:
+    """Quotes for the same input; what was typed stands in the form that follows."""
+    if tracked is None or not came_to_nothing(tracked):
+        return
+    from swapdesk.tui.screens.quotes import QuotesScreen
+
+    try:
+        again = same_again(tracked, page.desk.catalog, page.session.quote_options or PLAIN)
+    except (NotAgain, WishRefused) as refused:
+        page.show_notice(str(refused), "warning")
+        return
+    recipient = again.typed.recipient
+    page.app.push_screen(
+        QuotesScreen(page.session, again.wish, recipient=recipient, typed=again.typed)
+    )
 
 
 def put_away_standing(tracked: TrackedOrder | None) -> Standing:

@@ -15,6 +15,7 @@ from swapdesk.flows.tracking.announcements import code_and_request, failure_of_e
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.commands.orders import (
+    Again,
     Back,
     CopyAddress,
     ExportRows,
@@ -30,7 +31,7 @@ from swapdesk.tui.glyphs import UNKNOWN
 from swapdesk.tui.messages import OrdersRead
 from swapdesk.tui.order_taking import ask_export
 from swapdesk.tui.screens.funding import begin_funding, fund_standing
-from swapdesk.tui.screens.order_ends import put_away, put_away_standing
+from swapdesk.tui.screens.order_ends import again_standing, ask_again, put_away, put_away_standing
 from swapdesk.tui.screens.orders_list import CONTEXT, OrdersList
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.line_table import LineTable
@@ -50,8 +51,8 @@ class OrdersScreen(OrdersList):
     NAME = "Orders"
     SPENDS = "read"
     VERBS = (
-        OpenOrder, CopyAddress, Fund, PutAway, FilterRows, SortRows, ExportRows, SayRow, Refresh,
-        Back,
+        OpenOrder, CopyAddress, Fund, Again, PutAway, FilterRows, SortRows, ExportRows, SayRow,
+        Refresh, Back,
     )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
@@ -81,6 +82,8 @@ class OrdersScreen(OrdersList):
             return HIDDEN
         if verb in (CopyAddress, Fund):
             return self._paying_standing(verb)
+        if verb is Again:
+            return again_standing(self, self.current)
         if verb is PutAway:
             return put_away_standing(self.current)
         if verb is Refresh:
@@ -123,6 +126,9 @@ class OrdersScreen(OrdersList):
         if begin_funding(self, self.desk.deposit_ways, tracked) and tracked is not None:
             self._paying.add(tracked.service_id)
             self.step_changed("funding")
+
+    def do_again(self) -> None:
+        ask_again(self, self.current)
 
     def do_put_away(self) -> None:
         put_away(self, self.current)

@@ -50,7 +50,15 @@ PANEL = 44
 class QuotesView(Page):
     """One answer and what is known of the route under the cursor; the keys are the screen's."""
 
-    def __init__(self, session: Session, wish: QuoteWish, *, recipient: str = "") -> None:
+    def __init__(
+        self,
+        session: Session,
+        wish: QuoteWish,
+        *,
+        recipient: str = "",
+        typed: TypedBefore | None = None,
+    ) -> None:
+        """``typed``: what the form that follows begins with."""
         super().__init__(session)
         self.question = QuoteQuestion(wish)
         self.recipient = recipient
@@ -59,7 +67,7 @@ class QuotesView(Page):
         self._error: ClientError | None = None
         self._asked_at: float | None = None
         self._explained = False
-        self._typed: TypedBefore | None = None
+        self._typed = typed
         self._former: dict[str, int] = {}
         self._head = HeadLine()
         self._table = LineTable(quote_columns(wish, all_in=False), id="quotes")
