@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from forked_processes import in_fresh_interpreters
+from patience import PATIENCE
 
 PLACE = "TESTS_FURNISHED_HOME"
 """The variable with the directory that all workers share."""
@@ -44,7 +45,7 @@ def furnish(home: Path, *, wallet: bool) -> None:
     """Fill a new home; the wallet's key files are cheap to open."""
     made = Path(os.environ[PLACE], _MADE)
     if not made.exists():
-        subprocess.run([sys.executable, __file__], check=True, timeout=120)
+        subprocess.run([sys.executable, __file__], check=True, timeout=PATIENCE)
     shutil.copytree(made / "sandbox", home / "sandbox")
     if wallet:
         (home / _KEYS).mkdir(parents=True, mode=0o700)

@@ -23,12 +23,10 @@ import httpx
 
 from forked_processes import runs_module
 from furnished_home import furnish
+from patience import PATIENCE
 from plain_http import PLAIN
 
 T = TypeVar("T")
-
-START_SECONDS = 40.0
-COMMAND_SECONDS = 50.0
 
 
 def environment(home: Path, **extra: str) -> dict[str, str]:
@@ -90,7 +88,6 @@ def cli(
     home: Path,
     env: Mapping[str, str] | None = None,
     stdin: str = "",
-    seconds: float = COMMAND_SECONDS,
 ) -> Result:
     """Run one command to its end, without a terminal."""
     ended = subprocess.run(
@@ -99,7 +96,7 @@ def cli(
         cwd=home,
         input=stdin.encode(),
         capture_output=True,
-        timeout=seconds,
+        timeout=PATIENCE,
         check=False,
     )
     return Result(ended.stdout.decode(), ended.stderr.decode(), ended.returncode)
@@ -120,7 +117,7 @@ class Sandbox:
             self.ready["control"] + path,
             headers={"sandbox-token": self.ready["controlToken"]},
             json=body,
-            timeout=15,
+            timeout=PATIENCE,
             trust_env=False,
             verify=PLAIN,
         )
@@ -156,7 +153,7 @@ class Sandbox:
         """Whether the service says it is well."""
         try:
             answer = httpx.get(
-                self.ready["url"] + "/health", timeout=2, trust_env=False, verify=PLAIN
+                self.ready["url"] + "/health", timeout=PATIENCE, trust_env=False, verify=PLAIN
             )
         except httpx.HTTPError:
             return False
@@ -165,7 +162,7 @@ class Sandbox:
     def stop(self) -> None:
         self.process.terminate()
         try:
-            self.process.wait(8)
+            self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -191,7 +188,7 @@ def start_sandbox(
         start_new_session=True,
     )
     assert process.stdout is not None
-    readable, _, _ = select.select([process.stdout], [], [], START_SECONDS)
+    readable, _, _ = select.select([process.stdout], [], [], PATIENCE)
     line = process.stdout.readline() if readable else b""
     if not line:
         process.kill()
@@ -209,14 +206,14 @@ def running_sandbox(home: Path, **options: Any) -> Iterator[Sandbox]:
         sandbox.stop()
 
 
-def wait_for(condition: Callable[[], T | None], *, seconds: float = 20.0, what: str = "it") -> T:
+def wait_for(condition: Callable[[], T | None], *, what: str = "it") -> T:
     """The first true value of ``condition``, asked again and again until the time is over."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + PATIENCE
     while True:
         found = condition()
         if found:
             return found
-        assert time.monotonic() < until, f"waited {seconds} s for {what}"
+        assert time.monotonic() < until, f"waited for {what}"
         select.select([], [], [], 0.05)
 
 

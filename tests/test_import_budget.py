@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness import environment
+from patience import PATIENCE
 from swapdesk.flows.catalog.catalog_file import CatalogFile
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import build_chains, build_tokens
@@ -38,7 +39,7 @@ def loaded(statement: str, names: tuple[str, ...], home: Path) -> list[str]:
         env=environment(home),
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=PATIENCE,
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
@@ -200,7 +201,7 @@ def test_the_first_request_and_the_stream_import_next_to_nothing(tmp_path: Path)
         env=environment(tmp_path),
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=PATIENCE,
         check=False,
     )
     assert ended.returncode == 0, ended.stderr

@@ -23,6 +23,7 @@ from solders.transaction import VersionedTransaction
 from agent.honest import CALLS, DOCUMENTS
 from agent.honest_solana import ALICE as SOLANA_ALICE
 from agent.honest_solana import HONEST as SOLANA
+from patience import PATIENCE
 from swapdesk.agent.signers.evm import EvmSigner, EvmTransaction
 from swapdesk.agent.signers.solana import SolanaSigner
 from swapdesk.agent.typed_data.document import read_document
@@ -47,7 +48,7 @@ def theirs(**asked: Any) -> dict[str, Any]:
         [str(NODE), str(SCRIPT), str(NPM)],
         input=json.dumps(asked).encode(),
         capture_output=True,
-        timeout=50,
+        timeout=PATIENCE,
         check=False,
     )
     assert ended.returncode == 0, ended.stderr.decode()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness import Result, Sandbox, cli
+from patience import PATIENCE
 from swapdesk.cli.main import run
 
 _TESTS = Path(__file__).parents[1]
@@ -24,17 +25,17 @@ class Desk:
         self.home = home
         self.environ = environ
 
-    def __call__(self, *arguments: str, stdin: str = "", seconds: float = 50.0) -> Result:
-        return cli(*arguments, home=self.home, env=self.environ, stdin=stdin, seconds=seconds)
+    def __call__(self, *arguments: str, stdin: str = "") -> Result:
+        return cli(*arguments, home=self.home, env=self.environ, stdin=stdin)
 
-    def killed(self, boundary: str, *arguments: str, seconds: float = 90.0) -> None:
+    def killed(self, boundary: str, *arguments: str) -> None:
         """A command that ``kill -9`` ends at a boundary (``flows.dex.boundaries``)."""
         child = subprocess.run(
             [sys.executable, str(_TESTS / "cli" / "killed_command.py"), boundary, *arguments],
             env={**os.environ, "SWAPDESK_HOME": str(self.home), "PYTHONPATH": str(_TESTS)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=seconds,
+            timeout=PATIENCE,
             check=False,
         )
         assert child.returncode == -signal.SIGKILL, child.stderr

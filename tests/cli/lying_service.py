@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 
+from patience import PATIENCE
 from plain_http import PLAIN
 
 Change = Callable[[str, str, Any], Any]
@@ -39,7 +40,7 @@ def lying_service(url: str, change: Change) -> Iterator[str]:
                 content=body,
                 headers={name: v for name in kept if (v := self.headers.get(name))},
                 trust_env=False,
-                timeout=20,
+                timeout=PATIENCE,
                 verify=PLAIN,
             )
             content = answer.content

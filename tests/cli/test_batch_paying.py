@@ -16,8 +16,6 @@ from sandbox.running import until
 from swapdesk.cli.exit_codes import Exit
 from swapdesk.sandbox.world import find_token
 
-pytestmark = pytest.mark.timeout(180)
-
 USDC, ETH = find_token("base", "USDC"), find_token("base", "ETH")
 ARBITRUM_ETH = find_token("arbitrum", "ETH")
 HEAD = "to,sell_amount,buy,chain,sell\n"
@@ -76,7 +74,7 @@ def test_a_file_is_run_to_payouts_on_the_chain(desk: Desk, account: str, tmp_pat
     file = written(tmp_path / "payout.csv", *rows)
     refused = desk("batch", "run", file, "--json")
     assert (refused.code, error_of(refused)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
-    done = desk("batch", "run", file, "--yes", "--json", seconds=120)
+    done = desk("batch", "run", file, "--yes", "--json")
     assert done.code == Exit.DONE, done.stderr
     batch = done.document
     (group,) = batch["groups"]
@@ -116,9 +114,7 @@ def test_a_file_is_run_on_solana(desk: Desk, account: str, tmp_path: Path) -> No
     paid_out = chain_of(desk, "arbitrum")
     first, second = "0x" + "4d" * 20, "0x" + "5e" * 20
     rows = (f"{first},60,ETH,arbitrum,USDC.solana", f"{second},0.5,ETH,arbitrum,SOL.solana")
-    done = desk(
-        *("batch", "run", written(tmp_path / "sol.csv", *rows), "--yes", "--json"), seconds=120
-    )
+    done = desk(*("batch", "run", written(tmp_path / "sol.csv", *rows), "--yes", "--json"))
     assert done.code == Exit.DONE, done.stderr
     (group,) = done.document["groups"]
     assert (group["paid"], group["standing"]) == ("solana", "paid")
@@ -152,12 +148,12 @@ def test_each_step_has_its_command(desk: Desk, account: str, tmp_path: Path) -> 
     idle = desk("batch", "resume", name, "--yes", "--json")
     assert (idle.code, error_of(idle)["code"]) == (Exit.OWN_REFUSAL, "NOT_BEGUN")
     assert error_of(idle)["next"] == f"you: swapdesk batch sign {name} --group 1"
-    signed = desk("batch", "sign", name, "--yes", "--json", seconds=90)
+    signed = desk("batch", "sign", name, "--yes", "--json")
     assert signed.code == Exit.DONE, signed.stderr
     (group,) = signed.document["groups"]
     assert (group["standing"], group["bundle"]["signatures"]) == ("signed", 1)
     assert group["bundle"]["smartAccount"] in signed.document["money"]
-    submitted = desk("batch", "submit", name, "--json", seconds=90)
+    submitted = desk("batch", "submit", name, "--json")
     assert submitted.code == Exit.DONE, submitted.stderr
     assert submitted.document["groups"][0]["standing"] == "paid"
     # The order was asked after.
@@ -182,10 +178,10 @@ def test_a_run_killed_while_it_creates_is_paid_by_whoever_goes_on(
     file = written(tmp_path / "killed.csv", f"{receiver},180,ETH,arbitrum,USDC.base")
     desk.killed("api.create_multi_exchange.after.1", "batch", "run", file, "--yes", "--json")
     # Nobody has said yes to this command.
-    unsaid = desk("batch", "resume", "--json", seconds=90)
+    unsaid = desk("batch", "resume", "--json")
     assert (unsaid.code, error_of(unsaid)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
     assert error_of(unsaid)["money"] == "in your wallet; no deposit was paid"
-    done = desk("batch", "resume", "--yes", "--json", seconds=120)
+    done = desk("batch", "resume", "--yes", "--json")
     assert done.code == Exit.DONE, done.stderr
     (group,) = done.document["groups"]
     assert group["standing"] == "paid"
@@ -201,8 +197,8 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     desk.sandbox.control("POST", "/faults", {"multiId": multi_id, "fault": "bundle_fail"})
     name = created["batch"][:8]
     assert desk("batch", "build", name, "--json").code == Exit.DONE
-    assert desk("batch", "sign", name, "--yes", "--json", seconds=90).code == Exit.DONE
-    failed = desk("batch", "submit", name, "--json", seconds=90)
+    assert desk("batch", "sign", name, "--yes", "--json").code == Exit.DONE
+    failed = desk("batch", "submit", name, "--json")
     assert failed.code == Exit.ENDED_OTHERWISE
     error = error_of(failed)
     assert error["code"] == "BUNDLE_FAILED"
@@ -237,7 +233,7 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     assert (wrong.code, error_of(wrong)["code"]) == (Exit.BAD_INPUT, "NO_SUCH_CHAIN")
     unsaid = desk("wallet", "withdraw", "--chain", "base", "--json")
     assert (unsaid.code, error_of(unsaid)["code"]) == (Exit.BAD_INPUT, "NEEDS_YES")
-    out = desk("wallet", "withdraw", "--chain", "base", "--yes", "--json", seconds=90)
+    out = desk("wallet", "withdraw", "--chain", "base", "--yes", "--json")
     assert out.code == Exit.DONE, out.stderr
     taken = {(one["symbol"], one["prepaid"]): one["amount"] for one in out.document["withdrawn"]}
     assert taken["USDC", False] == 180
@@ -249,7 +245,7 @@ def test_a_bundle_that_fails_says_where_the_money_is(
     # What was built on it is not signed: it needs the money again.
     status = desk("batch", "status", name, "--json").document["groups"][0]
     assert out.document["hash"] in status["money"]
-    refused = desk("batch", "sign", name, "--yes", "--json", seconds=90)
+    refused = desk("batch", "sign", name, "--yes", "--json")
     assert (refused.code, error_of(refused)["code"]) == (Exit.OWN_REFUSAL, "BUILT_BEFORE")
     anew = desk("batch", "build", name, "--json").document["groups"][0]
     assert anew["bundle"]["needs"][-1]["amount"] == 180
@@ -266,7 +262,7 @@ def test_a_tampered_bundle_is_refused_by_the_gate(desk: Desk, account: str, tmp_
     desk.sandbox.control("POST", "/faults", fault)
     name = created["batch"][:8]
     assert desk("batch", "build", name, "--json").code == Exit.DONE
-    refused = desk("batch", "sign", name, "--yes", "--json", seconds=90)
+    refused = desk("batch", "sign", name, "--yes", "--json")
     assert refused.code == Exit.OWN_REFUSAL, refused.stderr
     error = error_of(refused)
     assert error["code"] == "BUNDLE_RECIPIENT_DIFFERS"

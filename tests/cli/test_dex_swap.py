@@ -7,8 +7,6 @@ from contextlib import closing
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from cli.desks import Desk, InProcess
 
 PAIR = ("20", "usdc.base", "weth.base")
@@ -19,7 +17,6 @@ def refused(desk: Desk, *words: str) -> tuple[int, dict[str, Any]]:
     return result.code, result.error
 
 
-@pytest.mark.timeout(150)
 def test_a_swap_is_approved_signed_sent_and_completed(desk: Desk) -> None:
     done = desk("swap", *PAIR, "--type", "dex", "--provider", "ba", "--yes", "--json")
     assert done.code == 0, done.stderr

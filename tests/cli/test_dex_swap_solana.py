@@ -14,6 +14,7 @@ import pytest
 
 from cli.desks import Desk
 from harness import Sandbox, running_sandbox, start_command, wait_for
+from patience import PATIENCE
 from plain_http import PLAIN
 from swapdesk.sandbox.world import find_token
 
@@ -46,7 +47,6 @@ def dollars(sandbox: Sandbox, owner: str) -> int:
     )
 
 
-@pytest.mark.timeout(150)
 def test_dollars_for_sol_in_a_new_home(fresh: Desk) -> None:
     desk, sandbox = fresh, fresh.sandbox
     (maker,) = [one["key"] for one in sandbox.ready["makers"] if one["provider"] == "at"]
@@ -55,13 +55,11 @@ def test_dollars_for_sol_in_a_new_home(fresh: Desk) -> None:
     swapping = start_command(
         *words, home=desk.home, env=desk.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    paid = wait_for(
-        lambda: dollars(sandbox, maker) - before or None, seconds=60, what="the payment"
-    )
+    paid = wait_for(lambda: dollars(sandbox, maker) - before or None, what="the payment")
     assert paid == 100 * 10**6
     # Blocks come by the clock, so nobody has to wait until it is final.
     sandbox.control("POST", "/clock", {"advance": 15})
-    out, err = swapping.communicate(timeout=60)
+    out, err = swapping.communicate(timeout=PATIENCE)
     assert swapping.returncode == 0, err
     told = json.loads(out, parse_float=Decimal)
     assert (told["provider"], told["recipient"]) == ("at", told["account"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
-import pytest
 
 from cli.desks import Desk
+from patience import PATIENCE
 from plain_http import PLAIN
 from swapdesk.chain.calldata import erc20
 from swapdesk.sandbox.tampering import ATTACKER
@@ -20,7 +20,7 @@ def rpc(desk: Desk, method: str, *params: Any) -> str:
     (url,) = [one["rpc"] for one in desk.sandbox.ready["chains"] if one["shortName"] == "base"]
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     return str(
-        httpx.post(url, json=body, timeout=30, trust_env=False, verify=PLAIN).json()["result"]
+        httpx.post(url, json=body, timeout=PATIENCE, trust_env=False, verify=PLAIN).json()["result"]
     )
 
 
@@ -35,7 +35,6 @@ def standing(desk: Desk, account: str) -> tuple[str, ...]:
     )
 
 
-@pytest.mark.timeout(150)
 def test_a_lie_is_refused_and_told(desk: Desk) -> None:
     # The wallet of the sandbox is made and filled by the first look at it.
     assert desk("wallet", "balance", "--json").code == 0

@@ -15,8 +15,6 @@ from sandbox.chain_money import Chain
 from sandbox.running import until
 from swapdesk.sandbox.world import WorldToken, find_token
 
-pytestmark = pytest.mark.timeout(180)
-
 TESTS = Path(__file__).parents[1]
 BITCOIN = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
 USDC, ETH = find_token("base", "USDC"), find_token("base", "ETH")
@@ -124,7 +122,7 @@ def test_what_is_not_to_be_paid_is_not(desk: Desk, account: str) -> None:
     refused(rich["serviceId"], "GATE")
     late = rich["serviceId"]
     desk.sandbox.control("POST", "/faults", {"serviceId": late, "fault": "expire"})
-    until(lambda: status_of(desk, late) == "EXPIRED", 30, "expired")
+    until(lambda: status_of(desk, late) == "EXPIRED", "expired")
     refused(late, "NOT_PAYABLE")
     faucet = order_of(desk, "62", "usdc.base", "btc.bitcoin", "--to", BITCOIN, "--fund")
     refused(faucet["serviceId"], "PAID_BEFORE")
@@ -157,7 +155,7 @@ def test_a_killed_payment_is_gone_on_with_and_made_once(
     nonce = int(chain("eth_getTransactionCount", account, "latest"), 16)
     service_id, place = order["serviceId"], order["deposit"]["address"]
     desk.killed(boundary, "fund", service_id, "--yes", "--json")
-    ended = until(lambda: _again(desk, service_id), 60)
+    ended = until(lambda: _again(desk, service_id))
     assert ended["hash"]
     (log,) = transfers(chain, USDC, place)
     assert log["transactionHash"] == ended["hash"]

@@ -13,11 +13,10 @@ import pytest
 from cli.desks import Desk
 from cli.test_fund import BITCOIN, order_of
 from harness import Sandbox, running_sandbox, start_command
+from patience import PATIENCE
 from sandbox.chain_money import SolanaChain
 from sandbox.running import until
 from swapdesk.sandbox.world import WorldToken, find_token
-
-pytestmark = pytest.mark.timeout(180)
 
 USDC, SOL = find_token("solana", "USDC"), find_token("solana", "SOL")
 KILLED = ("wallet.sign.after.1", "calls.add_payment.after.1", "wallet.broadcast.after.1")
@@ -60,10 +59,10 @@ def fund(desk: Desk, chain: SolanaChain, order: dict[str, Any]) -> tuple[int, An
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    paid = until(lambda: running.poll() is not None or deposits(chain, order), 60, "a payment")
+    paid = until(lambda: running.poll() is not None or deposits(chain, order), "a payment")
     if paid is not True:
         desk.sandbox.control("POST", "/clock", {"advance": 15})
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=PATIENCE)
     text = out if running.returncode == 0 else err.splitlines()[-1]
     return running.returncode, json.loads(text, parse_float=Decimal)
 
@@ -123,7 +122,7 @@ def test_a_killed_payment_is_gone_on_with_and_made_once(
     order = order_of(desk, amount, "usdc.solana", "btc.bitcoin", "--to", BITCOIN)
     place = order["deposit"]["address"]
     desk.killed(boundary, "fund", order["serviceId"], "--yes", "--json")
-    ended = until(lambda: _again(desk, chain, order), 60)
+    ended = until(lambda: _again(desk, chain, order))
     (paid,) = deposits(chain, order)
     assert paid["signature"] == ended["hash"]
     assert chain.balance(USDC, place) == int(amount) * 10**6
@@ -145,7 +144,7 @@ def test_what_was_signed_and_expired_is_not_paid_and_may_be_once_more(
         assert "nothing" in told["error"]["message"].lower()
         return True
 
-    until(lost, 60, "the end of what expired")
+    until(lost, "the end of what expired")
     assert deposits(chain, order) == []
     code, told = fund(desk, chain, order)
     assert code == 0, told

@@ -23,6 +23,7 @@ from harness import (
     start_command,
     wait_for,
 )
+from patience import PATIENCE
 
 BTC_ETH = ("0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob", "--yes", "--json")
 
@@ -70,15 +71,15 @@ def test_a_killed_command_leaves_no_process(own_home: Path, unpaid: str) -> None
     assert len(below) >= 3
     command.kill()
     command.wait()
-    wait_for(lambda: not any(alive(pid) for pid in below), seconds=8, what="the sandbox to end")
+    wait_for(lambda: not any(alive(pid) for pid in below), what="the sandbox to end")
 
 
 def test_ctrl_c_ends_a_watch_with_130(own_home: Path, unpaid: str) -> None:
     command = watching(own_home, unpaid)
     below = family(command.pid)
     command.send_signal(signal.SIGINT)
-    assert command.wait(15) == 130
-    wait_for(lambda: not any(alive(pid) for pid in below), seconds=8, what="the sandbox to end")
+    assert command.wait(PATIENCE) == 130
+    wait_for(lambda: not any(alive(pid) for pid in below), what="the sandbox to end")
 
 
 def test_two_commands_of_one_home_share_a_sandbox(own_home: Path, unpaid: str) -> None:
@@ -92,7 +93,7 @@ def test_two_commands_of_one_home_share_a_sandbox(own_home: Path, unpaid: str) -
         assert first.poll() is None
     finally:
         first.terminate()
-        first.wait(15)
+        first.wait(PATIENCE)
 
 
 def test_a_watch_outlives_the_sandbox_of_another(tmp_path: Path) -> None:
@@ -102,11 +103,11 @@ def test_a_watch_outlives_the_sandbox_of_another(tmp_path: Path) -> None:
         try:
             assert len(family(command.pid)) == 0
             other.stop()
-            wait_for(lambda: len(family(command.pid)) >= 3, seconds=40, what="its own sandbox")
+            wait_for(lambda: len(family(command.pid)) >= 3, what="its own sandbox")
             assert command.poll() is None
         finally:
             command.terminate()
-            command.wait(15)
+            command.wait(PATIENCE)
 
 
 @pytest.fixture
@@ -189,7 +190,7 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
             [sys.executable, "-c", program, *arguments, "--json"],
             env=environment(tmp_path),
             capture_output=True,
-            timeout=30,
+            timeout=PATIENCE,
             check=False,
         )
         result = Result("", ended.stderr.decode(), ended.returncode)
@@ -201,7 +202,7 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
 def test_output_that_finds_no_room_is_no_defect(tmp_path: Path, line: tuple[str, ...]) -> None:
     with Path("/dev/full").open("wb") as full:
         command = start_command(*line, home=tmp_path, stdout=full, stderr=subprocess.PIPE)
-        _, said = command.communicate(timeout=30)
+        _, said = command.communicate(timeout=PATIENCE)
     assert command.returncode == 11, "not 0, not a defect, and not bad input, which is given again"
     assert b"The output could not be written: No space left on device" in said
     assert b"Traceback" not in said
@@ -218,7 +219,7 @@ def test_a_reader_that_leaves_is_no_defect(desk: Desk) -> None:
     assert command.stderr is not None
     command.stdout.readline()
     command.stdout.close()
-    assert command.wait(20) == 0
+    assert command.wait(PATIENCE) == 0
     assert command.stderr.read() == b""
     command.stderr.close()
 
@@ -237,15 +238,14 @@ def test_without_a_journal_nothing_is_created(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(240)
 def test_an_outcome_nobody_can_tell(tmp_path: Path) -> None:
     with running_sandbox(tmp_path, speed=30) as own:
         assert cli("chains", home=tmp_path).code == 0
         own.fault("lost_response", operation="create_exchange")
         own.fault("http_500", operation="list_orders", times=100)
-        result = cli("swap", *BTC_ETH, home=tmp_path, seconds=120)
+        result = cli("swap", *BTC_ETH, home=tmp_path)
         assert (result.code, result.error["code"]) == (8, "OUTCOME_UNKNOWN")
         own.control("DELETE", "/faults")
-        listed = cli("orders", "list", "--json", home=tmp_path, seconds=120)
+        listed = cli("orders", "list", "--json", home=tmp_path)
         assert "The order exists" in listed.stderr
         assert listed.document["total"] == 1

@@ -12,6 +12,7 @@ import pytest
 
 from cli.desks import Desk
 from harness import environment
+from patience import PATIENCE
 
 ORDER = ("swap", "0.1", "btc.bitcoin", "eth.ethereum", "--to", "@bob", "--json")
 
@@ -46,7 +47,7 @@ def at_a_terminal(desk: Desk, answer: str, *arguments: str) -> tuple[int, str, s
             answered = True
     assert command.stdout is not None
     data = command.stdout.read().decode()
-    code = command.wait(15)
+    code = command.wait(PATIENCE)
     os.close(ours)
     return code, data, shown.decode()
 

@@ -6,7 +6,6 @@ import json
 import subprocess
 from base64 import b64encode
 
-import pytest
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -14,6 +13,7 @@ from solders.pubkey import Pubkey
 from cli.desks import Desk
 from cli.test_fund_solana import USDC, account, chain
 from harness import start_command
+from patience import PATIENCE
 from sandbox.chain_money import SolanaChain
 from sandbox.running import until
 from sandbox.solana.solana_world import signed
@@ -21,7 +21,6 @@ from swapdesk.chain.solana.programs import TOKEN, token_account
 
 __all__ = ["account", "chain"]
 
-pytestmark = pytest.mark.timeout(180)
 
 MINT = Pubkey.from_string(str(USDC.address))
 REVOKE = ("wallet", "revoke", "usdc")
@@ -74,10 +73,10 @@ def test_a_delegate_is_listed_and_its_right_ended(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    until(lambda: delegates(chain, account) == [], 60, "the end of the right")
+    until(lambda: delegates(chain, account) == [], "the end of the right")
     # Blocks come by the clock, so nobody has to wait until it is final.
     desk.sandbox.control("POST", "/clock", {"advance": 15})
-    out, err = revoking.communicate(timeout=60)
+    out, err = revoking.communicate(timeout=PATIENCE)
     assert revoking.returncode == 0, err
     ended = json.loads(out)
     assert ended["spender"] == str(stranger)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import cli
+from patience import PATIENCE
 from swapdesk.cli.secret_screen import HIDE_AFTER, show_secret
 from tui.terminal_window import TerminalWindow
 
@@ -84,7 +85,7 @@ def test_an_exported_key_leaves_nothing_in_the_scrollback(
     secret = next(line for line in window.text.splitlines() if len(line) == 66)
     window.press("\x03")
     window.until(lambda: b"hidden again" in window.written, "the end")
-    assert window.process.wait(10) == 0
+    assert window.process.wait(PATIENCE) == 0
     before, _, rest = window.written.partition(ENTER)
     inside, _, after = rest.partition(LEAVE)
     assert secret.encode() in inside
@@ -107,4 +108,4 @@ def test_a_terminal_keeps_no_key_as_plain_output(terminal, account: str) -> None
     window = terminal("--json", "--confirm", f"export {account[-6:]}")
     window.until(lambda: window.process.poll() is not None or "NEEDS_OUT" in window.text, "no")
     assert "NEEDS_OUT" in window.text
-    assert window.process.wait(10) == 2
+    assert window.process.wait(PATIENCE) == 2

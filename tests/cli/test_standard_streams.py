@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from patience import PATIENCE
 from swapdesk.cli.output import Form, Output
 
 
@@ -19,7 +20,7 @@ def shell(tmp_path: Path, command: str) -> subprocess.CompletedProcess[str]:
     line = command.replace("swapdesk", f"{sys.executable} -m swapdesk", 1)
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     return subprocess.run(
-        ["sh", "-c", line], capture_output=True, text=True, timeout=60, env=environment
+        ["sh", "-c", line], capture_output=True, text=True, timeout=PATIENCE, env=environment
     )
 
 

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 import click
-import pytest
 
 from cli.desks import Desk, InProcess
 from harness import Result, cli
+from patience import PATIENCE
 from swapdesk.cli.wallet_commands import read_coins
 from swapdesk.clock import SystemClock
 from swapdesk.flows.wallet.chain_links import sandbox_links
@@ -41,7 +41,6 @@ def wallet(home: Path, *arguments: str, stdin: str = "") -> Result:
     return cli("wallet", *arguments, "--json", home=home, stdin=stdin)
 
 
-@pytest.mark.timeout(150)
 def test_the_sandbox_has_a_wallet_with_money_and_no_question(desk: Desk) -> None:
     """Made by the first command that looks at chains; an allowance is then seen and ended."""
     first = desk("wallet", "balance", "--json")
@@ -85,7 +84,7 @@ async def allow(desk: Desk) -> None:
         ]
         link, client = local.link("base"), await local.client()
         assert link is not None
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(PATIENCE):
             while not all(
                 one.units
                 for one in (await client.balances(evm.address, "base", [ETH, USDC])).balances
@@ -95,7 +94,7 @@ async def allow(desk: Desk) -> None:
         # What is left of the gift: other commands pay out of the same wallet.
         assert 90 * 10**9 < lamports.units <= 100 * 10**9
         await approve(local, clock, evm, link, USDC, ROUTER, 5_000_000)
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(PATIENCE):
             while not (await client.allowances(evm.address, "base", [USDC])).allowances:
                 await clock.sleep(0.1)
     finally:

@@ -22,7 +22,7 @@ from service.plain_bundler import PlainBundler
 from service.world import BTC, CHAINS, ETH, INTERMEDIARIES, PARTNERS, TOKENS
 from swapdesk.chain.user_operation.smart_account import account_address
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.errors import Conflict, NotFound, OutcomeUnknown, ValidationFailed
+from swapdesk.client.errors import NotFound, OutcomeUnknown, ValidationFailed
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.assembly import assemble
@@ -107,7 +107,7 @@ async def test_a_group_from_the_create_to_its_confirmation(parts: ServiceParts) 
             made.multi_id, MultiSubmitRequest(signatures=signatures)
         )
         assert submission.user_op_hashes == [batch.tx_data.user_op_hash]
-        with pytest.raises(Conflict):
+        with pytest.raises(NotFound):
             await api.submit_multi_transactions(
                 made.multi_id, MultiSubmitRequest(signatures=signatures)
             )

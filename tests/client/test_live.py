@@ -15,6 +15,7 @@ import pytest
 from client.order_desk import OrderDesk
 from client.rude_server import answer
 from corpus import load
+from patience import PATIENCE
 from swapdesk.client import stream_socket
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials, CredentialsError
@@ -56,7 +57,7 @@ class Watcher:
     async def until(self, condition: Callable[[], bool], *, step: float = 0.0) -> float:
         """Wait for a condition; each look moves the clock by ``step``. Seconds moved."""
         moved = 0.0
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while not condition():
                 if step:
                     self.clock.advance(step)
@@ -493,7 +494,7 @@ async def test_closing_leaves_nothing_behind() -> None:
 
 async def test_closing_in_the_moment_of_a_loss_ends_it_too() -> None:
     for _ in range(20):
-        async with OrderDesk() as desk, asyncio.timeout(5), watching(desk) as watcher:
+        async with OrderDesk() as desk, asyncio.timeout(PATIENCE), watching(desk) as watcher:
             await watcher.state(StreamState.LIVE)
             desk.cut()
             await asyncio.sleep(0)

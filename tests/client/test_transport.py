@@ -12,6 +12,7 @@ import pytest
 
 from client.rude_server import EagerClock, Request, RudeServer, answer, drip, raw, reset, silence
 from corpus import load
+from patience import PATIENCE
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials, CredentialsError, OriginAuth, service_url
 from swapdesk.client.errors import (
@@ -215,7 +216,7 @@ async def test_a_client_closed_under_a_call_leaves_a_write_unknown(name: str) ->
         api = open_api(server)
         creates = name == "create_exchange"
         call = asyncio.create_task(api.create_exchange(CREATE) if creates else api.get_order("abc"))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await arrived.wait()
             await api.aclose()
             with pytest.raises(OutcomeUnknown if creates else NoAnswer):

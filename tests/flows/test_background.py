@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from flows.conftest import Trade
+from patience import PATIENCE
 from swapdesk.background import BackgroundTasks, Defect
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.stream_events import OrderMissing, StreamState
@@ -60,7 +61,7 @@ def kill(task: asyncio.Task[Any], words: str) -> bool:
 
 
 async def until(clock: ManualClock, condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, [task.get_name() for task in own_tasks()]
         clock.advance(0.05)

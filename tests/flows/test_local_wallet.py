@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness import Sandbox, running_sandbox
+from patience import PATIENCE
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.wallet.chain_holdings import ChainHoldings
@@ -54,7 +55,7 @@ class Bench:
         assert control is not None
         await self.wallet.prepare_sandbox()
         await fill_wallet(self.wallet, control)
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(PATIENCE):
             while not all(len(held.holdings) > 1 for held in await self.wallet.holdings()):
                 await self.desk.clock.sleep(0.1)
 
@@ -133,7 +134,7 @@ async def test_an_allowance_is_revoked_once_also_after_a_kill(rich: Bench) -> No
         told = await wallet.allowances(account, link)
         return [a.units for one in told if one.chain == "base" for a in one.allowances]
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not await standing():
             await clock.sleep(0.1)
     (given,) = [one for one in await wallet.allowances(account) if one.chain == "base"]

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from flows.orders import NOW, order
+from patience import PATIENCE
 from swapdesk.background import BackgroundTasks
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
@@ -106,7 +107,7 @@ async def test_what_is_put_soon_after_another_is_one_commit(journal: Journal) ->
     await asyncio.sleep(0)
     assert told.ids == []
     clock.advance(0.1)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await told.enough.wait()
     assert sorted(told.ids) == ["a" * 22, "b" * 22]
 
@@ -129,7 +130,7 @@ async def test_a_defect_loses_no_order(journal: Journal) -> None:
     for name in ("a" * 22, "b" * 22):
         writes.put(Writing(order(service_id=name), "list", False))
     writes.schedule()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not told.enough.is_set():
             clock.advance(0.1)
             await asyncio.sleep(0.001)
@@ -166,7 +167,7 @@ class Slices(Told):
         if len(self.sizes) > self.most:
             raise JournalUnavailable("the disk is full")
         self.begun.set()
-        assert self.go_on.wait(20)
+        assert self.go_on.wait(PATIENCE)
         super().record(given)
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from flows.conftest import Trade
 from flows.test_tracking import Followed
+from patience import PATIENCE
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.live import OrderStream
@@ -35,7 +36,6 @@ from swapdesk.wire.orders import DisplayStatus, LegStatus
 
 DROPPED = 60.0
 STEP = 0.001
-PATIENCE = 20.0
 WAY = [*[str(step) for step in PROGRESS], str(DisplayStatus.SWAP_COMPLETED)]
 
 

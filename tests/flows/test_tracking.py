@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from flows.conftest import Trade
+from patience import PATIENCE
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.live import OrderStream
@@ -35,8 +36,6 @@ from swapdesk.sandbox.listening import listen
 from swapdesk.service.app import build_service
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.orders import DisplayStatus, LegStatus
-
-PATIENCE = 15.0
 
 
 @dataclass

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.running import Running, until
 from swapdesk.chain.addresses.evm import checksummed
@@ -37,7 +38,9 @@ class Chain:
 
     def __call__(self, method: str, *params: Any) -> Any:
         asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        answer = httpx.post(self.url, json=asked, trust_env=False, timeout=15, verify=PLAIN).json()
+        answer = httpx.post(
+            self.url, json=asked, trust_env=False, timeout=PATIENCE, verify=PLAIN
+        ).json()
         if "error" in answer:
             raise ChainError(answer["error"])
         return answer["result"]
@@ -86,7 +89,7 @@ class SolanaChain(Chain):
 
     def cost_of(self, hash_: str, sent: int) -> int:
         """Lamports: the fee, and the rent of what it opened."""
-        found = until(lambda: self.executed(hash_), 10, hash_)
+        found = until(lambda: self.executed(hash_), hash_)
         assert found is not None
         meta = found["meta"]
         gone = meta["preBalances"][0] - meta["postBalances"][0]

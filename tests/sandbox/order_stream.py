@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 from websockets.sync.client import ClientConnection, connect
 
-from sandbox.running import PATIENCE, Running, create_order
+from patience import PATIENCE
+from sandbox.running import Running, create_order
 
 
 @contextmanager

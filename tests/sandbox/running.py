@@ -17,12 +17,10 @@ from typing import Any, TypeVar
 import httpx
 
 from forked_processes import runs_module
+from patience import PATIENCE
 from plain_http import PLAIN
 from swapdesk.sandbox.run_file import ReadyLine
 
-START_SECONDS = 40.0
-PATIENCE = 30.0
-"""Seconds until what is waited for counts as missing: starved processes are waited for."""
 T = TypeVar("T")
 
 PROGRAM = """
@@ -40,14 +38,14 @@ sys.exit(serve(ServeOptions(
 """
 
 
-def until(condition: Callable[[], T], seconds: float = PATIENCE, what: str = "condition") -> T:
+def until(condition: Callable[[], T], what: str = "condition") -> T:
     """The first true value of a condition, or an AssertionError."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while True:
         value = condition()
         if value:
             return value
-        assert time.monotonic() < end, f"{what} did not come true within {seconds} s"
+        assert time.monotonic() < end, f"{what} did not come true"
         time.sleep(0.02)  # between two looks at a condition
 
 
@@ -114,7 +112,7 @@ class Running:
     def __enter__(self) -> Running:
         self.process = self.spawn()
         assert self.process.stdout is not None
-        seen, _, _ = select.select([self.process.stdout], [], [], START_SECONDS)
+        seen, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
         assert seen, "no ready line"
         self.first_line = self.process.stdout.readline()
         self.ready = ReadyLine.from_line(self.first_line)
@@ -155,7 +153,7 @@ class Running:
             base_url=self.ready.url,
             headers={"Authorization": f"{keys['apiKey']}:{keys['apiSecret']}"},
             trust_env=False,
-            timeout=15,
+            timeout=PATIENCE,
             verify=PLAIN,
         )
 
@@ -164,7 +162,7 @@ class Running:
             base_url=self.ready.control,
             headers={"sandbox-token": self.ready.controlToken},
             trust_env=False,
-            timeout=15,
+            timeout=PATIENCE,
             verify=PLAIN,
         )
 
@@ -191,7 +189,7 @@ def create_order(
     return order
 
 
-def ended(api: httpx.Client, service_id: str, seconds: float = PATIENCE) -> dict[str, Any]:
+def ended(api: httpx.Client, service_id: str) -> dict[str, Any]:
     """The order once it has ended."""
 
     def look() -> dict[str, Any] | None:
@@ -200,4 +198,4 @@ def ended(api: httpx.Client, service_id: str, seconds: float = PATIENCE) -> dict
         order: dict[str, Any] = answer.json()
         return order if order["status"] >= 4 else None
 
-    return until(look, seconds, f"order {service_id} ended") or {}
+    return until(look, f"order {service_id} ended") or {}

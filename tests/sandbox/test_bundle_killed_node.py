@@ -21,8 +21,6 @@ from swapdesk.chain.user_operation.rpc_form import read_operation
 from swapdesk.chain.user_operation.smart_account import account_address
 from swapdesk.sandbox.world import find_token
 
-pytestmark = pytest.mark.timeout(180)
-
 USDC, ETH_BASE = find_token("base", "USDC"), find_token("base", "ETH")
 USDC_ARBITRUM = find_token("arbitrum", "USDC")
 
@@ -93,7 +91,7 @@ def confirmed(api: httpx.Client, multi_id: str) -> dict[str, Any]:
         assert told.get("bundleStatus") not in ("failed", "withdrawn"), told
         return told if told.get("bundleStatus") == "confirmed" else None
 
-    found = until(look, 60, "the bundle is confirmed")
+    found = until(look, "the bundle is confirmed")
     assert found is not None
     return found
 

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.order_stream import stream, told_of, until_broken, watched
 from sandbox.running import Running, create_order, ended, until
@@ -133,7 +134,7 @@ def test_the_faucet_gives_coins_and_tokens_of_embedded_chains(
 
     def ask(method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        return httpx.post(rpc, json=body, timeout=30, verify=PLAIN).json()["result"]
+        return httpx.post(rpc, json=body, timeout=PATIENCE, verify=PLAIN).json()["result"]
 
     holder = "0x" + "5a" * 20
     for token, amount in ((None, 0.25), ("USDC", 1500.5)):

@@ -11,6 +11,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 
+from patience import PATIENCE
 from sandbox.running import Running, until
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.user_operation.smart_account import account_address
@@ -19,7 +20,6 @@ from swapdesk.sandbox.world import find_token
 ETH = find_token("ethereum", "ETH").token_id
 USDC = find_token("ethereum", "USDC").token_id
 BTC = find_token("bitcoin", "BTC").token_id
-PATIENCE = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def row(place: int, amount: float, token: str = ETH) -> dict[str, Any]:
 
 
 def created(api: httpx.Client, *rows: dict[str, Any]) -> str:
-    answer = api.post("/exchanges/multi", json={"orders": list(rows)}, timeout=30)
+    answer = api.post("/exchanges/multi", json={"orders": list(rows)}, timeout=PATIENCE)
     assert answer.status_code == 200, answer.text
     assert all("order" in each for each in answer.json()["orders"]), answer.text
     found: str = answer.json()["multiId"]
@@ -65,7 +65,7 @@ def status(api: httpx.Client, multi_id: str) -> dict[str, Any]:
 
 def built(api: httpx.Client, multi_id: str, by: LocalAccount) -> dict[str, Any]:
     path = f"/exchanges/multi/{multi_id}/tx/build"
-    answer = api.post(path, json={"sender": by.address}, timeout=30)
+    answer = api.post(path, json={"sender": by.address}, timeout=PATIENCE)
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -85,7 +85,7 @@ def funded(control: httpx.Client, by: LocalAccount, build: dict[str, Any]) -> No
         gifts.append({"amount": -(-int(build["depositNeeded"]) // 10**12) / 10**6 + 0.02})
     for gift in gifts:
         body = {"chain": "ethereum", "address": account, **gift}
-        answer = control.post("/faucet", json=body, timeout=30)
+        answer = control.post("/faucet", json=body, timeout=PATIENCE)
         assert answer.status_code == 200, answer.text
 
 
@@ -118,9 +118,9 @@ def test_one_bundle_pays_coins_and_tokens_and_every_order_is_paid_out(
     build = built(api, multi_id, by)
     assert [len(each["serviceIds"]) for each in build["transactions"]] == [2, 2]
     funded(control, by, build)
-    again = until(lambda: payable(api, multi_id, by), PATIENCE, "a block with the deposit")
+    again = until(lambda: payable(api, multi_id, by), "a block with the deposit")
     assert submitted(api, multi_id, signed(again, by)).status_code == 200
-    told = until(lambda: ended(api, multi_id), PATIENCE, "an outcome of the bundle")
+    told = until(lambda: ended(api, multi_id), "an outcome of the bundle")
     assert told["bundleStatus"] == "confirmed", told
     assert told["txHash"].startswith("0x")
     assert submitted(api, multi_id, signed(again, by)).status_code == 404
@@ -129,7 +129,7 @@ def test_one_bundle_pays_coins_and_tokens_and_every_order_is_paid_out(
         orders: list[dict[str, Any]] = status(api, multi_id)["orders"]
         return orders if all(each["status"] == 4 for each in orders) else None
 
-    orders = until(finished, PATIENCE, "every payout")
+    orders = until(finished, "every payout")
     assert len({each["inTransactionOutHash"] for each in orders}) == 4
 
 
@@ -141,7 +141,7 @@ def test_ends_of_bundles_that_were_asked_for(api: httpx.Client, control: httpx.C
         asked = {"multiId": multi_id, "fault": fault}
         assert control.post("/faults", json=asked).status_code == 200
         assert submitted(api, multi_id, signed(build, by)).status_code == 200
-        told = until(lambda: ended(api, multi_id), PATIENCE, ends)  # noqa: B023
+        told = until(lambda: ended(api, multi_id), ends)  # noqa: B023
         assert told["bundleStatus"] == ends
         assert ("failureReason" in told) == (ends == "failed")
         assert told["orders"][0]["status"] == 0, "nothing was paid"

@@ -20,6 +20,7 @@ from typing import Any
 import httpx
 import pytest
 
+from patience import PATIENCE
 from plain_http import PLAIN
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.chain.rpc.ledger import (
@@ -101,7 +102,7 @@ class NodeProcess:
 
     def collect(self) -> None:
         assert self.process is not None
-        self.process.wait(10)
+        self.process.wait(PATIENCE)
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -257,7 +258,7 @@ async def test_killed_at_any_moment_no_unit_is_lost(node: NodeProcess) -> None:
             work = asyncio.create_task(_work(ledger, rng, opened, cycle))
             # Two cycles die at once, the others in the middle of some legs.
             wanted = 0 if cycle % 4 == 3 else len(opened) + rng.randint(4, 9)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while len(opened) < wanted:
                     await asyncio.wait({work}, timeout=0.005)
             await asyncio.wait({work}, timeout=rng.uniform(0, 0.05))
@@ -318,5 +319,6 @@ async def _work(
 def test_a_node_without_orders_ends() -> None:
     command = [sys.executable, "-m", "swapdesk.sandbox.node"]
     assert (
-        subprocess.run(command, stdin=subprocess.DEVNULL, timeout=10, check=False).returncode == 1
+        subprocess.run(command, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False).returncode
+        == 1
     )

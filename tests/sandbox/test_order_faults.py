@@ -150,7 +150,7 @@ def played(api: httpx.Client, control: httpx.Client) -> dict[str, Played]:
         return len(found) == len(begun)
 
     try:
-        until(all_over, 40, "every story")
+        until(all_over, "every story")
     except AssertionError:
         raise AssertionError(f"not over: {sorted(begun.keys() - found.keys())}") from None
     return found

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from patience import PATIENCE
 from plain_http import PLAIN
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.listening import listen
@@ -41,14 +42,14 @@ def test_a_starter_that_left_hears_nothing_and_is_not_complained_of(
             # It serves, and says so, before the end of its pipe is seen.
             httpx.get(
                 f"http://127.0.0.1:{listener.getsockname()[1]}",
-                timeout=20,
+                timeout=PATIENCE,
                 trust_env=False,
                 verify=PLAIN,
             )
         process.stdin.close()
         with process.stderr as words:
             assert words.read() == b""
-        process.wait(10)
+        process.wait(PATIENCE)
 
 
 async def test_requests_that_are_cut_off_at_the_end_are_no_defects(

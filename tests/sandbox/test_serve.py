@@ -17,7 +17,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from forked_processes import in_fresh_interpreters
-from sandbox.running import PATIENCE, Running, alive, children_of, create_order, status_of, until
+from patience import PATIENCE
+from sandbox.running import Running, alive, children_of, create_order, status_of, until
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, find_running, read_run_file
 from swapdesk.sandbox.world import find_token
 from swapdesk.wire.events import CloseCode
@@ -147,7 +148,7 @@ def test_one_sandbox_per_directory(tmp_path: Path) -> None:
 def _refused(running: Running) -> int:
     process = running.spawn()
     try:
-        return process.wait(15)
+        return process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         raise
@@ -191,6 +192,6 @@ def test_an_open_stream_is_told_that_the_service_goes_away(tmp_path: Path) -> No
             assert json.loads(stream.recv())["type"] == "welcome"
             sandbox.process.terminate()
             with pytest.raises(ConnectionClosed) as closed:
-                stream.recv(timeout=10)
+                stream.recv(timeout=PATIENCE)
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == CloseCode.SHUTDOWN

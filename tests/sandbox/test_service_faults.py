@@ -12,8 +12,9 @@ import pytest
 import websockets
 from websockets.sync.client import ClientConnection
 
+from patience import PATIENCE
 from sandbox.order_stream import stream, told_of, until_broken, watched
-from sandbox.running import PATIENCE, Running, create_order, status_of, until
+from sandbox.running import Running, create_order, status_of, until
 from swapdesk.sandbox.fault_choice import KNOWN
 from swapdesk.sandbox.world import find_token
 

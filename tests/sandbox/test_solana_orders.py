@@ -20,6 +20,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from patience import PATIENCE
 from sandbox.chain_money import SolanaChain, solana_of, wallet
 from sandbox.running import Running, create_order, ended, until
 from sandbox.solana.solana_world import signed
@@ -30,8 +31,6 @@ from swapdesk.chain.solana.programs import token_account
 from swapdesk.sandbox.reserves import PAYER, hot_wallet_name
 from swapdesk.sandbox.venue_rows import PAYOUT_WALLETS, VENUE_ROWS
 from swapdesk.sandbox.world import find_token
-
-pytestmark = pytest.mark.timeout(180)
 
 BTC, SOL, USDC = (
     find_token(*one) for one in (("bitcoin", "BTC"), ("solana", "SOL"), ("solana", "USDC"))
@@ -141,7 +140,7 @@ def test_a_group_is_paid_by_its_transactions_and_paid_out_row_by_row(
         {"from": USDC.token_id, "to": SOL.token_id, "amount": 60 + at, "addressTo": payee}
         for at, payee in enumerate(payees)
     ]
-    created = api.post("/exchanges/multi", json={"orders": rows}, timeout=30).json()
+    created = api.post("/exchanges/multi", json={"orders": rows}, timeout=PATIENCE).json()
     assert all("order" in each for each in created["orders"]), created
     path = f"/exchanges/multi/{created['multiId']}"
 
@@ -158,7 +157,7 @@ def test_a_group_is_paid_by_its_transactions_and_paid_out_row_by_row(
         whole = b64encode(bytes(VersionedTransaction(half.message, [sender]))).decode()
         chain("sendTransaction", whole, {"encoding": "base64", "skipPreflight": True})
     for service_id in ids:
-        assert ended(api, service_id, 40)["status"] == 4
+        assert ended(api, service_id)["status"] == 4
     for payee in payees:
         (paid,) = until(lambda payee=payee: chain.history(payee), what="a payout") or []
         assert payer_of(executed(chain, paid["signature"])) in hot_wallets(running)
@@ -187,7 +186,7 @@ def test_a_node_killed_at_any_moment_pays_everything_once(
             assert answer.status_code in (200, 503), answer.text
             return answer.status_code == 200
 
-        until(tried, 60, "paid")
+        until(tried, "paid")
 
     with ThreadPoolExecutor(3) as together:
         paying = [together.submit(paid, each) for each in orders]
@@ -207,5 +206,5 @@ def test_a_node_killed_at_any_moment_pays_everything_once(
         found = {one["serviceId"]: one for one in json.loads(answer.text)["orders"]}
         return all(found[each]["status"] == 4 for each in orders)
 
-    until(over, 60, "every order")
+    until(over, "every order")
     equal(running)

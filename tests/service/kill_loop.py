@@ -26,6 +26,8 @@ from typing import Any
 
 import httpx
 
+from patience import PATIENCE
+
 HERE = Path(__file__).resolve()
 TESTS = HERE.parent.parent
 if str(TESTS) not in sys.path:
@@ -49,7 +51,6 @@ from swapdesk.service.assembly import assemble  # noqa: E402
 from swapdesk.service.store.sqlite import SqliteStore  # noqa: E402
 
 HEADERS = {"Authorization": credentials(ALICE)}
-PATIENCE = 20.0
 
 
 async def serve(store: Path, venues: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 
 import uvicorn
 
+from patience import PATIENCE
 from swapdesk.service.app import build_service
 from swapdesk.service.parts import ServiceParts
 
@@ -45,7 +46,7 @@ async def serving(parts: ServiceParts) -> AsyncIterator[str]:
     with listening() as bound:
         task = asyncio.create_task(server.serve([bound]))
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE):
                 while not server.started:
                     await asyncio.wait({task}, timeout=0.01)
             yield f"http://127.0.0.1:{bound.getsockname()[1]}/v2"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from patience import PATIENCE
 from service.orders_fixtures import EVM, Floor, caller, reopen, until, venues_at
 from service.venue import PlainVenue
 from swapdesk.clock import ManualClock
@@ -432,7 +433,7 @@ async def test_the_worker_runs_until_it_is_cancelled(floor: Floor) -> None:
     running = asyncio.create_task(floor.worker.run())
     told = asyncio.create_task(floor.store.outbox_beyond(3))
     assert isinstance(floor.clock, ManualClock)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not told.done():
             floor.clock.advance(1)
             await asyncio.wait({told}, timeout=0.005)

@@ -14,6 +14,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 
+from patience import PATIENCE
 from service.orders_fixtures import BTC as BTC_ADDRESS
 from service.orders_fixtures import venues_at
 from service.plain_bundler import CHAIN_ID, PlainBundler
@@ -502,7 +503,7 @@ async def test_the_watch_works_in_the_background_once_something_is_submitted(
     watching = asyncio.create_task(service.bundles.run())
     try:
         await submit(api, multi_id, signed(await build(api, multi_id)))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             told = await status(api, multi_id)
             while told["bundleStatus"] != "confirmed":
                 told = await status(api, multi_id)

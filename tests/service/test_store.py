@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from patience import PATIENCE
 from service.orders_fixtures import ALICE, BITCOIN, BOB, ETH, START
 from swapdesk.service.store.protocol import QuoteConsumed, QuoteGone, StoreUnavailable
 from swapdesk.service.store.records import OrderFilter, RouteChoice, StoredOrder, StoredQuote
@@ -188,11 +189,11 @@ async def test_the_outbox_wakes_and_keeps_the_order_of_commits(store: SqliteStor
     rows = [await begun(store, n) for n in range(1, 31)]
     waiting = asyncio.create_task(store.outbox_beyond(0))
     await asyncio.gather(*(store.advance_order(row, expected_version=1) for row in rows))
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, PATIENCE)
     told = await store.read_outbox(0, 100)
     assert [row.sequence for row in told] == list(range(1, 31))
     assert {row.service_id for row in told} == {row.service_id for row in rows}
-    await asyncio.wait_for(store.outbox_beyond(29), 5)
+    await asyncio.wait_for(store.outbox_beyond(29), PATIENCE)
     assert await store.drop_outbox(START + timedelta(seconds=1)) == 30
     assert await store.last_outbox() == 30, "numbers are never used again"
 

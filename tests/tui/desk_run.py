@@ -27,6 +27,7 @@ from textual.screen import Screen
 
 from flows.faulty_network import FaultyNetwork
 from harness import Sandbox, running_sandbox
+from patience import PATIENCE
 from service.venue import PlainVenue
 from service.world import PARTNERS
 from swapdesk.chain.addresses.derive import derive_address
@@ -101,11 +102,9 @@ class DeskRun:
         assert isinstance(self.app.screen, kind), self.text
         return self.app.screen
 
-    async def settle(
-        self, condition: Callable[[], object], what: str = "", seconds: float = 20.0
-    ) -> None:
+    async def settle(self, condition: Callable[[], object], what: str = "") -> None:
         """Wait for ``condition``; the screen is in the error when it never comes."""
-        until = asyncio.get_running_loop().time() + seconds
+        until = asyncio.get_running_loop().time() + PATIENCE
         while True:
             await self.pilot.pause()
             if condition():
@@ -126,7 +125,7 @@ class DeskRun:
 
         await self.settle(seen, repr(words))
 
-    async def see(self, words: str, seconds: float = 20.0) -> None:
+    async def see(self, words: str) -> None:
         """Wait for words on the screen, which is read again when something was drawn."""
         read = -1
 
@@ -137,7 +136,7 @@ class DeskRun:
             read = self.frames
             return words in self.text
 
-        await self.settle(shown, repr(words), seconds)
+        await self.settle(shown, repr(words))
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
@@ -161,7 +160,7 @@ class DeskRun:
         await self.settle(lambda: screen.guard.refusal(screen.guard.step) is None, "a still screen")
 
     async def ready(self) -> None:
-        await self.settle(lambda: self.app.session.ready, "the service", 40)
+        await self.settle(lambda: self.app.session.ready, "the service")
 
     async def to_quotes(self, line: str = "0.5 btc eth") -> None:
         await self.ready()

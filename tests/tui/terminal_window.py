@@ -15,7 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyte
 
-PATIENCE = 30.0
+from patience import PATIENCE
+
 QUIET = 0.3
 
 
@@ -44,9 +45,9 @@ class TerminalWindow:
         """What a person sees now."""
         return "\n".join(row.rstrip() for row in self.screen.display)
 
-    def until(self, condition: Callable[[], object], what: str, seconds: float = PATIENCE) -> None:
+    def until(self, condition: Callable[[], object], what: str) -> None:
         """Read until ``condition`` holds; the screen is in the error when it never does."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + PATIENCE
         while not condition():
             assert time.monotonic() < end, f"waited for {what}:\n{self.text}"
             ended = self.process.poll() is not None
@@ -55,9 +56,9 @@ class TerminalWindow:
                 assert condition(), f"it ended:\n{self.text}"
                 return
 
-    def read_until(self, *texts: str, seconds: float = PATIENCE) -> None:
+    def read_until(self, *texts: str) -> None:
         """Wait until all these texts are on the screen together."""
-        self.until(lambda: all(text in self.text for text in texts), repr(texts), seconds)
+        self.until(lambda: all(text in self.text for text in texts), repr(texts))
 
     def read_until_quiet(self, quiet: float = QUIET) -> bytes:
         """All that is written until nothing comes for a while."""
@@ -83,7 +84,7 @@ class TerminalWindow:
     def kill(self) -> None:
         """``kill -9`` of the program."""
         os.kill(self.process.pid, signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(PATIENCE)
 
     def vanish(self) -> None:
         """The window is closed under the program."""
@@ -94,7 +95,7 @@ class TerminalWindow:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(10)
+                self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()

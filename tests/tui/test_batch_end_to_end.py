@@ -70,18 +70,18 @@ class Batcher:
         desk.paste(str(path))
         desk.press(ENTER)
         told = rf"{len(rows)} rows(.|\n)*Gas +told by the build"
-        desk.until(lambda: re.search(told, desk.text), "its plan", 60)
+        desk.until(lambda: re.search(told, desk.text), "its plan")
 
     def create(self) -> None:
         desk = self.desk
         desk.read_until("c create")
         desk.read_until_quiet(STILL)
         desk.press("c")
-        desk.read_until("created, not funded", seconds=60)
+        desk.read_until("created, not funded")
 
     def build(self) -> None:
         self.desk.press("u")
-        self.desk.until(lambda: "s sign" in self.keys, "what is to be signed", 60)
+        self.desk.until(lambda: "s sign" in self.keys, "what is to be signed")
 
     @property
     def keys(self) -> str:
@@ -93,7 +93,7 @@ class Batcher:
         desk, signed = self.desk, 0
         desk.press("s")
         while True:
-            desk.until(lambda: done in desk.text or asks(desk.text), "the next review", 90)
+            desk.until(lambda: done in desk.text or asks(desk.text), "the next review")
             if done in desk.text:
                 return signed
             place = place_in(desk.text)
@@ -111,11 +111,11 @@ class Batcher:
             assert re.search(r"None contradicts (it|the group)\.", told), desk.text
             desk.press("s")
             signed += 1
-            desk.until(lambda place=place: place_in(desk.text) != place, "what is next", 60)
+            desk.until(lambda place=place: place_in(desk.text) != place, "what is next")
 
     def submit(self) -> None:
         desk = self.desk
-        desk.until(lambda: "c submit" in self.keys, "that all is signed", 60)
+        desk.until(lambda: "c submit" in self.keys, "that all is signed")
         desk.read_until_quiet(STILL)
         desk.press("c")
         desk.read_until("submitted")
@@ -125,19 +125,19 @@ class Batcher:
         desk = self.desk
         for number in range(1, count + 1):
             stands = f"group {number} of {count}: "
-            desk.until(lambda: f"{stands}created" in desk.text, f"group {number}", 90)  # noqa: B023
+            desk.until(lambda: f"{stands}created" in desk.text, f"group {number}")  # noqa: B023
             self.build()
             assert self.sign("c submit") >= 2
             self.submit()
-        desk.until(lambda: f"{count} of {count} groups paid" in desk.text, "all of them", 90)
+        desk.until(lambda: f"{count} of {count} groups paid" in desk.text, "all of them")
 
     def follow(self) -> None:
         """The tracker filtered to the group: all of it arrived."""
         desk = self.desk
-        desk.until(lambda: "o shows the orders" in desk.text, "that it is paid", 60)
+        desk.until(lambda: "o shows the orders" in desk.text, "that it is paid")
         desk.press("o")
         desk.read_until("group:")
-        desk.until(lambda: "Completed" in desk.text and "Open " not in desk.text, "its orders", 60)
+        desk.until(lambda: "Completed" in desk.text and "Open " not in desk.text, "its orders")
         desk.press(ESCAPE)
         desk.until(lambda: "group:" not in desk.text, "all orders")
         desk.press(ESCAPE)
@@ -149,7 +149,7 @@ class Batcher:
 def everybody_paid(has: Callable[[str], int], people: Sequence[str]) -> None:
     """Everybody has something on the chain, who had nothing before."""
     for to in people:
-        until(lambda to=to: has(to), 120, to)
+        until(lambda to=to: has(to), to)
 
 
 def place_in(text: str) -> str:
@@ -221,7 +221,7 @@ def test_a_file_with_problems_is_put_right_in_place_and_goes_through(batch: Batc
         desk.paste(value)
         desk.press(ENTER)
         desk.until(lambda field=field: field not in desk.text, "the cell to be taken")
-    desk.until(lambda: "✗" not in desk.text, "no problem is left", 60)
+    desk.until(lambda: "✗" not in desk.text, "no problem is left")
     batch.create()
     batch.build()
     assert batch.sign("c submit") >= 2

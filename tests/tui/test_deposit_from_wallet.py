@@ -23,8 +23,6 @@ COLD = "@cold"
 MOST_KEYS = 2
 """From the deposit card: one that funds, one that signs."""
 
-pytestmark = pytest.mark.timeout(240)
-
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
@@ -76,7 +74,7 @@ def card(desk: DeskWindow, amount: int, token: str = "usdc.base") -> str:
 
 def review(desk: DeskWindow) -> None:
     """Up to the question, read to its end."""
-    desk.until(lambda: "sign or refuse in" in desk.text, "the review", seconds=90)
+    desk.until(lambda: "sign or refuse in" in desk.text, "the review")
     assert "Held against" in desk.text
     assert re.search(r"✓ check .* ◐ sign ", desk.text), desk.text
     desk.read_until_quiet(STILL)
@@ -93,7 +91,7 @@ def test_a_deposit_is_funded_and_signed_in_two_keys(
     assert chain.balance(USDC, place_of(sandbox, order)) == 0
     desk.press("s")
     assert desk.keys == MOST_KEYS
-    desk.until(lambda: "Deposit" in top(desk) and "left, until" not in desk.text, "it is seen", 60)
+    desk.until(lambda: "Deposit" in top(desk) and "left, until" not in desk.text, "it is seen")
     assert chain.balance(USDC, place_of(sandbox, order)) == 60 * 10**6
     desk.completed(order)
 
@@ -106,7 +104,7 @@ def test_a_deposit_on_solana_is_one_key_more_to_read(
     chain, order = SolanaChain(rpc), card(desk, 65, "usdc.solana")
     desk.keys = 0
     desk.press("f")
-    desk.until(lambda: "sign or refuse in" in desk.text, "the review", seconds=90)
+    desk.until(lambda: "sign or refuse in" in desk.text, "the review")
     assert re.search(r"✓ check .* ◐ sign ", desk.text), desk.text
     desk.read_until("read to the end first", "↓ read on")
     desk.press("j")
@@ -117,11 +115,11 @@ def test_a_deposit_on_solana_is_one_key_more_to_read(
     assert chain.balance(USDC_SOLANA, place) == 0
     desk.press("s")
     assert desk.keys == MOST_KEYS + 1
-    desk.until(lambda: chain.balance(USDC_SOLANA, place) > 0, "it is paid", seconds=60)
+    desk.until(lambda: chain.balance(USDC_SOLANA, place) > 0, "it is paid")
     desk.read_until("Executed on Solana.", "Next the chain: it confirms the transaction")
     # Blocks come by the clock, so nobody has to wait until it is final.
     sandbox.control("POST", "/clock", {"advance": 15})
-    desk.until(lambda: "Deposit" in top(desk) and "left, until" not in desk.text, "it is seen", 60)
+    desk.until(lambda: "Deposit" in top(desk) and "left, until" not in desk.text, "it is seen")
     assert chain.balance(USDC_SOLANA, place) == 65 * 10**6
     assert len(chain.history(place)) == 1
     desk.completed(order)
@@ -148,13 +146,13 @@ def test_a_wallet_that_lacks_it_says_what_and_the_faucet_pays(
     desk, chain = opened(sandbox, windows), node(sandbox)
     order = card(desk, 20_000)
     desk.press("f")
-    desk.until(lambda: "is short of" in desk.text, "what is missing", seconds=90)
+    desk.until(lambda: "is short of" in desk.text, "what is missing")
     assert re.search(r"is short of [\d,.]+ USDC: *the order asks for 20,000 USDC", flat(desk))
     assert chain.balance(USDC, place_of(sandbox, order)) == 0
     desk.press(b"\x1b")
     desk.read_until("f fund from the faucet")
     desk.fund()
-    until(lambda: chain.balance(USDC, place_of(sandbox, order)) == 20_000 * 10**6, 60)
+    until(lambda: chain.balance(USDC, place_of(sandbox, order)) == 20_000 * 10**6)
 
 
 def top(desk: DeskWindow) -> str:
@@ -179,21 +177,21 @@ def test_a_killed_desk_goes_on_with_the_payment_and_pays_once(
     if at == "the payment":
         desk.press("s")
         # Signed and written down, whatever came of it before the desk ends.
-        desk.until(lambda: "✓ sign" in desk.text or "Deposit" in top(desk), "it is signed", 60)
+        desk.until(lambda: "✓ sign" in desk.text or "Deposit" in top(desk), "it is signed")
     desk.kill()
     place = place_of(sandbox, order)
     again = DeskWindow(sandbox.home)
     windows.append(again)
     if at == "the question":
-        again.until(lambda: "waits for your signature" in again.text, "the payment", seconds=90)
+        again.until(lambda: "waits for your signature" in again.text, "the payment")
         assert chain.balance(USDC, place) == 0
         again.press("s")
         review(again)
         again.press("s")
-    again.until(lambda: chain.balance(USDC, place) == amount * 10**6, "it is paid", seconds=60)
+    again.until(lambda: chain.balance(USDC, place) == amount * 10**6, "it is paid")
     again.ready()
     again.press("o")
-    again.until(lambda: "Completed" in again.row_of(order), "the order completed", seconds=60)
+    again.until(lambda: "Completed" in again.row_of(order), "the order completed")
     assert len(chain("eth_getLogs", logs_to(place))) == 1
 
 

@@ -40,7 +40,7 @@ class DeskWindow(TerminalWindow):
 
     def ready(self) -> None:
         """The first screen, connected: the line takes a swap."""
-        self.read_until("Next you: write what to swap", seconds=30)
+        self.read_until("Next you: write what to swap")
 
     def to_deposit(self, line: str, recipient: str, *, private: bool = False) -> None:
         """From the first screen to the deposit card of a new order."""
@@ -69,10 +69,10 @@ class DeskWindow(TerminalWindow):
         self.read_until("f fund from wallet")
         self.read_until_quiet(STILL)
         self.press("f")
-        self.until(lambda: "sign or refuse in" in self.text, "the review", seconds=90)
+        self.until(lambda: "sign or refuse in" in self.text, "the review")
         self.read_until_quiet(STILL)
         self.press("s")
-        self.until(lambda: "Deposit" in self.text.split("\n")[0], "the card", seconds=60)
+        self.until(lambda: "Deposit" in self.text.split("\n")[0], "the card")
         self.until(lambda: "left, until" not in self.text, "the deposit to be seen")
 
     def order_id(self) -> str:
@@ -218,7 +218,7 @@ def test_a_desk_killed_while_the_answer_is_lost_finds_the_order(
     first.kill()
     again = DeskWindow(sandbox.home)
     windows.append(again)
-    again.read_until("Unfinished business", "It was not created twice.", seconds=30)
+    again.read_until("Unfinished business", "It was not created twice.")
     created = set(orders_of_the_service(sandbox.ready)) - before
     assert len(created) == 1
     order = created.pop()[:6]
@@ -239,7 +239,7 @@ def test_a_killed_service_costs_no_order(sandbox: Sandbox, windows: list[DeskWin
     order = desk.order_id()
     sandbox.kill_service()
     desk.until(lambda: "● stream" not in desk.text, "the lost stream")
-    desk.read_until("● stream", seconds=30)
+    desk.read_until("● stream")
     desk.read_until("f fund", " left, until ")
     desk.fund()
     desk.completed(order)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tui.terminal_window import PATIENCE, TerminalWindow
+from patience import PATIENCE
+from tui.terminal_window import TerminalWindow
 
 PROGRAM = Path(__file__).parent / "pty_desk.py"
 COLUMNS, ROWS = 120, 40

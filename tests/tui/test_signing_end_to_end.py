@@ -116,8 +116,8 @@ class Trader:
             lambda: any(r.startswith("▌") and venue in r for r in desk.text.split("\n")), venue
         )
         desk.press(ENTER)
-        desk.until(lambda: f"Your own wallet {account}" in desk.text, "the account", seconds=60)
-        desk.until(lambda: "confirm" in desk.text, "what it takes", seconds=90)
+        desk.until(lambda: f"Your own wallet {account}" in desk.text, "the account")
+        desk.until(lambda: "confirm" in desk.text, "what it takes")
 
     def account(self, form: str = r"0x(?: [0-9a-fA-F]{4}){10}") -> str:
         found = re.search(form, self.desk.text)
@@ -135,7 +135,7 @@ class Trader:
     def sign(self) -> None:
         """Read to the end where there is no room for all, then ``s``."""
         desk = self.desk
-        desk.until(lambda: "sign or refuse in" in desk.text, "a review", seconds=60)
+        desk.until(lambda: "sign or refuse in" in desk.text, "a review")
         before = digest_in(desk.text)
         # Whether all of it fits is known once it is laid out.
         desk.read_until_quiet(STILL)
@@ -149,13 +149,13 @@ class Trader:
         told = " ".join(desk.text.split())
         assert re.search(r"None contradicts (it|the quote)\.", told), desk.text
         desk.press("s")
-        desk.until(lambda: digest_in(desk.text) != before, "the signature", seconds=60)
+        desk.until(lambda: digest_in(desk.text) != before, "the signature")
 
     def completed(self) -> None:
         desk = self.desk
-        desk.until(lambda: "Order  " in desk.text.split("\n")[0], "the order", seconds=90)
+        desk.until(lambda: "Order  " in desk.text.split("\n")[0], "the order")
         assert desk.keys <= MOST_KEYS, desk.keys
-        desk.until(lambda: "Completed" in desk.text, "the order completed", seconds=90)
+        desk.until(lambda: "Completed" in desk.text, "the order completed")
 
 
 def _asked_at(text: str) -> str:
@@ -212,7 +212,7 @@ def test_a_swap_on_solana_is_one_signature(trader: Trader) -> None:
     assert "not used on Solana by a swap on chains" in desk.text
     trader.confirm()
     trader.sign()
-    desk.until(lambda: chain.balance(USDC_SOLANA, owner) > dollars, "the payment", seconds=60)
+    desk.until(lambda: chain.balance(USDC_SOLANA, owner) > dollars, "the payment")
     assert "allowance" not in desk.text
     trader.advance(15)
     trader.completed()
@@ -230,25 +230,25 @@ def test_a_desk_killed_at_a_question_asks_it_again(trader: Trader) -> None:
     owner = trader.account()
     had = trader.holds(USDC, owner)
     trader.confirm()
-    trader.desk.until(lambda: "sign or refuse in" in trader.desk.text, "a review", seconds=60)
+    trader.desk.until(lambda: "sign or refuse in" in trader.desk.text, "a review")
     trader.killed()
     desk = trader.desk
-    desk.until(lambda: "waits for your signature" in desk.text, "the open swap", seconds=90)
+    desk.until(lambda: "waits for your signature" in desk.text, "the open swap")
     assert trader.holds(USDC, owner) == had
     desk.press("s")
     trader.sign()
-    desk.until(lambda: "◐ send" in desk.text, "the next step", seconds=60)
-    desk.until(lambda: "sign or refuse in" in desk.text, "its review", seconds=60)
+    desk.until(lambda: "◐ send" in desk.text, "the next step")
+    desk.until(lambda: "sign or refuse in" in desk.text, "its review")
     desk.press("\x1b")
-    desk.until(lambda: "waits for your signature" in desk.text, "the first screen", seconds=30)
+    desk.until(lambda: "waits for your signature" in desk.text, "the first screen")
     desk.read_until_quiet(STILL)
     desk.press("o")
-    desk.until(lambda: "Orders  " in desk.text.split("\n")[0], "all orders", seconds=30)
-    desk.until(lambda: "▌ ○" in desk.text, "the order among them", seconds=30)
+    desk.until(lambda: "Orders  " in desk.text.split("\n")[0], "all orders")
+    desk.until(lambda: "▌ ○" in desk.text, "the order among them")
     desk.read_until_quiet(STILL)
     desk.press("\r")
-    desk.until(lambda: "s shows what is to be signed" in desk.text, "who acts next", seconds=30)
+    desk.until(lambda: "s shows what is to be signed" in desk.text, "who acts next")
     desk.press("s")
     trader.sign()
-    desk.until(lambda: "Completed" in desk.text, "the order completed", seconds=90)
+    desk.until(lambda: "Completed" in desk.text, "the order completed")
     assert trader.holds(USDC, owner) == had - 1_000 * 10**6

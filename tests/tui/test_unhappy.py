@@ -231,7 +231,7 @@ def test_an_unhappy_path_is_told(desk: DeskWindow, sandbox: Sandbox, path: Path)
     if path.late:
         # Ended orders are looked at twice a minute.
         sandbox.control("POST", "/clock", {"advance": 60})
-    desk.until(lambda: re.search(path.cause, sentences(desk)), path.cause, 60)
+    desk.until(lambda: re.search(path.cause, sentences(desk)), path.cause)
     desk.until(lambda: re.search(path.funds, told_line(desk, "  Funds ")), path.funds)
     desk.until(lambda: path.then in told_line(desk, "Next "), path.then)
     assert not JARGON.search(desk.text), desk.text
@@ -280,7 +280,6 @@ def test_an_order_whose_answer_cannot_be_read_is_found_again(
 
 
 @pytest.mark.long
-@pytest.mark.timeout(180)
 def test_a_service_that_cannot_say_is_asked_for_a_minute(
     desk: DeskWindow, sandbox: Sandbox
 ) -> None:
@@ -291,7 +290,7 @@ def test_a_service_that_cannot_say_is_asked_for_a_minute(
     desk.until(lambda: "It may have created the order." in told_by_the_form(desk), "the doubt")
     desk.until(lambda: "the desk: it looks for the order" in told_line(desk, "Next "), "Next")
     assert "Funds in your wallet; nothing was paid." in desk.text
-    desk.until(lambda: "cannot answer right now" in told_by_the_form(desk), "the end of it", 90)
+    desk.until(lambda: "cannot answer right now" in told_by_the_form(desk), "the end of it")
     desk.until(lambda: "you: try again" in told_line(desk, "Next "), "Next")
     assert "Funds in your wallet." in desk.text
     assert orders_of_the_service(sandbox.ready) == before

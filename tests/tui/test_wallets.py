@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
-
 from harness import Sandbox
+from patience import PATIENCE
 from swapdesk.flows.wallet.chain_holdings import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import Told
 from swapdesk.tui.screens.wallet_rows import wallet_pane, wallet_rows
@@ -59,7 +58,6 @@ def test_what_smart_accounts_hold_is_listed_with_the_way_back() -> None:
     assert len({one.key for one in rows}) == len(rows)
 
 
-@pytest.mark.timeout(150)
 async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -> None:
     async with sandbox_desk(sandbox, tmp_path, (120, 40)) as run:
         await run.ready()
@@ -68,7 +66,7 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         wallet._program = CHEAP
         await run.press("w")
         await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets")
-        await run.settle(lambda: whole(run), "the chains", seconds=60)
+        await run.settle(lambda: whole(run), "the chains")
         link = wallet.link("base")
         told = shown(run).told
         assert link is not None
@@ -78,17 +76,17 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
 
         (usdc,) = await wallet.tokens.called("base", ["USDC"])
         client = await wallet.client()
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(PATIENCE):
             while not (await client.balances(account.address, "base", [usdc])).balances[0].units:
                 await desk.clock.sleep(0.1)
         await approve(wallet, desk.clock, account, link, usdc, ROUTER, 5_000_000)
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(PATIENCE):
             while not (await client.allowances(account.address, "base", [usdc])).allowances:
                 await desk.clock.sleep(0.1)
 
-        await run.settle(lambda: whole(run), "the first reading", seconds=60)
+        await run.settle(lambda: whole(run), "the first reading")
         await run.press("r")
-        await run.see("May take", 60)
+        await run.see("May take")
         await run.see("to fa")
         await run.press("end")
         await run.see("0x 568b a200 66d0")
@@ -99,7 +97,7 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         assert "Digest 0x" in run.text
         await run.type("revoke")
         await run.press("enter")
-        await run.see("Revoked: nobody may take this any more.", 60)
+        await run.see("Revoked: nobody may take this any more.")
         assert (await client.allowances(account.address, "base", [usdc])).allowances == ()
         await run.press("l")
         await run.see("Locked.")

@@ -23,6 +23,7 @@ from eth_account import Account as EthAccount
 from corpus import Case, load
 from flows.test_background import kill
 from forked_processes import in_fresh_interpreters
+from patience import PATIENCE
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Kind, Origin, export_phrase
 from swapdesk.wallet.agent_process import AGENT
@@ -98,7 +99,7 @@ async def test_an_agent_that_is_not_heard_any_more_is_ended(start: Start) -> Non
     await asyncio.sleep(0)
     assert kill(agent._agent._hearing, "")
     with pytest.raises(AgentGone, match="cannot be understood: Planted"):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await asked
     assert agent.gone is not None
 
@@ -191,7 +192,7 @@ class Raw:
         )
 
     def end(self, sent: bytes) -> tuple[int, bytes, bytes]:
-        out, err = self.process.communicate(sent, timeout=20)
+        out, err = self.process.communicate(sent, timeout=PATIENCE)
         return self.process.returncode, out, err
 
     def say(self, head: str) -> None:

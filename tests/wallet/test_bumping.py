@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from flows.signing import swap_intent
+from patience import PATIENCE
 from swapdesk.clock import SystemClock
 from swapdesk.flows.dex.replacing import replace
 from swapdesk.flows.dex.swap_signing import SwapSigning
@@ -177,7 +178,7 @@ def session(tmp_path: Path) -> Iterator[SwapSigning]:
 
 async def opened(session: SwapSigning) -> Review:
     """The review that it asks for."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             if session.review is not None:
                 return session.review

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import pytest
 import pytest_asyncio
 
+from patience import PATIENCE
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.deployments import MULTICALL3, PERMIT2
 from swapdesk.wallet.accounts import Kind
@@ -44,7 +45,7 @@ async def executed(agent: WalletClient, payload: TransactionPayload, promise: Pr
     signed = await agent.sign(review)
     assert isinstance(signed, SignedTransaction)
     sent = await agent.broadcast(signed.hash)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while sent.state not in FINAL:
             sent = await agent.resolve(signed.hash)
     assert sent.state is TransactionState.SUCCEEDED

@@ -22,6 +22,7 @@ import pytest_asyncio
 from flows.dex.boundaries import striking
 from flows.dex.swapping import frozen
 from harness import Sandbox, running_sandbox
+from patience import PATIENCE
 from plain_http import PLAIN
 from swapdesk.chain.calldata import erc20
 from swapdesk.client.api import PartnerApi
@@ -43,13 +44,12 @@ from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token, TokenQuery
 from wallet.agents import CHEAP, PASSPHRASE
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CHAIN = "base"
 AMOUNT = "3"
 UNITS = 3 * 10**6
 PACE = Pace(look=0.05, patience=5.0)
-PATIENCE = 60.0
 
 
 async def until(met: Callable[[], Awaitable[bool]]) -> None:

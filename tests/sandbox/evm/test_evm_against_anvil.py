@@ -18,6 +18,7 @@ import httpx
 import pytest
 from web3 import Web3
 
+from patience import PATIENCE
 from sandbox.evm.evm_world import faucet, running, stranger
 from swapdesk.sandbox.listening import listen
 
@@ -36,7 +37,7 @@ def anvil() -> Iterator[str]:
     process = subprocess.Popen([str(ANVIL), *arguments, "--silent"])
     url = f"http://127.0.0.1:{port}"
     try:
-        until = time.monotonic() + 20
+        until = time.monotonic() + PATIENCE
         while True:
             try:
                 httpx.post(url, json={"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"})
@@ -47,7 +48,7 @@ def anvil() -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE)
 
 
 class Client:
@@ -73,7 +74,7 @@ async def test_receipts_reverts_and_refusals_are_equal(tmp_path: Path, anvil: st
     source = (Path(__file__).parent / "counter.vy").read_text()
     compiled = vyper.compile_code(source, output_formats=["abi", "bytecode"])
     signer = faucet()
-    async with running(tmp_path) as world, httpx.AsyncClient(timeout=30) as http:
+    async with running(tmp_path) as world, httpx.AsyncClient(timeout=PATIENCE) as http:
         ours, theirs = Client(http, world.url("base")), Client(http, anvil)
         await theirs("anvil_setBalance", signer.address, hex(10**27))
         await theirs("anvil_setNonce", signer.address, "0x0")

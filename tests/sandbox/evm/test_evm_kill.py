@@ -17,13 +17,12 @@ import httpx
 import pytest
 from eth_account import Account
 
+from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.evm.evm_world import stranger
 from swapdesk.sandbox.listening import listen
 from swapdesk.sandbox.node.evm.sandbox_keys import FAUCET, sandbox_key
 from swapdesk.sandbox.partner_keys import load_key
-
-pytestmark = pytest.mark.timeout(180)
 
 CHAIN_ID = 1_337_042_161
 
@@ -52,7 +51,7 @@ class NodeProcess:
     def end(self, number: int) -> int:
         assert self.process is not None
         self.process.send_signal(number)
-        code = self.process.wait(20)
+        code = self.process.wait(PATIENCE)
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
@@ -111,7 +110,7 @@ def test_what_was_seen_is_there_after_every_kill(
     sent = 0
     for _ in range(cycles):
         with httpx.Client(
-            base_url=f"http://127.0.0.1:{node.port}", timeout=20, verify=PLAIN
+            base_url=f"http://127.0.0.1:{node.port}", timeout=PATIENCE, verify=PLAIN
         ) as client:
             # What was accepted and not mined is gone: the same bytes again are right.
             nonce = int(call(client, "eth_getTransactionCount", signer.address, "latest"), 16)
@@ -138,7 +137,7 @@ def test_what_was_seen_is_there_after_every_kill(
         assert seen
         node.start()
         with httpx.Client(
-            base_url=f"http://127.0.0.1:{node.port}", timeout=20, verify=PLAIN
+            base_url=f"http://127.0.0.1:{node.port}", timeout=PATIENCE, verify=PLAIN
         ) as client:
             for key, receipt in seen.items():
                 assert call(client, "eth_getTransactionReceipt", key) == receipt
@@ -161,7 +160,7 @@ def test_what_cannot_be_served_is_said(node: NodeProcess, arguments: list[str], 
     ended = subprocess.run(
         [sys.executable, "-m", "swapdesk", "node", "--data", str(node.data), *arguments],
         capture_output=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
         text=True,
     )

@@ -10,6 +10,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
+from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.evm.evm_world import stranger
 from sandbox.running import Running, until
@@ -40,7 +41,7 @@ async def ledger(process: NodeProcess) -> AsyncIterator[LedgerClient]:
 
 def ask(url: str, method: str, *params: Any) -> Any:
     asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-    return httpx.post(url, json=asked, timeout=30, verify=PLAIN).json()
+    return httpx.post(url, json=asked, timeout=PATIENCE, verify=PLAIN).json()
 
 
 async def test_the_node_pays_coins_and_its_chains_survive_it(

@@ -19,6 +19,7 @@ from web3.exceptions import (
 )
 from web3.middleware import SignAndSendRawMiddlewareBuilder
 
+from patience import PATIENCE
 from sandbox.evm.evm_world import World, faucet, running, stranger
 
 GWEI = 10**9
@@ -52,7 +53,7 @@ async def web3(world: World) -> AsyncIterator[AsyncWeb3[Any]]:
 
 
 async def mined(web3: AsyncWeb3[Any], sent: Any) -> Any:
-    return await web3.eth.wait_for_transaction_receipt(sent, timeout=30, poll_latency=0.01)
+    return await web3.eth.wait_for_transaction_receipt(sent, timeout=PATIENCE, poll_latency=0.01)
 
 
 async def transfer(web3: AsyncWeb3[Any], signer: LocalAccount, nonce: int, **changed: Any) -> bytes:

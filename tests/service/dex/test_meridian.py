@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from patience import PATIENCE
 from service.dex.trading import Floor, trader
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
@@ -55,7 +56,7 @@ async def test_what_the_relayer_forgot_is_paid_once(floor: Floor) -> None:
     assert await someone.confirm(order["serviceId"], sent) is True
     stored = await floor.parts.store.get_order("partner-first", order["serviceId"])
     assert stored is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             twins = await asyncio.gather(*(floor.parts.dex.progress(stored) for _ in range(2)))
             if any("payout" in each.notes for each in twins):
