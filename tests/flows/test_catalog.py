@@ -370,7 +370,7 @@ def test_a_finding_never_grows_old() -> None:
     bad = next(t for t in WORLD if t.security_scan and t.security_scan.result_type == "Malicious")
     assert verdict_of(bad, NOW.replace(year=2036)) is Verdict.MALICIOUS
     unknown = bad.security_scan.model_copy(update={"result_type": "Haunted"})  # type: ignore[union-attr]
-    assert verdict_of(bad.model_copy(update={"security_scan": unknown}), NOW) is Verdict.WARNING
+    assert verdict_of(bad.model_copy(update={"security_scan": unknown}), NOW) is Verdict.UNKNOWN
     assert verdict_of(bad.model_copy(update={"security_scan": None}), NOW) is Verdict.UNSCANNED
 
 

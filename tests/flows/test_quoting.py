@@ -88,6 +88,11 @@ async def test_routes_that_failed_are_told_apart_from_an_amount_that_is_too_smal
         said, then = told(*rows)
         assert said.startswith("No route takes 0.1 BTC. The smallest usable amount is ")
         assert then == "you: change the amount or the tokens"
+    strange = replace(small, quote=small.quote.model_copy(update={"type": "HOVERING"}))
+    assert told(small, strange, strange) == (
+        "No route takes 0.1 BTC here. 2 of 3 are of a type this desk does not know.",
+        "you: a newer version of this desk may know these routes",
+    )
 
 
 async def test_every_quote_ends_on_the_desks_clock(

@@ -154,6 +154,11 @@ def test_a_warning_asks_and_an_unscanned_token_does_not() -> None:
     bridged = next(t for t in WORLD if t.symbol == "USDC.e")
     check = check_token(bridged, now=NOW)
     assert (check.verdict, check.ok, check.needs_consent) == (Verdict.WARNING, True, True)
+    assert bridged.security_scan is not None
+    scan = bridged.security_scan.model_copy(update={"result_type": "HOVERING"})
+    check = check_token(bridged.model_copy(update={"security_scan": scan}), now=NOW)
+    assert (check.verdict, check.ok, check.needs_consent) == (Verdict.UNKNOWN, True, True)
+    assert check.lines[-1].text.startswith("A scan says HOVERING of USDC.e on ")
     native = next(t for t in WORLD if t.symbol == "BTC" and t.chain == "bitcoin")
     check = check_token(native, now=NOW)
     assert (check.verdict, check.ok, check.needs_consent) == (Verdict.UNSCANNED, True, False)

@@ -126,6 +126,8 @@ def test_a_markup_is_inside_what_is_paid_out() -> None:
     assert (step(marked, "Partner markup").word, marked.verdict) == ("0.5%", Verdict.SUMS)
     points = explained(quote(1, "14.5", api_markup_value=Decimal(50), markup_type="bp"))
     assert step(points, "Partner markup").word == "50 bp"
+    unknown = explained(quote(1, "14.5", api_markup_value=Decimal(50), markup_type="HOVERING"))
+    assert step(unknown, "Partner markup").word == "50 HOVERING, an unknown unit"
     unsaid = step(explained(quote(1, "14.5")), "Partner markup")
     assert (unsaid.word, unsaid.known) == ("?", Known.UNKNOWN)
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from corpus import Case, load
 from sampling import examples
+from swapdesk.wire.dex import SignatureRequirement
 from swapdesk.wire.encoding.codec import (
     CodecError,
     ShapeError,
@@ -26,10 +27,17 @@ from swapdesk.wire.encoding.codec import (
     encode_json,
     parse_rfc3339,
     rfc3339,
+    validate,
 )
 from swapdesk.wire.encoding.dialect import VENDOR_NAMES, alias
 from swapdesk.wire.encoding.json_schema import WireJsonSchema
-from swapdesk.wire.encoding.numbers import Amount, BodyNumber, NumberError, WireNumber
+from swapdesk.wire.encoding.numbers import (
+    Amount,
+    BodyNumber,
+    NumberError,
+    WireNumber,
+    holds_far,
+)
 from swapdesk.wire.encoding.text import Display, Identity
 
 
@@ -167,12 +175,32 @@ def test_depth_counts_brackets_and_never_text(value: Any) -> None:
         assert refusal(data, max_depth=depth - 1) == "too_deep"
 
 
+REQUIRED = {"type": "single", "totalSteps": 1, "step": 0, "isComplete": True, "key": "k"}
+FAR = ["1e1000", "-1.5e+4000", "9" * 5000, "1." + "1" * 41]
+
+
+@pytest.mark.parametrize("number", FAR, ids=lambda number: number[:9])
+def test_a_number_of_any_size_changes_nothing_where_nobody_reads_it(number: str) -> None:
+    told = b'{"order":{"id":"a","new":[{"n":%s}],"amount":1.50},"n":%s}' % ((number.encode(),) * 2)
+    found = decode_json(told, side="client")
+    assert encode_json(found) == told
+    assert holds_far(found)
+    with pytest.raises(CodecError, match="number"):
+        decode_json(told)
+    with pytest.raises(ShapeError) as caught:
+        decode(Row, b'{"serviceId":"a","amount":%s}' % number.encode(), side="client")
+    assert caught.value.fields == [("amount", "must be a number")]
+    with pytest.raises(ShapeError, match=r"data: holds a number outside"):
+        validate(SignatureRequirement, {**REQUIRED, "data": found}, side="client")
+
+
 @settings(max_examples=examples(400))
 @given(st.binary(max_size=60) | st.text('{}[]",:\\u0123456789.eE+-truefalsnN ', max_size=40))
 def test_any_bytes_are_read_or_refused(data: bytes | str) -> None:
     raw = data.encode() if isinstance(data, str) else data
     refused = None
     try:
+        encode_json(decode_json(raw, side="client"))
         encode_json(decode_json(raw))
     except CodecError as error:
         refused = error

@@ -97,7 +97,7 @@ def _checked(body: bytes) -> bytes:
 def _one_line(answer: RawAnswer, operation: Operation) -> str:
     """The answer's JSON on one line, every digit as it came; else its text as one JSON text."""
     try:
-        found = decode_json(answer.body, max_bytes=operation.result_limit)
+        found = decode_json(answer.body, side="client", max_bytes=operation.result_limit)
     except CodecError:
         found = answer.body.decode("utf-8", "replace")
     return encode_json(found).decode()

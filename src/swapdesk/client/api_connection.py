@@ -174,7 +174,7 @@ class ApiConnection:
             until=until,
         )
         try:
-            found = decode_json(answer.body, max_bytes=operation.result_limit)
+            found = decode_json(answer.body, side="client", max_bytes=operation.result_limit)
             if wrapped is not None and isinstance(found, dict) and wrapped in found:
                 found = found[wrapped]
             result = read(found) if read is not None else validate(kind, found, side="client")

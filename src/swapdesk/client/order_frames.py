@@ -99,8 +99,11 @@ class OrderFrames:
 
     def _learned(self, data: bytes, order: Order) -> _Known | None:
         """An order that was read whole, None when its members cannot be told apart by
-        :data:`_BETWEEN`."""
-        text = shortened(data, max_bytes=self._max_bytes)
+        :data:`_BETWEEN`, or a token holds a number of any size."""
+        try:
+            text = shortened(data, max_bytes=self._max_bytes)
+        except NumberError:
+            return None
         members = text.removeprefix(_HEAD).removesuffix(_TAIL)
         if len(members) != len(text) - len(_HEAD) - len(_TAIL) or len(members) > LONGEST:
             return None

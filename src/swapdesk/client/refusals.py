@@ -29,7 +29,7 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, now: dateti
     request_id = request_id_of(headers)
     wait = retry_after(headers.get("retry-after"), now)
     try:
-        found = decode_json(body, max_bytes=ERROR_LIMIT)
+        found = decode_json(body, side="client", max_bytes=ERROR_LIMIT)
     except CodecError:
         found = None
     if not isinstance(found, dict):

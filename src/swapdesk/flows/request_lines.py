@@ -119,7 +119,7 @@ def _code(exchange: Exchange) -> str:
     if exchange.status is None or exchange.status < 400:
         return exchange.outcome
     try:
-        found = decode_json(exchange.answer_body)
+        found = decode_json(exchange.answer_body, side="client")
     except CodecError:
         return exchange.outcome
     code = found.get("code") if isinstance(found, dict) else None

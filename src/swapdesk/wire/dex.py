@@ -9,11 +9,17 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, StrictBool
+from pydantic import AfterValidator, Field, StrictBool
 
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.ids import QuoteId
-from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, Amount, BodyInteger, WireInteger
+from swapdesk.wire.encoding.numbers import (
+    INTEGER_LIMIT,
+    Amount,
+    BodyInteger,
+    WireInteger,
+    refuse_far,
+)
 from swapdesk.wire.encoding.text import Identity, OpenEnum
 from swapdesk.wire.model import RequestModel, WireModel
 
@@ -40,7 +46,7 @@ class SignatureRequirement(WireModel):
     ``swap_required_metadata`` goes back with the signature, unread.
     """
 
-    data: dict[str, Any]
+    data: Annotated[dict[str, Any], AfterValidator(refuse_far)]
     type: Annotated[str, OpenEnum(SignatureType)]
     total_steps: WireInteger
     step: WireInteger

@@ -3,6 +3,7 @@ lost on the way."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from flows.batch.paying import RECIPIENT, Payer, PayingPlace, paying, told_otherwise
-from flows.faulty_network import lose_answer
+from flows.faulty_network import changed, lose_answer
 from swapdesk.flows.batch.standing import Until
 from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.bundle_records import BundleState
@@ -115,6 +116,34 @@ async def test_a_lost_answer_of_the_submit_is_looked_for_and_never_sent_again(
     assert done.failure is None, done.failure
     assert network.posts() == 1
     assert someone.standing("b1003").word == "paid"
+
+
+async def test_a_status_that_nobody_knows_is_neither_refused_nor_sent_again(
+    someone: Payer,
+) -> None:
+    """The bundle is carried out meanwhile: given up, it would be built and paid again."""
+    await someone.created("b1020", ("USDC", "25"))
+    await someone.settling("b1020").advance(Until.SIGNED)
+    network = someone.place.network
+    network.seen.clear()
+
+    def newer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        told = rb'"bundleStatus":"[a-z]+"', b'"bundleStatus":"hovering"'
+        return changed(lose_answer(request, response), lambda body: re.sub(*told, body))
+
+    network.after = newer
+    stopped = await someone.settling("b1020", arrives=timedelta(0)).advance(Until.SETTLED)
+    assert stopped.failure is not None
+    assert (stopped.code, stopped.open) == ("UNKNOWN_STATUS", True)
+    assert "hovering of the bundle, a status that this desk does not know" in stopped.failure.cause
+    bundle = someone.standing("b1020").bundle
+    assert bundle is not None
+    assert bundle.under_way
+    network.after = None
+    done = await someone.settling("b1020").advance(Until.SETTLED)
+    assert done.failure is None, done.failure
+    assert network.posts() == 1
+    assert someone.standing("b1020").word == "paid"
 
 
 async def test_what_never_arrived_leaves_again_as_it_was(someone: Payer) -> None:

@@ -101,6 +101,9 @@ class Submission:
             if self._api.server_now() - left >= self._arrives:
                 break
             await self._clock.sleep(self._pace.look)
+        if told is not None and told not in tuple(BundleStatus):
+            # It may be executed by now: neither refused nor sent again.
+            raise Stopped("UNKNOWN_STATUS", _not_known(told), GOES_ON)
         if told != BundleStatus.PENDING:
             reason = "it has no bundle that awaits these signatures"
             self._log.ended(bundle, BundleState.REFUSED, code="NO_BUNDLE", reason=reason)
@@ -119,6 +122,9 @@ class Submission:
                 return
             if self._clock.monotonic() >= ends:
                 said = "The bundle is submitted and not carried out yet."
+                told = status.bundle_status
+                if told is not None and told not in tuple(BundleStatus):
+                    said = _not_known(told)
                 raise Stopped("ON_ITS_WAY", said, "the service: it carries the bundle out")
             await self._clock.sleep(self._pace.look)
 
@@ -131,3 +137,7 @@ class Submission:
             bundle, state, tx_hash=status.tx_hash, code=None, reason=status.failure_reason
         )
         return True
+
+
+def _not_known(told: str) -> str:
+    return f"The service says {told} of the bundle, a status that this desk does not know."

@@ -130,7 +130,7 @@ def _parts(tokens: list[Any]) -> Iterator[list[Any]]:
 
 def _page(answer: RawAnswer) -> tuple[list[Any], int, int]:
     try:
-        value = decode_json(answer.body, max_bytes=answer.operation.result_limit)
+        value = decode_json(answer.body, side="client", max_bytes=answer.operation.result_limit)
         if not isinstance(value, dict) or not isinstance(value.get("tokens"), list):
             raise ShapeError([("tokens", "must be a list")])
         counts: dict[str, int] = validate(

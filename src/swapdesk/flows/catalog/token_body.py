@@ -15,16 +15,16 @@ from swapdesk.wire.tokens import ScanResult, Token
 
 def whole_token(body: bytes, chain_body: bytes) -> Token:
     """The token of the JSON of the cache, which keeps its chain apart. Raises CodecError."""
-    value = decode_json(body)
+    value = decode_json(body, side="client")
     assert isinstance(value, dict)  # written by the catalogue
-    value["chainData"] = decode_json(chain_body)
+    value["chainData"] = decode_json(chain_body, side="client")
     return validate(Token, value, side="client")
 
 
 def verdict_of(token: Token, now: datetime) -> Verdict:
     """The verdict at ``now``: branch on ``resultType`` only; an old scan is no clean bill.
 
-    An old finding stays a finding. A result this desk does not know is treated as a warning.
+    An old finding stays a finding.
     """
     if not (token.enabled and token.chain_data.enabled):
         return Verdict.DISABLED
@@ -33,8 +33,10 @@ def verdict_of(token: Token, now: datetime) -> Verdict:
         return Verdict.UNSCANNED
     if scan.result_type == ScanResult.MALICIOUS:
         return Verdict.MALICIOUS
-    if scan.result_type != ScanResult.BENIGN:
+    if scan.result_type == ScanResult.WARNING:
         return Verdict.WARNING
+    if scan.result_type != ScanResult.BENIGN:
+        return Verdict.UNKNOWN
     return Verdict.STALE if scan.expires_at <= now else Verdict.BENIGN
 
 

@@ -16,6 +16,8 @@ class Verdict(StrEnum):
 
     BENIGN = "benign"
     WARNING = "warning"
+    UNKNOWN = "unknown"
+    """A result that this desk does not know; to be accepted as a warning is."""
     MALICIOUS = "malicious"
     UNSCANNED = "unscanned"
     STALE = "scan is old"

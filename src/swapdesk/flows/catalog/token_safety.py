@@ -41,6 +41,9 @@ def check_token(token: Token, *, now: datetime, imitates: TokenRow | None = None
         lines.append(CheckLine("warn", f'The service says: "{token.warning_message}"'))
     if verdict is Verdict.WARNING:
         lines.append(CheckLine("warn", f"A scan warns of {on}."))
+    elif verdict is Verdict.UNKNOWN and token.security_scan is not None:
+        result = token.security_scan.result_type
+        lines.append(CheckLine("warn", f"A scan says {result} of {on}: an unknown result."))
     elif verdict is Verdict.STALE:
         lines.append(CheckLine("note", f"The scan of {on} is old."))
     if token.unverified:

@@ -16,6 +16,7 @@ from swapdesk.wallet.payload import TransactionPayload
 from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wire.dex import Approval
 from swapdesk.wire.encoding.codec import CodecError, decode_json
+from swapdesk.wire.encoding.numbers import holds_far
 from swapdesk.wire.orders import Order
 
 _PLAIN_KINDS = frozenset({0, 1, 2})
@@ -41,7 +42,7 @@ def told_by(order: Order) -> dict[str, Any]:
             found = decode_json(found.encode())
         except CodecError:
             found = None
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or holds_far(found):
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
     return found
 

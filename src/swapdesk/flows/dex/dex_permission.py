@@ -15,7 +15,7 @@ from typing import TypeVar
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import OutcomeUnknown, RateLimited, Unreachable
 from swapdesk.clock import Clock
-from swapdesk.flows.creation.dex_transaction import approval_of
+from swapdesk.flows.creation.dex_transaction import NotThisSwap, approval_of
 from swapdesk.flows.dex.dex_plan import MOST_APPROVALS, MOST_STEPS, journaled_plan, plan_of
 from swapdesk.flows.dex.dex_promise import promise_of
 from swapdesk.flows.dex.signature_kinds import PERMIT, signature_kind
@@ -204,7 +204,7 @@ class DexPermission:
 
 
 def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
-    """The document as it came, for the agent to judge."""
+    """The document as it came, for the agent to judge. Raises NotThisSwap."""
     permits = signature_kind(requirement.data) == PERMIT
     return TypedDataPayload(
         Purpose.APPROVE if permits else Purpose.ORDER,
@@ -220,11 +220,16 @@ def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
 
 
 def _chained(requirement: SignatureRequirement) -> bool:
-    return requirement.type.lower() == SignatureType.CHAINED
+    """Raises NotThisSwap for a type that is neither: what follows such a signature is not known."""
+    kind = requirement.type.lower()
+    if kind not in tuple(SignatureType):
+        said = f"a signature of the type {requirement.type}, which this desk does not know"
+        raise NotThisSwap("UNKNOWN_SIGNATURE", said)
+    return kind == SignatureType.CHAINED
 
 
 def _goes_on(requirement: SignatureRequirement) -> bool:
-    """Raises ChainBroken for a chain that ends too early or not at all."""
+    """Raises ChainBroken for a chain that ends too early or not at all, and NotThisSwap."""
     last = requirement.step + 1 == requirement.total_steps
     if not _chained(requirement):
         if not last:

@@ -18,6 +18,7 @@ from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.quotes.amount_check import bounds_of
 from swapdesk.flows.quotes.quote_wish import QuoteWish
 from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, rank
+from swapdesk.flows.quotes.usability import is_known_kind
 from swapdesk.flows.quotes.value_difference import ValueDifference, value_difference
 from swapdesk.wire.pair_limits import PairLimits, PairLimitsQuery
 from swapdesk.wire.quotes import PrivateSendQuote, Quote
@@ -92,6 +93,12 @@ class QuoteBoard:
         time, no price), where that are most of them: asked again they may be usable."""
         failed = sum(entry.server_says for entry in self.ranking.unusable)
         return failed if 2 * failed > len(self.ranking.unusable) else 0
+
+    @property
+    def not_known(self) -> int:
+        """How many routes are of a type that this desk does not know, where that are most."""
+        unknown = sum(not is_known_kind(entry.quote) for entry in self.ranking.unusable)
+        return unknown if 2 * unknown > len(self.ranking.unusable) else 0
 
     def amount_in(self, row: RankedQuote) -> Decimal:
         """What is sold on this route: the amount asked for, or in reverse the quote's."""

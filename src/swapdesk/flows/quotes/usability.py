@@ -45,7 +45,7 @@ def problem_of(quote: Quote, amount: Decimal | None, symbol: str) -> Unusable | 
         return Unusable(quote.error or "no reason given", server_says=True)
     if quote.quote_id is None:
         return Unusable("no quote id in the answer")
-    if quote.type not in _COMPARED:
+    if not is_known_kind(quote):
         return Unusable("this desk does not know this kind of route")
     if quote.amount_out is None:
         return Unusable("no amount in the answer")
@@ -53,6 +53,11 @@ def problem_of(quote: Quote, amount: Decimal | None, symbol: str) -> Unusable | 
     if net is not None and TIES.plus(net) > TIES.plus(quote.amount_out):
         return Unusable("the net amount exceeds what is paid out")
     return None
+
+
+def is_known_kind(quote: Quote) -> bool:
+    """Whether the route is of a type that this desk compares (spec: Quote, an open set)."""
+    return quote.type in _COMPARED
 
 
 def reverse_problem(quote: Quote, receive: Decimal, symbol: str) -> Unusable | None:

@@ -19,7 +19,11 @@ from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import MarkupType, Quote, RouteType
 
 _HUNDRED = Decimal(100)
-_MARKUP_UNITS: dict[str, str] = {MarkupType.BASIS_POINTS: " bp", MarkupType.ABSOLUTE: " absolute"}
+_MARKUP_UNITS: dict[str, str] = {
+    MarkupType.PERCENTAGE: "%",
+    MarkupType.BASIS_POINTS: " bp",
+    MarkupType.ABSOLUTE: " absolute",
+}
 
 
 class Known(StrEnum):
@@ -192,7 +196,8 @@ def _markup(quote: Quote) -> Step:
     applied, unit = quote.applied_api_markup, "%"
     if applied is None:
         applied = quote.api_markup_value
-        unit = _MARKUP_UNITS.get(quote.markup_type or "", "%")
+        kind = quote.markup_type or MarkupType.PERCENTAGE
+        unit = _MARKUP_UNITS.get(kind, f" {kind}, an unknown unit")
     if applied is None:
         return Step(label, "not stated on this route", Known.UNKNOWN, Part.LINE, word="?")
     if applied == 0:

@@ -34,6 +34,8 @@ def no_usable_route(board: QuoteBoard) -> str:
     if failed:
         of = f" for {failed} of {routes}" if failed < routes else ""
         return f"{said} now. The amount is not the reason{of}."
+    if board.not_known:
+        return f"{said} here. {board.not_known} of {routes} are of a type this desk does not know."
     smallest = board.smallest_usable
     if smallest is None:
         return f"{said}."
@@ -47,6 +49,8 @@ def without_route_next(board: QuoteBoard | None) -> str:
     if board is not None and board.failed:
         alone = board.failed == len(board.ranking.unusable)
         return "you: ask again" if alone else "you: ask again, or change the amount"
+    if board is not None and board.not_known:
+        return "you: a newer version of this desk may know these routes"
     return "you: change the amount or the tokens"
 
 

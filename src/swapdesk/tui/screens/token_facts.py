@@ -50,6 +50,7 @@ WIDE_COLUMNS = [
 MARKS: dict[Verdict, tuple[str, str]] = {
     Verdict.BENIGN: (VALID, "status-done"),
     Verdict.WARNING: (TROUBLE, "status-waiting"),
+    Verdict.UNKNOWN: (TROUBLE, "status-waiting"),
     Verdict.MALICIOUS: (REFUSED, "status-trouble"),
     Verdict.UNSCANNED: (UNKNOWN, "muted"),
     Verdict.STALE: (STALE, "muted"),

@@ -1,7 +1,8 @@
 """JSON bytes in and out, bounded and exact.
 
 Reading refuses what a tolerant parser lets through: duplicate keys, NaN, deep nesting,
-endless numbers, broken UTF-8. ``writing`` keeps every digit of a Decimal and refuses floats.
+endless numbers, broken UTF-8. What a service answers may hold a number of any size where this
+program reads none. ``writing`` keeps every digit of a Decimal and refuses floats.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from typing import Any, Literal, NoReturn, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from swapdesk.wire.encoding.known_parts import PARTS
-from swapdesk.wire.encoding.numbers import TOKEN_LIMIT, NumberError, number_token
+from swapdesk.wire.encoding.numbers import (
+    TOKEN_LIMIT,
+    FarNumber,
+    NumberError,
+    WireNumber,
+    number_token,
+)
 from swapdesk.wire.encoding.refusals import path_of, sentence
 from swapdesk.wire.encoding.timestamps import Timestamp, parse_rfc3339, rfc3339
 from swapdesk.wire.encoding.writing import encode_json, encode_twice
@@ -82,9 +89,11 @@ def _constant(name: str) -> NoReturn:
     raise NumberError(f"{name} is no JSON number")
 
 
-def _decoder_of(integer: Callable[[str], Any]) -> json.JSONDecoder:
+def _decoder_of(
+    integer: Callable[[str], Any], number: Callable[[str], Any] = number_token
+) -> json.JSONDecoder:
     return json.JSONDecoder(
-        parse_float=number_token,
+        parse_float=number,
         parse_int=integer,
         parse_constant=_constant,
         object_pairs_hook=_object,
@@ -95,8 +104,16 @@ def _integer_or_part(text: str) -> Any:
     return PARTS.value(text) if len(text) > TOKEN_LIMIT else number_token(text)
 
 
+def _near_or_far(text: str) -> WireNumber | FarNumber:
+    try:
+        return number_token(text)
+    except NumberError:
+        return FarNumber(text)
+
+
 _decoder = _decoder_of(number_token)
 _part_decoder = _decoder_of(_integer_or_part)
+_answer_decoder = _decoder_of(_near_or_far, _near_or_far)
 
 
 def _depth(data: bytes) -> int:
@@ -144,14 +161,21 @@ def part_of(number: str) -> str | None:
     return PARTS.text(number)
 
 
-def decode_json(data: bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> object:
-    """Plain Python values of one JSON document; numbers are :class:`WireNumber`."""
+def decode_json(
+    data: bytes,
+    *,
+    side: Side = "service",
+    max_bytes: int = MAX_BYTES,
+    max_depth: int = MAX_DEPTH,
+) -> object:
+    """Plain Python values of one JSON document; numbers are :class:`WireNumber`, and for the
+    ``client``, who reads members that are added over time, otherwise :class:`FarNumber`."""
     text = _text_of(data, max_bytes, max_depth)
     # What repeats comes from memory; a text that is refused is read whole, to tell why.
     with suppress(ValueError, KeyError):
         return _part_decoder.decode(PARTS.shorten(text, _decoder.raw_decode))
     try:
-        return _decoder.decode(text)
+        return (_answer_decoder if side == "client" else _decoder).decode(text)
     except _DuplicateKey:
         raise CodecError("duplicate_key", "the same name twice in one object") from None
     except NumberError as error:
@@ -202,5 +226,5 @@ def decode(
     max_depth: int = MAX_DEPTH,
 ) -> T:
     """JSON bytes as ``kind``, text rewritten for the ``side`` that reads it."""
-    value = decode_json(data, max_bytes=max_bytes, max_depth=max_depth)
+    value = decode_json(data, side=side, max_bytes=max_bytes, max_depth=max_depth)
     return validate(kind, value, side=side)

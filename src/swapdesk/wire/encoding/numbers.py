@@ -20,13 +20,15 @@ from decimal import (
     Overflow,
 )
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from swapdesk.wire.encoding.readers import reader, refusal
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
+
+T = TypeVar("T")
 
 TOKEN_LIMIT = 90
 MAGNITUDE_LIMIT = 40
@@ -53,6 +55,28 @@ class WireNumber(str):
     """The exact text of one JSON number token."""
 
     __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FarNumber:
+    """The exact text of a JSON number token outside the bounds of the wire. It may stand in a
+    member of an answer that nobody reads; no field takes it."""
+
+    text: str
+
+
+def holds_far(value: object) -> bool:
+    """Whether a decoded value holds a :class:`FarNumber`, at whatever depth."""
+    if isinstance(value, dict):
+        return any(map(holds_far, value.values()))
+    return any(map(holds_far, value)) if isinstance(value, list) else isinstance(value, FarNumber)
+
+
+def refuse_far(value: T) -> T:
+    """For values that are kept as they came and then acted on: numbers within the bounds only."""
+    if holds_far(value):
+        raise refusal("number", "holds a number outside the accepted form")
+    return value
 
 
 def number_token(text: str) -> WireNumber:

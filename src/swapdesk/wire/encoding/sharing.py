@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from swapdesk.wire.encoding.numbers import FarNumber
+
 if TYPE_CHECKING:
     from pydantic import BaseModel, GetCoreSchemaHandler, ValidationInfo
     from pydantic_core import CoreSchema
@@ -66,6 +68,8 @@ def _weight(value: Any) -> int:
         return sum(len(name) + _weight(item) for name, item in value.items())
     if type(value) is list:
         return sum(map(_weight, value), len(value))
+    if isinstance(value, FarNumber):
+        return len(value.text)
     return len(value) if isinstance(value, str) else 1
 
 

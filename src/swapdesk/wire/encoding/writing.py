@@ -15,7 +15,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from swapdesk.wire.encoding.numbers import MAGNITUDE_LIMIT, NumberError, WireNumber, plain
+from swapdesk.wire.encoding.numbers import (
+    MAGNITUDE_LIMIT,
+    FarNumber,
+    NumberError,
+    WireNumber,
+    plain,
+)
 from swapdesk.wire.encoding.sharing import SharedTexts
 from swapdesk.wire.encoding.timestamps import rfc3339
 
@@ -29,6 +35,7 @@ def _integer(value: int) -> str:
 _SCALARS: dict[type, Callable[[Any], str]] = {
     str: encode_basestring,
     WireNumber: str,
+    FarNumber: lambda value: value.text,
     Decimal: plain,
     int: _integer,
     bool: lambda value: "true" if value else "false",
