@@ -9,10 +9,20 @@ import re
 import pytest
 
 from client.rude_server import EagerClock, RudeServer, answer
+from corpus import Case, load
+from service.world import BTC
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.called_operation import find_operation
 from swapdesk.client.credentials import Credentials
-from swapdesk.client.errors import AnswerRefused, NotFound, RequestRefused
+from swapdesk.client.errors import (
+    AnswerRefused,
+    ClientError,
+    NotFound,
+    OutcomeUnknown,
+    RequestRefused,
+)
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.multi import MultiBuildRequest
 from swapdesk.wire.operations import BODY_LIMIT, OPERATIONS
 from swapdesk.wire.orders import OrderQuery, OrderSort
 from swapdesk.wire.quotes import QuoteQuery, RouteType
@@ -122,6 +132,36 @@ async def test_amounts_keep_every_digit_and_text_is_made_safe() -> None:
         assert order.display_status == "NEW_STATE"
         assert api.raw_order("abc") == body
         assert api.raw_order("other") is None
+
+
+@pytest.mark.parametrize("case", load("other_id", name="answers"), ids=lambda case: case.id)
+async def test_an_answer_about_another_id_is_of_no_use(case: Case) -> None:
+    called = case.input["operation"]
+    more = {
+        "build_multi_transactions": (MultiBuildRequest(sender="0x" + "1" * 40),),
+        "get_multi_transactions": ("0x" + "1" * 40,),
+    }
+    async with RudeServer(answer(200, case.input["answer"])) as server, open_api(server) as api:
+        with pytest.raises(ClientError, match="about another id") as caught:
+            await getattr(api, called)("abc", *more.get(called, ()))
+        assert len(server.requests) == 1
+        assert api.raw_order("xyz") is None
+    refused = caught.value.reason if isinstance(caught.value, OutcomeUnknown) else caught.value
+    assert isinstance(refused, AnswerRefused)
+    assert refused.reason == "other_id"
+    assert isinstance(caught.value, OutcomeUnknown) is (case.expect["outcome"] == "unknown")
+
+
+async def test_the_id_of_a_token_is_the_same_in_either_case() -> None:
+    told = BTC.model_dump(by_alias=True) | {"id": BTC.id.upper()}
+    other = told | {"id": "f" * 24}
+    async with (
+        RudeServer(answer(200, encode_json(told)), answer(200, encode_json(other))) as server,
+        open_api(server) as api,
+    ):
+        assert (await api.get_token(BTC.id)).symbol == "BTC"
+        with pytest.raises(AnswerRefused, match="about another id"):
+            await api.get_token(BTC.id)
 
 
 async def test_the_newest_256_orders_stay_available_as_bytes() -> None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import httpx
+import pytest
 
 from flows.conftest import Trade
 from flows.faulty_network import (
@@ -23,6 +24,7 @@ from swapdesk.flows.creation.create_outcome import Created, CreateOutcome, NotCr
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.resume import resume
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.intents.standing import Standing
 from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.service.access import Caller
 from swapdesk.wire.encoding.codec import decode_json, encode_json
@@ -94,6 +96,75 @@ async def test_an_order_that_is_listed_on_two_pages_is_one(trade: Trade) -> None
     assert isinstance(outcome, Created)
     assert outcome.found_again
     assert asked == ["1", "2"]
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["of this desk", "of another program"])
+@pytest.mark.parametrize("made", [True, False], ids=["created", "not created"])
+async def test_a_create_that_is_answered_with_an_order_from_before_releases_nothing(
+    own: bool, made: bool, trade: Trade
+) -> None:
+    first = await trade.quoted()
+    if own:
+        before = await trade.flow.create(first)
+        assert isinstance(before, Created)
+        earlier = trade.api.raw_order(before.order.service_id)
+    else:
+        body = encode_json({"quoteId": first.quote_id, "addressTo": first.recipient})
+        earlier = (await trade.api.call("POST", "/exchanges", body=body)).body
+        listed = await trade.api.list_orders()
+        trade.journal.orders.record([(order, "list", False) for order in listed.orders])
+    name = trade.journal.orders.index.ids().pop()
+    known = trade.journal.orders.get(name)
+
+    def earlier_order(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.method == "POST":
+            return httpx.Response(200, content=earlier, request=request)
+        return response
+
+    def refused(request: httpx.Request) -> None:
+        if request.method == "POST":
+            request.headers["authorization"] = "nobody"
+
+    trade.clock.advance(20)
+    intent = await trade.quoted()
+    trade.network.after, trade.network.before = earlier_order, None if made else refused
+    outcome = await trade.flow.create(intent)
+    after = trade.journal.orders.get(name)
+    assert known is not None
+    assert after is not None
+    assert (after.intent_id, after.verdict) == (known.intent_id, known.verdict)
+    assert await orders_of(trade) == (2 if made else 1)
+    if made:
+        assert isinstance(outcome, Created)
+        assert outcome.found_again
+        assert outcome.order.service_id != name
+    else:
+        assert isinstance(outcome, NotCreated)
+        assert outcome.failure.cause == (
+            f"The service answered with order {name}, which was there before."
+            " The service shows no such order."
+        )
+
+
+async def test_a_repetition_of_another_order_releases_nothing(trade: Trade) -> None:
+    """An order of the same partner, as it stands, in place of the one that was asked for."""
+    first = await trade.flow.create(await trade.quoted())
+    assert isinstance(first, Created)
+    earlier = trade.api.raw_order(first.order.service_id)
+
+    def earlier_order(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.url.path.startswith("/v2/orders/"):
+            return httpx.Response(200, content=earlier, request=request)
+        return response
+
+    trade.network.after = earlier_order
+    outcome = await trade.flow.create(await trade.quoted())
+    assert isinstance(outcome, Created)
+    assert outcome.order.service_id != first.order.service_id
+    assert outcome.verdict.standing is Standing.UNREPEATED
+    known = trade.journal.orders.get(outcome.order.service_id)
+    assert known is not None
+    assert known.verdict.standing is Standing.UNREPEATED
 
 
 async def test_a_gateway_error_after_the_create_is_looked_up(trade: Trade) -> None:

@@ -39,7 +39,7 @@ from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.wording import Failure
 
 ON_THE_WAY = (
-    "The service did not answer. It may have created the order. Nothing was paid."
+    "The service gave no usable answer. It may have created the order. Nothing was paid."
     " The desk looks for it before anything is tried again."
 )
 

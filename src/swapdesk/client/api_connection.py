@@ -14,6 +14,7 @@ from typing import Self, TypeVar
 
 import httpx
 from pydantic import BaseModel
+from pydantic.alias_generators import to_snake
 
 from swapdesk.client.budget import Budget
 from swapdesk.client.called_operation import find_operation
@@ -36,9 +37,12 @@ from swapdesk.wire.encoding.query import encode_query
 from swapdesk.wire.operation import Operation
 from swapdesk.wire.operations import BODY_LIMIT, BY_NAME
 from swapdesk.wire.orders import Order
+from swapdesk.wire.tokens import Token
 
 T = TypeVar("T")
 _RAW_ORDERS = 256
+OTHER_ID = "other_id"
+"""The reason of an answer that is refused because it is about something else."""
 
 
 class ApiConnection:
@@ -182,6 +186,8 @@ class ApiConnection:
             raise refuse_answer(answer, "wrong_shape", str(error)) from None
         except CodecError as error:
             raise refuse_answer(answer, "not_json", str(error)) from None
+        if _of_another(result, path or {}):
+            raise refuse_answer(answer, OTHER_ID, "is about another id than was asked for")
         if isinstance(result, Order):
             self._keep(result.service_id, answer.body)
         return Receipt(result, answer.request_id)
@@ -197,3 +203,18 @@ class ApiConnection:
 
     def _answered(self, operation: Operation, headers: Mapping[str, str]) -> None:
         self.budget.tell(operation.rate_class, headers)
+
+
+def _of_another(result: object, path: Mapping[str, str]) -> bool:
+    """Whether an answer repeats what its path names as another id: whatever else it says is then
+    said of something else. What a group lists belongs to it, where it says of which group it is."""
+    for name, asked in path.items():
+        member = to_snake(name)
+        told = [getattr(result, member, None)]
+        told += [getattr(one, member, None) for one in getattr(result, "orders", ())]
+        if isinstance(result, Token):
+            # Hexadecimal: the same in either case.
+            asked, told = asked.lower(), [result.id.lower()]
+        if any(one is not None and one != asked for one in told):
+            return True
+    return False

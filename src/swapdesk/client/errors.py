@@ -70,9 +70,10 @@ class Answered:
 
 
 class AnswerRefused(ClientError):
-    """A redirect, a content encoding, too many bytes, no JSON, or JSON of another shape.
+    """A redirect, a content encoding, too many bytes, no JSON, JSON of another shape, or an
+    answer about something else than was asked for.
 
-    ``reason`` is one of redirect, content_encoding, too_large, not_json, wrong_shape.
+    ``reason`` is one of redirect, content_encoding, too_large, not_json, wrong_shape, other_id.
     """
 
     sent = True

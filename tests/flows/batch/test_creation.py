@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from flows.faulty_network import FaultyNetwork, lose_answer, refuse_connection
+from flows.faulty_network import FaultyNetwork, changed, lose_answer, refuse_connection
 from flows.marketplace import api as plain_api
 from flows.marketplace import book, catalog, clock, service, venues
 from swapdesk.cli.group_document import next_words
@@ -181,6 +182,49 @@ async def test_an_order_of_somebody_else_is_not_taken(desk: Desk) -> None:
     desk.journal.batches.mark_sent(mine, 1, desk.api.server_now())
     (outcome,) = await desk.creation.run(mine)
     assert outcome.group.multi_id is None
+
+
+async def test_a_group_from_before_is_not_the_one_that_was_asked_for(desk: Desk) -> None:
+    plan, answers = await desk.plan(*CLEAN), []
+
+    def first_answer(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        def kept(body: bytes) -> bytes:
+            answers.append(body)
+            return answers[0]
+
+        return changed(response, kept) if request.method == "POST" else response
+
+    desk.network.after = first_answer
+    ended = []
+    for again in (False, True):
+        (outcome,) = await desk.creation.run(desk.creation.write(plan, again=again))
+        ended.append(outcome.group)
+    first, second = ended
+    assert (first.state, second.state) == (StepState.ACKED, StepState.RESOLVED_YES)
+    assert first.multi_id != second.multi_id
+    names = [{row.service_id for row in group.rows} for group in ended]
+    assert not names[0] & names[1]
+
+
+async def test_one_order_is_not_the_order_of_two_rows(desk: Desk) -> None:
+    def repeated(body: bytes) -> bytes:
+        said = json.loads(body)
+        said["orders"] = said["orders"][:1] * 2
+        return json.dumps(said).encode()
+
+    def answered(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        return changed(response, repeated) if request.method == "POST" else response
+
+    desk.network.after = answered
+    plan = await desk.plan(CLEAN[0], CLEAN[0])
+    (outcome,) = await desk.creation.run(desk.creation.write(plan))
+    first, second = outcome.group.rows
+    assert first.state is RowState.CREATED
+    assert (second.state, second.service_id) == (RowState.UNKNOWN, None)
+    assert second.reason == (
+        f"The service answered with order {first.service_id}, which is of another row or was"
+        " there before."
+    )
 
 
 async def test_results_have_one_line_for_each_line_of_the_file(desk: Desk) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -61,6 +61,7 @@ class BatchCreation:
     ) -> None:
         self._api = api
         self._log = journal.batches
+        self._orders = journal.orders
         self._clock = clock
         self._looks = looks
 
@@ -107,6 +108,8 @@ class BatchCreation:
 
     async def _create(self, batch_id: str, group: JournaledGroup) -> ClientError | None:
         request = decode(MultiExchangeRequest, group.body.encode(), side="service")
+        known = self._orders.index.ids() | self._log.service_ids()
+        groups = self._log.multi_ids()
         if not self._log.mark_sent(batch_id, group.number, self._api.server_now()):
             return None
         try:
@@ -140,11 +143,17 @@ class BatchCreation:
             self._log.mark_not_sent(batch_id, group.number)
             return error
         made = receipt.made
+        if made.multi_id in groups:
+            # A group that was there before is not the one that was asked for.
+            self._log.mark_unknown(
+                batch_id, group.number, code="OTHER_ID", status=None, request_id=receipt.request_id
+            )
+            return await self.resolve(batch_id, self._group(batch_id, group.number))
         self._log.mark_created(
             batch_id,
             group.number,
             made.multi_id,
-            _ends(request, made),
+            _ends(request, made, known),
             request_id=receipt.request_id,
         )
         return None
@@ -221,16 +230,22 @@ def _new_group(group: PlannedGroup) -> NewGroup:
     return NewGroup(group.chain, group.paid, body, rows)
 
 
-def _ends(request: MultiExchangeRequest, answer: MultiExchange) -> list[RowEnd]:
-    """Every row by its place; a place that the answer leaves out is not known."""
+def _ends(
+    request: MultiExchangeRequest, answer: MultiExchange, known: Collection[str]
+) -> list[RowEnd]:
+    """Every row by its place; a place that the answer leaves out is not known. ``known`` are the
+    orders that were there before."""
     ends: list[RowEnd] = []
+    taken = set(known)
     for place, asked in enumerate(request.orders):
         result = answer.orders[place] if place < len(answer.orders) else None
         if result is None or (result.order is None and result.error is None):
             reason = "The answer says nothing of this row."
             ends.append(RowEnd(place, RowState.UNKNOWN, None, "NO_RESULT", reason))
         elif result.order is not None:
-            ends.append(_end_of(place, differing(asked, result.order), result.order))
+            name = result.order.service_id
+            ends.append(_end_of(place, differing(asked, result.order), result.order, name in taken))
+            taken.add(name)
         elif result.error is not None:
             message = result.error.message
             fields = ", ".join(result.error.fields or ())
@@ -240,7 +255,11 @@ def _ends(request: MultiExchangeRequest, answer: MultiExchange) -> list[RowEnd]:
     return ends
 
 
-def _end_of(place: int, differs: str | None, order: Order) -> RowEnd:
+def _end_of(place: int, differs: str | None, order: Order, taken: bool) -> RowEnd:
+    if taken:
+        other = f"order {order.service_id}, which is of another row or was there before"
+        reason = f"The service answered with {other}."
+        return RowEnd(place, RowState.UNKNOWN, None, "OTHER_ID", reason)
     if differs is None:
         return RowEnd(place, RowState.CREATED, order.service_id)
     reason = f"The order is not what was asked for: the {differs} differs. Do not pay it."

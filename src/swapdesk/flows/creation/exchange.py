@@ -8,6 +8,7 @@ then may a deposit address be shown. Exchanges and private sends go the same way
 from __future__ import annotations
 
 import hashlib
+import logging
 import uuid
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -15,7 +16,14 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
+from swapdesk.client.api_connection import OTHER_ID
+from swapdesk.client.errors import (
+    Answered,
+    AnswerRefused,
+    ApiError,
+    ClientError,
+    OutcomeUnknown,
+)
 from swapdesk.client.receipt import Receipt
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.adoption import Adoption
@@ -47,6 +55,8 @@ from swapdesk.flows.wording import (
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.exchanges import ExchangeRequest
 from swapdesk.wire.orders import Order
+
+log = logging.getLogger(__name__)
 
 LAST_MOMENT = timedelta(seconds=5)
 """A quote with less validity left is not confirmed any more."""
@@ -177,10 +187,24 @@ class ExchangeFlow:
             # Definite by the client's own word: nothing left, or nothing happened.
             self._journal.intents.mark_refused(intent.id, code="NOT_SENT")
             return NotCreated(UNREACHABLE, "NOT_REACHABLE", error)
+        order = receipt.made
         try:
-            return await self._adoption.created(intent, receipt)
-        except (JournalUnavailable, OrderTaken):
-            return _unjournaled(intent, receipt.made)
+            if order.service_id not in known:
+                return await self._adoption.created(intent, receipt)
+        except OrderTaken:
+            log.warning("a create was answered with order %s of another intent", order.service_id)
+        except JournalUnavailable:
+            return _unjournaled(intent, order)
+        # An order that was there before is not the one that was asked for.
+        lost = OutcomeUnknown("create", _named_before(receipt))
+        outcome = await self._look_for(intent, sent_at, known, lost, on_waiting)
+        if isinstance(outcome, Created):
+            return outcome
+        said = f"The service answered with order {order.service_id}, which was there before."
+        more = outcome.failure.cause
+        if isinstance(outcome, Unknown):
+            more = "It may have created another one."
+        return replace(outcome, failure=replace(outcome.failure, cause=f"{said} {more}"))
 
     async def _post(self, body: CreateBody, until: datetime) -> Receipt[Order]:
         if isinstance(body, ExchangeRequest):
@@ -262,6 +286,12 @@ class ExchangeFlow:
         """The user accepted ``out_amount`` as an order was seen to give it; what stands then.
         Raises JournalUnavailable."""
         return self._journal.orders.accept_output(service_id, out_amount)
+
+
+def _named_before(receipt: Receipt[Order]) -> AnswerRefused:
+    """The answer to a create that names an order from before."""
+    answer = Answered(200, request_id=receipt.request_id)
+    return AnswerRefused("names an order that was there before", OTHER_ID, answer)
 
 
 def _unjournaled(intent: Intent, order: Order) -> Created:

@@ -238,6 +238,11 @@ class BatchLog:
         rows = self._file.read("SELECT multi_id FROM batch_group WHERE multi_id NOT NULL", ())
         return {row["multi_id"] for row in rows}
 
+    def service_ids(self) -> set[str]:
+        """Orders that rows of this journal became."""
+        rows = self._file.read("SELECT service_id FROM batch_row WHERE service_id NOT NULL", ())
+        return {row["service_id"] for row in rows}
+
     def made(self, multi_id: str) -> bool:
         """Whether a batch of this journal has this group."""
         return bool(self._file.read("SELECT 1 FROM batch_group WHERE multi_id = ?", (multi_id,)))
