@@ -65,8 +65,6 @@ def _by_keys() -> list[Case]:
             desk.settle(1.0, 10)
             idle = desk.memory()
             desk.send("b")
-            _shown(desk, "l load a file", 10)
-            desk.send("l")
             _shown(desk, "a CSV: comma", 10)
             desk.send(str(file))
             desk.settle(0.5, 10)

@@ -45,6 +45,11 @@ class ProfilePlaces:
     def keys(self) -> Path:
         return self.root / "keys"
 
+    @property
+    def batch_files(self) -> Path:
+        """The last files that batches were loaded from."""
+        return self.root / "batch_files.txt"
+
 
 @dataclass(frozen=True)
 class Home:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.journal.batch_records import RowState
@@ -212,11 +215,41 @@ async def test_a_problem_is_seen_before_all_rows_are_judged(market: Market) -> N
 
 async def test_a_file_that_is_none_says_why(market: Market) -> None:
     async with market.desk() as run:
-        await opened(run)
-        await run.press("l")
+        screen = await opened(run)
         await run.type("/nowhere/payout.csv")
         await run.press("enter")
         await run.see("cannot be read")
+        # It is there to be put right.
+        assert screen.writing
+        assert screen._field.value == "/nowhere/payout.csv"
+
+
+async def test_a_file_is_found_by_its_first_letters_and_again_by_one_key(
+    market: Market, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "people").mkdir()
+    for name in ("people/payments.csv", "people/payouts.csv", "people/notes.doc"):
+        (tmp_path / name).write_text(CLEAN)
+    monkeypatch.chdir(tmp_path)
+    async with market.desk() as run:
+        screen = await opened(run)
+        assert screen._field.field.has_focus
+        await run.type("peo")
+        await run.press("tab")
+        assert screen._field.value == "people/"
+        await run.see("people/payouts.csv")
+        assert "notes.doc" not in run.text
+        await run.press("tab")
+        assert screen._field.value == "people/pay"
+        await run.type("m")
+        await run.press("tab", "enter")
+        await run.see("payments.csv · 2 rows")
+    async with market.desk() as run:
+        screen = await opened(run)
+        await run.press("down")
+        assert Path(screen._field.value) == tmp_path / "people" / "payments.csv"
+        await run.press("enter")
+        await run.see("payments.csv · 2 rows")
 
 
 async def test_a_live_batch_that_no_wallet_pays_is_not_created(market: Market) -> None:

@@ -64,9 +64,10 @@ class Batcher:
         desk = self.desk
         desk.keys = 0
         desk.press("b")
-        desk.read_until("l load a file")
-        desk.press("l")
-        desk.read_until("a CSV: comma")
+        desk.until(lambda: "a CSV: comma" in desk.text or "l load" in self.keys, "the batch")
+        if "a CSV: comma" not in desk.text:
+            desk.press("l")
+            desk.read_until("a CSV: comma")
         desk.paste(str(path))
         desk.press(ENTER)
         told = rf"{len(rows)} rows(.|\n)*Gas +told by the build"

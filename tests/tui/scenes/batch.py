@@ -44,9 +44,19 @@ COMMAS = (
 
 async def opened(run: DeskRun) -> BatchScreen:
     await run.ready()
-    await run.press("b")
-    await run.see("l load a file")
-    return run.screen(BatchScreen)
+    if not isinstance(run.app.screen, BatchScreen):
+        await run.press("b")
+    screen: BatchScreen | None = None
+
+    def stands() -> bool:
+        nonlocal screen
+        shown = run.app.screen
+        screen = shown if isinstance(shown, BatchScreen) else None
+        return screen is not None and (screen.writing or screen.plan is not None)
+
+    await run.settle(stands, "the field or an earlier batch")
+    assert screen is not None
+    return screen
 
 
 async def loaded(run: DeskRun, content: str) -> BatchScreen:
@@ -54,7 +64,8 @@ async def loaded(run: DeskRun, content: str) -> BatchScreen:
     path = run.app.session.settings.home.data / "payout.csv"
     path.write_text(content)
     before = screen.plan
-    await run.press("l")
+    if not screen.writing:
+        await run.press("l")
     await run.type(str(path))
     await run.press("enter")
 

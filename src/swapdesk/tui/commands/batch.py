@@ -102,6 +102,30 @@ class TakeCell(Command):
     VERB = "take"
 
 
+class CompletePath(Command):
+    """Complete the name of the file as far as it is clear, then go through what fits."""
+
+    KEY = "tab"
+    VERB = "complete"
+
+
+class FileBelow(Command):
+    """Write the next of the last files, or of the names that fit."""
+
+    KEY = "down"
+    SHOWN_KEY = "↑↓"
+    VERB = "files"
+
+
+class FileAbove(Command):
+    """Write the one before."""
+
+    KEY = "up"
+    SHOWN_KEY = "↑"
+    VERB = "file before"
+    FOOTER = False
+
+
 class OtherColumn(Command):
     """Another column of this row."""
 

@@ -18,11 +18,14 @@ from swapdesk.flows.wording import NO_JOURNAL
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.batch import (
     BuildBundle,
+    CompletePath,
     CreateBatch,
     DecimalComma,
     EditRow,
     ExportBatch,
     FailedAgain,
+    FileAbove,
+    FileBelow,
     LeaveCell,
     LoadFile,
     NextProblem,
@@ -36,7 +39,8 @@ from swapdesk.tui.commands.batch import (
 from swapdesk.tui.commands.command import HIDDEN, READY, Command, Standing
 from swapdesk.tui.screens.batch_paying import PAYING_VERBS, BatchPaying
 
-FIELD_VERBS = (TakeCell, OtherColumn, LeaveCell)
+FILE_VERBS = (CompletePath, FileBelow, FileAbove)
+FIELD_VERBS = (TakeCell, OtherColumn, LeaveCell, *FILE_VERBS)
 CREATING = "creating"
 
 
@@ -48,7 +52,7 @@ class BatchScreen(BatchPaying):
     VERBS = (
         DecimalComma, NextProblem, EditRow, CreateBatch, SubmitBundle, SignBundle, BuildBundle,
         FailedAgain, Orders, ExportBatch, LoadFile, PreviousProblem, TakeCell, OtherColumn,
-        LeaveCell,
+        *FILE_VERBS, LeaveCell,
     )  # fmt: skip
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
@@ -61,16 +65,19 @@ class BatchScreen(BatchPaying):
         self._reopen()
 
     def _reopen(self) -> None:
-        """Show what an earlier run left open, where this one has loaded nothing."""
+        """Show what an earlier run left open, where this one has loaded nothing; else ask for a
+        file."""
         if self.plan is not None or self.busy:
             return
         try:
             found = left_open(self.desk.journal, self.now())
         except JournalUnavailable:
+            found = None
+        if found is None:
+            self.do_load_file()
             return
-        if found is not None:
-            self.work.batch_id = found.id
-            self.judge(sheet_of(found))
+        self.work.batch_id = found.id
+        self.judge(sheet_of(found))
 
     # drawing
 
@@ -157,6 +164,9 @@ class BatchScreen(BatchPaying):
             said = error.strerror or "the disk refuses it"
             self.show_notice(f"The file cannot be written: {said}.", "error")
             return
+        if made is None:
+            # It is the file that is loaded next, once its rows are written.
+            self._recent.add(written)
         self.show_notice(f"Written: {written}.")
 
     # keys
@@ -169,9 +179,10 @@ class BatchScreen(BatchPaying):
         if verb is everywhere.Batch:
             return HIDDEN
         if verb in FIELD_VERBS:
-            if not self.writing or (verb is OtherColumn and self._cell is None):
+            in_cell = self._cell is not None
+            if not self.writing or verb in (FILE_VERBS if in_cell else (OtherColumn,)):
                 return HIDDEN
-            return READY
+            return Standing(verb="load") if verb is TakeCell and not in_cell else READY
         if verb not in self.VERBS:
             return READY
         if self.writing:

@@ -11,6 +11,7 @@ from typing import Any
 from textual import on
 from textual.message import Message
 
+from swapdesk.flows.batch.file_paths import OFFERED, RecentFiles, completed, offered
 from swapdesk.flows.batch.finding import Level
 from swapdesk.flows.batch.means import Means, means_of
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
@@ -22,6 +23,7 @@ from swapdesk.flows.batch.sheet import Sheet, edited
 from swapdesk.tui.batch_work import BatchWork
 from swapdesk.tui.screens.batch_view import BatchView
 from swapdesk.tui.session import Session
+from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.check_line import Check, Verdict
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.text_field import TextField
@@ -35,11 +37,13 @@ class BatchEditing(BatchView):
 
     @dataclass
     class Planned(Message):
-        """A plan, or ``failure`` says why there is none. ``part``: more rows are to come."""
+        """A plan, or ``failure`` says why there is none of the file ``written`` in the field.
+        ``part``: more rows are to come."""
 
         plan: BatchPlan | None
         failure: str = ""
         part: bool = False
+        written: str = ""
 
     @dataclass
     class MeansRead(Message):
@@ -53,13 +57,67 @@ class BatchEditing(BatchView):
         self._cell: Cell | None = None
         self.writing = False
         """Whether the field takes what is typed."""
+        self._recent = RecentFiles(session.settings.places.batch_files)
+        self._files: tuple[str, ...] = ()
+        self._file = -1
+        """Which of the files that are offered stands in the field."""
 
-    # the field
+    # the file
 
     def do_load_file(self) -> None:
+        self._ask_file("")
+
+    def _ask_file(self, path: str) -> None:
         self._cell = None
         self._field.field.grouped = False
-        self._write("File", "a CSV: comma, semicolon or tab", "")
+        self._write("File", "a CSV: comma, semicolon or tab", path)
+        self._offer()
+
+    @on(TextField.Changed)
+    def _path_typed(self, event: TextField.Changed) -> None:
+        chosen = self._files[self._file] if self._file >= 0 else None
+        if self.writing and self._cell is None and event.value != chosen:
+            self._offer()
+
+    def _offer(self) -> None:
+        """Offer files for what is typed."""
+        self._file = -1
+        self._files = offered(self._field.value, self._recent.newest())
+        self._show_offers()
+
+    def _show_offers(self) -> None:
+        rows: list[LineLike] = []
+        if self.writing and self._cell is None:
+            first = max(0, self._file - OFFERED + 1)
+            for at, name in list(enumerate(self._files))[first : first + OFFERED]:
+                chosen = at == self._file
+                rows.append(Span(f"  {name}", "foreground" if chosen else "muted", bold=chosen))
+            if len(self._files) > OFFERED:
+                rows.append(Span(f"  {len(self._files):,} files fit", "muted"))
+        self._offers.display = bool(rows)
+        self._offers.show(rows)
+
+    def do_complete_path(self) -> None:
+        typed = self._field.value
+        whole = completed(typed, self._files)
+        if whole == typed:
+            self.do_file_below()
+        else:
+            self._field.field.set_value(whole)
+
+    def do_file_below(self) -> None:
+        self._write_file(self._file + 1)
+
+    def do_file_above(self) -> None:
+        self._write_file(self._file - 1)
+
+    def _write_file(self, at: int) -> None:
+        if 0 <= at < len(self._files):
+            self._file = at
+            self._field.field.set_value(self._files[at])
+            self._show_offers()
+
+    # the field
 
     def do_edit_row(self) -> None:
         row = self.row
@@ -103,6 +161,7 @@ class BatchEditing(BatchView):
         self._field.show_checks([])
         self._field.field.set_value(value)
         self.writing = True
+        self._show_offers()
         self.add_class("-writing")
         self._field.field.focus()
         self.show_row()
@@ -115,6 +174,7 @@ class BatchEditing(BatchView):
 
     def do_leave_cell(self) -> None:
         self.writing = False
+        self._show_offers()
         self._put_away()
         self._table.focus()
         self.show_row()
@@ -136,10 +196,7 @@ class BatchEditing(BatchView):
     def _taken(self, value: str) -> None:
         column, plan, row = self._cell, self.plan, self.row
         if column is None:
-            if value.strip():
-                self.writing = False
-                self._begin(self._load(Path(value.strip()).expanduser()))
-                self._table.focus()
+            self._take_file(value.strip())
         elif plan is not None and row is not None:
             self.do_leave_cell()
             self.judge(edited(plan.sheet, row.number, column, value))
@@ -151,6 +208,22 @@ class BatchEditing(BatchView):
             self.judge(with_decimal_commas(self.plan.sheet))
         except UnreadableFile as error:
             self.show_notice(f"{error.reason} {error.do}", "warning")
+
+    def _take_file(self, written: str) -> None:
+        try:
+            path = Path(written).expanduser()
+        except RuntimeError:
+            path = Path(written)
+        if not written:
+            return
+        if path.is_dir():
+            self._field.field.set_value(f"{written.rstrip('/')}/")
+            self._offer()
+            return
+        self.writing = False
+        self._show_offers()
+        self._begin(self._load(path, written))
+        self._table.focus()
 
     # planning
 
@@ -172,14 +245,15 @@ class BatchEditing(BatchView):
             desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
         )
 
-    async def _load(self, path: Path) -> None:
+    async def _load(self, path: Path, written: str) -> None:
         planner = self.planner()
         try:
             content = await asyncio.to_thread(read_bytes, path)
             sheet = await planner.read(path.name, content)
         except UnreadableFile as error:
-            self.post_message(self.Planned(None, f"{error.reason} {error.do}"))
+            self.post_message(self.Planned(None, f"{error.reason} {error.do}", written=written))
             return
+        await asyncio.to_thread(self._recent.add, path)
         self.work.begin(planner)
         await self._judge(planner, sheet)
 
@@ -213,8 +287,8 @@ class BatchEditing(BatchView):
         self._put_away()
         if plan is None:
             self.busy = ""
+            self._ask_file(event.written)
             self.show_notice(event.failure, "error")
-            self.refresh_keys()
             return
         if event.part and self.plan is not None and self.plan.whole:
             # A cell was written anew: the rows that stand there stay until all are judged.

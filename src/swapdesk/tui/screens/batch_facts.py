@@ -16,7 +16,10 @@ from swapdesk.tui.lines_view import LinesView
 from swapdesk.tui.screens.batch_rows import LEVELS
 from swapdesk.tui.spans import Line, LineLike, Span, fill, joined, line_of, width_of, wrapped
 
-EMPTY = f"Load a CSV with l. The columns are: {', '.join(TEMPLATE)}. x writes a template."
+EMPTY = (
+    f"The columns of a file are: {', '.join(TEMPLATE)}. Outside of the field l asks for a file"
+    " and x writes a template."
+)
 LABEL = 9
 TWO_COLUMNS = 94
 """Cells from which facts stand beside one another."""

@@ -30,7 +30,7 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.section_label import SectionLabel
 from swapdesk.tui.widgets.table_layout import Column
 from swapdesk.tui.widgets.text_field import TextField
-from swapdesk.tui.widgets.text_rows import HeadLine
+from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
 from swapdesk.wire.operation import RateClass
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class BatchView(Page):
         self._drawn_width = 0
         self._head = HeadLine(id="head")
         self._field = LabelledField("File", TextField(limit=500))
+        self._offers = TextRows(id="offers")
         self._columns = batch_columns(None, 0)
         self._table = LineTable(self._columns, empty=EMPTY)
         self._below = HeadLine(id="below")
@@ -68,6 +69,7 @@ class BatchView(Page):
     def compose_body(self) -> Iterable[Widget]:
         yield self._head
         yield self._field
+        yield self._offers
         yield self._table
         yield self._below
         yield self._label

@@ -1,0 +1,91 @@
+"""Files that are offered for a batch: the last ones, and names that complete what is typed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from swapdesk.flows.batch.file_paths import KEPT, RecentFiles, completed, offered
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with tables of two ages, and what is no table."""
+    (tmp_path / "work" / "people").mkdir(parents=True)
+    (tmp_path / "work" / ".hidden").mkdir()
+    for age, name in enumerate(("new.csv", "old.TSV", "notes.doc", "bad\n.csv", ".secret.csv")):
+        path = tmp_path / "work" / name
+        path.write_text("to,sell_amount\n")
+        os.utime(path, (1_000 - age, 1_000 - age))
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path / "work"
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("", ("new.csv", "old.TSV")),
+        ("n", ("new.csv",)),
+        ("./p", ("./people/",)),
+        ("~/work/o", ("~/work/old.TSV",)),
+        ("~nobody-of-this-name/", ()),
+        (".s", (".secret.csv",)),
+        ("nowhere/", ()),
+        ("people/", ()),
+    ],
+)
+def test_tables_and_directories_complete_what_is_typed(
+    here: Path, typed: str, names: tuple[str, ...]
+) -> None:
+    assert offered(typed, ()) == names
+
+
+def test_last_files_come_first_and_fit_by_any_part(here: Path) -> None:
+    last = (here / "people" / "January.csv", Path("/elsewhere/pay.csv"))
+    assert offered("", last)[:3] == (
+        "~/work/people/January.csv",
+        "/elsewhere/pay.csv",
+        "new.csv",
+    )
+    assert offered("jan", last) == ("~/work/people/January.csv",)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offers", "whole"),
+    [
+        ("pa", ("pay/payments.csv", "pay/payouts.csv", "elsewhere/pa.csv"), "pay/pay"),
+        ("pa", ("pay.csv",), "pay.csv"),
+        ("pay", ("pay", "payments"), "pay"),
+        ("x", (), "x"),
+        ("x", ("y",), "x"),
+    ],
+)
+def test_completion_goes_as_far_as_all_names_are_alike(
+    typed: str, offers: tuple[str, ...], whole: str
+) -> None:
+    assert completed(typed, offers) == whole
+
+
+def test_the_last_files_are_kept_in_private_newest_first(here: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "profile" / "batch_files.txt"
+    files = [here / f"{at}.csv" for at in range(KEPT + 2)]
+    for file in files:
+        file.write_text("to\n")
+        RecentFiles(kept).add(file)
+    RecentFiles(kept).add(files[4])
+    RecentFiles(kept).add(here / "bad\n.csv")
+    again = RecentFiles(kept)
+    assert again.newest() == (files[4], *files[:1:-1][:5], *files[3:1:-1])[:KEPT]
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    files[4].unlink()
+    assert files[4] not in again.newest()
+    kept.write_bytes(b"\xff\xfe\nrelative.csv\n/with\x1b[31m.csv\n")
+    assert again.newest() == ()
+    kept.unlink()
+    kept.mkdir()
+    again.add(files[5])
+    assert again.newest() == ()
