@@ -118,6 +118,12 @@ class ManualClock:
             if not sleeper.done():
                 sleeper.set_result(None)
 
+    def advance_to_next(self) -> None:
+        """Move to where the first sleeper is due; stand still while nobody sleeps."""
+        waking = [at for at, sleeper in self._sleepers if not sleeper.done()]
+        if waking:
+            self.advance(max(min(waking) - self._monotonic, 0.0))
+
     async def sleep(self, seconds: float) -> None:
         if seconds <= 0:
             await asyncio.sleep(0)

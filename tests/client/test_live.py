@@ -9,6 +9,7 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,16 @@ from swapdesk.wire.orders import Order
 CREDENTIALS = Credentials.of_key("planted-key-1234", "planted-secret-5678")
 
 
+async def quiet() -> None:
+    """Return once no callback is due and no socket of this loop has anything to be read.
+
+    What a step of the clock sets going is over before the next one, however slow the machine.
+    """
+    loop: Any = asyncio.get_running_loop()
+    while loop._ready or loop._selector.select(0):  # noqa: ASYNC110
+        await asyncio.sleep(0)
+
+
 class Watcher:
     """Collects the events of a stream and moves its clock."""
 
@@ -63,6 +74,7 @@ class Watcher:
                     self.clock.advance(step)
                     moved += step
                 await asyncio.sleep(0.003)
+                await quiet()
         return moved
 
     async def state(self, state: StreamState, *, step: float = 0.0) -> float:

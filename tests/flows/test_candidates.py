@@ -42,7 +42,7 @@ async def unknown(trade: Trade, intent: Intent | None = None) -> Intent:
     pending = asyncio.create_task(trade.flow.create(intent, on_waiting=waiting.set))
     await waiting.wait()
     while not pending.done():
-        trade.clock.advance(0.2)
+        trade.clock.advance_to_next()
         await asyncio.sleep(0)
     assert isinstance(pending.result(), Unknown)
     trade.network.after = None
@@ -149,7 +149,7 @@ async def test_a_service_that_cannot_be_asked_settles_nothing(trade: Trade) -> N
     trade.network.after = gone
     pending = asyncio.create_task(by_hand(trade).look(intent.id))
     while not pending.done():
-        trade.clock.advance(30)
+        trade.clock.advance_to_next()
         await asyncio.sleep(0)
     with pytest.raises(NotSettled, match="could not be asked"):
         pending.result()

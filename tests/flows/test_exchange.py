@@ -199,7 +199,7 @@ async def test_a_lost_answer_and_a_dead_service_stay_unknown_and_block_a_twin(
     pending = asyncio.create_task(trade.flow.create(intent, on_waiting=waiting.set))
     await waiting.wait()
     while not pending.done():
-        trade.clock.advance(5)
+        trade.clock.advance_to_next()
         await asyncio.sleep(0)
     outcome = pending.result()
     assert isinstance(outcome, Unknown)
