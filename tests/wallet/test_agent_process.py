@@ -24,6 +24,7 @@ from corpus import Case, load
 from flows.test_background import kill
 from forked_processes import in_fresh_interpreters
 from patience import PATIENCE
+from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Kind, Origin, export_phrase
 from swapdesk.wallet.agent_process import AGENT
@@ -282,7 +283,7 @@ def odd_promises() -> Iterator[Any]:
         {"sell": Asset("A", 10**30, None)},
         {"bundle": BundlePromise("x", 1 << 300, ())},
     ):
-        yield to_json(replace(made, **change))  # type: ignore[arg-type]
+        yield to_json(replace(made, **change))
 
 
 async def test_requests_that_make_no_sense_are_refused_and_harm_nothing(start: Start) -> None:
@@ -315,6 +316,67 @@ async def test_requests_that_make_no_sense_are_refused_and_harm_nothing(start: S
     with pytest.raises(Refused):
         await ask("open", {"place": {"directory": "relative", "profile": "sandbox"}})
     assert (await agent.read_accounts()).accounts == ()
+
+
+def _records(keys: Path, count: int, problem: str | None = None) -> None:
+    """So many transactions of before."""
+    file = RecordsFile(keys, writable=True)
+    rows = [
+        (f"0x{number:064x}", f"intent-{number}", b"c", b"r", number, problem)
+        for number in range(count)
+    ]
+    with file.transaction() as connection:
+        connection.execute("DELETE FROM tx")
+        connection.executemany(
+            "INSERT INTO tx(hash, intent, purpose, chain, account, content, raw, nonce, fee,"
+            " priority, state, problem, created)"
+            " VALUES(?, ?, 'deposit', 'base', '0x', ?, ?, ?, '1', '1', 'succeeded', ?,"
+            " '2026-11-22T00:00:00+00:00')",
+            rows,
+        )
+    file.close()
+
+
+async def test_a_wallet_of_many_transactions_tells_them_in_pages(start: Start, keys: Path) -> None:
+    agent = await start()
+    _records(keys, 1_700, "x" * 1_000)
+    async with asyncio.timeout(60):
+        told = await agent.transactions()
+        assert [one.nonce for one in told] == list(range(1_700))
+        assert [one.nonce for one in await agent.transactions("intent-1699")] == [1_699]
+        # What fits into no frame is an error, and the next question is answered.
+        _records(keys, 500, "x" * 5_000)
+        with pytest.raises(Refused) as refused:
+            await agent.transactions()
+        assert refused.value.code is RefusalCode.DEFECT
+        assert (await agent.read_accounts()).accounts == ()
+        with pytest.raises(Refused) as large:
+            await agent._agent.ask(Operation.RENAME, {"address": "x" * MAX_FRAME, "name": "x"})
+        assert large.value.code is RefusalCode.BAD_REQUEST
+
+
+def test_a_desk_that_reads_nothing_is_not_heard_for_ever() -> None:
+    """Its requests wait in its own pipe, and each is answered once it reads."""
+    raw = Raw()
+    stdin, count = raw.process.stdin, 20_000
+    assert stdin is not None
+    filling = " " * 2_000
+    frames = b"".join(
+        struct.pack(">II", len(one), len(one)) + one
+        for one in (f'{{"id": {i}, "do": "accounts"}}{filling}'.encode() for i in range(count))
+    )
+    os.set_blocking(stdin.fileno(), False)
+    rest = memoryview(frames)
+    while rest and select.select([], [stdin], [], 1.0)[1]:
+        rest = rest[os.write(stdin.fileno(), rest[:65_536]) :]
+    assert rest, "everything was taken in"
+    os.set_blocking(stdin.fileno(), True)
+    writing = threading.Thread(target=stdin.write, args=(rest,))
+    writing.start()
+    assert raw.hear()["event"] == "ready"
+    assert {raw.hear()["id"] for _ in range(count)} == set(range(count))
+    writing.join()
+    raw.end(b"")
 
 
 async def test_a_directory_that_others_can_read_is_not_opened(keys: Path) -> None:

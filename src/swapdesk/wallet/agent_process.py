@@ -19,7 +19,7 @@ from typing import Any
 
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.encoding import MessageError, from_json
-from swapdesk.wallet.errors import AgentGone, AgentMissing, refusal_of
+from swapdesk.wallet.errors import AgentGone, AgentMissing, Refused, refusal_of
 from swapdesk.wallet.protocol import (
     PREFIX_BYTES,
     VERSION,
@@ -27,6 +27,7 @@ from swapdesk.wallet.protocol import (
     Frame,
     FrameError,
     Operation,
+    RefusalCode,
     decode_frame,
     encode_frame,
     frame_sizes,
@@ -161,7 +162,12 @@ class AgentProcess:
 
     async def _say(self, head: Mapping[str, Any], secrets: Mapping[str, Secret | None]) -> None:
         held = {name: SecretBytes.of(one) for name, one in secrets.items() if one is not None}
-        frame = encode_frame(head, held)
+        try:
+            frame = encode_frame(head, held)
+        except FrameError as error:
+            for one in held.values():
+                one.wipe()
+            raise Refused(RefusalCode.BAD_REQUEST, str(error)) from None
         try:
             stdin = self._process.stdin
             if stdin is not None:

@@ -254,8 +254,14 @@ class WalletClient:
 
     async def transactions(self, intent_id: str | None = None) -> tuple[SignedTransaction, ...]:
         """What was signed, for one intent or ever, in that order."""
-        answer = await self._agent.ask(Operation.TRANSACTIONS, {"intent": intent_id})
-        return tuple(from_json(SignedTransaction, one) for one in answer)
+        found: list[SignedTransaction] = []
+        after: int | None = 0
+        while after is not None:
+            arguments = {"intent": intent_id, "after": after}
+            page = await self._agent.ask(Operation.TRANSACTIONS, arguments)
+            found += [from_json(SignedTransaction, one) for one in page["transactions"]]
+            after = page["after"]
+        return tuple(found)
 
     async def broadcast(self, hash_: str) -> SignedTransaction:
         """Send the bytes that were signed; the same ones however often."""

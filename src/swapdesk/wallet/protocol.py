@@ -22,7 +22,7 @@ from typing import Any
 from swapdesk.secret import SecretBytes
 from swapdesk.wire.encoding.codec import refuse_deep
 
-VERSION = 1
+VERSION = 2
 MAX_FRAME = 2 << 20
 """Most bytes behind the first length. A larger frame ends the conversation."""
 MAX_SECRET = 16 << 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from swapdesk.agent.process.arguments import Answer, hash_of, optional_text
+from swapdesk.agent.process.arguments import Answer, hash_of, optional_text, whole
 from swapdesk.agent.process.opened import OpenedWallet
 from swapdesk.agent.process.refusal import Refusal
 from swapdesk.wallet.accounts import Kind
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from swapdesk.agent.transactions.delivery import EvmDelivery
     from swapdesk.agent.transactions.solana_delivery import SolanaDelivery
 
+PAGE = 500
+"""Transactions of one answer: with the longest words of a node they fit into a frame."""
+
 
 async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
-    signed = opened.records.transactions(optional_text(frame, "intent"))
-    return [to_json(one) for one in signed], {}
+    after = whole(frame, "after")
+    signed, last = opened.records.page(optional_text(frame, "intent"), after, PAGE)
+    return {"transactions": [to_json(one) for one in signed], "after": last}, {}
 
 
 async def broadcast(opened: OpenedWallet, frame: Frame) -> Answer:

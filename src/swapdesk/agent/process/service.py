@@ -16,7 +16,7 @@ from swapdesk.agent.transactions.file import RecordsUnavailable
 from swapdesk.paths import UnsafePlace
 from swapdesk.wallet.encoding import MessageError, from_json, to_json
 from swapdesk.wallet.place import WalletPlace
-from swapdesk.wallet.protocol import VERSION, Event, Frame, Operation
+from swapdesk.wallet.protocol import VERSION, Event, Frame, FrameError, Operation
 from swapdesk.wallet.protocol import RefusalCode as Code
 
 MAX_WAITING = 256
@@ -92,7 +92,11 @@ class AgentService:
             os.write(2, f"{_place_of(error)}\n".encode())
             self._refuse(frame, Refusal(Code.DEFECT, words))
         else:
-            self._pipe.say({"id": frame.head.get("id"), "done": done}, secrets)
+            try:
+                self._pipe.say({"id": frame.head.get("id"), "done": done}, secrets)
+            except FrameError:
+                words = "the answer is larger than the wallet agent can tell"
+                self._refuse(frame, Refusal(Code.DEFECT, words))
             for secret in secrets.values():
                 secret.wipe()
         finally:

@@ -18,6 +18,7 @@ from swapdesk.agent.transactions.entries import (
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.wallet.transactions import FINAL, SignedTransaction
 
+_LAST_PLACE = (1 << 63) - 1
 _ON_ITS_WAY = frozenset({State.SENDING, State.SENT, State.MINED})
 
 
@@ -154,11 +155,24 @@ class Records:
         self, intent_id: str | None = None, *, open_only: bool = False
     ) -> tuple[SignedTransaction, ...]:
         """In the order they were written."""
-        rows = self._file.read(
-            "SELECT * FROM tx WHERE (? IS NULL OR intent=?) ORDER BY rowid", intent_id, intent_id
-        )
-        told = (told_of(row) for row in rows)
+        told, _ = self.page(intent_id)
         return tuple(one for one in told if not open_only or one.state not in FINAL)
+
+    def page(
+        self, intent_id: str | None, after: int = 0, most: int = -1
+    ) -> tuple[tuple[SignedTransaction, ...], int | None]:
+        """Up to ``most`` of them behind the place ``after`` (-1: all), and the place that the next
+        ones are behind; None where none follow."""
+        rows = self._file.read(
+            "SELECT rowid AS place, * FROM tx WHERE rowid>? AND (? IS NULL OR intent=?)"
+            " ORDER BY rowid LIMIT ?",
+            min(after, _LAST_PLACE),
+            intent_id,
+            intent_id,
+            most,
+        )
+        full = 0 < most == len(rows)
+        return tuple(told_of(row) for row in rows), rows[-1]["place"] if full else None
 
     def twins(self, one: SignedTransaction) -> tuple[SignedTransaction, ...]:
         """The other transactions of this wallet with the same nonce, in the order they were
