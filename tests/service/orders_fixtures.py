@@ -11,8 +11,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
-
+from patience import PATIENCE
 from service.new_store import open_new
 from service.venue import PlainVenue
 from swapdesk.clock import Clock, ManualClock
@@ -213,9 +212,7 @@ async def reopen(floor: Floor) -> Floor:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Let the loop turn until something holds; a limit of turns, not of time."""
-    for _ in range(100_000):
-        if condition():
-            return
-        await asyncio.sleep(0)
-    pytest.fail("it never came to hold")
+    """Let the loop turn until something holds."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110 - the condition is of other threads
+            await asyncio.sleep(0)
