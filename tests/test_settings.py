@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from swapdesk.config_file import keep_theme
 from swapdesk.paths import (
     Home,
     UnsafePlace,
@@ -266,6 +267,39 @@ def test_home_is_the_variable_or_the_platform(tmp_path: Path) -> None:
 def test_a_profile_name_is_one_directory(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="profile name"):
         Home.at(tmp_path).profile(name)
+
+
+@pytest.mark.parametrize(
+    ("before", "profile", "after"),
+    [
+        (None, "sandbox", 'theme = "iris"\n'),
+        ('# mine\nprofile = "a" # b\n', "sandbox", 'theme = "iris"\n# mine\nprofile = "a" # b\n'),
+        ("theme = 'ink'  # dark\n[keys]\n", "sandbox", 'theme = "iris"  # dark\n[keys]\n'),
+        (
+            'theme = "a"\n[profiles.m]\ntheme = "a"\r\n',
+            "m",
+            'theme = "a"\n[profiles.m]\ntheme = "iris"\r\n',
+        ),
+        ('[profiles.n]\ntheme = "a"\n', "m", 'theme = "iris"\n[profiles.n]\ntheme = "a"\n'),
+        ('profiles = {m = {theme = "a"}}\n', "m", None),
+        ("theme = \n", "sandbox", None),
+        ('note = """\ntheme = "a"\n"""\n', "m", 'theme = "iris"\nnote = """\ntheme = "a"\n"""\n'),
+    ],
+)
+def test_a_theme_is_kept_and_nothing_else_changes(
+    home: Home, before: str | None, profile: str, after: str | None
+) -> None:
+    file = home.config_file
+    if before is not None:
+        file.write_bytes(before.encode())
+    if after is None:
+        with pytest.raises(OSError, match=r"config\.toml"):
+            keep_theme(file, "iris", profile)
+        assert file.read_bytes() == (before or "").encode()
+        return
+    for _ in range(2):
+        keep_theme(file, "iris", profile)
+        assert file.read_bytes() == after.encode()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")

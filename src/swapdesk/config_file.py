@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
+import tomllib
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from swapdesk.paths import PROFILE_NAME
+from swapdesk.paths import PROFILE_NAME, make_directories, write_private
 from swapdesk.toml_document import ConfigProblem, TomlDocument, nearest, read_document
 
 __all__ = ["CONFIG_LIMIT", "ConfigFile", "ConfigProblem", "nearest", "read_config"]
@@ -108,6 +112,39 @@ def read_config(file: Path) -> ConfigFile:
         else:
             config.profiles[name] = config.check(table, PROFILE_KEYS, ("profiles", name))
     return config
+
+
+_THEME_LINE = re.compile(r"(\s*theme\s*=\s*)(\"[^\"]*\"|'[^']*')(.*)", re.DOTALL)
+
+
+def keep_theme(file: Path, theme: str, profile: str) -> None:
+    """Write the choice of a theme into ``file``: where the profile names one there, else for all
+    profiles. Every other byte stays. Raises OSError with a sentence where that is not possible."""
+    file = file.resolve()
+    document = read_document(file, CONFIG_LIMIT, trusted=True)
+    if document.problems:
+        raise OSError(0, str(document.problems[0]))
+    profiles = document.content.get("profiles")
+    table = profiles.get(profile) if isinstance(profiles, dict) else None
+    own = isinstance(table, dict) and "theme" in table
+    wanted = deepcopy(document.content)
+    (wanted["profiles"][profile] if own else wanted)["theme"] = theme
+    value = json.dumps(theme)
+    lines = [] if not document.lines else file.read_bytes().decode().splitlines(keepends=True)
+    written = [at for at, line in enumerate(lines) if _THEME_LINE.fullmatch(line)]
+    candidates = [
+        [*lines[:at], _THEME_LINE.sub(rf"\g<1>{value}\g<3>", lines[at]), *lines[at + 1 :]]
+        for at in written
+    ]
+    if not own and "theme" not in document.content:
+        candidates = [[f"theme = {value}\n", *lines]]
+    for candidate in candidates:
+        text = "".join(candidate)
+        if tomllib.loads(text, parse_float=Decimal) == wanted:
+            make_directories(file.parent)
+            write_private(file, text.encode(), replace=True)
+            return
+    raise OSError(0, f"{file.name} cannot be changed by itself")
 
 
 def _fits(kind: str, value: Any) -> bool:

@@ -96,6 +96,18 @@ def test_without_a_terminal_the_desk_does_not_open(here: InProcess) -> None:
     assert (result.code, result.error["code"]) == (2, "NO_TERMINAL")
 
 
+def test_a_terminal_of_lines_is_sent_to_the_commands(
+    here: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    ended = here()
+    assert ended.code == Exit.BAD_INPUT
+    assert "TERM is dumb" in ended.stderr
+    assert "Commands work there: -h." in ended.stderr
+
+
 def test_two_forms_are_one_too_many(here: InProcess) -> None:
     assert here("config", "show", "--json", "--plain").code == 2
     assert here("--json", "config", "show", "--plain").stdout.startswith("home is ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tui.desk_run import market, sandbox
 
 __all__ = ["market", "sandbox"]
 
+# Pictures have the glyphs of a locale that can write them.
+os.environ["LC_ALL"] = "C.UTF-8"
 rest.use()
 parsed_styles.use()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,3 +80,27 @@ def test_a_desk_whose_window_is_closed_ends(terminal: Terminal) -> None:
     terminal.read_until("h8K020")
     terminal.vanish()
     assert terminal.process.wait(PATIENCE) is not None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("terminal", [("orders",)], indirect=True)
+def test_the_desk_goes_to_the_background_and_comes_back(terminal: Terminal) -> None:
+    terminal.read_until("h8K020")
+    terminal.read_until_quiet()
+    before, pid = terminal.text, terminal.process.pid
+    for _ in range(2):
+        terminal.press("\x1a")
+        terminal.until(lambda: stopped(pid), "the process to stop")
+        terminal.read_until_quiet()
+        assert terminal.written.rfind(b"\x1b[?1049l") > terminal.written.rfind(b"\x1b[?1049h")
+        assert os.isatty(terminal.master)
+        # What the shell writes meanwhile is not left there.
+        terminal._stream.feed(b"\x1b[2J\x1b[Hshell$ fg")
+        os.kill(pid, signal.SIGCONT)
+        terminal.until(lambda: terminal.text == before, "the same picture")
+    terminal.press(b"\x1b[B")
+    terminal.until(lambda: terminal.text != before, "a key to be taken")
+
+
+def stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"

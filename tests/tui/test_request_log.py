@@ -40,9 +40,13 @@ async def test_new_calls_appear_and_the_cursor_follows_only_from_the_end(market:
 
         async def one_more() -> None:
             market.clock.advance(1)
-            await run.app.session.desk.link.api.health()
+            api, before = run.app.session.desk.link.api, len(screen._table.rows)
+            await api.health()
+            await api.get_rate_limits()
             run.app.tick()
-            await run.settle(lambda: "/health" in str(screen._table.rows[-1]), "the new call")
+            await run.settle(lambda: len(screen._table.rows) > before, "the new call")
+            assert "/rateLimits" in str(screen._table.rows[-1])
+            assert not any("/health" in str(row) for row in screen._table.rows)
 
         await one_more()
         assert screen._table.cursor_key == screen._table.rows[-1].key

@@ -129,14 +129,24 @@ async def test_ascii_glyphs_by_configuration(market: Market) -> None:
         assert run.text.isascii()
 
 
-async def test_a_theme_of_the_palette_says_how_to_keep_it(market: Market) -> None:
+async def choose_theme(run: DeskRun, name: str) -> None:
+    await run.ready()
+    await run.press("ctrl+p")
+    await run.type(f"theme {name}")
+    await run.press("enter")
+    await run.see(f"Theme {name}")
+    assert run.app.theme == name
+
+
+async def test_a_theme_of_the_palette_is_kept(market: Market) -> None:
     async with market.desk() as run:
-        await run.ready()
-        await run.press("ctrl+p")
-        await run.type("theme beacon")
-        await run.press("enter")
-        await run.see('theme = "beacon" keeps it')
+        await choose_theme(run, "beacon")
+        assert "It is kept in config.toml." in run.text
+    async with market.desk() as run:
         assert run.app.theme == "beacon"
+        market.settings.home.config_file.chmod(0o666)
+        await choose_theme(run, "paper")
+        assert "Theme paper, until you quit: config.toml cannot be changed." in run.text
 
 
 async def test_ctrl_q_tells_how_to_leave_as_ctrl_c_does(market: Market) -> None:

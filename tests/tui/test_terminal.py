@@ -120,5 +120,24 @@ def test_ascii_keeps_the_place_of_every_column() -> None:
     forms = "".join(ascii_forms(text))
     assert forms == "0.5 BTC -> ETH    6m of ~14m  *== Isthm."
     assert len(forms) == len(text)
-    assert automatic_set("ANSI_X3.4-1968") is GlyphSet.ASCII
-    assert automatic_set("UTF-8") is GlyphSet.UNICODE
+
+
+@pytest.mark.parametrize(
+    ("environ", "encoding", "glyphs"),
+    [
+        ({}, "UTF-8", GlyphSet.UNICODE),
+        ({}, "ANSI_X3.4-1968", GlyphSet.ASCII),
+        ({"LANG": "en_US.UTF-8"}, "UTF-8", GlyphSet.UNICODE),
+        ({"LANG": "C.UTF-8"}, "UTF-8", GlyphSet.UNICODE),
+        # As a process has it that Python has begun: it writes UTF-8 there.
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, "UTF-8", GlyphSet.ASCII),
+        ({"LANG": "POSIX"}, "UTF-8", GlyphSet.ASCII),
+        ({"LANG": "en_US.UTF-8", "LC_ALL": "C"}, "UTF-8", GlyphSet.ASCII),
+        ({"LANG": "C", "LC_ALL": "en_US.UTF-8"}, "UTF-8", GlyphSet.UNICODE),
+        ({"LANG": "C", "LC_CTYPE": "de_DE.UTF-8"}, "UTF-8", GlyphSet.UNICODE),
+    ],
+)
+def test_a_plain_locale_has_ascii_glyphs(
+    environ: dict[str, str], encoding: str, glyphs: GlyphSet
+) -> None:
+    assert automatic_set(encoding, environ) is glyphs

@@ -10,6 +10,7 @@ import errno
 import gc
 import importlib
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -104,6 +105,12 @@ def open_desk(call: Call) -> int:
     """The screens. Wrong settings are shown there, so they do not keep the desk closed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise bad_input("NO_TERMINAL", "The desk needs a terminal. Commands work without one: -h.")
+    if os.environ.get("TERM") == "dumb":
+        raise bad_input(
+            "NO_TERMINAL",
+            "This terminal shows lines only (TERM is dumb), and the desk needs one that it can draw"
+            " on. Commands work there: -h.",
+        )
     # What is imported stays: a search for garbage among it only keeps the first frame waiting.
     gc.disable()
     try:

@@ -54,6 +54,10 @@ class Attempt:
     outcome: str
 
 
+UNRECORDED = frozenset({"health"})
+"""Asked every second while the service is away: it would push everything else out."""
+
+
 class ExchangeLog:
     """A ring of the newest exchanges, within ``entries`` and ``total_bytes`` of bodies."""
 
@@ -73,6 +77,8 @@ class ExchangeLog:
         self._secrets.update(text for text in secrets if len(text) >= 4)
 
     def record(self, attempt: Attempt) -> None:
+        if attempt.operation in UNRECORDED:
+            return
         self._number += 1
         entry = Exchange(
             number=self._number,

@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
 from swapdesk.background import Defect
+from swapdesk.config_file import keep_theme
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands import all_commands, everywhere
 from swapdesk.tui.commands.keymap import checked_keymap
@@ -152,6 +153,17 @@ class DeskApp(Creating, Signing, Discreet, Following, KeysInTurn, SafeApp[int]):
             if problem is not None:
                 said.append(problem)
         return said
+
+    def choose_theme(self, name: str) -> str:
+        """Also for the next start: it is written into the configuration."""
+        said = super().choose_theme(name)
+        settings = self.session.settings
+        try:
+            keep_theme(settings.home.config_file, name, settings.profile.value)
+        except OSError as error:
+            self.notices.add(None, "warning", str(error.strerror or error))
+            return f"Theme {name}, until you quit: config.toml cannot be changed."
+        return f"{said} It is kept in config.toml."
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, KeyPressed):

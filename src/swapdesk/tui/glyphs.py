@@ -7,6 +7,8 @@ moving anything, so both sets share one layout.
 from __future__ import annotations
 
 import locale
+import os
+from collections.abc import Mapping
 from enum import Enum
 
 CURSOR = "▌"
@@ -91,10 +93,26 @@ def ascii_forms(text: str) -> list[str]:
     return forms
 
 
-def automatic_set(encoding: str | None = None) -> GlyphSet:
-    """ASCII when the locale cannot write UTF-8."""
+_PLAIN = ("C", "POSIX")
+
+
+def automatic_set(
+    encoding: str | None = None, environ: Mapping[str, str] | None = None
+) -> GlyphSet:
+    """ASCII when the locale cannot write UTF-8, or is said to be C."""
+    if _is_plain(os.environ if environ is None else environ):
+        return GlyphSet.ASCII
     name = (encoding or locale.getpreferredencoding(False)).lower().replace("-", "")
     return GlyphSet.UNICODE if name == "utf8" else GlyphSet.ASCII
+
+
+def _is_plain(environ: Mapping[str, str]) -> bool:
+    """Whether the environment asks for the locale C. Python writes UTF-8 there all the same, and
+    puts an ``LC_CTYPE`` of its own into the environment (PEP 538), which says nothing then."""
+    chosen = environ.get("LC_ALL") or environ.get("LC_CTYPE", "")
+    if chosen in _PLAIN:
+        return True
+    return chosen in ("", "C.UTF-8", "C.utf8", "UTF-8") and environ.get("LANG") in _PLAIN
 
 
 def wanted_set(configured: str) -> GlyphSet:

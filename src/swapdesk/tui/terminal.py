@@ -70,6 +70,7 @@ class SafeApp(App[ReturnType]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "help_quit", "how to leave", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", "to the shell", show=False, priority=True),
     ]
 
     def __init__(
@@ -149,6 +150,11 @@ class SafeApp(App[ReturnType]):
             self.mutate_reactive(App.theme)
         for name in before.themes.keys() - self._palettes.themes.keys():
             self.unregister_theme(name)
+
+    def choose_theme(self, name: str) -> str:
+        """Draw in this theme; what to say about it."""
+        self.theme = name
+        return f"Theme {name}."
 
     # keys
 

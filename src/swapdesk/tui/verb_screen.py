@@ -156,8 +156,8 @@ class VerbScreen(Screen[None]):
         if key is None:
             return
         if key.startswith(THEME_ENTRY):
-            self.app.theme = key.removeprefix(THEME_ENTRY)
-            self.show_notice(f'Theme {self.app.theme}. theme = "{self.app.theme}" keeps it.')
+            app: Any = self.app
+            self.show_notice(app.choose_theme(key.removeprefix(THEME_ENTRY)))
             return
         await self.action_command(key)
 
