@@ -283,7 +283,9 @@ def test_the_orders_of_intents_are_found_without_reading_those_of_others(
     assert orders.index.of_others(one.id) == set()
     assert orders.index.seen_before(clock.now()) == {mine.service_id}
     assert orders.index.seen_before(NOW) == set()
-    assert orders.index.deposit_addresses() == {mine.deposit_address}
+    assert orders.index.released_deposits() == frozenset()
+    orders.settle(mine.service_id, RELEASED)
+    assert orders.index.released_deposits() == {("bitcoin", mine.deposit_address)}
 
 
 def test_what_another_desk_wrote_is_read_before_it_is_written_over(

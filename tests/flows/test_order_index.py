@@ -81,7 +81,7 @@ def test_what_cannot_be_read_is_kept_in_view(journal: Journal, path: Path) -> No
     index = journal.orders.index
     assert index.present() == [one.service_id]
     assert index.paid_recipients() == []
-    assert index.deposit_addresses() == frozenset()
+    assert index.released_deposits() == frozenset()
     assert index.created_before(LATER) == set()
 
 
@@ -173,7 +173,7 @@ def test_an_order_is_found_by_a_deposit_the_service_named_before(journal: Journa
         (OrderIndex.present, "INDEX known_order_present"),
         (OrderIndex.unrepeated, "INDEX known_order_unrepeated"),
         (OrderIndex.paid_recipients, "INDEX known_order_paid"),
-        (OrderIndex.deposit_addresses, "INDEX known_order_deposit"),
+        (OrderIndex.released_deposits, "INDEX known_order_released"),
         (lambda one: one.of_others("i"), "INDEX known_order_by_intent"),
         (lambda one: one.named("x"), "INDEX known_order_named"),
     ],

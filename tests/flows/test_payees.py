@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from flows.orders import NOW, RECIPIENT, created_here, order
+from service.world import ETH
 from swapdesk.chain.addresses.derive import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.standing import Standing, Verdict, contradiction
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.flows.payees.payees import last_paid, own_deposits, paid_addresses
+from swapdesk.flows.payees.recipients import check_recipient
 
 DONE = {"display_status": "SWAP_COMPLETED", "status": 4, "modified": NOW + timedelta(minutes=9)}
 THEIRS = derive_address("evm", b"t" * 32)
@@ -38,7 +41,6 @@ def test_an_order_in_the_list_of_the_service_makes_nobody_known(journal: Journal
     journal.orders.record([(order(receiver_address=THEIRS, **DONE), "list", True)])
     assert paid_addresses(journal) == {}
     assert last_paid(journal) == {}
-    assert own_deposits(journal)
 
 
 @pytest.mark.parametrize("verdict", [DIFFERS, contradiction("it names another recipient")])
@@ -48,3 +50,25 @@ def test_an_order_that_was_not_as_confirmed_makes_nobody_known(
     created_here(journal, order(receiver_address=THEIRS, **DONE), verdict=verdict)
     assert paid_addresses(journal) == {}
     assert last_paid(journal) == {}
+
+
+@pytest.mark.parametrize("standing", Standing)
+def test_only_an_address_that_was_released_is_a_deposit_of_yours(
+    journal: Journal, standing: Standing, tmp_path: Path
+) -> None:
+    """An answer that names the trader's own wallet as where to pay bars nobody from it."""
+    verdict = Verdict(standing, None if standing is Standing.RELEASED else "hidden")
+    named = order(deposit_address=RECIPIENT)
+    if standing is Standing.FOREIGN:
+        journal.orders.record([(named, "list", False)])
+    else:
+        created_here(journal, named, verdict=verdict)
+    released = own_deposits(journal)
+    assert released == ({("bitcoin", RECIPIENT)} if standing is Standing.RELEASED else frozenset())
+    # What was to be paid on another chain is no deposit on this one.
+    book = AddressBook.load(tmp_path / "book.toml")
+    checked = check_recipient(RECIPIENT, ETH, book=book, paid={}, own_deposits=released)
+    assert checked.ok
+    alike = [("evm", address) for _, address in released]
+    barred = check_recipient(RECIPIENT, ETH, book=book, paid={}, own_deposits=alike)
+    assert barred.ok is (standing is not Standing.RELEASED)

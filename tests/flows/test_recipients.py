@@ -196,7 +196,7 @@ def test_how_often_an_address_was_paid(book: AddressBook) -> None:
 
 
 def test_the_deposit_address_of_an_own_order_is_refused(book: AddressBook) -> None:
-    found = check(EVM, book=book, own_deposits=[EVM.lower()])
+    found = check(EVM, book=book, own_deposits=[("evm", EVM.lower())])
     assert (found.ok, found.problem) == (
         False,
         "This is the deposit address of one of your orders, not a wallet.",
@@ -318,7 +318,9 @@ def test_a_refund_goes_to_the_source_chain(book: AddressBook) -> None:
     assert wrong.problem is not None
     assert wrong.problem.startswith("This is an Ethereum address.")
     deposit = address("bitcoin", "deposit")
-    own = check_refund(deposit, BTC, required=False, book=book, paid={}, own_deposits=[deposit])
+    own = check_refund(
+        deposit, BTC, required=False, book=book, paid={}, own_deposits=[("bitcoin", deposit)]
+    )
     assert not own.ok
 
 

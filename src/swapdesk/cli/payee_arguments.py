@@ -100,7 +100,7 @@ def _read_refund(
     token: Token,
     row: RankedQuote,
     paid: Mapping[str, int],
-    deposits: Collection[str],
+    deposits: Collection[tuple[str, str]],
 ) -> RecipientCheck:
     """The refund address with its memo: the one given, else that of the address book."""
     check = partial(

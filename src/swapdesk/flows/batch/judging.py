@@ -43,7 +43,7 @@ class RowJudge:
     tokens: SheetTokens
     book: AddressBook
     paid: Mapping[str, int]
-    own_deposits: Collection[str]
+    own_deposits: Collection[tuple[str, str]]
     smart_accounts: bool
 
     def judge(self, row: InputRow) -> PlannedRow:

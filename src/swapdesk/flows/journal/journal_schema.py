@@ -237,12 +237,20 @@ CREATE TABLE put_away (
 ) STRICT;
 """
 
+_RELEASED_DEPOSITS = """
+DROP INDEX known_order_deposit;
+CREATE INDEX known_order_released ON known_order
+    (intent_id, json_extract(last, '$.depositAddress'))
+    WHERE standing = 'released' AND json_valid(last);
+"""
+
 STEPS: tuple[str, ...] = (
     _FIRST,
     _FIRST + _HASHES_OF_DEPOSITS,
     _ANSWERS_ABOUT_ALL,
     _ORDERS_BY_NAME,
     _PUT_AWAY,
+    _RELEASED_DEPOSITS,
 )
 """Statements without a semicolon inside; step 1 makes version 1 (``PRAGMA user_version``) of an
 empty file. Version 1 grew by tables without another number, so step 2 makes up for them."""

@@ -101,14 +101,18 @@ class OrderIndex:
             moment,
         )
 
-    def deposit_addresses(self) -> frozenset[str]:
-        """Where the orders this desk knows are to be paid."""
+    def released_deposits(self) -> frozenset[tuple[str, str]]:
+        """Where orders of this desk are or were to be paid, each with the kind of the chain that
+        was confirmed. An address that was never shown is the service's word alone."""
         rows = self._file.read(
-            "SELECT DISTINCT json_extract(last, '$.depositAddress') AS address FROM known_order"
-            " WHERE json_valid(last)",
+            "SELECT DISTINCT json_extract(intent.frozen, '$.token_in.kind') AS kind,"
+            " json_extract(known_order.last, '$.depositAddress') AS address"
+            " FROM known_order INDEXED BY known_order_released"
+            " JOIN intent ON intent.id = known_order.intent_id"
+            " WHERE known_order.standing = 'released' AND json_valid(known_order.last)",
             (),
         )
-        return frozenset(row["address"] for row in rows if row["address"])
+        return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
 
     def paid_recipients(self) -> list[PaidRecipient]:
         """Recipients of orders that were confirmed here, stayed so and were completed."""

@@ -25,9 +25,10 @@ def last_paid(journal: Journal) -> Mapping[str, datetime]:
     return {one.address: one.last for one in found if one.last is not None}
 
 
-def own_deposits(journal: Journal) -> frozenset[str]:
-    """Deposit addresses of this desk's orders: never a recipient, never a refund address."""
-    return journal.orders.index.deposit_addresses()
+def own_deposits(journal: Journal) -> frozenset[tuple[str, str]]:
+    """Deposit addresses that this desk released, each after the kind of its chain: never a
+    recipient, never a refund address."""
+    return journal.orders.index.released_deposits()
 
 
 def token_contracts(catalog: Catalog, token: Token) -> frozenset[str]:

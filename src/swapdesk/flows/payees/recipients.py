@@ -35,13 +35,13 @@ def check_recipient(
     *,
     book: AddressBook,
     paid: Mapping[str, int],
-    own_deposits: Collection[str] = (),
+    own_deposits: Collection[tuple[str, str]] = (),
     contracts: Collection[str] = (),
 ) -> RecipientCheck:
     """Can a payout of ``token`` go to ``text``, an address or ``@name``?
 
     ``paid`` counts payments by address, ``own_deposits`` are deposit addresses of the user's
-    own orders, ``contracts`` token contracts of the chain.
+    own orders after the kind of their chain, ``contracts`` token contracts of the chain.
     """
     chain = token.chain_data
     label = memo_label(chain.kind)
@@ -102,7 +102,7 @@ def check_refund(
     required: bool,
     book: AddressBook,
     paid: Mapping[str, int],
-    own_deposits: Collection[str] = (),
+    own_deposits: Collection[tuple[str, str]] = (),
     contracts: Collection[str] = (),
     memo: str | None = None,
 ) -> RecipientCheck:
@@ -181,8 +181,11 @@ def _read(
     return verdict.normalized, verdict.account, entry, lines
 
 
-def _own_deposit(kind: str, address: str, own_deposits: Collection[str]) -> list[CheckLine]:
-    if not any(same_address(kind, address, deposit) for deposit in own_deposits):
+def _own_deposit(
+    kind: str, address: str, own_deposits: Collection[tuple[str, str]]
+) -> list[CheckLine]:
+    same = (one for on, one in own_deposits if on == kind)
+    if not any(same_address(kind, address, deposit) for deposit in same):
         return []
     sentence = "This is the deposit address of one of your orders, not a wallet."
     return [CheckLine("refuse", sentence)]
