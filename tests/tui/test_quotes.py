@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import httpx
 import pytest
@@ -15,7 +16,19 @@ from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.screens.waterfall import WaterfallScreen
 from swapdesk.tui.widgets.line_table import LineTable
 from tui.desk_run import SIZES, DeskRun, Market
-from tui.quote_rows import FIXED, MERIDIAN, SUNK, fixed_are, quotes_with
+from tui.quote_rows import (
+    ALDER,
+    BASALT,
+    FATHOM,
+    FIXED,
+    ISTHMUS,
+    MERIDIAN,
+    SUNK,
+    TWO_LEGS,
+    fixed_are,
+    only_these,
+    quotes_with,
+)
 
 Golden = Callable[[str, str], None]
 
@@ -245,6 +258,62 @@ async def test_routes_out_of_view_are_counted(market: Market) -> None:
         assert f"{len(routes)} below · " in run.text
         await run.press("end")
         assert " below · " not in run.text
+
+
+def alike(count: int) -> list[dict[str, Any]]:
+    """Private routes that differ in what they pay alone."""
+    pays = [14.46 - at / 100 for at in range(count)]
+    return [
+        TWO_LEGS | {"quoteId": f"{at:024x}", "amountOut": pay, "netAmountOut": pay}
+        for at, pay in enumerate(pays)
+    ]
+
+
+async def test_routes_that_nobody_can_tell_apart_are_three_and_a_count(market: Market) -> None:
+    marked = [{"appliedApiMarkup": 0.5} | row for row in alike(24)]
+    last = MERIDIAN | {"netAmountOut": 14.0}
+    refused = [BASALT | {"swap": f"b{at}"} for at in range(12)]
+    market.network.after = only_these(ALDER, *marked, last, FATHOM, *refused)
+    async with market.desk((100, 30)) as run:
+        await run.to_quotes()
+        assert run.text.count("two legs") == 3
+        assert "private   21 more, 14.430000 to 14.230000: m shows them" in run.text
+        assert next(row for row in run.text.split("\n") if "Meridian" in row).startswith("  26 ")
+        assert "Not usable  13, the first Fathom: filtered: price impact is too high" in run.text
+        rows = [row for row in run.text.split("\n") if "two legs" in row]
+        assert not [row for row in rows if "markup" in row], "said once, below"
+        read = " ".join(run.text.split())
+        assert "markup on 24 of 26 routes: priced with your markup" in read
+        assert next(row for row in run.text.split("\n") if "Alder" in row).endswith("no markup")
+        await run.press("m")
+        assert "21 more" not in run.text
+        table = run.screen(QuotesScreen).query_one("#quotes", LineTable)
+        assert sum(row.key.startswith("0000") for row in table.rows) == 24
+        await run.press("m")
+        assert "21 more" in run.text
+        await run.press("2")
+        assert "21 more" not in run.text, "who asks for private routes alone sees them"
+        await run.press("0", "end")
+        assert "Reason  the service says" in run.text
+
+
+async def test_four_routes_alike_are_four_rows(market: Market) -> None:
+    market.network.after = only_these(ALDER, *alike(4))
+    async with market.desk() as run:
+        await run.to_quotes()
+        assert run.text.count("two legs") == 4
+        assert "Not usable" not in run.text
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_note_of_one_more_transaction_is_never_cut(
+    market: Market, size: tuple[int, int]
+) -> None:
+    market.network.after = quotes_with(MERIDIAN, ISTHMUS | {"feeUsd": 0, "netAmountOut": 14.0})
+    async with market.desk(size) as run:
+        await run.to_quotes()
+        row = next(row for row in run.text.split("\n") if "Isthmus" in row)
+        assert " approve" in row, run.text
 
 
 async def test_the_heading_keeps_its_chains_beside_the_explanation(market: Market) -> None:

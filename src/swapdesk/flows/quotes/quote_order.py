@@ -6,6 +6,7 @@ the default: the specification leaves gas out of ``netAmountOut`` (spec: Quote).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -16,6 +17,10 @@ from swapdesk.flows.quotes.ranking import RankedQuote, Ranking, share_of, time_k
 from swapdesk.flows.quotes.usability import TIES
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import RouteType
+
+ALIKE_SHOWN = 3
+FEWEST_LEFT_OUT = 2
+"""A single row takes no more room than the row that would say that it is left out."""
 
 
 class QuoteOrder(StrEnum):
@@ -49,10 +54,12 @@ class PlacedQuote:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """What the keys of the table choose; ``only`` None shows every route type."""
+    """What the keys of the table choose; ``only`` None shows every route type. ``whole``: of
+    routes that nobody can tell apart all are shown."""
 
     order: QuoteOrder = QuoteOrder.NET
     only: RouteType | None = None
+    whole: bool = False
 
     @property
     def all_in(self) -> bool:
@@ -69,6 +76,25 @@ class Arrangement:
     def narrowed(self, only: RouteType | None) -> Arrangement:
         """One route type, or all again when it is the one already."""
         return replace(self, only=None if only is self.only else only)
+
+    def unfolded(self, whole: bool = True) -> Arrangement:
+        """With all routes that are alike, or with the first of them alone."""
+        return replace(self, whole=whole)
+
+    def left_out(self, placed: Sequence[PlacedQuote]) -> tuple[PlacedQuote, ...]:
+        """Those of ``placed`` that are not shown: of routes that name no provider, and so differ
+        in nothing but their amount, the first three of each kind of rate are, and the best one."""
+        if self.whole or self.only is RouteType.PRIVATE:
+            return ()
+        alike: dict[bool, list[PlacedQuote]] = {}
+        for one in placed:
+            if one.row.quote.type == RouteType.PRIVATE and one.row.quote.swap is None:
+                alike.setdefault(one.row.quote.fixed, []).append(one)
+        found = [one for rows in alike.values() for one in rows[ALIKE_SHOWN:] if not one.best]
+        if len(found) < FEWEST_LEFT_OUT:
+            return ()
+        places = {one.place for one in found}
+        return tuple(one for one in placed if one.place in places)
 
     def arrange(self, ranking: Ranking, now: datetime) -> tuple[PlacedQuote, ...]:
         """The rows to show. A filter hides rows and changes neither places nor the best."""

@@ -9,6 +9,8 @@ one. ``markup``: the route was priced with one. ``region``: not for everyone.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
@@ -35,6 +37,9 @@ MEANINGS: dict[str, str] = {
     "region": "not offered in every country",
 }
 _SHORT = {"refund address": "refund", "pays nothing": "pays 0", "differs": "Δ"}
+_CONDITIONS = frozenset(("refund address", "memo", "markup", "region"))
+"""Of these it tells as much that a route does not have one."""
+_SAID_ONCE_FROM = 5
 
 
 def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, ...]:
@@ -73,9 +78,21 @@ def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(b for b in badges if not (b == "refund address" and "fixed" in badges))
 
 
-def note_of(badges: tuple[str, ...]) -> str:
-    """The badges as the last column writes them."""
-    return " ".join(_SHORT.get(badge, badge) for badge in noted(badges))
+def note_of(badges: tuple[str, ...], common: frozenset[str] = frozenset()) -> str:
+    """The badges as the last column writes them: ``approve`` first, as it costs a transaction;
+    ``common`` ones only where they are missing."""
+    own = [badge for badge in noted(badges) if badge not in common]
+    own.sort(key=lambda badge: badge != "approve")
+    missing = [badge for badge in MEANINGS if badge in common & _CONDITIONS - set(badges)]
+    return " ".join([meaning_word(one) for one in own] + [f"no {meaning_word(m)}" for m in missing])
+
+
+def common_badges(rows: Sequence[tuple[str, ...]]) -> frozenset[str]:
+    """What at least four of five routes bear, of five or more."""
+    if len(rows) < _SAID_ONCE_FROM:
+        return frozenset()
+    counts = Counter(badge for badges in rows for badge in noted(badges))
+    return frozenset(badge for badge, count in counts.items() if 5 * count >= 4 * len(rows))
 
 
 def meaning_word(badge: str) -> str:

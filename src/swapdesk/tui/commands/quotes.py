@@ -79,6 +79,14 @@ class AllRoutes(Command):
     FOOTER = False
 
 
+class MoreRoutes(Command):
+    """All routes that are alike, then the best of them again."""
+
+    KEY = "m"
+    VERB = "more routes"
+    FOOTER = False
+
+
 class NextQuote(Command):
     """The quote below."""
 

@@ -23,7 +23,8 @@ from swapdesk.flows.tracking.announcements import (
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.tui.glyphs import REFUSED, STALE
 from swapdesk.tui.spans import Line, LineLike, Span, joined
-from swapdesk.tui.widgets.quote_table import badge_notes, reason_text, route_word, unusable_at
+from swapdesk.tui.widgets.quote_table import reason_text, route_word, unusable_at
+from swapdesk.wire.quotes import RouteType
 
 SAY_ASKING_AFTER = 0.3
 """Seconds before a table says that it asks."""
@@ -90,10 +91,10 @@ def rows_below(
     *,
     error: ClientError | None,
     wait: float | None,
-    noted: Sequence[RankedQuote] = (),
+    notes: Sequence[Line] = (),
 ) -> list[LineLike]:
-    """The sentences under the table: a failure, a reason, what the route returns, and the marks
-    of the rows ``noted``."""
+    """The sentences under the table: a failure, a reason, what the route returns, and what
+    ``notes`` the rows bear."""
     rows: list[LineLike] = []
     if error is not None:
         rows += error_rows(error, wait)
@@ -101,7 +102,7 @@ def rows_below(
         return rows
     if entry is not None:
         rows.append([Span("Reason  ", "muted"), Span(reason_text(entry))])
-    rows += value_rows(board, row, now, noted)
+    rows += value_rows(board, row, now, notes)
     asked = options_in_words(board.wish)
     if asked and not (board.wish.receive and asked == "fixed rates"):
         rows.append([Span("Asked  ", "muted"), Span(asked)])
@@ -109,10 +110,9 @@ def rows_below(
 
 
 def value_rows(
-    board: QuoteBoard, row: RankedQuote | None, now: datetime, noted: Sequence[RankedQuote]
+    board: QuoteBoard, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
 ) -> list[LineLike]:
-    """What ``row``, or else the best route, returns of the value, and what the marks of the rows
-    ``noted`` mean."""
+    """What ``row``, or else the best route, returns of the value, and what the ``notes`` mean."""
     ranking = board.ranking
     if not ranking.rows:
         return [Span(no_usable_route(board), "status-waiting")] if ranking.unusable else []
@@ -135,8 +135,18 @@ def value_rows(
         if all(quote.amount_out_usd is None for quote in gross):
             said = f"No USD price for {board.token_out.symbol}: its fees are not in the ranking."
         rows.append(Span(said, "status-waiting"))
-    found = badge_notes(noted)
-    return [*rows, [Span("Notes  ", "muted"), *joined(found)]] if found else rows
+    return [*rows, [Span("Notes  ", "muted"), *joined(notes)]] if notes else rows
+
+
+def unusable_row(board: QuoteBoard, only: RouteType | None) -> list[LineLike]:
+    """How many routes cannot be used, and why the first of them cannot; none where all can."""
+    found = [one for one in board.ranking.unusable if only is None or one.quote.type == only]
+    if not found or not board.ranking.rows:
+        return []
+    first = found[0]
+    name = first.quote.swap_name or first.quote.swap or first.quote.type
+    said = f"{len(found)}, the first {name}: " if len(found) > 1 else f"{len(found)}, {name}: "
+    return [[Span("Not usable  ", "muted"), Span(said), Span(reason_text(first), "muted")]]
 
 
 def refusal_to_choose(board: QuoteBoard, key: str, now: datetime) -> str | None:

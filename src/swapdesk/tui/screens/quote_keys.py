@@ -18,6 +18,7 @@ from swapdesk.tui.commands.quotes import (
     DexOnly,
     Explain,
     FixedToo,
+    MoreRoutes,
     NextQuote,
     Options,
     PreviousQuote,
@@ -76,6 +77,8 @@ def standing_of(verb: type[Command], state: QuoteState) -> Standing:
         return _narrowing(verb, state)
     if verb is AllRoutes:
         return READY if state.arrangement.only is not None else HIDDEN
+    if verb is MoreRoutes:
+        return _folding(state)
     if verb in (NextQuote, PreviousQuote):
         return READY if len(rows) > 1 else HIDDEN
     if verb in (SortRows, AllIn):
@@ -84,6 +87,16 @@ def standing_of(verb: type[Command], state: QuoteState) -> Standing:
         back = verb is AllIn and state.arrangement.all_in
         return Standing(verb="net ranking") if back else READY
     return READY
+
+
+def _folding(state: QuoteState) -> Standing:
+    if state.board is None:
+        return HIDDEN
+    arrangement = state.arrangement
+    folded = arrangement.unfolded(False)
+    if not folded.left_out(folded.arrange(state.board.ranking, state.now)):
+        return HIDDEN
+    return Standing(verb="fewer routes") if arrangement.whole else READY
 
 
 def _asking(state: QuoteState) -> Standing | None:

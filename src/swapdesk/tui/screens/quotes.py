@@ -17,6 +17,7 @@ from swapdesk.tui.commands.quotes import (
     DexOnly,
     Explain,
     FixedToo,
+    MoreRoutes,
     NextQuote,
     Options,
     PreviousQuote,
@@ -36,7 +37,6 @@ from swapdesk.tui.screens.quote_facts import (
 from swapdesk.tui.screens.quote_keys import QuoteState, standing_of
 from swapdesk.tui.screens.quotes_view import ROOMY, WIDE, QuotesView
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.quote_table import quote_columns
 from swapdesk.wire.quotes import RouteType
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class QuotesScreen(QuotesView):
         StandardOnly,
         PrivateOnly,
         AllRoutes,
+        MoreRoutes,
         NextQuote,
         PreviousQuote,
         Back,
@@ -186,10 +187,12 @@ class QuotesScreen(QuotesView):
     def do_all_routes(self) -> None:
         self.rearrange(self.arrangement.narrowed(None))
 
+    def do_more_routes(self) -> None:
+        self.rearrange(self.arrangement.unfolded(not self.arrangement.whole))
+
     def rearrange(self, arrangement: Arrangement) -> None:
         """Another order or filter of the rows; the cursor stays on its quote."""
         self.arrangement = arrangement
-        self._table.set_columns(quote_columns(self.question.wish, all_in=arrangement.all_in))
         self._show()
 
     def step(self, steps: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -26,11 +26,19 @@ from swapdesk.tui.screens.quote_facts import (
     nothing_yet,
     ranked_by,
     rows_below,
+    unusable_row,
 )
 from swapdesk.tui.session import Session
-from swapdesk.tui.spans import Line, Span
+from swapdesk.tui.spans import Line, LineLike, Span, line_of, wrapped
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.quote_table import compared_symbol, quote_columns, quote_rows, unusable_at
+from swapdesk.tui.widgets.quote_table import (
+    badge_notes,
+    compared_symbol,
+    note_width,
+    quote_columns,
+    quote_rows,
+    unusable_at,
+)
 from swapdesk.tui.widgets.record_view import RecordView
 from swapdesk.tui.widgets.table_view import MARGIN
 from swapdesk.tui.widgets.text_rows import HeadLine, TextRows
@@ -70,7 +78,8 @@ class QuotesView(Page):
         self._typed = typed
         self._former: dict[str, int] = {}
         self._head = HeadLine()
-        self._table = LineTable(quote_columns(wish, all_in=False), id="quotes")
+        self._heads = quote_columns(wish)
+        self._table = LineTable(self._heads, id="quotes")
         self._below = TextRows(classes="below")
         self._ways = WaysView()
         self._why = WaterfallView()
@@ -100,7 +109,9 @@ class QuotesView(Page):
         follow = board.ranking.follow(stood) if stood is not None else None
         signs = board.token_in.chain_data.kind in KINDS
         wanted = follow or board.ranking.default_at(self.now(), signs=signs)
-        if wanted is not None:
+        if wanted is not None and not self._table.move_to(wanted.quote_id) and self.composed:
+            self.arrangement = self.arrangement.unfolded()
+            self._show()
             self._table.move_to(wanted.quote_id)
         self.step_changed(board.received_at.isoformat())
 
@@ -141,6 +152,7 @@ class QuotesView(Page):
         self.set_class(self._panel_open, "-explained")
         self._say_head()
         if board is not None:
+            self._set_heads(board)
             self._table.set_rows(
                 quote_rows(
                     board,
@@ -161,6 +173,14 @@ class QuotesView(Page):
         self._say_money()
         self.refresh_keys()
 
+    def _set_heads(self, board: QuoteBoard) -> None:
+        """The columns that this answer needs, in the order of its rows."""
+        note = note_width(self.arrangement.arrange(board.ranking, self.now()))
+        heads = quote_columns(board.wish, all_in=self.arrangement.all_in, note=note)
+        if heads != self._heads:
+            self._heads = heads
+            self._table.set_columns(heads)
+
     def _say_head(self) -> None:
         if self.composed:
             self._head.show(heading(self.question.wish, self.recipient), *self._ranked_by())
@@ -178,13 +198,17 @@ class QuotesView(Page):
         if not self.composed:
             return
         board, now = self.board, self.now()
-        noted: list[RankedQuote] = []
-        if board is not None and self.app.size.width >= NORMAL:
+        notes: list[Line] = []
+        if board is not None:
             noted = [one.row for one in self.arrangement.arrange(board.ranking, now)]
+            notes = badge_notes(noted, all_of_them=self.app.size.width >= NORMAL)
         entry = unusable_at(board, self._table.cursor_key) if board is not None else None
         rows = rows_below(
-            board, self.row, entry, now, error=self._error, wait=self._wait(), noted=noted
+            board, self.row, entry, now, error=self._error, wait=self._wait(), notes=notes
         )
+        if board is not None and entry is None and 0 < self._room(rows) < self._wanted:
+            # Those that cannot be used stand below the rows in view.
+            rows = [*unusable_row(board, self.arrangement.only), *rows]
         self._below.show(rows)
         if board is not None:
             self._why.show(self.explanation, board.token_in.symbol, board.token_out.symbol)
@@ -206,19 +230,27 @@ class QuotesView(Page):
 
     def _fit(self) -> None:
         """The table takes what its rows need; what does not fit scrolls, the sentences stay."""
+        room = self._room(self._below.rows)
+        if room > 0:
+            self._table.styles.height = max(3, min(self._wanted, room))
+
+    @property
+    def _wanted(self) -> int:
+        """Rows of the screen that the whole table takes."""
+        return len(self._table.rows) + self._table.head_height if self._table.rows else 3
+
+    def _room(self, rows: Sequence[LineLike]) -> int:
+        """Rows of the screen that these sentences leave for the table; 0 before there is one."""
         body = self._table.parent
         if not isinstance(body, Widget) or not self.composed:
-            return
+            return 0
         width = self._columns
-        sentences = len(self._below.lines(width)) + 1 if self._below.rows else 0
+        sentences = sum(len(wrapped(line_of(row), width)) for row in rows) + bool(rows)
         if self.has_class("-tall"):
             ways = self._ways.lines(width)
             sentences += len(ways) + 1 if ways else 0
         head = 1 if self.has_class("-short") else 2
-        room = body.content_size.height - head - sentences
-        wanted = len(self._table.rows) + self._table.head_height if self._table.rows else 3
-        if room > 0:
-            self._table.styles.height = max(3, min(wanted, room))
+        return body.content_size.height - head - sentences
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._show)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
 
 from swapdesk.flows.notation import (
     NOTHING,
@@ -17,10 +20,26 @@ from swapdesk.flows.notation import (
     usd,
 )
 from swapdesk.flows.quotes.quote_order import Arrangement, PlacedQuote
-from swapdesk.flows.quotes.quote_tags import MEANINGS, meaning_word, note_of, noted
+from swapdesk.flows.quotes.quote_tags import (
+    MEANINGS,
+    common_badges,
+    meaning_word,
+    note_of,
+    noted,
+)
+from swapdesk.tui.commands.quotes import MoreRoutes
 from swapdesk.tui.glyphs import ENDED
 from swapdesk.tui.spans import Line, LineLike, Span, cut, plain_text, wrapped
-from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Prose, Row, Section, TableRow
+from swapdesk.tui.widgets.table_layout import (
+    KEEP,
+    Blank,
+    Cell,
+    Column,
+    Prose,
+    Row,
+    Section,
+    TableRow,
+)
 
 if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_wish import QuoteWish
@@ -43,8 +62,26 @@ def compared_symbol(wish: QuoteWish) -> str:
     return wish.token_in.symbol if wish.receive else wish.token_out.symbol
 
 
-def quote_columns(wish: QuoteWish, *, all_in: bool = False) -> list[Column]:
-    """Columns in the token compared; the difference, gas, fees and notes go first."""
+NOTE, MOST_NOTE = 6, 13
+"""Cells of the notes at least, and as many as every screen has room for."""
+
+
+def note_width(placed: Sequence[PlacedQuote]) -> int:
+    """Cells that the notes need where one of them is ``approve``, which is never cut, or says
+    what this route alone does not have."""
+    common = _common(placed)
+    rows = [one.row.badges for one in placed]
+    notes = [note_of(row, common) for row in rows if "approve" in row or common - set(row)]
+    return min(MOST_NOTE, max([NOTE, *(cell_len(one) for one in notes)]))
+
+
+def _common(placed: Sequence[PlacedQuote]) -> frozenset[str]:
+    return common_badges([one.row.badges for one in placed])
+
+
+def quote_columns(wish: QuoteWish, *, all_in: bool = False, note: int = NOTE) -> list[Column]:
+    """Columns in the token compared; the difference, gas, fees and notes go first. Notes that
+    need more than usual stay."""
     short = plain_text(cut(compared_symbol(wish), 10))
     head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
     return [
@@ -58,7 +95,7 @@ def quote_columns(wish: QuoteWish, *, all_in: bool = False) -> list[Column]:
         Column("gas", "Gas", 6, "right", priority=2, role="muted", gap=1),
         Column("eta", "ETA", 5, "right", gap=1),
         Column("valid", "Valid", 7, "right", gap=1),
-        Column("note", "Note", 6, priority=4, role="muted", grow=1),
+        Column("note", "Note", note, priority=4 if note == NOTE else KEEP, role="muted", grow=1),
     ]
 
 
@@ -76,7 +113,14 @@ def quote_rows(
     """
     ranking = board.ranking
     placed = arrangement.arrange(ranking, now)
-    rows: list[TableRow] = [_row(one, now, former or {}, arrangement) for one in placed]
+    left_out, common = arrangement.left_out(placed), _common(placed)
+    hidden = {one.row.quote_id for one in left_out}
+    rows: list[TableRow] = []
+    for one in placed:
+        if one.row.quote_id not in hidden:
+            rows.append(_row(one, now, former or {}, arrangement, common))
+        elif one is left_out[0]:
+            rows.append(_left_out(left_out))
     refused = [
         (at, entry)
         for at, entry in enumerate(ranking.unusable)
@@ -110,8 +154,30 @@ def provider_word(row: RankedQuote) -> str:
     return quote.swap_name or quote.swap or ("two legs" if quote.type == "private" else NOTHING)
 
 
+def _left_out(rows: Sequence[PlacedQuote]) -> Row:
+    """How many routes like those above stand here, what they pay, and the key that shows them."""
+    down = not rows[0].row.reverse
+    figures = sorted({one.figure for one in rows if one.figure is not None}, reverse=down)
+    said = f"{len(rows)} more"
+    if figures:
+        said += f", {_figure(rows[0].row, figures[0])} to {_figure(rows[0].row, figures[-1])}"
+    key = Span(MoreRoutes.KEY, "accent", bold=True)
+    return Row(
+        "left-out",
+        {"route": route_word(rows[0].row.quote.type, muted=True)},
+        role="muted",
+        tail=[Span(f"{said}: ", "muted"), key, Span(" shows them", "muted")],
+        tail_from="provider",
+        selectable=False,
+    )
+
+
 def _row(
-    one: PlacedQuote, now: datetime, former: Mapping[str, int], arrangement: Arrangement
+    one: PlacedQuote,
+    now: datetime,
+    former: Mapping[str, int],
+    arrangement: Arrangement,
+    common: frozenset[str],
 ) -> Row:
     row, quote = one.row, one.row.quote
     expired = row.expired(now)
@@ -137,7 +203,9 @@ def _row(
             "gas": usd(quote.gas_usd),
             "eta": expected_minutes(quote.duration),
             "valid": _validity(row, now),
-            "note": Span(f"was {was}", bold=True) if was is not None else note_of(row.badges),
+            "note": Span(f"was {was}", bold=True)
+            if was is not None
+            else note_of(row.badges, common),
         },
         role="muted" if expired else "",
     )
@@ -199,11 +267,17 @@ def reason_text(entry: UnusableQuote) -> str:
     return f'the service says: "{entry.reason}"' if entry.server_says else entry.reason
 
 
-def badge_notes(rows: Sequence[RankedQuote]) -> list[Line]:
-    """What the notes in the last column mean, one line per note that these rows bear."""
-    found = {badge for row in rows for badge in noted(row.badges)}
-    return [
-        [Span(meaning_word(badge)), Span(f" {text}", "muted")]
-        for badge, text in MEANINGS.items()
-        if badge in found
-    ]
+def badge_notes(rows: Sequence[RankedQuote], *, all_of_them: bool = True) -> list[Line]:
+    """What the notes in the last column mean, one line per note that these rows bear; of those
+    that nearly every row bears, how many do. ``all_of_them`` False: the latter alone."""
+    counts = Counter(badge for row in rows for badge in noted(row.badges))
+    common = common_badges([row.badges for row in rows])
+    lines: list[Line] = []
+    for badge, text in MEANINGS.items():
+        if badge in common:
+            every = counts[badge] == len(rows)
+            on = "on every route" if every else f"on {counts[badge]} of {len(rows)} routes"
+            lines.append([Span(meaning_word(badge)), Span(f" {on}: {text}", "muted")])
+        elif all_of_them and badge in counts:
+            lines.append([Span(meaning_word(badge)), Span(f" {text}", "muted")])
+    return lines
